@@ -1,0 +1,234 @@
+// The only file that knows Python: checks shapes, picks the types, releases the GIL.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+#include "geometry_diagonal.hpp"
+#include "geometry_full.hpp"
+#include "geometry_identity.hpp"
+#include "learn.hpp"
+#include "predict.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace confidently;
+
+namespace {
+
+template <class T, int dimensions>
+using Array = nb::ndarray<T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
+template <class T, int dimensions>
+using Input = Array<const T, dimensions>;
+template <class T>
+using Optional = std::optional<Input<T, 1>>;
+
+void require(bool condition, const char* what) {
+    if (!condition) throw std::invalid_argument(what);
+}
+
+// A matrix as the core sees it; the arrays it was made of are kept alive by the Python object.
+struct Matrix {
+    std::unique_ptr<Rows> rows;
+    std::vector<nb::object> owners;
+};
+
+template <class Value>
+Matrix dense(Input<Value, 2> x) {
+    return {std::make_unique<DenseRows<Value>>(x.data(), std::int64_t(x.shape(0)), std::int64_t(x.shape(1))),
+            {nb::cast(x)}};
+}
+
+template <class Value>
+Matrix csr(Input<Value, 1> values, Input<std::int32_t, 1> columns, Input<std::int64_t, 1> start, std::int64_t n_columns) {
+    require(start.shape(0) >= 1 && start.data()[0] == 0, "indptr must begin with 0");
+    const std::int64_t n = std::int64_t(start.shape(0)) - 1, stored = std::int64_t(values.shape(0));
+    require(start.data()[n] <= stored && values.shape(0) == columns.shape(0), "indptr does not fit the values");
+    for (std::int64_t i = 0; i < n; ++i)
+        require(start.data()[i] <= start.data()[i + 1], "indptr must not decrease");
+    return {std::make_unique<CsrRows<Value>>(values.data(), columns.data(), start.data(), n, n_columns),
+            {nb::cast(values), nb::cast(columns), nb::cast(start)}};
+}
+
+template <class T>
+const T* data_or_null(const Optional<T>& array) {
+    return array ? array->data() : nullptr;
+}
+
+template <class T>
+T* entry(const nb::dict& state, const char* name) {
+    return nb::cast<nb::ndarray<T, nb::c_contig, nb::device::cpu>>(state[name]).data();
+}
+
+enum class Covariance { identity, diagonal, full, shared };
+enum class Task { binary, joint, one_vs_rest, multilabel };
+
+// A learner's settings. The state it works on is a dict of NumPy arrays that belongs to Python (src/confidently/state.py).
+struct Learner {
+    AnyRule rule;
+    Covariance covariance;
+    Task task;
+    bool intercept, average;
+    double prior_variance, min_variance;
+
+    bool independent() const { return task == Task::one_vs_rest; }
+
+    // calls f(geometry, type) with the geometry over the state's arrays
+    template <class F>
+    void with_geometry(const nb::dict& state, std::int64_t n_columns, F&& f) const {
+        if (nb::cast<nb::ndarray<>>(state["weights"]).dtype() == nb::dtype<float>())
+            with_type<float>(state, n_columns, f);
+        else
+            with_type<double>(state, n_columns, f);
+    }
+
+    template <class Real, class F>
+    void with_type(const nb::dict& state, std::int64_t n_columns, F&& f) const {
+        auto array = nb::cast<Array<Real, 3>>(state["weights"]);
+        const Weights<Real> w{array.data(), std::int64_t(array.shape(0)), int(array.shape(1)), int(array.shape(2)),
+                              intercept, average};
+        require(w.planes == 1 + (covariance == Covariance::diagonal) + average, "weights have the wrong number of planes");
+        require(n_columns + intercept <= w.n_features, "more columns than the state has features");
+        const Scales scales{entry<double>(state, "scale"), entry<double>(state, "folded"), independent()};
+        const double least = min_variance * prior_variance;
+        switch (covariance) {
+            case Covariance::identity: return f(IdentityGeometry<Real>{w, prior_variance}, Real());
+            case Covariance::diagonal:
+                if (task == Task::binary && !average) return f(DiagonalGeometry<Real, 2>{narrow<2>(w), scales, least}, Real());
+                return f(DiagonalGeometry<Real>{w, scales, least}, Real());
+            case Covariance::full: return f(FullGeometry<Real>{w, scales, matrices<Real>(state), least}, Real());
+            case Covariance::shared: return f(SharedGeometry<Real>{w, scales, matrices<Real>(state), least}, Real());
+        }
+    }
+
+    template <class Real>
+    static Symmetric<Real> matrices(const nb::dict& state) {
+        auto array = nb::cast<Array<Real, 3>>(state["covariance"]);
+        return {array.data(), std::int64_t(array.shape(1))};
+    }
+
+    // the same weights, their stride known when compiling: binary learners, the commonest, run on it
+    template <int Stride, class Real>
+    static Weights<Real, Stride> narrow(const Weights<Real>& w) {
+        return {w.base, w.n_features, w.planes, w.columns, w.intercept, w.average};
+    }
+
+    template <class Geometry, class F>
+    void with_task(const Geometry&, F&& f) const {
+        if constexpr (Geometry::fixed_stride) return f(Binary());
+        switch (task) {
+            case Task::binary: return f(Binary());
+            case Task::joint: return f(Joint());
+            case Task::one_vs_rest: return f(OneVsRest());
+            case Task::multilabel: return f(Multilabel());
+        }
+    }
+
+    void learn(const nb::dict& state, const Matrix& matrix, Input<std::int32_t, 1> labels,
+               Optional<std::int64_t> label_start, Optional<double> weight, Optional<double> class_weight,
+               Optional<std::int64_t> order, std::int64_t from, std::int64_t to, bool calibrate) const {
+        std::int64_t* counters = entry<std::int64_t>(state, "counters");
+        const Counters count{counters[0], counters[1], counters[2], entry<std::int64_t>(state, "updates")};
+        double* calibration = calibrate ? entry<double>(state, "calibration") : nullptr;
+        const Batch batch{*matrix.rows,           {labels.data(), data_or_null(label_start)}, data_or_null(weight),
+                          data_or_null(class_weight), data_or_null(order), from, to};
+        require(from >= 0 && to <= (order ? std::int64_t(order->shape(0)) : matrix.rows->n_rows), "rows out of range");
+        with_geometry(state, matrix.rows->n_columns, [&](auto geometry, auto type) {
+            with_task(geometry, [&](auto task) {
+                nb::gil_scoped_release release;
+                confidently::learn<decltype(type)>(geometry, task, rule, prior_variance, batch, calibration, count,
+                                                   independent());
+            });
+        });
+    }
+
+    void scores(const nb::dict& state, const Matrix& matrix, Array<double, 2> out) const {
+        const std::int64_t seen = entry<std::int64_t>(state, "counters")[0];
+        with_geometry(state, matrix.rows->n_columns, [&](const auto& geometry, auto) {
+            nb::gil_scoped_release release;
+            predict_scores(geometry, *matrix.rows, seen, out.data());
+        });
+    }
+
+    void variances(const nb::dict& state, const Matrix& matrix, Array<double, 2> out) const {
+        with_geometry(state, matrix.rows->n_columns, [&](const auto& geometry, auto) {
+            nb::gil_scoped_release release;
+            predict_variances(geometry, *matrix.rows, task == Task::multilabel ? Multilabel::threshold : kNone, out.data());
+        });
+    }
+
+    void top_variances(const nb::dict& state, const Matrix& matrix, Input<double, 2> scores, Array<double, 1> out) const {
+        with_geometry(state, matrix.rows->n_columns, [&](const auto& geometry, auto) {
+            nb::gil_scoped_release release;
+            predict_top_variances(geometry, *matrix.rows, scores.data(), independent(), out.data());
+        });
+    }
+};
+
+std::optional<std::tuple<std::string, std::int64_t, std::int64_t, double>> fault(const Matrix& m, double largest) {
+    nb::gil_scoped_release release;
+    const Fault f = m.rows->fault(largest);
+    if (f.reason.empty()) return std::nullopt;
+    return std::make_tuple(f.reason, f.row, f.column, f.value);
+}
+
+std::tuple<double, double, double, bool> rule_step(const AnyRule& rule, double m, double v, double w, double updates) {
+    const Step s = step(rule, m, v, w, updates);
+    return {s.alpha, s.zeta, s.scale, s.infeasible};
+}
+
+// Holds an AnyRule under a name of its own: nanobind would turn a bare variant into its alternatives.
+struct Rule {
+    AnyRule any;
+};
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+    m.doc() = "Compiled core of confidently: rules, geometries and the learning loop.";
+    m.def("rule_names", &rule_names);
+
+    nb::class_<Rule>(m, "Rule")
+        .def("__init__", [](Rule* self, const std::string& name, const std::vector<double>& parameters) {
+            new (self) Rule{make_rule(name, parameters)};
+        }, "name"_a, "parameters"_a)
+        .def("step", [](const Rule& r, double margin, double variance, double weight, double updates) {
+            return rule_step(r.any, margin, variance, weight, updates);
+        }, "margin"_a, "variance"_a, "weight"_a = 1.0, "updates"_a = 0.0);
+
+    nb::class_<Matrix>(m, "Matrix")
+        .def_prop_ro("shape", [](const Matrix& x) { return std::make_tuple(x.rows->n_rows, x.rows->n_columns); })
+        .def("fault", &fault, "largest"_a);
+    m.def("dense", &dense<float>, "x"_a.noconvert());
+    m.def("dense", &dense<double>, "x"_a.noconvert());
+    m.def("csr", &csr<float>, "values"_a.noconvert(), "columns"_a.noconvert(), "start"_a.noconvert(), "n_columns"_a);
+    m.def("csr", &csr<double>, "values"_a.noconvert(), "columns"_a.noconvert(), "start"_a.noconvert(), "n_columns"_a);
+
+    nb::enum_<Covariance>(m, "Covariance")
+        .value("identity", Covariance::identity)
+        .value("diag", Covariance::diagonal)
+        .value("full", Covariance::full)
+        .value("shared", Covariance::shared);
+    nb::enum_<Task>(m, "Task")
+        .value("binary", Task::binary)
+        .value("joint", Task::joint)
+        .value("one_vs_rest", Task::one_vs_rest)
+        .value("multilabel", Task::multilabel);
+
+    nb::class_<Learner>(m, "Learner")
+        .def("__init__", [](Learner* self, const Rule& rule, Covariance covariance, Task task, bool intercept, bool average,
+                            double prior_variance, double min_variance) {
+            new (self) Learner{rule.any, covariance, task, intercept, average, prior_variance, min_variance};
+        }, "rule"_a, "covariance"_a, "task"_a, nb::kw_only(), "intercept"_a, "average"_a, "prior_variance"_a, "min_variance"_a)
+        .def("learn", &Learner::learn, "state"_a, "matrix"_a, "labels"_a.noconvert(), "label_start"_a.none(),
+             "weight"_a.none(), "class_weight"_a.none(), "order"_a.none(), "first"_a, "last"_a, "calibrate"_a)
+        .def("scores", &Learner::scores, "state"_a, "matrix"_a, "out"_a.noconvert())
+        .def("variances", &Learner::variances, "state"_a, "matrix"_a, "out"_a.noconvert())
+        .def("top_variances", &Learner::top_variances, "state"_a, "matrix"_a, "scores"_a.noconvert(), "out"_a.noconvert());
+}

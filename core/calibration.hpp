@@ -1,0 +1,66 @@
+// Progressive calibration: every margin is computed before its label is used, so the stream itself is a calibration
+// set. A damped online Newton method keeps the maximum-likelihood sigmoid or temperature; docs/mathematics.md.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+namespace confidently {
+
+// The prior's curvature: how many half-bits of evidence it takes to move the starting point a = 1, b = 0.
+inline constexpr double kPriorCurvature = 1.0;
+// Early margins are worse than late ones: old evidence fades with this half-life-like rate per unit of weight.
+inline constexpr double kForget = 1.0 - 1.0 / 5000.0;
+inline constexpr double kLeastSlope = 1e-3;   // a score may not count for less, or the order of scores would be lost
+inline constexpr double kLargestStep = 0.5;   // of a Newton step, so that no single example throws the fit away
+
+inline double sigmoid(double t) { return t >= 0.0 ? 1.0 / (1.0 + std::exp(-t)) : std::exp(t) / (1.0 + std::exp(t)); }
+
+// P(positive) = sigmoid(a f + b); state: a, b and the Hessian of the log-loss haa, hab, hbb.
+struct SigmoidCalibration {
+    static constexpr int size = 5;
+    double* state;
+
+    void learn(double f, bool positive, double w) const {
+        double &a = state[0], &b = state[1], &haa = state[2], &hab = state[3], &hbb = state[4];
+        const double p = sigmoid(a * f + b), g = w * (p - (positive ? 1.0 : 0.0)), h = w * p * (1.0 - p);
+        const double keep = std::pow(kForget, w);
+        haa = keep * haa + h * f * f;
+        hab = keep * hab + h * f;
+        hbb = keep * hbb + h;
+        const double A = haa + kPriorCurvature, B = hbb + kPriorCurvature, det = A * B - hab * hab;
+        const double da = g * (f * B - hab) / det, db = g * (A - hab * f) / det;
+        const double size = std::max(std::fabs(da), std::fabs(db)), shrink = size > kLargestStep ? kLargestStep / size : 1.0;
+        a = std::max(a - shrink * da, kLeastSlope);
+        b -= shrink * db;
+    }
+};
+
+// P(k) proportional to exp(a f_k); state: a and the second derivative of the log-loss.
+struct TemperatureCalibration {
+    static constexpr int size = 2;
+    double* state;
+
+    void learn(const double* f, int n, int truth, double w) const {
+        double &a = state[0], &haa = state[1];
+        const double top = *std::max_element(f, f + n);
+        double total = 0.0, mean = 0.0, square = 0.0;
+        for (int k = 0; k < n; ++k) {
+            const double p = std::exp(a * (f[k] - top)), c = f[k] - f[truth];
+            total += p;
+            mean += p * c;
+            square += p * c * c;
+        }
+        mean /= total;
+        haa = std::pow(kForget, w) * haa + w * (square / total - mean * mean);
+        const double da = std::clamp(w * mean / (haa + kPriorCurvature), -kLargestStep, kLargestStep);
+        a = std::max(a - da, kLeastSlope);
+    }
+};
+
+// The moderated score: a margin counts for less where its variance is large beside the prior's.
+inline double moderation(double variance, double prior_variance) {
+    return 1.0 / std::sqrt(1.0 + variance / prior_variance);
+}
+
+}  // namespace confidently

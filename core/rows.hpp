@@ -1,0 +1,181 @@
+// Rows of examples: views of CSR or dense arrays, never owners. Every format is seen as the same sparse Row.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+// The loops over a row must be inlined, or the sums they feed would live in memory: half the speed.
+#if defined(__GNUC__)
+#define CONFIDENTLY_INLINE __attribute__((always_inline)) inline
+#else
+#define CONFIDENTLY_INLINE inline
+#endif
+
+namespace confidently {
+
+inline constexpr std::int32_t kIntercept = -1;  // the column of the constant feature 1
+
+struct Row {
+    const std::int32_t* column;
+    const double* value;
+    std::int32_t size;
+    bool intercept;
+
+    template <class F>
+    CONFIDENTLY_INLINE void each(F&& f) const {
+        for (std::int32_t i = 0; i < size; ++i) f(column[i], value[i]);
+        if (intercept) f(kIntercept, 1.0);
+    }
+
+    // The same with the number of a lane, so that sums can be kept in kLanes independent chains: one chain would wait
+    // for each addition before the next.
+    template <class F>
+    CONFIDENTLY_INLINE void each_in_lanes(F&& f) const {
+        std::int32_t i = 0;
+        for (; i + 4 <= size; i += 4) {
+            f(0, column[i], value[i]);
+            f(1, column[i + 1], value[i + 1]);
+            f(2, column[i + 2], value[i + 2]);
+            f(3, column[i + 3], value[i + 3]);
+        }
+        for (; i < size; ++i) f(0, column[i], value[i]);
+        if (intercept) f(1, kIntercept, 1.0);
+    }
+};
+
+// A sum in lanes.
+struct LaneSum {
+    double lane[4] = {0.0, 0.0, 0.0, 0.0};
+
+    double total() const { return (lane[0] + lane[1]) + (lane[2] + lane[3]); }
+};
+
+// Room for rows whose values must be converted; it belongs to the caller of Rows::at.
+struct RowBuffer {
+    std::vector<std::int32_t> column;
+    std::vector<double> value;
+
+    void hold(std::size_t n) {
+        if (column.size() < n) column.resize(n), value.resize(n);
+    }
+};
+
+// Why a matrix may not be learned from: the first offending row, column and value; fine when reason is empty.
+struct Fault {
+    std::string reason;
+    std::int64_t row = -1, column = -1;
+    double value = 0.0;
+};
+
+class Rows {
+  public:
+    Rows(std::int64_t n_rows, std::int64_t n_columns) : n_rows(n_rows), n_columns(n_columns) {}
+    virtual ~Rows() = default;
+    virtual Row at(std::int64_t i, bool intercept, RowBuffer& buffer) const = 0;
+    // the columns of row i if they can be had without converting the row, for prefetching the state
+    virtual Row peek(std::int64_t) const { return {nullptr, nullptr, 0, false}; }
+    // asks for row i itself to be brought near
+    virtual void prefetch(std::int64_t) const {}
+    virtual Fault fault(double largest) const = 0;
+
+    const std::int64_t n_rows, n_columns;
+};
+
+template <class Value>
+class DenseRows final : public Rows {
+  public:
+    DenseRows(const Value* values, std::int64_t n_rows, std::int64_t n_columns)
+        : Rows(n_rows, n_columns), values_(values) {}
+
+    Row at(std::int64_t i, bool intercept, RowBuffer& buffer) const override {
+        buffer.hold(static_cast<std::size_t>(n_columns));
+        std::int32_t* column = buffer.column.data();
+        double* value = buffer.value.data();
+        const Value* x = values_ + i * n_columns;
+        std::int32_t n = 0;
+        for (std::int32_t j = 0; j < n_columns; ++j) {  // zeros fall out without a branch
+            column[n] = j;
+            value[n] = x[j];
+            n += x[j] != Value(0);
+        }
+        return {column, value, n, intercept};
+    }
+
+    Fault fault(double largest) const override {
+        const std::int64_t n = n_rows * n_columns;
+        bool good = true;
+        for (std::int64_t k = 0; k < n; ++k) good &= std::fabs(values_[k]) <= largest;
+        if (good) return {};
+        std::int64_t k = 0;
+        while (std::fabs(values_[k]) <= largest) ++k;
+        return {"value", k / n_columns, k % n_columns, values_[k]};
+    }
+
+  private:
+    const Value* values_;
+};
+
+template <class Value>
+class CsrRows final : public Rows {
+  public:
+    CsrRows(const Value* values, const std::int32_t* columns, const std::int64_t* start, std::int64_t n_rows,
+            std::int64_t n_columns)
+        : Rows(n_rows, n_columns), values_(values), columns_(columns), start_(start) {}
+
+    Row at(std::int64_t i, bool intercept, RowBuffer& buffer) const override {
+        const std::int64_t from = start_[i];
+        const std::int32_t n = static_cast<std::int32_t>(start_[i + 1] - from);
+        if constexpr (std::is_same_v<Value, double>) {
+            return {columns_ + from, values_ + from, n, intercept};
+        } else {
+            buffer.hold(static_cast<std::size_t>(n));
+            for (std::int32_t k = 0; k < n; ++k) buffer.value[k] = values_[from + k];
+            return {columns_ + from, buffer.value.data(), n, intercept};
+        }
+    }
+
+    Row peek(std::int64_t i) const override {
+        return {columns_ + start_[i], nullptr, static_cast<std::int32_t>(start_[i + 1] - start_[i]), false};
+    }
+
+    void prefetch(std::int64_t i) const override {
+        constexpr std::int64_t line = 64;
+        for (std::int64_t k = start_[i]; k < start_[i + 1]; k += line / sizeof(Value)) __builtin_prefetch(values_ + k);
+        for (std::int64_t k = start_[i]; k < start_[i + 1]; k += line / sizeof(std::int32_t)) __builtin_prefetch(columns_ + k);
+    }
+
+    Fault fault(double largest) const override {
+        for (std::int64_t i = 0; i < n_rows; ++i) {
+            if (start_[i + 1] < start_[i]) return {"indptr", i};
+            bool good = true, ascending = true;
+            std::int64_t before = -1;
+            for (std::int64_t k = start_[i]; k < start_[i + 1]; ++k) {
+                const std::int64_t column = columns_[k];
+                good &= std::fabs(values_[k]) <= largest && column >= 0 && column < n_columns;
+                ascending &= column > before;
+                before = column;
+            }
+            if (!good) return offender(i, largest);
+            if (!ascending) return {"order", i};
+        }
+        return {};
+    }
+
+  private:
+    Fault offender(std::int64_t i, double largest) const {
+        std::int64_t k = start_[i];
+        while (std::fabs(values_[k]) <= largest && columns_[k] >= 0 && columns_[k] < n_columns) ++k;
+        const bool value = !(std::fabs(values_[k]) <= largest);
+        return {value ? "value" : "column", i, columns_[k], static_cast<double>(values_[k])};
+    }
+
+    const Value* values_;
+    const std::int32_t* columns_;
+    const std::int64_t* start_;
+};
+
+}  // namespace confidently

@@ -1,0 +1,76 @@
+// The learners' per-feature state: an array of shape (features, planes, columns) in which everything known about a
+// feature lies together, so that a visit to a feature costs one cache miss.
+//   plane 0      mean of the weights, one column a class (binary: one column)
+//   plane 1      diagonal of the covariance, in the diagonal geometry only
+//   last plane   sum over the updates of (rows seen before it) x (change of the mean), when averaging
+// Row 0 is the intercept's where there is one; features follow.
+#pragma once
+
+#include <cstdint>
+
+#include "rows.hpp"
+
+namespace confidently {
+
+// The direction z = x (x) (e_plus - e_minus) an example asks about; kNone leaves a side out, so that a binary
+// example is {0, kNone} or {kNone, 0}.
+inline constexpr int kNone = -1;
+
+struct Pair {
+    int plus, minus;
+
+    bool both() const { return plus != kNone && minus != kNone; }
+    int column() const { return plus != kNone ? plus : minus; }
+    double sign() const { return plus != kNone ? 1.0 : -1.0; }
+};
+
+// Stride: numbers a feature where that is known when compiling (0: it is not), for one column.
+template <class Real, int Stride = 0>
+struct Weights {
+    Real* base;
+    std::int64_t n_features;  // rows of the array, the intercept's included
+    int planes, columns;
+    bool intercept, average;
+    using type = Real;
+
+    std::int64_t position(std::int32_t column) const { return static_cast<std::int64_t>(column) + intercept; }
+    std::int64_t stride() const { return Stride ? Stride : planes * columns; }
+    Real* at(std::int32_t column) const { return base + position(column) * stride(); }
+
+    double score(const Row& row, Pair p) const {
+        double s = 0.0;
+        if (p.both())
+            row.each([&](std::int32_t j, double x) { s += x * (double(at(j)[p.plus]) - double(at(j)[p.minus])); });
+        else
+            row.each([&, c = p.column()](std::int32_t j, double x) { s += x * at(j)[c]; });
+        return p.both() ? s : p.sign() * s;
+    }
+
+    // one score a column, from the mean (plane 0) or the averaging plane
+    void scores(const Row& row, int plane, double* out) const {
+        for (int k = 0; k < columns; ++k) out[k] = 0.0;
+        row.each([&](std::int32_t j, double x) {
+            const Real* f = at(j) + plane * columns;
+            for (int k = 0; k < columns; ++k) out[k] += x * f[k];
+        });
+    }
+
+    // the scores a prediction uses: of the mean, or of its average over the n_seen rows learned
+    void prediction(const Row& row, std::int64_t n_seen, double* out, double* scratch) const {
+        scores(row, 0, out);
+        if (!average || n_seen == 0) return;
+        scores(row, planes - 1, scratch);
+        for (int k = 0; k < columns; ++k) out[k] -= scratch[k] / static_cast<double>(n_seen);
+    }
+
+    // f: the feature's state. age: rows learned before this one.
+    void add(Real* f, int column, double change, double age) const {
+        f[column] = static_cast<Real>(f[column] + change);
+        if (average) {
+            Real& drift = f[(planes - 1) * columns + column];
+            drift = static_cast<Real>(drift + age * change);
+        }
+    }
+};
+
+}  // namespace confidently

@@ -1,0 +1,331 @@
+"""The compiled learner on numbers: a rule, a covariance, a task, and a state.
+
+Needs NumPy only, so that the command line starts in a blink. :class:`confidently.OnlineClassifier` puts
+scikit-learn's contract over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from . import _core, calibration
+from .rules import POSITIVE, Range, Rule, check_number, make_rule
+from .state import COUNTERS, COVARIANCES, TASKS, Settings, grow_classes, grow_features, new_state, split_binary
+
+# Rows learned between two looks at the clock and the keyboard.
+ROWS_A_STRIDE = 8192
+
+
+class Learner:
+    """An online learner over numbered features and numbered classes.
+
+    Parameters
+    ----------
+    rule : str or Rule
+        How an example moves the Gaussian; see :mod:`confidently.rules`.
+    covariance : {"diag", "full", "shared"}
+        How Sigma is stored: a variance a weight; all covariances of a learner's weights; one matrix of the features'
+        covariances for all classes.
+    task : {"binary", "joint", "one-vs-rest", "multilabel"}
+        Two classes; more classes, the true one against its strongest rival; a binary learner a class; sets of labels.
+    n_classes, n_features : int
+        May grow later.
+    prior_variance : float
+        Variance of every weight before anything is seen, > 0.
+    fit_intercept : bool
+        Whether every row has a constant feature 1, with the prior of any other.
+    average : bool
+        Predict with the mean of the weights over all rows seen instead of the last ones.
+    min_variance : float
+        No variance counts as smaller than this share of the prior's, in [0, 1).
+    dtype : {"float64", "float32"}
+        Type of the state; arithmetic is in float64 in either case.
+
+    Attributes
+    ----------
+    state : dict of arrays
+        All that was learned (:mod:`confidently.state`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from confidently.matrix import as_matrix
+    >>> learner = Learner("arow", n_features=2)
+    >>> X = as_matrix(np.array([[1.0, 0.0], [0.0, 1.0]]))
+    >>> learner.learn(X, np.array([1, 0], dtype=np.int32))
+    >>> learner.predict(X)
+    array([1, 0])
+    """
+
+    def __init__(
+        self,
+        rule: str | Rule = "arow",
+        covariance: str = "diag",
+        task: str = "binary",
+        n_classes: int = 2,
+        n_features: int = 0,
+        *,
+        prior_variance: float = 1.0,
+        fit_intercept: bool = True,
+        average: bool = False,
+        min_variance: float = 1e-12,
+        dtype: str = "float64",
+    ) -> None:
+        check_choice("covariance", covariance, COVARIANCES)
+        check_choice("task", task, TASKS)
+        check_choice("dtype", np.dtype(dtype).name if dtype in ("float32", "float64") else dtype, ("float64", "float32"))
+        check_number("learner", "prior_variance", prior_variance, POSITIVE)
+        check_number("learner", "min_variance", min_variance, Range(0.0, 1.0, closed_low=True))
+        if covariance == "shared" and task == "one-vs-rest":
+            raise ValueError('covariance="shared" couples the classes, one-vs-rest keeps them apart; use "joint"')
+        self.settings = Settings(
+            make_rule(rule), covariance, task, float(prior_variance), bool(fit_intercept), bool(average),
+            float(min_variance), str(dtype),
+        )  # fmt: skip
+        self.n_classes, self.n_features = n_classes, n_features
+        self.state = new_state(self.settings, n_features, n_classes)
+
+    # --- growing -------------------------------------------------------------------------------------------------
+
+    def grow(self, n_features: int = 0, n_classes: int = 0, multiclass: str = "joint") -> None:
+        """Make room for more features or classes, which start at the prior; less than there is changes nothing.
+
+        A binary learner that gets a third class becomes a ``multiclass`` one that believes the same of the first two.
+        """
+        if n_features > self.n_features:
+            room = len(self.state["weights"]) - self.settings.fit_intercept
+            if n_features > room:
+                # doubling, so that a stream that brings new features in every batch is copied a few times only
+                grow_features(self.settings, self.state, n_features if self.settings.dense else max(n_features, 2 * room))
+            self.n_features = n_features
+        if n_classes > self.n_classes:
+            if self.settings.task == "binary":
+                wider = replace(self.settings, task=multiclass)
+                split_binary(self.settings, wider, self.state)
+                self.settings = wider
+            grow_classes(self.settings, self.state, n_classes)
+            self.n_classes = n_classes
+
+    # --- learning ------------------------------------------------------------------------------------------------
+
+    def learn(
+        self,
+        X: _core.Matrix,
+        labels: np.ndarray,
+        label_start: np.ndarray | None = None,
+        *,
+        weight: np.ndarray | None = None,
+        class_weight: np.ndarray | None = None,
+        order: np.ndarray | None = None,
+        calibrate: bool = True,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        """Learn rows one after the other.
+
+        Parameters
+        ----------
+        X : matrix of :func:`confidently.matrix.as_matrix`
+            n rows; at most ``n_features`` columns.
+        labels : int32 array
+            Class numbers from 0, one a row; multilabel: the labels of all rows, one row after the other.
+        label_start : int64 array of shape (n + 1,), optional
+            Multilabel: where each row's labels begin.
+        weight : float64 array of shape (n,), optional
+            Weights of the rows, >= 0; 0 is the same as not seen.
+        class_weight : float64 array of shape (n_classes,), optional
+            Factor to the weight by class.
+        order : int64 array, optional
+            The order in which to visit rows.
+        calibrate : bool
+            Whether the margins, taken before their labels are used, calibrate the probabilities.
+        progress : callable, optional
+            Called with the number of rows learned so far.
+
+        Raises
+        ------
+        ValueError
+            If labels are out of range or lengths do not fit; nothing is learned then.
+        """
+        self._check_labels(X.shape[0], labels, label_start)
+        core, n = self.settings.core(), X.shape[0] if order is None else len(order)
+        for first in range(0, n, ROWS_A_STRIDE):
+            last = min(first + ROWS_A_STRIDE, n)
+            core.learn(self.state, X, labels, label_start, weight, class_weight, order, first, last, calibrate)
+            if progress is not None:
+                progress(last)
+
+    def _check_labels(self, n: int, labels: np.ndarray, start: np.ndarray | None) -> None:
+        if (start is not None) != (self.settings.task == "multilabel"):
+            raise ValueError("lists of labels (label_start) belong to the multilabel task, and to that only")
+        counted = n if start is None else int(start[-1])
+        if len(labels) != counted or (start is not None and len(start) != n + 1):
+            raise ValueError(f"{n} rows and {len(labels)} labels do not fit together")
+        if len(labels) and not 0 <= labels.min() <= labels.max() < self.n_classes:
+            raise ValueError(f"labels must be in 0 to {self.n_classes - 1}, got {labels.min()} to {labels.max()}")
+
+    # --- answering -----------------------------------------------------------------------------------------------
+
+    def decision(self, X: _core.Matrix) -> np.ndarray:
+        """Scores: shape (n,) for two classes, positive meaning class 1; else (n, n_classes).
+
+        Multilabel: scores minus the calibration label's, so that positive means relevant.
+        """
+        return self._presented(self._scores(X))
+
+    def margin_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and variance of the scores under the Gaussian over weights, both of the shape of :meth:`decision`."""
+        variance = np.empty((X.shape[0], self.settings.columns(self.n_classes)))
+        self.settings.core().variances(self.state, X, variance)
+        if self.settings.task == "binary":
+            variance = variance[:, 0]
+        elif self.settings.task == "multilabel":
+            variance = variance[:, 1:]
+        return self.decision(X), variance
+
+    def probabilities(self, X: _core.Matrix, method: str | None = "progressive") -> np.ndarray:
+        """Probabilities of class 1, shape (n,), for two classes; else of each class or label, (n, n_classes)."""
+        if method is None:
+            mean, variance = self.margin_distribution(X)
+            multiclass = self.settings.task in ("joint", "one-vs-rest")
+            return calibration.vote_multiclass(mean, variance) if multiclass else calibration.vote(mean, variance)
+        state = self.state["calibration"]
+        if self.settings.task == "multilabel":
+            return calibration.sigmoid(self.decision(X), state)
+        prior = self.settings.prior_variance
+        if self.settings.task == "binary":
+            return calibration.sigmoid(calibration.moderated(*self.margin_distribution(X), prior), state)
+        scores, variance = self._scores(X), np.empty(X.shape[0])
+        self.settings.core().top_variances(self.state, X, scores, variance)
+        return calibration.softmax(calibration.moderated(scores, variance, prior), state)
+
+    def predict(self, X: _core.Matrix) -> np.ndarray:
+        """Class numbers, shape (n,); multilabel: booleans, (n, n_classes)."""
+        decision = self.decision(X)
+        if self.settings.task == "multilabel":
+            return decision > 0
+        return (decision > 0).astype(np.intp) if self.settings.task == "binary" else decision.argmax(axis=1)
+
+    def _scores(self, X: _core.Matrix) -> np.ndarray:
+        scores = np.empty((X.shape[0], self.settings.columns(self.n_classes)))
+        self.settings.core().scores(self.state, X, scores)
+        return scores
+
+    def _presented(self, columns: np.ndarray) -> np.ndarray:
+        """One entry a class from one a column, on the last axis."""
+        if self.settings.task == "binary":
+            return columns[..., 0]
+        return columns[..., 1:] - columns[..., :1] if self.settings.task == "multilabel" else columns
+
+    # --- what was learned ----------------------------------------------------------------------------------------
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The state of the features there are, without the room kept for more."""
+        return self.state["weights"][: self.n_features + self.settings.fit_intercept]
+
+    def mean(self) -> np.ndarray:
+        """Mean of the predicting weights, the intercept's last: shape (classes, n_features + intercept)."""
+        mean = self.weights[:, 0].astype(np.float64)
+        if self.settings.average and self.n_seen:
+            mean -= self.weights[:, -1] / self.n_seen
+        return self._by_class(mean)
+
+    def variance(self) -> np.ndarray:
+        """Variance of each of :meth:`mean`'s weights; same shape."""
+        multilabel = self.settings.task == "multilabel"
+        variance = self._column_variances()
+        if not multilabel:
+            return self._by_class(variance)
+        variance = variance[:, 1:] + variance[:, :1]
+        if self.settings.geometry == "full":
+            variance = variance - 2 * self._threshold_covariance()
+        return self._intercept_last(variance).T
+
+    def covariance(self) -> np.ndarray:
+        """Sigma of a full or shared covariance, the intercept last in each class: (learners, D, D)."""
+        rows = self.n_features + self.settings.fit_intercept
+        if self.settings.geometry == "identity":
+            size = rows if self.settings.covariance == "shared" else rows * len(self.state["weights"][0, 0])
+            learners = len(self.state["scale"])
+            size = rows if self.settings.task == "one-vs-rest" else size
+            return np.broadcast_to(self.settings.prior_variance * np.eye(size), (learners, size, size))
+        stored = self.state["covariance"]
+        sigma = stored * self.state["scale"][:, None, None]
+        order = np.arange(stored.shape[1]).reshape(-1, rows)
+        order = self._intercept_last(order.T).T.ravel()
+        return sigma[:, order][:, :, order]
+
+    def _by_class(self, per_feature: np.ndarray) -> np.ndarray:
+        if self.settings.task == "multilabel":
+            per_feature = per_feature[:, 1:] - per_feature[:, :1]
+        return self._intercept_last(per_feature).T
+
+    def _intercept_last(self, per_feature: np.ndarray) -> np.ndarray:
+        return np.roll(per_feature, -1, axis=0) if self.settings.fit_intercept else per_feature
+
+    def _column_variances(self) -> np.ndarray:
+        """(features, columns)"""
+        rows, columns = len(self.weights), self.weights.shape[2]
+        prior, least = self.settings.prior_variance, self.settings.min_variance * self.settings.prior_variance
+        if self.settings.geometry == "identity":
+            return np.full((rows, columns), prior)
+        if self.settings.geometry == "diag":
+            return np.maximum(self.weights[:, 1] * self.state["scale"], least)
+        diagonal = np.diagonal(self.state["covariance"], axis1=1, axis2=2) * self.state["scale"][:, None]
+        blocks = diagonal.reshape(-1, rows)
+        return np.broadcast_to(blocks.T, (rows, columns)) if self.settings.geometry == "shared" else blocks.T
+
+    def _threshold_covariance(self) -> np.ndarray:
+        rows = len(self.weights)
+        sigma = self.state["covariance"][0] * self.state["scale"][0]
+        blocks = sigma[:rows].reshape(rows, -1, rows)
+        return np.diagonal(blocks, axis1=0, axis2=2).T[:, 1:]
+
+    @property
+    def n_seen(self) -> int:
+        """Rows learned (in all passes)."""
+        return int(self.state["counters"][COUNTERS.index("n_seen")])
+
+    @property
+    def mistakes(self) -> int:
+        """Progressive mistakes: rows predicted, then learned, whose margin was not positive when predicted."""
+        return int(self.state["counters"][COUNTERS.index("mistakes")])
+
+    @property
+    def infeasible(self) -> int:
+        """Examples that no classifier in the ellipsoid could satisfy (classical ellipsoid method only)."""
+        return int(self.state["counters"][COUNTERS.index("infeasible")])
+
+    @property
+    def updates(self) -> int:
+        """Times the Gaussian was moved."""
+        return int(self.state["updates"].sum())
+
+    # --- as plain data -------------------------------------------------------------------------------------------
+
+    def header(self) -> dict[str, Any]:
+        """All that is not an array, as plain data; with :attr:`state` it is the whole learner."""
+        settings = asdict(replace(self.settings, rule=None))
+        settings["rule"] = {"name": self.settings.rule.name, "parameters": self.settings.rule.get_params()}
+        return {"settings": settings, "n_classes": self.n_classes, "n_features": self.n_features}
+
+    @classmethod
+    def from_header(cls, header: dict[str, Any], state: dict[str, np.ndarray]) -> Learner:
+        """The learner that :meth:`header` and its state describe."""
+        settings = dict(header["settings"])
+        rule = settings.pop("rule")
+        rule = make_rule(rule["name"]).with_params(**{k: v for k, v in rule["parameters"].items() if v is not None})
+        learner = cls(rule, settings.pop("covariance"), settings.pop("task"), header["n_classes"], 0, **settings)
+        learner.n_features = header["n_features"]
+        learner.state = state
+        return learner
+
+
+def check_choice(name: str, value: object, allowed: Sequence[str] | dict[str, Any]) -> None:
+    """Raise ``ValueError`` listing what is allowed unless ``value`` is among it."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(repr(a) for a in allowed)}; got {value!r}")

@@ -1,0 +1,434 @@
+"""The rules: how far to move the Gaussian over weight vectors, given a margin and its variance.
+
+Every rule is a small frozen dataclass of parameters. It knows two numbers, the margin's mean ``m`` and variance
+``v``, and nothing of rows, arrays, labels or memory; the formula itself is compiled (``core/rules.hpp``) and stated
+once more, plainly, in :mod:`confidently.reference`. `docs/mathematics.md` derives them.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+from . import _core
+
+
+@dataclass(frozen=True)
+class Range:
+    """An interval a parameter may lie in; open ends are excluded."""
+
+    low: float
+    high: float
+    closed_low: bool = False
+    closed_high: bool = False
+
+    def __contains__(self, value: float) -> bool:
+        above = value >= self.low if self.closed_low else value > self.low
+        below = value <= self.high if self.closed_high else value < self.high
+        return above and below
+
+    def __str__(self) -> str:
+        return f"{'[' if self.closed_low else '('}{self.low:g}, {self.high:g}{']' if self.closed_high else ')'}"
+
+
+POSITIVE = Range(0.0, math.inf)
+UNIT = Range(0.0, 1.0)
+
+
+def parameter(default: float | None, allowed: Range, meaning: str) -> Any:
+    """A rule's parameter: its default, the interval it may lie in, what it means."""
+    return field(default=default, metadata={"range": allowed, "meaning": meaning})
+
+
+def check_number(owner: str, name: str, value: object, allowed: Range) -> None:
+    """Raise ``TypeError`` or ``ValueError`` naming the allowed interval unless ``value`` is a number in it."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{owner}: {name} must be a number in {allowed}, got {value!r}")
+    if float(value) not in allowed:
+        raise ValueError(f"{owner}: {name} must be in {allowed}, got {value!r}")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Base of all rules. Compare, hash, ``get_params`` and :func:`make_rule` work alike for every one of them."""
+
+    name: ClassVar[str]
+    acts_when: ClassVar[str]
+    formula: ClassVar[str]
+    source: ClassVar[str]
+    learns_precision: ClassVar[bool] = True  # False: zeta is always 0, so that no covariance need be stored
+    counts_misses: ClassVar[bool] = False  # True: some examples cannot be satisfied inside the ellipsoid
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if value is not None or f.default is not None:
+                check_number(type(self).__name__, f.name, value, f.metadata["range"])
+
+    def get_params(self, deep: bool = True) -> dict[str, float | None]:
+        """The parameters by name, as scikit-learn asks for them."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def with_params(self, **changes: float | None) -> Rule:
+        """A copy with some parameters changed."""
+        known = [f.name for f in fields(self)]
+        for name in changes:
+            if name not in known:
+                allowed = f"has {', '.join(known)}" if known else "has none"
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it {allowed}")
+        return replace(self, **changes)
+
+    def core_parameters(self) -> list[float]:
+        """The numbers the compiled rule takes, in its order."""
+        return [float(getattr(self, f.name)) for f in fields(self)]
+
+    @cached_property
+    def compiled(self) -> _core.Rule:
+        """The compiled rule."""
+        return _core.Rule(self.name, self.core_parameters())
+
+    def __getstate__(self) -> dict[str, float | None]:
+        return self.get_params()
+
+    def __setstate__(self, state: dict[str, float | None]) -> None:
+        self.__dict__.update(state)
+
+
+@dataclass(frozen=True)
+class ConfidenceRule(Rule):
+    """Base of the rules that demand a margin of ``phi`` standard deviations.
+
+    The confidence is given either as the probability ``eta`` of classifying the example rightly, in (.5, 1), or as
+    the normal quantile ``phi = Phi^-1(eta)`` > 0, never as both.
+    """
+
+    default_eta: ClassVar[float]
+    eta: float | None = parameter(None, Range(0.5, 1.0), "probability with which an example is to be classified rightly")
+    phi: float | None = parameter(None, POSITIVE, "the same as a normal quantile; give one of the two")
+
+    def __post_init__(self) -> None:
+        if self.eta is None and self.phi is None:
+            object.__setattr__(self, "eta", self.default_eta)
+        elif self.eta is not None and self.phi is not None:
+            raise ValueError(f"{type(self).__name__}: give eta or phi, not both (got eta={self.eta!r}, phi={self.phi!r})")
+        super().__post_init__()
+
+    def with_params(self, **changes: float | None) -> Rule:
+        if changes.get("phi") is not None and changes.get("eta") is None:
+            changes["eta"] = None
+        elif changes.get("eta") is not None and changes.get("phi") is None:
+            changes["phi"] = None
+        return super().with_params(**changes)
+
+    def core_parameters(self) -> list[float]:
+        others = [float(getattr(self, f.name)) for f in fields(self) if f.name not in ("eta", "phi")]
+        return [self.quantile, *others]
+
+    @property
+    def quantile(self) -> float:
+        """phi, whichever way the confidence was given."""
+        if self.phi is not None:
+            return float(self.phi)
+        from statistics import NormalDist  # here, for it would slow every start of the command line
+
+        return NormalDist().inv_cdf(float(self.eta))
+
+
+@dataclass(frozen=True)
+class Perceptron(Rule):
+    """Rosenblatt's perceptron: a fixed step on every mistake."""
+
+    name = "perceptron"
+    acts_when = "m <= 0"
+    formula = "alpha = 1"
+    source = "Rosenblatt, Psychological Review 65, 1958"
+    learns_precision = False
+
+
+@dataclass(frozen=True)
+class PA(Rule):
+    """Passive-aggressive: the least change that reaches margin 1."""
+
+    name = "pa"
+    acts_when = "m < 1"
+    formula = "alpha = (1 - m)/v"
+    source = "Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, JMLR 7, 2006"
+    learns_precision = False
+
+
+@dataclass(frozen=True)
+class PA1(Rule):
+    """PA-I: passive-aggressive with a longest step ``C`` (hinge loss)."""
+
+    name = "pa1"
+    acts_when = "m < 1"
+    formula = "alpha = min(C, (1 - m)/v)"
+    source = PA.source
+    learns_precision = False
+    C: float = parameter(1.0, POSITIVE, "aggressiveness: the longest step")
+
+
+@dataclass(frozen=True)
+class PA2(Rule):
+    """PA-II: passive-aggressive with squared hinge loss."""
+
+    name = "pa2"
+    acts_when = "m < 1"
+    formula = "alpha = (1 - m)/(v + 1/(2C))"
+    source = PA.source
+    learns_precision = False
+    C: float = parameter(1.0, POSITIVE, "aggressiveness: weight of the loss")
+
+
+@dataclass(frozen=True)
+class SOP(Rule):
+    """Second-order perceptron: AROW with r = 1 behind a mistake gate; the prior variance plays 1/a."""
+
+    name = "sop"
+    acts_when = "m <= 0"
+    formula = "alpha = (1 - m)/(1 + v), zeta = 1"
+    source = "Cesa-Bianchi, Conconi & Gentile, SIAM J. Computing 34, 2005"
+
+
+@dataclass(frozen=True)
+class CWStdev(ConfidenceRule):
+    """Exact convex confidence-weighted learning: the margin must reach ``phi`` of its standard deviations.
+
+    Minimises KL(new || old) subject to m >= phi sqrt(v).
+    """
+
+    name = "cw_stdev"
+    acts_when = "m < phi sqrt(v)"
+    formula = "alpha = (-m psi + sqrt(m^2 phi^4/4 + v phi^2 xi))/(v xi), zeta = alpha phi/sqrt(u)"
+    source = "Crammer, Dredze & Pereira, NIPS 2008, eq. 12, 14, 15, 22"
+    default_eta = 0.95
+
+
+@dataclass(frozen=True)
+class CWVar(ConfidenceRule):
+    """The first confidence-weighted rule, with the variance in place of the standard deviation."""
+
+    name = "cw_var"
+    acts_when = "m < phi v"
+    formula = "alpha = (-(1 + 2 phi m) + sqrt((1 + 2 phi m)^2 - 8 phi (m - phi v)))/(4 phi v), zeta = 2 alpha phi"
+    source = "Dredze, Crammer & Pereira, ICML 2008"
+    default_eta = 0.95
+
+
+@dataclass(frozen=True)
+class AROW(Rule):
+    """Adaptive regularisation of weights: confidence grows with every example, noise only bends the mean."""
+
+    name = "arow"
+    acts_when = "m < 1"
+    formula = "alpha = (1 - m)/(v + r), zeta = 1/r"
+    source = "Crammer, Kulesza & Dredze, NIPS 2009"
+    r: float = parameter(0.1, POSITIVE, "noise: large values trust single examples less")
+
+
+@dataclass(frozen=True)
+class SCW1(ConfidenceRule):
+    """Soft confidence-weighted learning with linear loss."""
+
+    name = "scw1"
+    acts_when = "m < phi sqrt(v)"
+    formula = "alpha = min(C, alpha of cw_stdev), zeta = alpha phi/sqrt(u)"
+    source = "Wang, Zhao & Hoi, ICML 2012"
+    default_eta = 0.9
+    C: float = parameter(1.0, POSITIVE, "weight of the loss: the longest step")
+
+
+@dataclass(frozen=True)
+class SCW2(ConfidenceRule):
+    """Soft confidence-weighted learning with squared loss."""
+
+    name = "scw2"
+    acts_when = "m < phi sqrt(v)"
+    formula = "alpha = (-(2 m n + phi^2 m v) + g)/(2 (n^2 + n v phi^2)), n = v + 1/(2C), zeta = alpha phi/sqrt(u)"
+    source = "Wang, Zhao & Hoi, ICML 2012"
+    default_eta = 0.9
+    C: float = parameter(1.0, POSITIVE, "weight of the squared loss")
+
+
+@dataclass(frozen=True)
+class NHERD(Rule):
+    """Normal herd: a Gaussian herd of classifiers, each moved by PA-II."""
+
+    name = "nherd"
+    acts_when = "m < 1"
+    formula = "alpha = (1 - m)/(v + 1/C), zeta = 2C + C^2 v"
+    source = "Crammer & Lee, NIPS 2010"
+    C: float = parameter(1.0, POSITIVE, "aggressiveness")
+
+
+@dataclass(frozen=True)
+class CELLIP(Rule):
+    """Classical ellipsoid method: cut the ellipsoid by the example's half-space, keep the smallest one around the rest.
+
+    Rows should have norm at most 1 and the prior variance be 1 + gamma (1 - a). An example whose half-space misses
+    the ellipsoid (data not separable with that margin) is passed over and counted.
+    """
+
+    name = "cellip"
+    acts_when = "m <= 0"
+    formula = "t = (a gamma - m)/sqrt(v): alpha = t/sqrt(v), zeta = 2t/((1 - t) v), scale = 1 - t^2"
+    source = "Yang, Jin & Ye, ICML 2009, eq. 10, 11"
+    counts_misses = True
+    gamma: float = parameter(0.1, POSITIVE, "margin")
+    a: float = parameter(0.5, Range(0.0, 1.0, closed_low=True, closed_high=True), "share of the margin demanded of a cut")
+
+
+@dataclass(frozen=True)
+class IELLIP(Rule):
+    """Improved ellipsoid method: cuts get shallower with the number k of updates, c_k = c b^k, so that noise does no harm.
+
+    Theorem 4 needs b + c < 1. The paper's experiments use a prior variance of 0.1.
+    """
+
+    name = "iellip"
+    acts_when = "m <= 0"
+    formula = "alpha = (gamma - m)/v, zeta = c_k/((1 - c_k) v), scale = 1/(1 - c_k)"
+    source = "Yang, Jin & Ye, ICML 2009, eq. 10, 15"
+    gamma: float = parameter(0.1, POSITIVE, "margin")
+    b: float = parameter(0.3, UNIT, "decay of the cuts with each update")
+    c: float = parameter(0.1, UNIT, "depth of the first cut")
+
+
+@dataclass(frozen=True)
+class BayesPA(Rule):
+    """Online Bayesian passive-aggressive learning, averaging classifier: PA-I with C = 2c at margin epsilon."""
+
+    name = "bayespa"
+    acts_when = "m < epsilon"
+    formula = "alpha = min(2c, (epsilon - m)/v)"
+    source = "Shi & Zhu, ICML 2014, Lemma 2.2"
+    learns_precision = False
+    c: float = parameter(0.5, POSITIVE, "weight of the loss")
+    epsilon: float = parameter(1.0, Range(0.0, math.inf, closed_low=True), "margin")
+
+
+@dataclass(frozen=True)
+class GibbsPA(Rule):
+    """BayesPA with Gibbs classifiers, by data augmentation: learns from every example, less from easy ones."""
+
+    name = "gibbs_pa"
+    acts_when = "always"
+    formula = "a = c/sqrt((epsilon - m')^2 + v'): alpha = (c + a (epsilon - m))/(1 + a v), zeta = a"
+    source = "Shi & Zhu, ICML 2014, Appendix B, in closed form"
+    c: float = parameter(8.0, POSITIVE, "weight of the loss")
+    epsilon: float = BayesPA.__dataclass_fields__["epsilon"]
+
+
+@dataclass(frozen=True)
+class GibbsPAExact(Rule):
+    """The same posterior as ``GibbsPA``, by its exact mean and variance along the example."""
+
+    name = "gibbs_pa_exact"
+    acts_when = "always"
+    formula = "mean and variance of N(m, v) exp(-2c (epsilon - margin)_+)"
+    source = "moments of Shi & Zhu's (ICML 2014) posterior, Appendix B, without augmentation"
+    c: float = parameter(8.0, POSITIVE, "weight of the loss")
+    epsilon: float = BayesPA.__dataclass_fields__["epsilon"]
+
+
+@dataclass(frozen=True)
+class Probit(Rule):
+    """Probit regression by assumed-density filtering, as in AdPredictor."""
+
+    name = "probit"
+    acts_when = "always"
+    formula = "s^2 = noise^2 + v, V = N(m/s)/Phi(m/s): alpha = V/s, W = V (V + m/s)/s^2, zeta = W/(1 - W v)"
+    source = "Graepel, Quinonero Candela, Borchert & Herbrich, ICML 2010"
+    noise: float = parameter(0.1, POSITIVE, "standard deviation of the noise on the score")
+
+
+RULES: dict[str, type[Rule]] = {
+    cls.name: cls
+    for cls in (Perceptron, PA, PA1, PA2, SOP, CWStdev, CWVar, AROW, SCW1, SCW2, NHERD, CELLIP, IELLIP, BayesPA, GibbsPA,
+                GibbsPAExact, Probit)
+}  # fmt: skip
+
+
+def make_rule(rule: str | Rule, **parameters: float) -> Rule:
+    """A rule from its name or from a rule, with some parameters set.
+
+    Parameters
+    ----------
+    rule : str or Rule
+        One of :data:`RULES`, or an instance.
+    **parameters : float
+        Parameters to set.
+
+    Returns
+    -------
+    Rule
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, an unknown parameter or a value out of its range; the message lists what is allowed.
+
+    Examples
+    --------
+    >>> make_rule("arow", r=1.0)
+    AROW(r=1.0)
+    """
+    if isinstance(rule, str):
+        if rule not in RULES:
+            raise ValueError(f"no rule is called {rule!r}; there are {', '.join(RULES)}")
+        rule = RULES[rule]()
+    elif not isinstance(rule, Rule):
+        raise TypeError(f"rule must be a name ({', '.join(RULES)}) or a rule such as AROW(r=0.1), got {rule!r}")
+    return rule.with_params(**parameters) if parameters else rule
+
+
+def step(
+    rule: str | Rule, margin: float, variance: float, *, weight: float = 1.0, updates: int = 0, **parameters: float
+) -> tuple[float, float, float] | None:
+    """What a rule does with a margin: the update's three numbers, from the compiled core.
+
+    mean <- mean + alpha y Sigma x;  Sigma^-1 <- (Sigma^-1 + zeta x x')/scale.
+
+    Parameters
+    ----------
+    rule : str or Rule
+        A rule or its name.
+    margin : float
+        m = y mean.x, signed: negative means the example is classified wrongly.
+    variance : float
+        v = x' Sigma x > 0, variance of the margin.
+    weight : float
+        Weight of the example, >= 0.
+    updates : int
+        Updates made before this one (IELLIP's cuts get shallower with them).
+    **parameters : float
+        Parameters of the rule, as in :func:`make_rule`.
+
+    Returns
+    -------
+    (alpha, zeta, scale) or None
+        None: the rule passes the example over.
+
+    Raises
+    ------
+    ValueError
+        If the margin is not finite, the variance not positive and finite, or the weight negative.
+
+    Examples
+    --------
+    >>> step("arow", 0.5, 1.0, r=1.0)
+    (0.25, 1.0, 1.0)
+    >>> step("arow", 1.5, 1.0) is None
+    True
+    """
+    if not math.isfinite(margin):
+        raise ValueError(f"margin must be finite, got {margin!r}")
+    check_number("step", "variance", variance, POSITIVE)
+    check_number("step", "weight", weight, Range(0.0, math.inf, closed_low=True))
+    if weight == 0.0:
+        return None
+    alpha, zeta, scale, _ = make_rule(rule, **parameters).compiled.step(margin, variance, weight, updates)
+    return (alpha, zeta, scale) if alpha or zeta else None

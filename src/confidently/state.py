@@ -1,0 +1,215 @@
+"""Everything a learner knows, as one dict of arrays: saving, copying, growing and merging loop over it.
+
+=============  =======================  ==========================================================================
+entry          shape, type              meaning
+=============  =======================  ==========================================================================
+weights        (F, planes, K) real      per feature: the mean; diagonal covariance: its variance; averaging: the sum
+                                        over updates of (rows seen before) x (change of the mean). Row 0 is the
+                                        intercept, where there is one
+covariance     (L, D, D) real           full and shared covariance only
+scale          (L,) float64             the covariance is this number times what is stored
+folded         (L,) float64             product of the scales multiplied into the store so far
+updates        (L,) int64               updates made
+counters       (3,) int64               rows seen, progressive mistakes, examples no classifier could satisfy
+calibration    (n,) float64             progressive calibration (core/calibration.hpp)
+=============  =======================  ==========================================================================
+
+K columns: one for two classes, else one a class; multilabel: the calibration label, then one a label. L learners:
+K for one-vs-rest, else 1. D: K F for a full joint covariance, else F.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import _core
+from .rules import Rule
+
+State = dict[str, np.ndarray]
+
+TASKS = {
+    "binary": _core.Task.binary,
+    "joint": _core.Task.joint,
+    "one-vs-rest": _core.Task.one_vs_rest,
+    "multilabel": _core.Task.multilabel,
+}
+COVARIANCES = {"diag": _core.Covariance.diag, "full": _core.Covariance.full, "shared": _core.Covariance.shared}
+COUNTERS = ("n_seen", "mistakes", "infeasible")
+SIGMOID_START = np.array([1.0, 0.0, 0.0, 0.0, 0.0])  # a, b, Hessian
+TEMPERATURE_START = np.array([1.0, 0.0])  # a, second derivative
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a learner is, as opposed to what it has learned."""
+
+    rule: Rule
+    covariance: str = "diag"
+    task: str = "binary"
+    prior_variance: float = 1.0
+    fit_intercept: bool = True
+    average: bool = False
+    min_variance: float = 1e-12
+    dtype: str = "float64"
+
+    @property
+    def geometry(self) -> str:
+        """How Sigma is stored: a rule that gains no precision leaves it at its prior, so nothing need be."""
+        return self.covariance if self.rule.learns_precision else "identity"
+
+    @property
+    def planes(self) -> int:
+        return 1 + (self.geometry == "diag") + self.average
+
+    @property
+    def dense(self) -> bool:
+        return self.geometry in ("full", "shared")
+
+    def columns(self, n_classes: int) -> int:
+        """Columns of weights for so many classes or labels."""
+        return {"binary": 1, "multilabel": n_classes + 1}.get(self.task, n_classes)
+
+    def learners(self, n_classes: int) -> int:
+        return n_classes if self.task == "one-vs-rest" else 1
+
+    def core(self) -> _core.Learner:
+        geometry = _core.Covariance.identity if self.geometry == "identity" else COVARIANCES[self.geometry]
+        return _core.Learner(
+            self.rule.compiled,
+            geometry,
+            TASKS[self.task],
+            intercept=self.fit_intercept,
+            average=self.average,
+            prior_variance=float(self.prior_variance),
+            min_variance=float(self.min_variance),
+        )
+
+
+def calibration_start(settings: Settings, n_classes: int) -> np.ndarray:
+    """Untrained calibration."""
+    if settings.task == "binary":
+        return SIGMOID_START.copy()
+    return np.tile(SIGMOID_START, n_classes) if settings.task == "multilabel" else TEMPERATURE_START.copy()
+
+
+def new_state(settings: Settings, n_features: int, n_classes: int) -> State:
+    """The prior: mean 0, covariance ``prior_variance`` I, nothing seen."""
+    rows, columns, learners = n_features + settings.fit_intercept, settings.columns(n_classes), settings.learners(n_classes)
+    state = {
+        "scale": np.ones(learners),
+        "folded": np.ones(learners),
+        "updates": np.zeros(learners, dtype=np.int64),
+        "counters": np.zeros(len(COUNTERS), dtype=np.int64),
+        "calibration": calibration_start(settings, n_classes),
+    }
+    state["weights"] = prior_weights(settings, state, rows, columns)
+    if settings.dense:
+        state["covariance"] = prior_covariance(settings, state, rows, columns)
+    return state
+
+
+def prior_weights(settings: Settings, state: State, rows: int, columns: int) -> np.ndarray:
+    """Weights of which nothing was learned. They stand in the store as if they had been there from the start: the
+    ellipsoid rules' scale covers them too."""
+    weights = np.zeros((rows, settings.planes, columns), dtype=settings.dtype)
+    if settings.geometry == "diag":
+        weights[:, 1] = settings.prior_variance * state["folded"]
+    return weights
+
+
+def prior_covariance(settings: Settings, state: State, rows: int, columns: int) -> np.ndarray:
+    """Covariance matrices of which nothing was learned."""
+    learners = len(state["scale"])
+    size = rows * columns if settings.geometry == "full" and settings.task != "one-vs-rest" else rows
+    check_memory(learners * size * size * np.dtype(settings.dtype).itemsize, settings.covariance, size)
+    covariance = np.zeros((learners, size, size), dtype=settings.dtype)
+    covariance[:, np.arange(size), np.arange(size)] = settings.prior_variance * state["folded"][:, None]
+    return covariance
+
+
+def check_memory(needed: int, covariance: str, size: int) -> None:
+    """Refuse a covariance that does not fit, before it is allocated."""
+    if not hasattr(os, "sysconf"):
+        return
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if needed > there:
+        raise MemoryError(
+            f'covariance="{covariance}" over {size} weights needs {needed:,} bytes and this machine has {there:,}; use '
+            'covariance="diag", hash the features into fewer columns or, with many classes, use covariance="shared"'
+        )
+
+
+def grow_features(settings: Settings, state: State, n_features: int) -> None:
+    """Add features at the prior."""
+    old = state["weights"]
+    rows, columns = n_features + settings.fit_intercept, old.shape[2]
+    weights = prior_weights(settings, state, rows, columns)
+    weights[: len(old)] = old
+    if settings.dense:
+        _embed_covariance(settings, state, len(old), rows, columns)
+    state["weights"] = weights
+
+
+def grow_classes(settings: Settings, state: State, n_classes: int) -> None:
+    """Add classes or labels at the prior, after those there are."""
+    old = state["weights"]
+    rows, known, columns = old.shape[0], old.shape[2], settings.columns(n_classes)
+    more = settings.learners(n_classes) - len(state["scale"])
+    state["scale"] = np.concatenate([state["scale"], np.ones(more)])
+    state["folded"] = np.concatenate([state["folded"], np.ones(more)])
+    state["updates"] = np.concatenate([state["updates"], np.zeros(more, dtype=np.int64)])
+    weights = prior_weights(settings, state, rows, columns)
+    weights[..., :known] = old
+    if settings.geometry == "full":
+        _embed_covariance(settings, state, rows, rows, columns)
+    state["weights"] = weights
+    if settings.task == "multilabel":
+        calibration = calibration_start(settings, n_classes)
+        calibration[: len(state["calibration"])] = state["calibration"]
+        state["calibration"] = calibration
+
+
+def split_binary(binary: Settings, multiclass: Settings, state: State) -> None:
+    """Turn a binary learner into a multiclass one of its two classes that believes the same.
+
+    Joint: the classes' means are -w/2 and w/2 and their covariances Sigma/2 each, so that the margin between them has
+    the mean and variance it had. One-vs-rest: -w and w, Sigma each.
+    """
+    joint = multiclass.task == "joint"
+    share = 0.5 if joint else 1.0
+    old = state["weights"][..., 0]
+    weights = np.stack([-share * old, share * old], axis=2)
+    if multiclass.geometry == "diag":
+        weights[:, 1] = share * old[:, 1, None]
+    state["weights"] = weights
+    if binary.dense:
+        state["covariance"] = _split_covariance(share * state["covariance"][0], multiclass)
+    if not joint:
+        for name in ("scale", "folded", "updates"):
+            state[name] = np.repeat(state[name], 2)
+    state["calibration"] = state["calibration"][[0, 2]].copy()  # the slope and its curvature
+
+
+def _split_covariance(sigma: np.ndarray, multiclass: Settings) -> np.ndarray:
+    if multiclass.geometry == "shared":
+        return sigma[None]
+    if multiclass.task == "one-vs-rest":
+        return np.stack([sigma, sigma])
+    n = len(sigma)
+    whole = np.zeros((1, 2 * n, 2 * n), dtype=sigma.dtype)
+    whole[0, :n, :n] = whole[0, n:, n:] = sigma
+    return whole
+
+
+def _embed_covariance(settings: Settings, state: State, old_rows: int, rows: int, columns: int) -> None:
+    """Put the old covariance in its place within one of more weights."""
+    old, new = state["covariance"], prior_covariance(settings, state, rows, columns)
+    blocks, old_blocks = new.shape[1] // rows, old.shape[1] // old_rows
+    target = new.reshape(len(new), blocks, rows, blocks, rows)
+    target[: len(old), :old_blocks, :old_rows, :old_blocks, :old_rows] = old.reshape(
+        len(old), old_blocks, old_rows, old_blocks, old_rows
+    )
+    state["covariance"] = new
