@@ -1,1 +1,49 @@
-"""x"""
+"""Online classifiers that know how sure they are.
+
+Every learner keeps a Gaussian over weight vectors and moves it a little with every example. What differs is the
+*rule* (how far to move) and the *covariance* (how the Gaussian's covariance is stored)::
+
+    from confidently import OnlineClassifier, CWStdev
+    clf = OnlineClassifier(rule=CWStdev(eta=0.9), covariance="diag").fit(X, y)
+    mean, variance = clf.margin_distribution(X)
+"""
+
+from typing import Any
+
+from .rules import (
+    AROW,
+    CELLIP,
+    IELLIP,
+    NHERD,
+    PA,
+    PA1,
+    PA2,
+    RULES,
+    SCW1,
+    SCW2,
+    SOP,
+    BayesPA,
+    CWStdev,
+    CWVar,
+    GibbsPA,
+    GibbsPAExact,
+    Perceptron,
+    Probit,
+    make_rule,
+    step,
+)
+
+__version__ = "0.1.0"
+__all__ = [
+    "AROW", "CELLIP", "IELLIP", "NHERD", "PA", "PA1", "PA2", "RULES", "SCW1", "SCW2", "SOP", "BayesPA", "CWStdev", "CWVar",
+    "GibbsPA", "GibbsPAExact", "OnlineClassifier", "Perceptron", "Probit", "load", "make_rule", "step",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    # scikit-learn takes a second to import: only who asks for the classifier waits for it
+    if name in ("OnlineClassifier", "load"):
+        from . import classifier
+
+        return getattr(classifier, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -249,9 +249,9 @@ class Learner:
         """Sigma of a full or shared covariance, the intercept last in each class: (learners, D, D)."""
         rows = self.n_features + self.settings.fit_intercept
         if self.settings.geometry == "identity":
-            size = rows if self.settings.covariance == "shared" else rows * len(self.state["weights"][0, 0])
-            learners = len(self.state["scale"])
-            size = rows if self.settings.task == "one-vs-rest" else size
+            per_learner = self.settings.covariance == "shared" or self.settings.task == "one-vs-rest"
+            size = rows if per_learner else rows * self.settings.columns(self.n_classes)
+            learners = self.settings.learners(self.n_classes)
             return np.broadcast_to(self.settings.prior_variance * np.eye(size), (learners, size, size))
         stored = self.state["covariance"]
         sigma = stored * self.state["scale"][:, None, None]

@@ -72,6 +72,10 @@ class Settings:
         """Columns of weights for so many classes or labels."""
         return {"binary": 1, "multilabel": n_classes + 1}.get(self.task, n_classes)
 
+    def covariance_size(self, rows: int, columns: int) -> int:
+        """D of a learner's covariance matrix, for so many features (the intercept's included) and columns."""
+        return rows * columns if self.geometry == "full" and self.task != "one-vs-rest" else rows
+
     def learners(self, n_classes: int) -> int:
         return n_classes if self.task == "one-vs-rest" else 1
 
@@ -93,6 +97,24 @@ def calibration_start(settings: Settings, n_classes: int) -> np.ndarray:
     if settings.task == "binary":
         return SIGMOID_START.copy()
     return np.tile(SIGMOID_START, n_classes) if settings.task == "multilabel" else TEMPERATURE_START.copy()
+
+
+def expected_shapes(settings: Settings, n_features: int, n_classes: int) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
+    """Shape and type of every entry of a state."""
+    rows, columns, learners = n_features + settings.fit_intercept, settings.columns(n_classes), settings.learners(n_classes)
+    real, number, count = np.dtype(settings.dtype), np.dtype(np.float64), np.dtype(np.int64)
+    shapes: dict[str, tuple[tuple[int, ...], np.dtype]] = {
+        "scale": ((learners,), number),
+        "folded": ((learners,), number),
+        "updates": ((learners,), count),
+        "counters": ((len(COUNTERS),), count),
+        "calibration": (calibration_start(settings, n_classes).shape, number),
+        "weights": ((rows, settings.planes, columns), real),
+    }
+    if settings.dense:
+        size = settings.covariance_size(rows, columns)
+        shapes["covariance"] = ((learners, size, size), real)
+    return shapes
 
 
 def new_state(settings: Settings, n_features: int, n_classes: int) -> State:
@@ -123,7 +145,7 @@ def prior_weights(settings: Settings, state: State, rows: int, columns: int) -> 
 def prior_covariance(settings: Settings, state: State, rows: int, columns: int) -> np.ndarray:
     """Covariance matrices of which nothing was learned."""
     learners = len(state["scale"])
-    size = rows * columns if settings.geometry == "full" and settings.task != "one-vs-rest" else rows
+    size = settings.covariance_size(rows, columns)
     check_memory(learners * size * size * np.dtype(settings.dtype).itemsize, settings.covariance, size)
     covariance = np.zeros((learners, size, size), dtype=settings.dtype)
     covariance[:, np.arange(size), np.arange(size)] = settings.prior_variance * state["folded"][:, None]

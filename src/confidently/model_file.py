@@ -1,0 +1,181 @@
+"""Model files: one safetensors file, arrays as they are and everything else as JSON in its metadata. No pickle.
+
+Layout: the state's entries (:mod:`confidently.state`) under their names. Where most features were never touched the
+rows of ``weights`` that still stand at the prior are left out; ``weights.rows`` then numbers those that are there. The metadata
+entry ``confidently`` holds the format version, the learner's settings and sizes, the classes, the feature names and
+the settings of the estimator.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .learner import Learner
+from .state import State, prior_weights
+
+FORMAT = 1
+KEY = "confidently"
+
+
+class ModelFileError(ValueError):
+    """A model file that is damaged, truncated, of another program or of a later version."""
+
+
+@dataclass
+class Model:
+    """A learner and what its numbers mean.
+
+    Attributes
+    ----------
+    learner : Learner
+    classes : list of int or str
+        Names of the classes (labels, in the multilabel task), by number.
+    feature_names : list of str, optional
+        Names of the features, by column.
+    estimator : dict, optional
+        Settings of :class:`confidently.OnlineClassifier` that the learner does not know.
+    source : dict, optional
+        How rows were read: what prediction must do in the same way.
+    """
+
+    learner: Learner
+    classes: list[Any]
+    feature_names: list[str] | None = None
+    estimator: dict[str, Any] = field(default_factory=dict)
+    source: dict[str, Any] = field(default_factory=dict)
+
+    def header(self) -> dict[str, Any]:
+        """All that is not an array."""
+        return {
+            "format": FORMAT,
+            "classes": self.classes,
+            "feature_names": self.feature_names,
+            "estimator": self.estimator,
+            "source": self.source,
+            **self.learner.header(),
+        }
+
+
+def save(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write a model file: to a temporary file beside it, synced to disk, then renamed, so that it is never torn."""
+    from safetensors.numpy import save as serialize
+
+    path = Path(path)
+    content = serialize(_packed(model.learner), metadata={KEY: json.dumps(model.header())})
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent or ".")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fchmod(file.fileno(), 0o666 & ~_umask())
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    _sync_directory(path.parent)
+
+
+def load(path: str | os.PathLike[str]) -> Model:
+    """Read a model file.
+
+    Raises
+    ------
+    ModelFileError
+        If it is not one, is damaged or truncated, or was written by a later version.
+    OSError
+        If it cannot be read.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    with open(path, "rb"):  # the system's own error for what is missing, a directory or not ours to read
+        pass
+    try:
+        with safe_open(path, framework="numpy") as file:
+            header = _header(path, (file.metadata() or {}).get(KEY))
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it has no __iter__)
+    except SafetensorError as error:
+        raise ModelFileError(f"{path} is no model file, or a damaged one ({error})") from error
+    try:
+        learner = Learner.from_header(header, {})
+        learner.state = _unpacked(learner, arrays)
+        model = Model(learner, *(header[key] for key in ("classes", "feature_names", "estimator", "source")))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise ModelFileError(f"{path} is a damaged model file ({type(error).__name__}: {error})") from error
+    return model
+
+
+def _header(path: object, text: str | None) -> dict[str, Any]:
+    if text is None:
+        raise ModelFileError(f"{path} is a safetensors file, but not one of confidently's models")
+    try:
+        header = json.loads(text)
+        version = header["format"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ModelFileError(f"{path} is a damaged model file: its header cannot be read ({error})") from error
+    if version != FORMAT:
+        raise ModelFileError(
+            f"{path} has format {version!r}; this version of confidently reads format {FORMAT}: upgrade it, or retrain"
+        )
+    return header
+
+
+def _packed(learner: Learner) -> State:
+    """The state with the rows of weights left out that were never touched, where that is smaller."""
+    state = {name: np.ascontiguousarray(array) for name, array in learner.state.items()}
+    weights = np.ascontiguousarray(learner.weights)
+    state["weights"] = weights
+    if len(weights) == 0:
+        return state
+    prior = prior_weights(learner.settings, learner.state, 1, weights.shape[2])
+    touched = np.flatnonzero((weights != prior).any(axis=(1, 2)))
+    if len(touched) * (weights[:1].nbytes + touched.itemsize) < weights.nbytes:
+        state["weights"], state["weights.rows"] = weights[touched], touched
+    return state
+
+
+def _unpacked(learner: Learner, arrays: State) -> State:
+    """The state of a packed one, checked: its types and shapes are what the settings and sizes call for."""
+    from .state import expected_shapes
+
+    rows = arrays.pop("weights.rows", None)
+    if rows is not None:
+        shape = expected_shapes(learner.settings, learner.n_features, learner.n_classes)["weights"][0]
+        if rows.dtype != np.int64 or (len(rows) and not 0 <= rows.min() <= rows.max() < shape[0]):
+            raise ValueError("its rows of weights lie outside the model")
+        whole = prior_weights(learner.settings, arrays, shape[0], shape[2])
+        whole[rows] = arrays["weights"]
+        arrays["weights"] = whole
+    for name, (shape, dtype) in expected_shapes(learner.settings, learner.n_features, learner.n_classes).items():
+        array = arrays[name]
+        if array.shape != shape or array.dtype != dtype:
+            raise ValueError(f"{name} is {array.dtype}{list(array.shape)}, not {dtype}{list(shape)}")
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ValueError(f"{name} has values that are not finite")
+        if not array.flags.writeable or not array.flags.c_contiguous:
+            arrays[name] = array.copy()
+    return {name: arrays[name] for name in expected_shapes(learner.settings, learner.n_features, learner.n_classes)}
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make a rename in a directory outlive a power cut, where the system can."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
