@@ -61,9 +61,15 @@ const T* data_or_null(const Optional<T>& array) {
     return array ? array->data() : nullptr;
 }
 
+// An entry of the state. Predicting only reads it, so it may be a read-only array; who learns makes sure it is not.
+template <class T, int dimensions>
+auto entry(const nb::dict& state, const char* name) {
+    return nb::cast<Input<T, dimensions>>(state[name]);
+}
+
 template <class T>
-T* entry(const nb::dict& state, const char* name) {
-    return nb::cast<nb::ndarray<T, nb::c_contig, nb::device::cpu>>(state[name]).data();
+T* data(const nb::dict& state, const char* name) {
+    return const_cast<T*>(entry<T, 1>(state, name).data());
 }
 
 enum class Covariance { identity, diagonal, full, shared };
@@ -82,7 +88,7 @@ struct Learner {
     // calls f(geometry, type) with the geometry over the state's arrays
     template <class F>
     void with_geometry(const nb::dict& state, std::int64_t n_columns, F&& f) const {
-        if (nb::cast<nb::ndarray<>>(state["weights"]).dtype() == nb::dtype<float>())
+        if (nb::cast<nb::ndarray<nb::ro>>(state["weights"]).dtype() == nb::dtype<float>())
             with_type<float>(state, n_columns, f);
         else
             with_type<double>(state, n_columns, f);
@@ -90,12 +96,12 @@ struct Learner {
 
     template <class Real, class F>
     void with_type(const nb::dict& state, std::int64_t n_columns, F&& f) const {
-        auto array = nb::cast<Array<Real, 3>>(state["weights"]);
-        const Weights<Real> w{array.data(), std::int64_t(array.shape(0)), int(array.shape(1)), int(array.shape(2)),
+        const auto array = entry<Real, 3>(state, "weights");
+        const Weights<Real> w{const_cast<Real*>(array.data()), std::int64_t(array.shape(0)), int(array.shape(1)), int(array.shape(2)),
                               intercept, average};
         require(w.planes == 1 + (covariance == Covariance::diagonal) + average, "weights have the wrong number of planes");
         require(n_columns + intercept <= w.n_features, "more columns than the state has features");
-        const Scales scales{entry<double>(state, "scale"), entry<double>(state, "folded"), independent()};
+        const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), independent()};
         const double least = min_variance * prior_variance;
         switch (covariance) {
             case Covariance::identity: return f(IdentityGeometry<Real>{w, prior_variance}, Real());
@@ -109,8 +115,8 @@ struct Learner {
 
     template <class Real>
     static Symmetric<Real> matrices(const nb::dict& state) {
-        auto array = nb::cast<Array<Real, 3>>(state["covariance"]);
-        return {array.data(), std::int64_t(array.shape(1))};
+        const auto array = entry<Real, 3>(state, "covariance");
+        return {const_cast<Real*>(array.data()), std::int64_t(array.shape(1))};
     }
 
     // the same weights, their stride known when compiling: binary learners, the commonest, run on it
@@ -133,9 +139,9 @@ struct Learner {
     void learn(const nb::dict& state, const Matrix& matrix, Input<std::int32_t, 1> labels,
                Optional<std::int64_t> label_start, Optional<double> weight, Optional<double> class_weight,
                Optional<std::int64_t> order, std::int64_t from, std::int64_t to, bool calibrate) const {
-        std::int64_t* counters = entry<std::int64_t>(state, "counters");
-        const Counters count{counters[0], counters[1], counters[2], entry<std::int64_t>(state, "updates")};
-        double* calibration = calibrate ? entry<double>(state, "calibration") : nullptr;
+        std::int64_t* counters = data<std::int64_t>(state, "counters");
+        const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(state, "updates")};
+        double* calibration = calibrate ? data<double>(state, "calibration") : nullptr;
         const Batch batch{*matrix.rows,           {labels.data(), data_or_null(label_start)}, data_or_null(weight),
                           data_or_null(class_weight), data_or_null(order), from, to};
         require(from >= 0 && to <= (order ? std::int64_t(order->shape(0)) : matrix.rows->n_rows), "rows out of range");
@@ -149,7 +155,7 @@ struct Learner {
     }
 
     void scores(const nb::dict& state, const Matrix& matrix, Array<double, 2> out) const {
-        const std::int64_t seen = entry<std::int64_t>(state, "counters")[0];
+        const std::int64_t seen = data<std::int64_t>(state, "counters")[0];
         with_geometry(state, matrix.rows->n_columns, [&](const auto& geometry, auto) {
             nb::gil_scoped_release release;
             predict_scores(geometry, *matrix.rows, seen, out.data());

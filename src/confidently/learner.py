@@ -151,6 +151,9 @@ class Learner:
             If labels are out of range or lengths do not fit; nothing is learned then.
         """
         self._check_labels(X.shape[0], labels, label_start)
+        for name, array in self.state.items():
+            if not array.flags.writeable:  # memory-mapped by joblib, say
+                self.state[name] = array.copy()
         core, n = self.settings.core(), X.shape[0] if order is None else len(order)
         for first in range(0, n, ROWS_A_STRIDE):
             last = min(first + ROWS_A_STRIDE, n)

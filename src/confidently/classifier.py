@@ -1,0 +1,524 @@
+"""scikit-learn's contract over the compiled learner."""
+
+from __future__ import annotations
+
+import numbers
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix, diags_array
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from . import model_file
+from .learner import Learner, check_choice
+from .matrix import as_matrix
+from .model_file import Model
+from .rules import Rule, make_rule
+
+MULTICLASS = ("joint", "one-vs-rest")
+
+
+class OnlineClassifier(ClassifierMixin, BaseEstimator):
+    """Online linear classifier that keeps a Gaussian over weight vectors.
+
+    Every example (x, y) is asked for its margin m = y mean.x and the margin's variance v = x' Sigma x; the *rule*
+    answers (alpha, zeta, scale), and the Gaussian moves::
+
+        mean     <-  mean + alpha y Sigma x
+        Sigma^-1 <-  (Sigma^-1 + zeta x x') / scale
+
+    More than two classes, or sets of labels, are pairs of classes to be told apart by the same update.
+
+    Parameters
+    ----------
+    rule : str or Rule, default="arow"
+        How far to move: a name of :data:`confidently.RULES` or a rule such as ``CWStdev(eta=0.9)``. Its parameters are
+        reachable as ``rule__eta`` and the like.
+    covariance : {"diag", "full", "shared"}, default="diag"
+        How Sigma is stored: a variance a weight; the covariances of all weights (of all classes, (K d)^2 numbers); or
+        one d x d matrix for all classes. Rules that gain no precision keep Sigma at its prior in each of them.
+    prior_variance : float, default=1.0
+        Variance of every weight, the intercept's too, before anything is seen; > 0.
+    fit_intercept : bool, default=True
+        Give every row a constant feature 1.
+    multiclass : {"joint", "one-vs-rest"}, default="joint"
+        With three or more classes: move the true class against its strongest rival, or keep a binary learner a class.
+    passes : int, default=1
+        How often :meth:`fit` goes over the rows.
+    shuffle : bool, default=False
+        Whether :meth:`fit` visits the rows in a new random order in each pass; with False, in the order given.
+    average : bool, default=False
+        Predict with the mean of the weights over all rows seen.
+    class_weight : dict, "balanced" or None, default=None
+        Factor to the weight of the examples of each class; not for sets of labels.
+    random_state : int, RandomState or None, default=None
+        Seed of the shuffling.
+    min_variance : float, default=1e-12
+        No variance counts as smaller than this share of the prior's; in [0, 1).
+    dtype : {"float64", "float32"}, default="float64"
+        Type of the state.
+    calibration : {"progressive", None}, default="progressive"
+        What :meth:`predict_proba` returns: probabilities of the label, calibrated by the stream itself, or the share
+        of the posterior's classifiers that vote for it, Phi(m/sqrt(v)).
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes; for sets of labels, the labels.
+    coef_, variance_ : ndarray of shape (1 or n_classes, n_features)
+        Mean and variance of the weights: one row for two classes, else one a class. For sets of labels, of each
+        label's weights minus the calibration label's.
+    intercept_, intercept_variance_ : ndarray of shape (1 or n_classes,)
+        The same of the intercept.
+    covariance_ : array
+        Sigma, the intercept after the features, class after class; sparse if diagonal; of shape (n_classes, d, d) for
+        one-vs-rest with a full covariance.
+    n_seen_, mistakes_, updates_, infeasible_ : int
+        Rows learned, in all passes; those whose margin was not positive before they were learned; moves of the
+        Gaussian; examples no classifier in the ellipsoid could satisfy (``CELLIP`` only).
+    n_features_in_, feature_names_in_
+        As in any scikit-learn estimator.
+
+    Notes
+    -----
+    The order of rows matters, as in any online method: rows sorted by class are learned badly in one pass; set
+    ``shuffle=True``. A weight w of an example multiplies its loss, and is not the same as w copies of the example.
+
+    References
+    ----------
+    Crammer, Dredze & Pereira (NIPS 2008); Yang, Jin & Ye (ICML 2009); Shi & Zhu (ICML 2014); each rule names its own.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), OnlineClassifier("arow"))
+    >>> round(model.fit(X[:400], y[:400]).score(X[400:], y[400:]), 2)
+    0.98
+    """
+
+    def __init__(
+        self,
+        rule: str | Rule = "arow",
+        covariance: str = "diag",
+        *,
+        prior_variance: float = 1.0,
+        fit_intercept: bool = True,
+        multiclass: str = "joint",
+        passes: int = 1,
+        shuffle: bool = False,
+        average: bool = False,
+        class_weight: dict[Any, float] | str | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        min_variance: float = 1e-12,
+        dtype: str = "float64",
+        calibration: str | None = "progressive",
+    ) -> None:
+        self.rule = rule
+        self.covariance = covariance
+        self.prior_variance = prior_variance
+        self.fit_intercept = fit_intercept
+        self.multiclass = multiclass
+        self.passes = passes
+        self.shuffle = shuffle
+        self.average = average
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.min_variance = min_variance
+        self.dtype = dtype
+        self.calibration = calibration
+
+    # --- learning ------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OnlineClassifier:
+        """Learn from scratch, in ``passes`` passes.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, d)
+            Finite numbers.
+        y : array of shape (n,), or indicator matrix of shape (n, n_labels)
+            Classes (numbers or strings, two or more), or sets of labels.
+        sample_weight : array of shape (n,), optional
+            Weights >= 0; 0 is the same as leaving the row out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            For bad parameters or input; what was learned before stays as it was.
+        """
+        with self._unchanged_on_error():
+            for name in ("learner_", "classes_"):
+                vars(self).pop(name, None)
+            return self._learn(X, y, None, sample_weight, first=True)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> OnlineClassifier:
+        """Learn some more rows, once, in the order given.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+        classes : array, optional
+            All classes there may be. Needed at the first call unless ``y`` is an indicator matrix; later it may name
+            new ones, which start at the prior.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            For bad parameters or input, or classes never announced; what was learned stays as it was.
+        """
+        with self._unchanged_on_error():
+            return self._learn(X, y, classes, sample_weight, first=not hasattr(self, "learner_"), partial=True)
+
+    def _learn(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool, partial: bool = False
+    ) -> OnlineClassifier:
+        self._check_settings(partial)
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, reset=first,
+            multi_output=True,
+        )  # fmt: skip
+        multilabel = self._is_multilabel(y)
+        if not multilabel:
+            y = column_or_1d(y, warn=True)
+        matrix = as_matrix(X, self.dtype)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        known = self._classes_with(y, classes, multilabel, first, partial)
+        labels, start = _label_sets(y) if multilabel else (_numbers(y, known), None)
+        class_weight = self._class_weights(known, y, multilabel)
+        if first:
+            self.learner_ = self._new_learner(matrix.shape[1], len(known), multilabel)
+        self.learner_.grow(n_classes=len(known), multiclass=self.multiclass)
+        self.classes_ = known
+        generator = check_random_state(self.random_state)
+        for number in range(1 if partial else self.passes):
+            order = generator.permutation(len(y)) if self.shuffle and not partial else None
+            self.learner_.learn(
+                matrix, labels, start, weight=weight, class_weight=class_weight, order=order, calibrate=number == 0
+            )
+        return self
+
+    def _check_settings(self, partial: bool) -> None:
+        check_choice("multiclass", self.multiclass, MULTICLASS)
+        check_choice("calibration", self.calibration, ("progressive", None))
+        if isinstance(self.passes, bool) or not isinstance(self.passes, numbers.Integral) or self.passes < 1:
+            raise ValueError(f"passes must be an integer >= 1, got {self.passes!r}")
+        if isinstance(self.class_weight, str):
+            check_choice("class_weight", self.class_weight, ("balanced",))
+            if partial:
+                raise ValueError(
+                    "class_weight='balanced' needs all labels at once: for partial_fit, give a dict of weights, such as "
+                    "sklearn.utils.class_weight.compute_class_weight('balanced', classes=..., y=...) returns"
+                )
+
+    def _is_multilabel(self, y: Any) -> bool:
+        check_classification_targets(y)
+        kind = type_of_target(y)
+        if kind == "multiclass-multioutput":
+            raise ValueError("y has several columns of classes; give one column, or an indicator matrix of 0 and 1")
+        multilabel = kind == "multilabel-indicator"
+        if hasattr(self, "learner_") and multilabel != (self.learner_.settings.task == "multilabel"):
+            raise ValueError("y changed between one class a row and an indicator matrix of labels")
+        return multilabel
+
+    def _classes_with(self, y: Any, classes: Any, multilabel: bool, first: bool, partial: bool) -> np.ndarray:
+        """The classes there are after these rows, those known before in front; every label of y is among them."""
+        if multilabel:
+            known = np.arange(y.shape[1]) if first else self.classes_
+            if y.shape[1] != len(known):
+                raise ValueError(f"y has {y.shape[1]} columns of labels, the classifier knows {len(known)} labels")
+            return known
+        seen = np.unique(y)
+        if first and not partial:
+            if len(seen) < 2:
+                raise ValueError(f"y must have at least 2 classes to tell apart, got one class: {seen[0]!r}")
+            return seen
+        if first and classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit: rows of some may come later")
+        known = np.array([], dtype=seen.dtype) if first else self.classes_
+        if classes is not None:
+            announced = np.unique(classes)
+            new = announced[~np.isin(announced, known)]
+            known = new if first else np.concatenate([known, new]) if len(new) else known
+        unknown = seen[~np.isin(seen, known)]
+        if len(unknown):
+            raise ValueError(
+                f"y has classes that were never announced: {_listed(unknown)}; known are {_listed(known)}: name new "
+                "ones in partial_fit(..., classes=...)"
+            )
+        if len(known) < 2:
+            raise ValueError(f"at least 2 classes are needed to tell apart, got {_listed(known)}")
+        return known
+
+    def _class_weights(self, known: np.ndarray, y: Any, multilabel: bool) -> np.ndarray | None:
+        if self.class_weight is None:
+            return None
+        if multilabel:
+            raise ValueError("class_weight is for one class a row, not for sets of labels")
+        if isinstance(self.class_weight, dict):
+            weights = np.array([float(self.class_weight.get(c, 1.0)) for c in known.tolist()])
+            strangers = [c for c in self.class_weight if c not in known.tolist()]
+            if strangers:
+                raise ValueError(f"class_weight names classes that are not there: {strangers}; known are {_listed(known)}")
+        else:
+            weights = compute_class_weight(self.class_weight, classes=known, y=y)
+        if not (np.isfinite(weights).all() and (weights >= 0).all()):
+            raise ValueError(f"class weights must be finite and >= 0, got {self.class_weight!r}")
+        return weights
+
+    def _new_learner(self, n_features: int, n_classes: int, multilabel: bool) -> Learner:
+        task = "multilabel" if multilabel else self.multiclass if n_classes > 2 else "binary"
+        return Learner(
+            make_rule(self.rule), self.covariance, task, n_classes, n_features,
+            prior_variance=self.prior_variance, fit_intercept=self.fit_intercept, average=self.average,
+            min_variance=self.min_variance, dtype=self.dtype,
+        )  # fmt: skip
+
+    @contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        """Put every attribute back if something raises. What learns in place does so after all checks."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    # --- answering -----------------------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores mean.x: shape (n,) for two classes, positive for ``classes_[1]``; else (n, n_classes).
+
+        For sets of labels the calibration label's score is subtracted: positive means relevant.
+        """
+        matrix = self._matrix(X)
+        return self.learner_.decision(matrix)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the largest score, shape (n,); for sets of labels an indicator matrix (n, n_labels)."""
+        matrix = self._matrix(X)
+        found = self.learner_.predict(matrix)
+        return found.astype(int) if found.ndim == 2 else self.classes_[found]
+
+    def margin_distribution(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and variance of the scores when the classifier is drawn from the Gaussian.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, d)
+
+        Returns
+        -------
+        mean, variance : ndarray
+            mean.x and x' Sigma x, both of the shape of :meth:`decision_function`. |mean|/sqrt(variance) is small where
+            the classifier does not know yet: abstain there, or ask for the label.
+        """
+        matrix = self._matrix(X)
+        return self.learner_.margin_distribution(matrix)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes, shape (n, n_classes); for sets of labels, of each label on its own.
+
+        With ``calibration="progressive"`` the sigmoid (two classes, labels) or temperature (classes) was fitted while
+        learning, to the margins before their labels were used. With None it is the posterior's vote.
+        """
+        matrix = self._matrix(X)
+        p = self.learner_.probabilities(matrix, self.calibration)
+        return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of :meth:`predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def _matrix(self, X: Any) -> Any:
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, reset=False
+        )
+        return as_matrix(X, self.learner_.settings.dtype)
+
+    # --- what was learned ----------------------------------------------------------------------------------------
+
+    @property
+    def coef_(self) -> np.ndarray:
+        return self._fitted.mean()[:, : self._fitted.n_features]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        mean = self._fitted.mean()
+        return mean[:, -1].copy() if self._fitted.settings.fit_intercept else np.zeros(len(mean))
+
+    @property
+    def variance_(self) -> np.ndarray:
+        return self._fitted.variance()[:, : self._fitted.n_features]
+
+    @property
+    def intercept_variance_(self) -> np.ndarray:
+        variance = self._fitted.variance()
+        return variance[:, -1].copy() if self._fitted.settings.fit_intercept else np.zeros(len(variance))
+
+    @property
+    def covariance_(self) -> Any:
+        if self._fitted.settings.covariance == "diag":
+            return diags_array(self._fitted.variance().ravel())
+        covariance = self._fitted.covariance()
+        return covariance if self._fitted.settings.task == "one-vs-rest" else covariance[0]
+
+    @property
+    def n_seen_(self) -> int:
+        return self._fitted.n_seen
+
+    @property
+    def mistakes_(self) -> int:
+        return self._fitted.mistakes
+
+    @property
+    def updates_(self) -> int:
+        return self._fitted.updates
+
+    @property
+    def infeasible_(self) -> int:
+        return self._fitted.infeasible
+
+    @property
+    def _fitted(self) -> Learner:
+        if "learner_" not in vars(self):
+            raise AttributeError("the classifier has learned nothing yet: call fit or partial_fit")
+        return self.learner_
+
+    # --- scikit-learn --------------------------------------------------------------------------------------------
+
+    def set_params(self, **params: Any) -> OnlineClassifier:
+        """Set parameters; ``rule__eta=0.9`` changes one of the rule's."""
+        nested = {key.removeprefix("rule__"): params.pop(key) for key in list(params) if key.startswith("rule__")}
+        super().set_params(**params)
+        if nested:
+            self.rule = make_rule(self.rule, **nested)
+        return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with ``deep`` the rule's too, as ``rule__...``, whether it is a rule or a name."""
+        params = super().get_params(deep=False)
+        if deep:
+            try:
+                rule = make_rule(self.rule)
+            except (TypeError, ValueError):
+                return params  # an unusable rule is reported by fit
+            params.update({f"rule__{name}": value for name, value in rule.get_params().items()})
+        return params
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "learner_" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.input_tags.sparse = True
+        return tags
+
+    # --- files ---------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file; see :func:`confidently.load`.
+
+        The file is written beside its place and renamed: it is whole or not there. Training on after :func:`load`
+        gives bit for bit what training without a break would have given (except for the state of a random generator).
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        own = ("multiclass", "passes", "shuffle", "class_weight", "random_state", "calibration")
+        estimator = {name: getattr(self, name) for name in own}
+        if isinstance(self.class_weight, dict):
+            estimator["class_weight"] = [[_plain(c), float(w)] for c, w in self.class_weight.items()]
+        if not isinstance(self.random_state, (numbers.Integral, type(None))):
+            estimator["random_state"] = None
+        estimator["passes"] = int(self.passes)
+        classes = [_plain(c) for c in self.classes_.tolist()]
+        model_file.save(Model(self.learner_, classes, None if names is None else list(names), estimator), path)
+
+
+def load(path: str | os.PathLike[str]) -> OnlineClassifier:
+    """Read a model written by :meth:`OnlineClassifier.save` or by the command line.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    OnlineClassifier
+        Fitted; ``partial_fit`` goes on where training stopped.
+
+    Raises
+    ------
+    confidently.model_file.ModelFileError
+        If the file is damaged, truncated, not a model, or of a later version.
+    OSError
+        If it cannot be read.
+    """
+    model = model_file.load(path)
+    settings = model.learner.settings
+    estimator = dict(model.estimator)
+    if isinstance(estimator.get("class_weight"), list):
+        estimator["class_weight"] = {c: w for c, w in estimator["class_weight"]}
+    if "multiclass" not in estimator and settings.task in MULTICLASS:
+        estimator["multiclass"] = settings.task
+    classifier = OnlineClassifier(
+        settings.rule, settings.covariance, prior_variance=settings.prior_variance, fit_intercept=settings.fit_intercept,
+        average=settings.average, min_variance=settings.min_variance, dtype=settings.dtype, **estimator,
+    )  # fmt: skip
+    classifier.learner_ = model.learner
+    classifier.classes_ = np.array(model.classes)
+    classifier.n_features_in_ = model.learner.n_features
+    if model.feature_names is not None:
+        classifier.feature_names_in_ = np.array(model.feature_names, dtype=object)
+    return classifier
+
+
+def _numbers(y: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Class numbers of labels that are all known."""
+    order = np.argsort(known)
+    return order[np.searchsorted(known, y, sorter=order)].astype(np.int32)
+
+
+def _label_sets(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The labels of every row of an indicator matrix, and where each row's begin."""
+    rows = csr_matrix(y)
+    rows.eliminate_zeros()
+    return rows.indices.astype(np.int32), rows.indptr.astype(np.int64)
+
+
+def _listed(values: np.ndarray, most: int = 10) -> str:
+    """Values for a message, the first few of them."""
+    shown = ", ".join(repr(v) for v in values[:most].tolist())
+    return shown + (f" and {len(values) - most} more" if len(values) > most else "")
+
+
+def _plain(value: Any) -> Any:
+    """A class name as JSON can keep it."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(value, (bool, int, float, str)):
+        raise TypeError(f"only classes that are numbers or strings can be saved, got {value!r}")
+    return value
