@@ -8,7 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 # Where the quadrature of the vote looks at each class's Gaussian, in standard deviations.
-VOTE_NODES = np.array([-8, -6, -4.5, -3.5, -2.75, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 2.75, 3.5, 4.5, 6, 8], dtype=float)
+VOTE_NODES = np.array(
+    [-8, -6, -4.5, -3.5, -2.75, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 2.75, 3.5, 4.5, 6, 8], dtype=float
+)
+# No probability is exactly 0 or 1, so that its logarithm stays finite: half a unit in the last place below 1.
+LEAST_PROBABILITY = 2.0**-53
 VOTE_NUMBERS = 2**22  # numbers held at a time while voting
 
 
@@ -23,7 +27,7 @@ def sigmoid(scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
     a, b = calibration.reshape(-1, 5)[:, :2].T
     t = a * scores + b
     e = np.exp(-np.abs(t))
-    return np.where(t >= 0, 1.0, e) / (1.0 + e)
+    return _inside(np.where(t >= 0, 1.0, e) / (1.0 + e))
 
 
 def softmax(scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
@@ -41,7 +45,7 @@ def vote(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
     deviation = np.sqrt(variance)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(deviation > 0, mean / deviation, np.sign(mean) * np.inf)
-    return ndtr(np.nan_to_num(z, nan=0.0))
+    return _inside(ndtr(np.nan_to_num(z, nan=0.0)))
 
 
 def vote_multiclass(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
@@ -49,7 +53,8 @@ def vote_multiclass(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
     rows, classes = mean.shape
     step = max(1, VOTE_NUMBERS // (len(VOTE_NODES) * classes**2))
     return np.concatenate(
-        [_vote_block(mean[i : i + step], variance[i : i + step]) for i in range(0, rows, step)] or [np.empty((0, classes))]
+        [_vote_block(mean[i : i + step], variance[i : i + step]) for i in range(0, rows, step)]
+        or [np.empty((0, classes))]
     )
 
 
@@ -65,3 +70,7 @@ def _vote_block(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
     others = np.exp(log_below.sum(axis=1, keepdims=True) - log_below)
     p = (mass * others).sum(axis=2)
     return p / p.sum(axis=1, keepdims=True)
+
+
+def _inside(p: np.ndarray) -> np.ndarray:
+    return np.clip(p, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import model_file
 from .learner import Learner, check_choice
@@ -200,9 +200,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         if not multilabel:
             y = column_or_1d(y, warn=True)
         matrix = as_matrix(X, self.dtype)
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weight = None if sample_weight is None else _weights(sample_weight, matrix.shape[0])
         known = self._classes_with(y, classes, multilabel, first, partial)
         labels, start = _label_sets(y) if multilabel else (_numbers(y, known), None)
         class_weight = self._class_weights(known, y, multilabel)
@@ -279,7 +277,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             weights = np.array([float(self.class_weight.get(c, 1.0)) for c in known.tolist()])
             strangers = [c for c in self.class_weight if c not in known.tolist()]
             if strangers:
-                raise ValueError(f"class_weight names classes that are not there: {strangers}; known are {_listed(known)}")
+                raise ValueError(
+                    f"class_weight names classes that are not there: {strangers}; known are {_listed(known)}"
+                )
         else:
             weights = compute_class_weight(self.class_weight, classes=known, y=y)
         if not (np.isfinite(weights).all() and (weights >= 0).all()):
@@ -482,7 +482,7 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier:
     settings = model.learner.settings
     estimator = dict(model.estimator)
     if isinstance(estimator.get("class_weight"), list):
-        estimator["class_weight"] = {c: w for c, w in estimator["class_weight"]}
+        estimator["class_weight"] = dict(estimator["class_weight"])
     if "multiclass" not in estimator and settings.task in MULTICLASS:
         estimator["multiclass"] = settings.task
     classifier = OnlineClassifier(
@@ -501,6 +501,18 @@ def _numbers(y: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Class numbers of labels that are all known."""
     order = np.argsort(known)
     return order[np.searchsorted(known, y, sorter=order)].astype(np.int32)
+
+
+def _weights(sample_weight: Any, n: int) -> np.ndarray:
+    """Weights of rows, checked. Unlike scikit-learn's own check it lets all be zero: a batch may have nothing new."""
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    weight = np.full(n, weight) if weight.ndim == 0 else np.ascontiguousarray(weight)
+    if weight.shape != (n,):
+        raise ValueError(f"sample_weight must be one number a row, shape ({n},), got shape {weight.shape}")
+    if not (np.isfinite(weight).all() and (weight >= 0).all()):
+        row = int(np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))[0])
+        raise ValueError(f"sample_weight must be finite and >= 0, got {weight[row]} in row {row}")
+    return weight
 
 
 def _label_sets(y: Any) -> tuple[np.ndarray, np.ndarray]:
