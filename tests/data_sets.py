@@ -1,0 +1,195 @@
+"""Real data sets for the tests and benchmarks, from the folder shared/data beside the repository, which is optional.
+
+One preprocessing, sensible for linear learners and the same for all of them:
+
+* text: lower-cased words and pairs of neighbouring words, present or not, hashed into columns;
+* measurements on different scales: each feature standardised by mean and deviation of the training rows;
+* pixels and binary features as they are;
+* then every row is scaled to unit length (rows without any feature stay empty).
+
+Sets sorted by class are shuffled, those without a test part of their own are cut 4 : 1 after shuffling, all by one
+seed. Values are rounded to nine decimals, so that they do not depend on the order in which a machine adds.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.datasets import load_svmlight_file
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.preprocessing import MultiLabelBinarizer, normalize
+
+FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
+SEED = 20090614
+TEXT_COLUMNS = 2**18
+DECIMALS = 9
+
+Split = tuple[Any, np.ndarray, Any, np.ndarray]
+
+
+def shared_data(name: str = "") -> Path:
+    """The folder of a data set; skips the test that asks where there is none."""
+    folder = FOLDER / name
+    if not folder.is_dir():
+        import pytest
+
+        pytest.skip(f"needs the optional data set {name!r} in the folder shared/data beside the repository")
+    return folder
+
+
+@lru_cache(maxsize=4)
+def load(name: str, train_rows: int | None = None, test_rows: int | None = None, columns: int = TEXT_COLUMNS) -> Split:
+    """A data set, preprocessed as this module says.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`DATA_SETS`.
+    train_rows, test_rows : int, optional
+        At most so many rows of either part, the first ones after shuffling.
+    columns : int
+        Into how many columns the words of text are hashed.
+
+    Returns
+    -------
+    X_train, y_train, X_test, y_test
+        Rows as CSR or dense float64; labels as integers or strings, or an indicator matrix for sets of labels.
+    """
+    raw, y, raw_test, y_test = DATA_SETS[name]()
+    raw, y, raw_test, y_test = raw[:train_rows], y[:train_rows], raw_test[:test_rows], y_test[:test_rows]
+    if isinstance(raw, np.ndarray) and raw.dtype == object:
+        words = HashingVectorizer(n_features=columns, ngram_range=(1, 2), binary=True, alternate_sign=False, norm=None)
+        raw, raw_test = words.transform(raw), words.transform(raw_test)
+    elif name in STANDARDISED:
+        raw, raw_test = standardised(raw, raw_test)
+    return unit_rows(raw), y, unit_rows(raw_test), y_test
+
+
+def standardised(X: np.ndarray, X_test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both parts with the mean and deviation of the first part's features taken out."""
+    mean, deviation = X.mean(axis=0), X.std(axis=0)
+    deviation[deviation == 0] = 1.0
+    return (X - mean) / deviation, (X_test - mean) / deviation
+
+
+def unit_rows(X: Any) -> Any:
+    """Rows of length 1, rounded."""
+    X = normalize(X)
+    if isinstance(X, np.ndarray):
+        return np.round(X, DECIMALS)
+    X.data = np.round(X.data, DECIMALS)
+    return csr_matrix(X)
+
+
+def mnist_pixels() -> Split:
+    """MNIST's images, a row of 784 pixels in [0, 1] each, and digits."""
+    folder = shared_data("mnist")
+
+    def read(file: str, header: int) -> np.ndarray:
+        return np.frombuffer(gzip.decompress((folder / file).read_bytes()), dtype=np.uint8, offset=header)
+
+    def part(name: str) -> tuple[np.ndarray, np.ndarray]:
+        images = read(f"{name}-images-idx3-ubyte.gz", 16).reshape(-1, 784) / 255.0
+        return images, read(f"{name}-labels-idx1-ubyte.gz", 8).astype(int)
+
+    return *part("train"), *part("t10k")
+
+
+# --- readers of the raw files -------------------------------------------------------------------------------------
+
+
+def _svmlight(file: Path, dense: bool, multilabel: bool = False) -> tuple[Any, np.ndarray]:
+    X, y = load_svmlight_file(str(file), multilabel=multilabel)
+    y = np.array(y, dtype=object) if multilabel else y.astype(int)
+    return X.toarray() if dense else X.tocsr(), y
+
+
+def _widened(X: Any, columns: int) -> Any:
+    """The test part may lack the last columns, if they are empty there."""
+    return csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], columns))
+
+
+def _two_files(name: str, dense: bool) -> Split:
+    folder = shared_data(name)
+    X, y = _svmlight(folder / "train.svm.gz", dense)
+    X_test, y_test = _svmlight(folder / "test.svm.gz", dense)
+    return X, y, X_test if dense else _widened(X_test, X.shape[1]), y_test
+
+
+def _label_sets(name: str) -> Split:
+    folder = shared_data(name)
+    n_labels = len((folder / "labels.txt").read_text().split("\n")[:-1])
+    indicator = MultiLabelBinarizer(classes=range(n_labels))
+    X, y = _svmlight(folder / "train.svm.gz", True, multilabel=True)
+    X_test, y_test = _svmlight(folder / "test.svm.gz", True, multilabel=True)
+    return X, indicator.fit_transform(y), X_test, indicator.transform(y_test)
+
+
+def _one_file(file: str, dense: bool) -> Split:
+    folder, _, base = file.partition("/")
+    return _cut(*_svmlight(shared_data(folder) / base, dense))
+
+
+def _letter() -> Split:
+    X, y = _svmlight(shared_data("letter") / "letter.svm.gz", True)
+    return X[:16000], y[:16000], X[16000:], y[16000:]
+
+
+def _json_lines(file: Path, text: str, label: str) -> tuple[np.ndarray, np.ndarray]:
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    return np.array([row[text] for row in rows], dtype=object), np.array([row[label] for row in rows])
+
+
+def _enron1() -> Split:
+    return _cut(*_json_lines(shared_data("enron_spam") / "enron1.jsonl.gz", "text", "label"))
+
+
+def _two_texts(name: str, label: str) -> Split:
+    folder = shared_data(name)
+    return (
+        *_shuffled(*_json_lines(folder / "train.jsonl.gz", "text", label)),
+        *_shuffled(*_json_lines(folder / "test.jsonl.gz", "text", label)),
+    )
+
+
+def _books() -> Split:
+    """Reviews of books, positive or not; the classes one after the other."""
+    return _cut(*_json_lines(shared_data("amazon_sentiment") / "books.text.jsonl.gz", "text", "label"))
+
+
+def _shuffled(X: Any, y: np.ndarray) -> tuple[Any, np.ndarray]:
+    order = np.random.default_rng(SEED).permutation(len(y))
+    return X[order], y[order]
+
+
+def _cut(X: Any, y: np.ndarray) -> Split:
+    X, y = _shuffled(X, y)
+    first = len(y) * 4 // 5
+    return X[:first], y[:first], X[first:], y[first:]
+
+
+DATA_SETS: dict[str, Callable[[], Split]] = {
+    "a9a": partial(_two_files, "a9a", dense=False),
+    "w8a": partial(_one_file, "w8a/train.svm.gz", dense=False),
+    "phishing": partial(_one_file, "phishing/phishing.svm.gz", dense=False),
+    "spambase": partial(_one_file, "spambase/spambase.svm.gz", dense=True),
+    "letter": _letter,
+    "usps": partial(_two_files, "usps", dense=True),
+    "shuttle": partial(_two_files, "shuttle", dense=True),
+    "mnist": mnist_pixels,
+    "newsgroups": partial(_two_texts, "newsgroups", "group"),
+    "enron1": _enron1,
+    "books": _books,
+    "imdb": partial(_two_texts, "imdb", "label"),
+    "scene": partial(_label_sets, "scene"),
+    "yeast": partial(_label_sets, "yeast"),
+}
+STANDARDISED = frozenset({"letter", "shuttle", "spambase"})
