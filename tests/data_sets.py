@@ -129,7 +129,7 @@ def _label_sets(name: str) -> Split:
     indicator = MultiLabelBinarizer(classes=range(n_labels))
     X, y = _svmlight(folder / "train.svm.gz", True, multilabel=True)
     X_test, y_test = _svmlight(folder / "test.svm.gz", True, multilabel=True)
-    return X, indicator.fit_transform(y), X_test, indicator.transform(y_test)
+    return *_shuffled(X, indicator.fit_transform(y)), X_test, indicator.transform(y_test)
 
 
 def _one_file(file: str, dense: bool) -> Split:
