@@ -3,6 +3,8 @@
 //   SharedGeometry  one covariance of the features for all classes: v = 2 x'Sx, S^-1 += zeta xx'
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "scale.hpp"
@@ -40,6 +42,11 @@ struct Symmetric {
     }
 };
 
+// Rounding leaves errors of this share of the prior in a dense covariance's entries; what lies below is noise, and a
+// step divided by it would be noise too.
+template <class Real>
+inline constexpr double kDenseNoise = sizeof(Real) == 4 ? 1e-6 : 1e-14;
+
 template <class Real, bool shared>
 struct DenseGeometry {
     static constexpr bool fixed_stride = false;
@@ -76,8 +83,10 @@ struct DenseGeometry {
             if (p.plus != kNone) g.variance += x * g.direction[coordinate(j, p.plus)];
             if (p.minus != kNone) g.variance -= x * g.direction[coordinate(j, p.minus)];
         });
-        g.spent = g.variance <= least * norm * sides;
-        if (g.spent) g.variance = least * norm * sides;
+        const double floor = least * norm * sides;
+        g.spent = g.variance <= floor;
+        if (g.variance <= 0.0) std::fill(g.direction.begin(), g.direction.end(), 0.0);
+        if (g.spent) g.variance = floor;
         return g;
     }
 

@@ -10,6 +10,10 @@ namespace confidently {
 template <class Real>
 inline constexpr double kLargestScale = sizeof(Real) == 4 ? 1e12 : 1e100;
 
+// An ellipsoid may not grow beyond this multiple of its prior: rules whose parameters make it grow for ever (IELLIP with
+// b and c near 1) would take it out of any type's range.
+inline constexpr double kLargestStretch = 1e24;
+
 struct Scales {
     double* scale;     // one a learner
     double* folded;    // product of the scales folded away so far: what a feature or class that comes late starts with
@@ -21,10 +25,12 @@ struct Scales {
     template <class Real, class Fold>
     void stretch(int column, double by, Fold&& fold) const {
         double& total = of(column);
+        double& before = folded[independent ? column : 0];
+        if (by > 1.0 && before * total * by > kLargestStretch) return;
         total *= by;
         if (total > kLargestScale<Real> || total < 1.0 / kLargestScale<Real>) {
             fold(total);
-            folded[independent ? column : 0] *= total;
+            before *= total;
             total = 1.0;
         }
     }

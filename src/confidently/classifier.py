@@ -218,6 +218,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_settings(self, partial: bool) -> None:
         check_choice("multiclass", self.multiclass, MULTICLASS)
+        check_choice("dtype", self.dtype, ("float64", "float32"))
         check_choice("calibration", self.calibration, ("progressive", None))
         if isinstance(self.passes, bool) or not isinstance(self.passes, numbers.Integral) or self.passes < 1:
             raise ValueError(f"passes must be an integer >= 1, got {self.passes!r}")
@@ -225,7 +226,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             check_choice("class_weight", self.class_weight, ("balanced",))
             if partial:
                 raise ValueError(
-                    "class_weight='balanced' needs all labels at once: for partial_fit, give a dict of weights, such as "
+                    "class_weight='balanced' needs all labels at once: for partial_fit, give a dict of weights, as "
                     "sklearn.utils.class_weight.compute_class_weight('balanced', classes=..., y=...) returns"
                 )
 
@@ -444,7 +445,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         """Write the model to one file; see :func:`confidently.load`.
 
         The file is written beside its place and renamed: it is whole or not there. Training on after :func:`load`
-        gives bit for bit what training without a break would have given (except for the state of a random generator).
+        gives bit for bit what training without a break would have given.
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
@@ -485,9 +486,12 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier:
         estimator["class_weight"] = dict(estimator["class_weight"])
     if "multiclass" not in estimator and settings.task in MULTICLASS:
         estimator["multiclass"] = settings.task
+    strangers = estimator.keys() - OnlineClassifier._get_param_names()
+    if strangers:
+        raise model_file.ModelFileError(f"{path} is a damaged model file: unknown settings {sorted(strangers)}")
     classifier = OnlineClassifier(
-        settings.rule, settings.covariance, prior_variance=settings.prior_variance, fit_intercept=settings.fit_intercept,
-        average=settings.average, min_variance=settings.min_variance, dtype=settings.dtype, **estimator,
+        settings.rule, settings.covariance,
+        prior_variance=settings.prior_variance, fit_intercept=settings.fit_intercept, average=settings.average, min_variance=settings.min_variance, dtype=settings.dtype, **estimator,
     )  # fmt: skip
     classifier.learner_ = model.learner
     classifier.classes_ = np.array(model.classes)

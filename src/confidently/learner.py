@@ -77,7 +77,9 @@ class Learner:
     ) -> None:
         check_choice("covariance", covariance, COVARIANCES)
         check_choice("task", task, TASKS)
-        check_choice("dtype", np.dtype(dtype).name if dtype in ("float32", "float64") else dtype, ("float64", "float32"))
+        check_choice(
+            "dtype", np.dtype(dtype).name if dtype in ("float32", "float64") else dtype, ("float64", "float32")
+        )
         check_number("learner", "prior_variance", prior_variance, POSITIVE)
         check_number("learner", "min_variance", min_variance, Range(0.0, 1.0, closed_low=True))
         if covariance == "shared" and task == "one-vs-rest":
@@ -100,7 +102,9 @@ class Learner:
             room = len(self.state["weights"]) - self.settings.fit_intercept
             if n_features > room:
                 # doubling, so that a stream that brings new features in every batch is copied a few times only
-                grow_features(self.settings, self.state, n_features if self.settings.dense else max(n_features, 2 * room))
+                grow_features(
+                    self.settings, self.state, n_features if self.settings.dense else max(n_features, 2 * room)
+                )
             self.n_features = n_features
         if n_classes > self.n_classes:
             if self.settings.task == "binary":

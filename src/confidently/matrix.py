@@ -52,9 +52,15 @@ def _sparse(X: Any, dtype: np.dtype) -> _core.Matrix:
 
 
 def _csr(X: Any) -> _core.Matrix:
-    if X.indices.dtype != np.int32 and len(X.indices) and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]:
-        raise ValueError(f"X has a column outside 0 to {X.shape[1] - 1}: {X.indices.min()} or {X.indices.max()}")
+    wide = X.indices.dtype != np.int32 and ((X.indices < 0) | (X.indices >= X.shape[1]))
+    if np.any(wide):
+        entry = int(np.argmax(wide))
+        _refuse_column(int(np.searchsorted(X.indptr, entry, side="right")) - 1, int(X.indices[entry]), X.shape[1])
     return csr_matrix(X.data, X.indices, X.indptr, X.shape[1])
+
+
+def _refuse_column(row: int, column: int, n_columns: int) -> None:
+    raise ValueError(f"row {row} of X has column {column}, allowed are 0 to {n_columns - 1}")
 
 
 def csr_matrix(values: np.ndarray, columns: np.ndarray, start: np.ndarray, n_columns: int) -> _core.Matrix:
@@ -84,7 +90,7 @@ def _refuse(matrix: _core.Matrix, dtype: np.dtype) -> bool:
     if reason == "order":
         return True
     if reason == "column":
-        raise ValueError(f"row {row} of X has column {column}, allowed are 0 to {matrix.shape[1] - 1}")
+        _refuse_column(row, column, matrix.shape[1])
     what = "NaN" if np.isnan(value) else "infinity" if np.isinf(value) else f"{value:g}"
     raise ValueError(
         f"X contains {what} in row {row}, column {column}; values must be finite and at most {LARGEST_VALUE[dtype]:g} "

@@ -1,9 +1,9 @@
 """Model files: one safetensors file, arrays as they are and everything else as JSON in its metadata. No pickle.
 
 Layout: the state's entries (:mod:`confidently.state`) under their names. Where most features were never touched the
-rows of ``weights`` that still stand at the prior are left out; ``weights.rows`` then numbers those that are there. The metadata
-entry ``confidently`` holds the format version, the learner's settings and sizes, the classes, the feature names and
-the settings of the estimator.
+rows of ``weights`` that still stand at the prior are left out; ``weights.rows`` then numbers those that are there. The
+metadata entry ``confidently`` holds the format version, the learner's settings and sizes, the classes, the feature
+names, the settings of the estimator and the CRC-32 of every array; ``confidently.crc32`` is that entry's own.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from .state import State, prior_weights
 
 FORMAT = 1
 KEY = "confidently"
+KEY_CHECK = "confidently.crc32"
 
 
 class ModelFileError(ValueError):
@@ -68,7 +70,9 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     from safetensors.numpy import save as serialize
 
     path = Path(path)
-    content = serialize(_packed(model.learner), metadata={KEY: json.dumps(model.header())})
+    arrays = _packed(model.learner)
+    header = json.dumps({**model.header(), "crc32": {name: _checksum(array) for name, array in arrays.items()}})
+    content = serialize(arrays, metadata={KEY: header, KEY_CHECK: str(zlib.crc32(header.encode()))})
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent or ".")
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -99,23 +103,45 @@ def load(path: str | os.PathLike[str]) -> Model:
         pass
     try:
         with safe_open(path, framework="numpy") as file:
-            header = _header(path, (file.metadata() or {}).get(KEY))
+            header = _header(path, file.metadata() or {})
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it has no __iter__)
     except SafetensorError as error:
         raise ModelFileError(f"{path} is no model file, or a damaged one ({error})") from error
     try:
+        _check_sums(header["crc32"], arrays)
         learner = Learner.from_header(header, {})
         learner.state = _unpacked(learner, arrays)
-        model = Model(learner, *(header[key] for key in ("classes", "feature_names", "estimator", "source")))
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        _check_names(learner, header["classes"], header["feature_names"])
+        return Model(learner, *(header[key] for key in ("classes", "feature_names", "estimator", "source")))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, MemoryError) as error:
         raise ModelFileError(f"{path} is a damaged model file ({type(error).__name__}: {error})") from error
-    return model
 
 
-def _header(path: object, text: str | None) -> dict[str, Any]:
-    if text is None:
+def _checksum(array: np.ndarray) -> int:
+    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+
+
+def _check_sums(expected: dict[str, int], arrays: State) -> None:
+    for name, array in arrays.items():
+        if expected[name] != _checksum(array):
+            raise ValueError(f"the bytes of {name} have changed")
+
+
+def _check_names(learner: Learner, classes: list[Any], feature_names: list[str] | None) -> None:
+    unnamed = 1 if learner.settings.task == "binary" else 0  # a stream may not have shown its second class yet
+    if not learner.n_classes - unnamed <= len(classes) <= learner.n_classes:
+        raise ValueError(f"{len(classes)} names for {learner.n_classes} classes")
+    if feature_names is not None and len(feature_names) != learner.n_features:
+        raise ValueError(f"{len(feature_names)} names for {learner.n_features} features")
+
+
+def _header(path: object, metadata: dict[str, str]) -> dict[str, Any]:
+    if KEY not in metadata:
         raise ModelFileError(f"{path} is a safetensors file, but not one of confidently's models")
+    text = metadata[KEY]
     try:
+        if str(zlib.crc32(text.encode())) != metadata.get(KEY_CHECK):
+            raise ValueError("its bytes have changed")
         header = json.loads(text)
         version = header["format"]
     except (ValueError, KeyError, TypeError) as error:

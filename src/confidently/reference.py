@@ -15,7 +15,9 @@ from scipy.special import log_ndtr
 from scipy.stats import norm
 
 
-def step(rule: str, m: float, v: float, w: float = 1.0, updates: int = 0, **p: float) -> tuple[float, float, float] | None:
+def step(
+    rule: str, m: float, v: float, w: float = 1.0, updates: int = 0, **p: float
+) -> tuple[float, float, float] | None:
     """alpha, zeta and scale of a rule, from its formula; None where it passes. w: weight of the example."""
     phi = p.get("phi") or (norm.ppf(p["eta"]) if p.get("eta") else 0.0)
     psi, xi = 1 + phi**2 / 2, 1 + phi**2

@@ -106,14 +106,18 @@ class ConfidenceRule(Rule):
     """
 
     default_eta: ClassVar[float]
-    eta: float | None = parameter(None, Range(0.5, 1.0), "probability with which an example is to be classified rightly")
+    eta: float | None = parameter(
+        None, Range(0.5, 1.0), "probability with which an example is to be classified rightly"
+    )
     phi: float | None = parameter(None, POSITIVE, "the same as a normal quantile; give one of the two")
 
     def __post_init__(self) -> None:
         if self.eta is None and self.phi is None:
             object.__setattr__(self, "eta", self.default_eta)
         elif self.eta is not None and self.phi is not None:
-            raise ValueError(f"{type(self).__name__}: give eta or phi, not both (got eta={self.eta!r}, phi={self.phi!r})")
+            raise ValueError(
+                f"{type(self).__name__}: give eta or phi, not both (got eta={self.eta!r}, phi={self.phi!r})"
+            )
         super().__post_init__()
 
     def with_params(self, **changes: float | None) -> Rule:
@@ -278,12 +282,14 @@ class CELLIP(Rule):
     source = "Yang, Jin & Ye, ICML 2009, eq. 10, 11"
     counts_misses = True
     gamma: float = parameter(0.1, POSITIVE, "margin")
-    a: float = parameter(0.5, Range(0.0, 1.0, closed_low=True, closed_high=True), "share of the margin demanded of a cut")
+    a: float = parameter(
+        0.5, Range(0.0, 1.0, closed_low=True, closed_high=True), "share of the margin demanded of a cut"
+    )
 
 
 @dataclass(frozen=True)
 class IELLIP(Rule):
-    """Improved ellipsoid method: cuts get shallower with the number k of updates, c_k = c b^k, so that noise does no harm.
+    """Improved ellipsoid method: the cut of update k is c_k = c b^k, ever shallower, so that noise does no harm.
 
     Theorem 4 needs b + c < 1. The paper's experiments use a prior variance of 0.1.
     """
@@ -347,8 +353,8 @@ class Probit(Rule):
 
 RULES: dict[str, type[Rule]] = {
     cls.name: cls
-    for cls in (Perceptron, PA, PA1, PA2, SOP, CWStdev, CWVar, AROW, SCW1, SCW2, NHERD, CELLIP, IELLIP, BayesPA, GibbsPA,
-                GibbsPAExact, Probit)
+    for cls in (Perceptron, PA, PA1, PA2, SOP, CWStdev, CWVar, AROW, SCW1, SCW2, NHERD, CELLIP, IELLIP, BayesPA,
+                GibbsPA, GibbsPAExact, Probit)
 }  # fmt: skip
 
 

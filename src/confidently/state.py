@@ -101,7 +101,11 @@ def calibration_start(settings: Settings, n_classes: int) -> np.ndarray:
 
 def expected_shapes(settings: Settings, n_features: int, n_classes: int) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
     """Shape and type of every entry of a state."""
-    rows, columns, learners = n_features + settings.fit_intercept, settings.columns(n_classes), settings.learners(n_classes)
+    rows, columns, learners = (
+        n_features + settings.fit_intercept,
+        settings.columns(n_classes),
+        settings.learners(n_classes),
+    )
     real, number, count = np.dtype(settings.dtype), np.dtype(np.float64), np.dtype(np.int64)
     shapes: dict[str, tuple[tuple[int, ...], np.dtype]] = {
         "scale": ((learners,), number),
@@ -119,7 +123,11 @@ def expected_shapes(settings: Settings, n_features: int, n_classes: int) -> dict
 
 def new_state(settings: Settings, n_features: int, n_classes: int) -> State:
     """The prior: mean 0, covariance ``prior_variance`` I, nothing seen."""
-    rows, columns, learners = n_features + settings.fit_intercept, settings.columns(n_classes), settings.learners(n_classes)
+    rows, columns, learners = (
+        n_features + settings.fit_intercept,
+        settings.columns(n_classes),
+        settings.learners(n_classes),
+    )
     state = {
         "scale": np.ones(learners),
         "folded": np.ones(learners),
