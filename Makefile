@@ -1,0 +1,45 @@
+# Everything from a bare clone: a virtual environment of its own, the build, the dependencies.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := $(shell find core -type f) CMakeLists.txt pyproject.toml
+
+.PHONY: demo test bench lint sanitize clean
+
+demo: $(VENV)/installed
+	$(BIN)/confidently demo
+
+test: $(VENV)/installed lint
+	$(BIN)/python -m pytest -n auto -q
+
+lint: $(VENV)/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+bench: $(VENV)/installed
+	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/stream.py
+
+# The tests that reach compiled code, under AddressSanitizer and UndefinedBehaviorSanitizer.
+sanitize: $(VENV)/sanitized
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
+	$(VENV)-sanitize/bin/python -m pytest -q -p no:cacheprovider tests/test_bad_input.py \
+	  tests/test_core_equals_reference.py tests/test_rule_laws.py tests/test_svmlight.py tests/test_streams.py
+
+$(VENV)/installed: $(SOURCES)
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "confidently needs Python 3.11 or later; give it as: make PYTHON=python3.x")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[test]"
+	touch $@
+
+$(VENV)/sanitized: $(SOURCES)
+	test -x $(VENV)-sanitize/bin/python || $(PYTHON) -m venv $(VENV)-sanitize
+	$(VENV)-sanitize/bin/python -m pip install --quiet "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
+	$(VENV)-sanitize/bin/python -m pip install --quiet --no-build-isolation --config-settings=cmake.define.SANITIZE=ON ".[test]"
+	mkdir -p $(VENV) && touch $@
+
+clean:
+	rm -rf $(VENV) $(VENV)-sanitize build out
