@@ -1,0 +1,149 @@
+"""What the documentation shows, runs: code and commands of pages, examples of docstrings, links between pages."""
+
+import contextlib
+import doctest
+import importlib
+import io
+import os
+import pkgutil
+import re
+import subprocess
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import confidently
+
+ROOT = Path(__file__).parent.parent
+PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if page.exists()]
+TEXTS = [*PAGES, *(page for page in sorted(ROOT.glob("*.md")) if page not in PAGES)]
+MODULES = [
+    "confidently",
+    *(
+        module.name
+        for module in pkgutil.walk_packages(confidently.__path__, "confidently.")
+        if not module.name.endswith(("__main__", "_core"))
+    ),
+]
+OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+COMMAND = "$ "
+NOT_RUN = re.compile(r"<!-- not run: \S.* -->")
+
+
+@dataclass
+class Block:
+    """A fenced block of a page; line is that of its first line of content, from 1."""
+
+    language: str
+    text: str
+    line: int
+    run: bool
+
+    def commands(self):
+        """The block's shell commands; a backslash at the end of a line continues it."""
+        joined = self.text.replace("\\\n", " ")
+        return [line.removeprefix(COMMAND) for line in joined.splitlines() if line.startswith(COMMAND)]
+
+
+def blocks(page):
+    """The fenced blocks of a page, in order."""
+    found, language, before = [], None, ""
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        if line.startswith("```") and language is None:
+            language, start, content = line[3:].strip(), number + 1, []
+        elif line.startswith("```"):
+            found.append(Block(language, "\n".join(content) + "\n", start, not NOT_RUN.fullmatch(before)))
+            language, before = None, ""
+        elif language is not None:
+            content.append(line)
+        elif line.strip():
+            before = line.strip()
+    assert language is None, f"{page.name}: the block that begins in line {start} has no end"
+    return found
+
+
+def run_examples(text, namespace, name, line=1):
+    """Run ``>>>`` examples and compare what they print."""
+    test = doctest.DocTestParser().get_doctest(text, namespace, name, name, line - 1)
+    report(test)
+    namespace.update(test.globs)
+
+
+def report(test):
+    output = io.StringIO()
+    result = doctest.DocTestRunner(optionflags=OPTIONS).run(test, out=output.write, clear_globs=False)
+    assert result.failed == 0, output.getvalue()
+
+
+def run_python(block, namespace, page):
+    if ">>>" in block.text:
+        run_examples(block.text, namespace, page.name, block.line)
+    else:
+        code = compile("\n" * (block.line - 1) + block.text, page, "exec")
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(code, namespace)
+
+
+def run_console(block, page):
+    path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
+    for command in block.commands():
+        done = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", command], env={**os.environ, "PATH": path}, capture_output=True, text=True
+        )
+        assert done.returncode == 0, f"{page.name}, line {block.line}: {command}\n{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_blocks_of_pages_run(page, tmp_path, monkeypatch):
+    """Python and console blocks in the order of the page, in one directory; Python blocks share their names."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    namespace = {"__name__": "__main__"}
+    for block in blocks(page):
+        if block.run and block.language == "python":
+            run_python(block, namespace, page)
+        elif block.run and any("confidently" in command for command in block.commands()):
+            run_console(block, page)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_of_docstrings_run(module, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for test in doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(module)):
+        report(test)
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
+def test_links_between_pages_exist(page):
+    """Every relative link leads to a file, and to a heading of it if it names one."""
+    for target in re.findall(r"\]\(([^)\s]+)\)", outside_blocks(page)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        assert file.exists(), f"{page.name} links to {target}"
+        assert not anchor or anchor in headings(file), f"{page.name} links to {target}, there are {headings(file)}"
+
+
+def outside_blocks(page):
+    return re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+def headings(page):
+    """The anchors GitHub gives the headings of a page."""
+    titles = re.findall(r"^#+ (.*)$", outside_blocks(page), re.MULTILINE)
+    return [re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles]
+
+
+def test_blocks_are_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "text\n\n```python\na = 1\n```\n\n<!-- not run: needs a network -->\n"
+        "```console\n$ confidently rules \\\n  --json\nout\n```\n```console\n$ confidently rules | head -1\n```\n"
+    )
+    first, second, third = blocks(page)
+    assert (first.language, first.line, first.run) == ("python", 4, True)
+    assert (second.commands(), second.run) == (["confidently rules    --json"], False)
+    assert (third.commands(), third.run) == (["confidently rules | head -1"], True)
