@@ -491,7 +491,8 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier:
         raise model_file.ModelFileError(f"{path} is a damaged model file: unknown settings {sorted(strangers)}")
     classifier = OnlineClassifier(
         settings.rule, settings.covariance,
-        prior_variance=settings.prior_variance, fit_intercept=settings.fit_intercept, average=settings.average, min_variance=settings.min_variance, dtype=settings.dtype, **estimator,
+        prior_variance=settings.prior_variance, fit_intercept=settings.fit_intercept, average=settings.average,
+        min_variance=settings.min_variance, dtype=settings.dtype, **estimator,
     )  # fmt: skip
     classifier.learner_ = model.learner
     classifier.classes_ = np.array(model.classes)
