@@ -14,6 +14,9 @@ inline constexpr double kForget = 1.0 - 1.0 / 5000.0;
 inline constexpr double kLeastSlope = 1e-3;   // a score may not count for less, or the order of scores would be lost
 inline constexpr double kLargestStep = 0.5;   // of a Newton step, so that no single example throws the fit away
 
+// What is left of old evidence after an example of weight w.
+inline double kept(double w) { return w == 1.0 ? kForget : std::pow(kForget, w); }
+
 inline double sigmoid(double t) { return t >= 0.0 ? 1.0 / (1.0 + std::exp(-t)) : std::exp(t) / (1.0 + std::exp(t)); }
 
 // P(positive) = sigmoid(a f + b); state: a, b and the Hessian of the log-loss haa, hab, hbb.
@@ -24,7 +27,7 @@ struct SigmoidCalibration {
     void learn(double f, bool positive, double w) const {
         double &a = state[0], &b = state[1], &haa = state[2], &hab = state[3], &hbb = state[4];
         const double p = sigmoid(a * f + b), g = w * (p - (positive ? 1.0 : 0.0)), h = w * p * (1.0 - p);
-        const double keep = std::pow(kForget, w);
+        const double keep = kept(w);
         haa = keep * haa + h * f * f;
         hab = keep * hab + h * f;
         hbb = keep * hbb + h;
@@ -52,7 +55,7 @@ struct TemperatureCalibration {
             square += p * c * c;
         }
         mean /= total;
-        haa = std::pow(kForget, w) * haa + w * (square / total - mean * mean);
+        haa = kept(w) * haa + w * (square / total - mean * mean);
         const double da = std::clamp(w * mean / (haa + kPriorCurvature), -kLargestStep, kLargestStep);
         a = std::max(a - da, kLeastSlope);
     }

@@ -13,7 +13,10 @@ FIRST = 5  # the curves begin where the error means something
 
 
 def draw(path: Path, runs: list[dict[str, Any]], model: Any, stride: int) -> None:
-    """Write a PNG, the runs having a point of their curve every ``stride`` rows: curves on top, ten images of weights, ten of their standard deviation."""
+    """Write a PNG: curves on top, ten images of weights, ten of their standard deviation.
+
+    Every run has a point of its curve each ``stride`` rows.
+    """
     figure = Figure(figsize=(10, 7.2), layout="constrained")
     FigureCanvasAgg(figure)
     curves, images = figure.subfigures(2, 1, height_ratios=[3, 2.2])
