@@ -15,6 +15,7 @@
 #include "geometry_identity.hpp"
 #include "learn.hpp"
 #include "predict.hpp"
+#include "readers.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -103,13 +104,14 @@ struct Learner {
         require(n_columns + intercept <= w.n_features, "more columns than the state has features");
         const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), independent()};
         const double least = min_variance * prior_variance;
+        const double dense_least = std::max(min_variance, kDenseNoise<Real>) * prior_variance;
         switch (covariance) {
             case Covariance::identity: return f(IdentityGeometry<Real>{w, prior_variance}, Real());
             case Covariance::diagonal:
                 if (task == Task::binary && !average) return f(DiagonalGeometry<Real, 2>{narrow<2>(w), scales, least}, Real());
                 return f(DiagonalGeometry<Real>{w, scales, least}, Real());
-            case Covariance::full: return f(FullGeometry<Real>{w, scales, matrices<Real>(state), least}, Real());
-            case Covariance::shared: return f(SharedGeometry<Real>{w, scales, matrices<Real>(state), least}, Real());
+            case Covariance::full: return f(FullGeometry<Real>{w, scales, matrices<Real>(state), dense_least}, Real());
+            case Covariance::shared: return f(SharedGeometry<Real>{w, scales, matrices<Real>(state), dense_least}, Real());
         }
     }
 
@@ -194,6 +196,56 @@ struct Rule {
     AnyRule any;
 };
 
+// --- readers -----------------------------------------------------------------------------------------------------
+
+// A NumPy array that owns what it is made of.
+template <class T, class Owner>
+nb::object owning_array(T* data, std::int64_t size, Owner owner) {
+    auto* kept = new Owner(std::move(owner));
+    nb::capsule capsule(kept, [](void* p) noexcept { delete static_cast<Owner*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {static_cast<std::size_t>(size)}, capsule));
+}
+
+template <class T>
+nb::object array_of(std::vector<T> v) {
+    T* data = v.data();  // moving a vector does not move what it holds
+    const auto size = static_cast<std::int64_t>(v.size());
+    return owning_array(data, size, std::move(v));
+}
+
+template <class T>
+nb::object array_of(std::unique_ptr<T[]> v, std::int64_t size) {
+    T* data = v.get();
+    return owning_array(data, size, std::move(v));
+}
+
+nb::dict python_rows(ParsedRows rows) {
+    nb::dict out;
+    nb::list names;
+    for (const NewLabel& l : rows.new_labels)
+        names.append(nb::make_tuple(nb::bytes(l.label.text.data(), l.label.text.size()), l.label.number, l.row, l.line));
+    out["values"] = array_of(std::move(rows.values), rows.size);
+    out["columns"] = array_of(std::move(rows.columns), rows.size);
+    out["start"] = array_of(std::move(rows.start));
+    out["n_columns"] = rows.n_columns;
+    out["labels"] = array_of(std::move(rows.labels));
+    out["label_start"] = array_of(std::move(rows.label_start));
+    out["new_labels"] = names;
+    out["first_line"] = rows.first_line;
+    out["list_row"] = rows.list_row;
+    out["list_line"] = rows.list_line;
+    return out;
+}
+
+nb::dict feed_rows(SvmlightReader& reader, const nb::bytes& text) {
+    ParsedRows rows;
+    {
+        nb::gil_scoped_release release;
+        rows = reader.feed({text.c_str(), text.size()});
+    }
+    return python_rows(std::move(rows));
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -237,4 +289,11 @@ NB_MODULE(_core, m) {
         .def("scores", &Learner::scores, "state"_a, "matrix"_a, "out"_a.noconvert())
         .def("variances", &Learner::variances, "state"_a, "matrix"_a, "out"_a.noconvert())
         .def("top_variances", &Learner::top_variances, "state"_a, "matrix"_a, "scores"_a.noconvert(), "out"_a.noconvert());
+
+    nb::class_<SvmlightReader>(m, "SvmlightReader")
+        .def("__init__", [](SvmlightReader* self, bool zero_based, bool ignore_labels, double largest, std::int64_t most_columns) {
+            new (self) SvmlightReader({zero_based, ignore_labels, largest, most_columns});
+        }, nb::kw_only(), "zero_based"_a, "ignore_labels"_a, "largest"_a, "most_columns"_a)
+        .def("feed", &feed_rows, "text"_a)
+        .def("finish", [](SvmlightReader& reader) { return python_rows(reader.finish()); });
 }
