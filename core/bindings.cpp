@@ -37,13 +37,22 @@ void require(bool condition, const char* what) {
 // A matrix as the core sees it; the arrays it was made of are kept alive by the Python object.
 struct Matrix {
     std::unique_ptr<Rows> rows;
+    std::int64_t stored;
     std::vector<nb::object> owners;
+    bool checked = false;
 };
+
+// reason, row, column, value; None: nothing is wrong
+using FaultTuple = std::optional<std::tuple<std::string, std::int64_t, std::int64_t, double>>;
+
+FaultTuple as_tuple(const Fault& f) {
+    return f.bad() ? FaultTuple({f.reason, f.row, f.column, f.value}) : std::nullopt;
+}
 
 template <class Value>
 Matrix dense(Input<Value, 2> x) {
     return {std::make_unique<DenseRows<Value>>(x.data(), std::int64_t(x.shape(0)), std::int64_t(x.shape(1))),
-            {nb::cast(x)}};
+            std::int64_t(x.size()), {nb::cast(x)}};
 }
 
 template <class Value>
@@ -54,7 +63,7 @@ Matrix csr(Input<Value, 1> values, Input<std::int32_t, 1> columns, Input<std::in
     for (std::int64_t i = 0; i < n; ++i)
         require(start.data()[i] <= start.data()[i + 1], "indptr must not decrease");
     return {std::make_unique<CsrRows<Value>>(values.data(), columns.data(), start.data(), n, n_columns),
-            {nb::cast(values), nb::cast(columns), nb::cast(start)}};
+            start.data()[n], {nb::cast(values), nb::cast(columns), nb::cast(start)}};
 }
 
 template <class T>
@@ -138,22 +147,24 @@ struct Learner {
         }
     }
 
-    void learn(const nb::dict& state, const Matrix& matrix, Input<std::int32_t, 1> labels,
+    FaultTuple learn(const nb::dict& state, const Matrix& matrix, Input<std::int32_t, 1> labels,
                Optional<std::int64_t> label_start, Optional<double> weight, Optional<double> class_weight,
-               Optional<std::int64_t> order, std::int64_t from, std::int64_t to, bool calibrate) const {
+               Optional<std::int64_t> order, std::int64_t from, std::int64_t to, bool calibrate, double largest) const {
         std::int64_t* counters = data<std::int64_t>(state, "counters");
         const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(state, "updates")};
         double* calibration = calibrate ? data<double>(state, "calibration") : nullptr;
         const Batch batch{*matrix.rows,           {labels.data(), data_or_null(label_start)}, data_or_null(weight),
-                          data_or_null(class_weight), data_or_null(order), from, to};
+                          data_or_null(class_weight), data_or_null(order), from, to, largest};
+        Fault fault;
         require(from >= 0 && to <= (order ? std::int64_t(order->shape(0)) : matrix.rows->n_rows), "rows out of range");
         with_geometry(state, matrix.rows->n_columns, [&](auto geometry, auto type) {
             with_task(geometry, [&](auto task) {
                 nb::gil_scoped_release release;
-                confidently::learn<decltype(type)>(geometry, task, rule, prior_variance, batch, calibration, count,
-                                                   independent());
+                fault = confidently::learn<decltype(type)>(geometry, task, rule, prior_variance, batch, calibration,
+                                                           count, independent());
             });
         });
+        return as_tuple(fault);
     }
 
     void scores(const nb::dict& state, const Matrix& matrix, Array<double, 2> out) const {
@@ -179,11 +190,9 @@ struct Learner {
     }
 };
 
-std::optional<std::tuple<std::string, std::int64_t, std::int64_t, double>> fault(const Matrix& m, double largest) {
+FaultTuple first_fault(const Matrix& m, double largest) {
     nb::gil_scoped_release release;
-    const Fault f = m.rows->fault(largest);
-    if (f.reason.empty()) return std::nullopt;
-    return std::make_tuple(f.reason, f.row, f.column, f.value);
+    return as_tuple(m.rows->first_fault(largest));
 }
 
 std::tuple<double, double, double, bool> rule_step(const AnyRule& rule, double m, double v, double w, double updates) {
@@ -262,7 +271,9 @@ NB_MODULE(_core, m) {
 
     nb::class_<Matrix>(m, "Matrix")
         .def_prop_ro("shape", [](const Matrix& x) { return std::make_tuple(x.rows->n_rows, x.rows->n_columns); })
-        .def("fault", &fault, "largest"_a);
+        .def_rw("checked", &Matrix::checked, "whether every row is known to be fit for learning")
+        .def_prop_ro("stored", [](const Matrix& x) { return x.stored; }, "numbers stored")
+        .def("fault", &first_fault, "largest"_a);
     m.def("dense", &dense<float>, "x"_a.noconvert());
     m.def("dense", &dense<double>, "x"_a.noconvert());
     m.def("csr", &csr<float>, "values"_a.noconvert(), "columns"_a.noconvert(), "start"_a.noconvert(), "n_columns"_a);
@@ -285,7 +296,7 @@ NB_MODULE(_core, m) {
             new (self) Learner{rule.any, covariance, task, intercept, average, prior_variance, min_variance};
         }, "rule"_a, "covariance"_a, "task"_a, nb::kw_only(), "intercept"_a, "average"_a, "prior_variance"_a, "min_variance"_a)
         .def("learn", &Learner::learn, "state"_a, "matrix"_a, "labels"_a.noconvert(), "label_start"_a.none(),
-             "weight"_a.none(), "class_weight"_a.none(), "order"_a.none(), "first"_a, "last"_a, "calibrate"_a)
+             "weight"_a.none(), "class_weight"_a.none(), "order"_a.none(), "first"_a, "last"_a, "calibrate"_a, "largest"_a)
         .def("scores", &Learner::scores, "state"_a, "matrix"_a, "out"_a.noconvert())
         .def("variances", &Learner::variances, "state"_a, "matrix"_a, "out"_a.noconvert())
         .def("top_variances", &Learner::top_variances, "state"_a, "matrix"_a, "scores"_a.noconvert(), "out"_a.noconvert());

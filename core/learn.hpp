@@ -1,4 +1,4 @@
-// The loop, written once: look, ask the rule, move.
+// The loop, written once: look, ask the rule, move. It stops at the first faulty row, before touching it.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,7 @@ struct Batch {
     const double* class_weight;  // nullptr: all 1; multilabel rows have none
     const std::int64_t* order;   // nullptr: as they come
     std::int64_t from, to;       // the part of the order to learn
+    double largest;              // rows are checked before they are learned: no value may be larger; 0: they are known good
 
     std::int64_t row(std::int64_t at) const { return order ? order[at] : at; }
 };
@@ -55,7 +56,7 @@ class Prefetcher {
 };
 
 template <class Real, class Geometry, class Task>
-void learn(Geometry& geometry, Task& task, const AnyRule& rule, double prior_variance, const Batch& batch,
+Fault learn(Geometry& geometry, Task& task, const AnyRule& rule, double prior_variance, const Batch& batch,
            double* calibration, Counters counters, bool independent) {
     RowBuffer buffer;
     const Prefetcher prefetch(geometry.weights, batch);
@@ -65,6 +66,8 @@ void learn(Geometry& geometry, Task& task, const AnyRule& rule, double prior_var
         const std::int32_t *label = batch.labels.begin(i), *label_end = batch.labels.end(i);
         double w = batch.weight ? batch.weight[i] : 1.0;
         if (batch.class_weight) w *= batch.class_weight[*label];
+        if (batch.largest > 0.0)
+            if (const Fault fault = batch.rows.fault(i, batch.largest); fault.bad()) return fault;
         if (!(w > 0.0)) continue;
         const Row row = batch.rows.at(i, geometry.weights.intercept, buffer);
         const double age = static_cast<double>(counters.seen++);
@@ -82,6 +85,7 @@ void learn(Geometry& geometry, Task& task, const AnyRule& rule, double prior_var
         };
         counters.mistakes += task.learn(geometry, {row, label, label_end, w, calibration}, prior_variance, update);
     }
+    return {};
 }
 
 }  // namespace confidently

@@ -1,11 +1,12 @@
 // Rows of examples: views of CSR or dense arrays, never owners. Every format is seen as the same sparse Row.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <string>
+#include <type_traits>
 #include <vector>
 
 // The loops over a row must be inlined, or the sums they feed would live in memory: half the speed.
@@ -66,10 +67,24 @@ struct RowBuffer {
 
 // Why a matrix may not be learned from: the first offending row, column and value; fine when reason is empty.
 struct Fault {
-    std::string reason;
+    const char* reason = "";
     std::int64_t row = -1, column = -1;
     double value = 0.0;
+
+    bool bad() const { return *reason != '\0'; }
 };
+
+// The first entry of n that is not a number of at most the given size, or n.
+template <class Value>
+std::int64_t first_too_large(const Value* values, std::int64_t n, double allowed) {
+    const Value largest = static_cast<Value>(std::min(allowed, double(std::numeric_limits<Value>::max())));
+    bool bad = false;
+    for (std::int64_t k = 0; k < n; ++k) bad |= !(std::fabs(values[k]) <= largest);
+    if (!bad) return n;
+    std::int64_t k = 0;
+    while (std::fabs(values[k]) <= largest) ++k;
+    return k;
+}
 
 class Rows {
   public:
@@ -80,7 +95,15 @@ class Rows {
     virtual Row peek(std::int64_t) const { return {nullptr, nullptr, 0, false}; }
     // asks for row i itself to be brought near
     virtual void prefetch(std::int64_t) const {}
-    virtual Fault fault(double largest) const = 0;
+    // what is wrong with row i, if anything: a value that is not finite or larger than allowed, a column out of range,
+    // columns out of order or twice there
+    virtual Fault fault(std::int64_t i, double largest) const = 0;
+
+    Fault first_fault(double largest) const {
+        for (std::int64_t i = 0; i < n_rows; ++i)
+            if (const Fault f = fault(i, largest); f.bad()) return f;
+        return {};
+    }
 
     const std::int64_t n_rows, n_columns;
 };
@@ -105,14 +128,10 @@ class DenseRows final : public Rows {
         return {column, value, n, intercept};
     }
 
-    Fault fault(double largest) const override {
-        const std::int64_t n = n_rows * n_columns;
-        bool good = true;
-        for (std::int64_t k = 0; k < n; ++k) good &= std::fabs(values_[k]) <= largest;
-        if (good) return {};
-        std::int64_t k = 0;
-        while (std::fabs(values_[k]) <= largest) ++k;
-        return {"value", k / n_columns, k % n_columns, values_[k]};
+    Fault fault(std::int64_t i, double largest) const override {
+        const Value* x = values_ + i * n_columns;
+        const std::int64_t k = first_too_large(x, n_columns, largest);
+        return k == n_columns ? Fault{} : Fault{"value", i, k, static_cast<double>(x[k])};
     }
 
   private:
@@ -148,31 +167,24 @@ class CsrRows final : public Rows {
         for (std::int64_t k = start_[i]; k < start_[i + 1]; k += line / sizeof(std::int32_t)) __builtin_prefetch(columns_ + k);
     }
 
-    Fault fault(double largest) const override {
-        for (std::int64_t i = 0; i < n_rows; ++i) {
-            if (start_[i + 1] < start_[i]) return {"indptr", i};
-            bool good = true, ascending = true;
-            std::int64_t before = -1;
-            for (std::int64_t k = start_[i]; k < start_[i + 1]; ++k) {
-                const std::int64_t column = columns_[k];
-                good &= std::fabs(values_[k]) <= largest && column >= 0 && column < n_columns;
-                ascending &= column > before;
-                before = column;
-            }
-            if (!good) return offender(i, largest);
-            if (!ascending) return {"order", i};
+    Fault fault(std::int64_t i, double largest) const override {
+        const Value* values = values_ + start_[i];
+        const std::int32_t* columns = columns_ + start_[i];
+        const std::int64_t n = start_[i + 1] - start_[i];
+        const std::int64_t k = first_too_large(values, n, largest);
+        if (k < n) return {"value", i, columns[k], static_cast<double>(values[k])};
+        bool outside = false, ascending = true;
+        for (std::int64_t c = 0; c < n; ++c)  // as unsigned numbers negative columns are too large as well
+            outside |= static_cast<std::uint32_t>(columns[c]) >= static_cast<std::uint32_t>(n_columns);
+        for (std::int64_t c = 1; c < n; ++c) ascending &= columns[c - 1] < columns[c];
+        if (outside) {
+            const auto wrong = [this](std::int32_t c) { return c < 0 || c >= n_columns; };
+            return {"column", i, *std::find_if(columns, columns + n, wrong)};
         }
-        return {};
+        return ascending ? Fault{} : Fault{"order", i};
     }
 
   private:
-    Fault offender(std::int64_t i, double largest) const {
-        std::int64_t k = start_[i];
-        while (std::fabs(values_[k]) <= largest && columns_[k] >= 0 && columns_[k] < n_columns) ++k;
-        const bool value = !(std::fabs(values_[k]) <= largest);
-        return {value ? "value" : "column", i, columns_[k], static_cast<double>(values_[k])};
-    }
-
     const Value* values_;
     const std::int32_t* columns_;
     const std::int64_t* start_;

@@ -13,12 +13,12 @@ from scipy.sparse import csr_matrix, diags_array
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import model_file
 from .learner import Learner, check_choice
-from .matrix import as_matrix
+from .matrix import UnsortedColumns, as_matrix
 from .model_file import Model
 from .rules import Rule, make_rule
 
@@ -199,22 +199,42 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         multilabel = self._is_multilabel(y)
         if not multilabel:
             y = column_or_1d(y, warn=True)
-        matrix = as_matrix(X, self.dtype)
+        matrix = as_matrix(X, self.dtype, check=False)
         weight = None if sample_weight is None else _weights(sample_weight, matrix.shape[0])
-        known = self._classes_with(y, classes, multilabel, first, partial)
-        labels, start = _label_sets(y) if multilabel else (_numbers(y, known), None)
+        seen, numbers = (None, None) if multilabel else np.unique(y, return_inverse=True)
+        known = self._known_labels(y, first) if multilabel else self._known_classes(seen, classes, first, partial)
+        labels, start = _label_sets(y) if multilabel else (_places(seen, known)[numbers], None)
         class_weight = self._class_weights(known, y, multilabel)
         if first:
             self.learner_ = self._new_learner(matrix.shape[1], len(known), multilabel)
-        self.learner_.grow(n_classes=len(known), multiclass=self.multiclass)
-        self.classes_ = known
-        generator = check_random_state(self.random_state)
-        for number in range(1 if partial else self.passes):
-            order = generator.permutation(len(y)) if self.shuffle and not partial else None
-            self.learner_.learn(
-                matrix, labels, start, weight=weight, class_weight=class_weight, order=order, calibrate=number == 0
-            )
+        options = {"label_start": start, "weight": weight, "class_weight": class_weight}
+        self._run(X, matrix, known, labels, options, 1 if partial else self.passes, self.shuffle and not partial)
         return self
+
+    def _run(
+        self,
+        X: Any,
+        matrix: Any,
+        known: np.ndarray,
+        labels: np.ndarray,
+        options: dict[str, Any],
+        passes: int,
+        shuffle: bool,
+    ) -> None:
+        """The passes over rows that are checked as they are learned, if they can be."""
+        learner, generator = self.learner_, check_random_state(self.random_state)
+        if len(known) > learner.n_classes:  # growing cannot be undone, so nothing may fail any more
+            matrix = as_matrix(X, self.dtype)
+            learner.grow(n_classes=len(known), multiclass=self.multiclass)
+            self.classes_ = known
+        for number in range(passes):
+            order = generator.permutation(len(labels)) if shuffle else None
+            try:
+                learner.learn(matrix, labels, order=order, calibrate=number == 0, **options)
+            except UnsortedColumns:
+                matrix = as_matrix(X, self.dtype)
+                learner.learn(matrix, labels, order=order, calibrate=number == 0, **options)
+        self.classes_ = known
 
     def _check_settings(self, partial: bool) -> None:
         check_choice("multiclass", self.multiclass, MULTICLASS)
@@ -231,23 +251,25 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
                 )
 
     def _is_multilabel(self, y: Any) -> bool:
-        check_classification_targets(y)
-        kind = type_of_target(y)
-        if kind == "multiclass-multioutput":
-            raise ValueError("y has several columns of classes; give one column, or an indicator matrix of 0 and 1")
+        kind = type_of_target(y, input_name="y")
+        if kind not in ("binary", "multiclass", "multilabel-indicator"):
+            raise ValueError(
+                f"Unknown label type: {kind}. y must have one class a row (numbers or strings), or be an indicator "
+                "matrix of 0 and 1, a column a label"
+            )
         multilabel = kind == "multilabel-indicator"
         if hasattr(self, "learner_") and multilabel != (self.learner_.settings.task == "multilabel"):
             raise ValueError("y changed between one class a row and an indicator matrix of labels")
         return multilabel
 
-    def _classes_with(self, y: Any, classes: Any, multilabel: bool, first: bool, partial: bool) -> np.ndarray:
-        """The classes there are after these rows, those known before in front; every label of y is among them."""
-        if multilabel:
-            known = np.arange(y.shape[1]) if first else self.classes_
-            if y.shape[1] != len(known):
-                raise ValueError(f"y has {y.shape[1]} columns of labels, the classifier knows {len(known)} labels")
-            return known
-        seen = np.unique(y)
+    def _known_labels(self, y: Any, first: bool) -> np.ndarray:
+        known = np.arange(y.shape[1]) if first else self.classes_
+        if y.shape[1] != len(known):
+            raise ValueError(f"y has {y.shape[1]} columns of labels, the classifier knows {len(known)} labels")
+        return known
+
+    def _known_classes(self, seen: np.ndarray, classes: Any, first: bool, partial: bool) -> np.ndarray:
+        """The classes there are after rows with the classes seen; those known before in front."""
         if first and not partial:
             if len(seen) < 2:
                 raise ValueError(f"y must have at least 2 classes to tell apart, got one class: {seen[0]!r}")
@@ -502,10 +524,10 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier:
     return classifier
 
 
-def _numbers(y: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Class numbers of labels that are all known."""
+def _places(seen: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Where the classes seen stand among those known, which they all do."""
     order = np.argsort(known)
-    return order[np.searchsorted(known, y, sorter=order)].astype(np.int32)
+    return order[np.searchsorted(known, seen, sorter=order)].astype(np.int32)
 
 
 def _weights(sample_weight: Any, n: int) -> np.ndarray:

@@ -13,11 +13,15 @@ from typing import Any
 import numpy as np
 
 from . import _core, calibration
+from .matrix import check_rows, largest_value, refuse
 from .rules import POSITIVE, Range, Rule, check_number, make_rule
-from .state import COUNTERS, COVARIANCES, TASKS, Settings, grow_classes, grow_features, new_state, split_binary
+from .state import COUNTERS, COVARIANCES, TASKS, Settings, State, grow_classes, grow_features, new_state, split_binary
 
 # Rows learned between two looks at the clock and the keyboard.
 ROWS_A_STRIDE = 8192
+# Rows are checked while they are learned if the state, which must then be copied, is this much smaller than they are.
+STATE_TO_ROWS = 4
+BYTES_AN_ENTRY = 12  # of a matrix: a value and its column
 
 
 class Learner:
@@ -98,21 +102,19 @@ class Learner:
 
         A binary learner that gets a third class becomes a ``multiclass`` one that believes the same of the first two.
         """
-        if n_features > self.n_features:
-            room = len(self.state["weights"]) - self.settings.fit_intercept
-            if n_features > room:
-                # doubling, so that a stream that brings new features in every batch is copied a few times only
-                grow_features(
-                    self.settings, self.state, n_features if self.settings.dense else max(n_features, 2 * room)
-                )
-            self.n_features = n_features
+        state, settings = dict(self.state), self.settings  # the arrays are replaced, never written to
+        room = len(state["weights"]) - settings.fit_intercept
+        if n_features > room:
+            # doubling, so that a stream that brings new features in every batch is copied a few times only
+            grow_features(settings, state, n_features if settings.dense else max(n_features, 2 * room))
         if n_classes > self.n_classes:
-            if self.settings.task == "binary":
-                wider = replace(self.settings, task=multiclass)
-                split_binary(self.settings, wider, self.state)
-                self.settings = wider
-            grow_classes(self.settings, self.state, n_classes)
-            self.n_classes = n_classes
+            if settings.task == "binary":
+                wider = replace(settings, task=multiclass)
+                split_binary(settings, wider, state)
+                settings = wider
+            grow_classes(settings, state, n_classes)
+        self.state, self.settings = state, settings
+        self.n_features, self.n_classes = max(n_features, self.n_features), max(n_classes, self.n_classes)
 
     # --- learning ------------------------------------------------------------------------------------------------
 
@@ -152,18 +154,38 @@ class Learner:
         Raises
         ------
         ValueError
-            If labels are out of range or lengths do not fit; nothing is learned then.
+            If labels are out of range, lengths do not fit or rows have values that are not finite or too large; the
+            state is then as it was.
         """
         self._check_labels(X.shape[0], labels, label_start)
+        before = self._writable_state(X, order)
+        core, n = self.settings.core(), X.shape[0] if order is None else len(order)
+        largest = 0.0 if X.checked else largest_value(self.settings.dtype)
+        for first in range(0, n, ROWS_A_STRIDE):
+            last = min(first + ROWS_A_STRIDE, n)
+            fault = core.learn(
+                self.state, X, labels, label_start, weight, class_weight, order, first, last, calibrate, largest
+            )
+            if fault is not None:
+                self.state = before
+                refuse(fault, X.shape[1], self.settings.dtype)
+            if progress is not None:
+                progress(last)
+        X.checked = X.checked or order is None
+
+    def _writable_state(self, X: _core.Matrix, order: np.ndarray | None) -> State:
+        """Make sure that the state can be written to; return what it was, if that is needed to undo faulty rows.
+
+        Rows are best checked just before they are learned, when they are in the cache, and a copy of the state put
+        back if one is bad; where the state is large beside the rows they are checked beforehand instead.
+        """
+        size = sum(array.nbytes for array in self.state.values())
+        if not X.checked and (order is not None or size * STATE_TO_ROWS > X.stored * BYTES_AN_ENTRY):
+            check_rows(X, self.settings.dtype)
         for name, array in self.state.items():
             if not array.flags.writeable:  # memory-mapped by joblib, say
                 self.state[name] = array.copy()
-        core, n = self.settings.core(), X.shape[0] if order is None else len(order)
-        for first in range(0, n, ROWS_A_STRIDE):
-            last = min(first + ROWS_A_STRIDE, n)
-            core.learn(self.state, X, labels, label_start, weight, class_weight, order, first, last, calibrate)
-            if progress is not None:
-                progress(last)
+        return {} if X.checked else {name: array.copy() for name, array in self.state.items()}
 
     def _check_labels(self, n: int, labels: np.ndarray, start: np.ndarray | None) -> None:
         if (start is not None) != (self.settings.task == "multilabel"):

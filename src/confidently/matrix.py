@@ -13,7 +13,11 @@ LARGEST_VALUE = {np.dtype("float64"): 1e100, np.dtype("float32"): 1e15}
 MOST_COLUMNS = 2**31 - 2  # columns are 32-bit numbers in the core, and the intercept takes one
 
 
-def as_matrix(X: Any, dtype: np.dtype | str = "float64") -> _core.Matrix:
+class UnsortedColumns(ValueError):
+    """A sparse row whose columns are out of order, or twice there."""
+
+
+def as_matrix(X: Any, dtype: np.dtype | str = "float64", check: bool = True) -> _core.Matrix:
     """The core's view of ``X``; copied only where layout or type demand it.
 
     Parameters
@@ -22,6 +26,9 @@ def as_matrix(X: Any, dtype: np.dtype | str = "float64") -> _core.Matrix:
         Real numbers; duplicate entries of a sparse row are summed.
     dtype : {"float64", "float32"}
         Type of the state the matrix is for; it bounds the values' size.
+    check : bool
+        With False, :meth:`Learner.learn` checks the rows as it goes, which saves a pass over them, and raises
+        :class:`UnsortedColumns` where sparse rows are not in order.
 
     Raises
     ------
@@ -29,26 +36,52 @@ def as_matrix(X: Any, dtype: np.dtype | str = "float64") -> _core.Matrix:
         If a value is not finite or too large, a column is out of range, or the shape is not two-dimensional; the
         message gives row, column and value.
     """
-    if hasattr(X, "tocsr"):
-        return _sparse(X.tocsr(), np.dtype(dtype))
-    X = np.asarray(X)
+    sparse = hasattr(X, "tocsr")
+    X = X.tocsr() if sparse else np.asarray(X)
     if X.ndim != 2:
         raise ValueError(f"X must be two-dimensional (rows, features), got an array of shape {X.shape}")
-    _check_columns(X.shape[1])
-    matrix = _core.dense(np.ascontiguousarray(X, dtype=_value_type(X.dtype)))
-    _refuse(matrix, np.dtype(dtype))
-    return matrix
-
-
-def _sparse(X: Any, dtype: np.dtype) -> _core.Matrix:
-    _check_columns(X.shape[1])
-    matrix = _csr(X)
-    if _refuse(matrix, dtype):
+    if X.shape[1] > MOST_COLUMNS:
+        raise ValueError(
+            f"X has {X.shape[1]} columns, at most {MOST_COLUMNS} are possible; hash the features into fewer"
+        )
+    matrix = _csr(X) if sparse else _core.dense(np.ascontiguousarray(X, dtype=_value_type(X.dtype)))
+    if not check:
+        return matrix
+    try:
+        check_rows(matrix, dtype)
+    except UnsortedColumns:
         X = X.copy()
         X.sum_duplicates()
         matrix = _csr(X)
-        _refuse(matrix, dtype)
+        check_rows(matrix, dtype)
     return matrix
+
+
+def check_rows(matrix: _core.Matrix, dtype: np.dtype | str) -> None:
+    """Raise ``ValueError`` on the first entry that a state of the type may not learn from."""
+    refuse(matrix.fault(largest_value(dtype)), matrix.shape[1], dtype)
+    matrix.checked = True
+
+
+def largest_value(dtype: np.dtype | str) -> float:
+    """The largest size of a value for a state of the type."""
+    return LARGEST_VALUE[np.dtype(dtype)]
+
+
+def refuse(fault: tuple[str, int, int, float] | None, n_columns: int, dtype: np.dtype | str) -> None:
+    """Raise what a fault found by the core calls for; None is no fault."""
+    if fault is None:
+        return
+    reason, row, column, value = fault
+    if reason == "order":
+        raise UnsortedColumns(f"row {row} of X has columns out of order or twice; sort and sum them first")
+    if reason == "column":
+        _refuse_column(row, column, n_columns)
+    what = "NaN" if np.isnan(value) else "infinity" if np.isinf(value) else f"{value:g}"
+    raise ValueError(
+        f"X contains {what} in row {row}, column {column}; values must be finite and at most {largest_value(dtype):g} "
+        f"in size for a {np.dtype(dtype)} model (no NaN, no inf): impute, drop or rescale them"
+    )
 
 
 def _csr(X: Any) -> _core.Matrix:
@@ -63,36 +96,18 @@ def _refuse_column(row: int, column: int, n_columns: int) -> None:
     raise ValueError(f"row {row} of X has column {column}, allowed are 0 to {n_columns - 1}")
 
 
-def csr_matrix(values: np.ndarray, columns: np.ndarray, start: np.ndarray, n_columns: int) -> _core.Matrix:
-    """The core's view of the three arrays of a CSR matrix, unchecked."""
+def csr_matrix(
+    values: np.ndarray, columns: np.ndarray, start: np.ndarray, n_columns: int, checked: bool = False
+) -> _core.Matrix:
+    """The core's view of the three arrays of a CSR matrix; ``checked`` vouches for its rows."""
     values = np.ascontiguousarray(values, dtype=_value_type(values.dtype))
     columns = np.ascontiguousarray(columns, dtype=np.int32)
-    return _core.csr(values, columns, np.ascontiguousarray(start, dtype=np.int64), n_columns)
+    matrix = _core.csr(values, columns, np.ascontiguousarray(start, dtype=np.int64), n_columns)
+    matrix.checked = checked
+    return matrix
 
 
 def _value_type(dtype: np.dtype) -> np.dtype:
     if dtype.kind == "c":
         raise ValueError("Complex data not supported: features must be real numbers")
     return dtype if dtype in LARGEST_VALUE else np.dtype("float64")
-
-
-def _check_columns(n: int) -> None:
-    if n > MOST_COLUMNS:
-        raise ValueError(f"X has {n} columns, at most {MOST_COLUMNS} are possible; hash the features into fewer")
-
-
-def _refuse(matrix: _core.Matrix, dtype: np.dtype) -> bool:
-    """Raise on the first bad entry; True if a sparse row has duplicate or unsorted columns."""
-    fault = matrix.fault(LARGEST_VALUE[dtype])
-    if fault is None:
-        return False
-    reason, row, column, value = fault
-    if reason == "order":
-        return True
-    if reason == "column":
-        _refuse_column(row, column, matrix.shape[1])
-    what = "NaN" if np.isnan(value) else "infinity" if np.isinf(value) else f"{value:g}"
-    raise ValueError(
-        f"X contains {what} in row {row}, column {column}; values must be finite and at most {LARGEST_VALUE[dtype]:g} "
-        f"in size for a {dtype} model (no NaN, no inf): impute, drop or rescale them"
-    )

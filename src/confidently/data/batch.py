@@ -71,7 +71,7 @@ class Batch:
     @property
     def matrix(self) -> _core.Matrix:
         """The rows as the core sees them."""
-        return csr_matrix(self.values, self.columns, self.start, self.n_columns)
+        return csr_matrix(self.values, self.columns, self.start, self.n_columns, checked=True)
 
     def rows(self, first: int, last: int) -> Batch:
         """Rows ``first`` to ``last - 1``, their labels numbered as before; the arrays are shared."""
