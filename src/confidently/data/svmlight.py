@@ -1,4 +1,4 @@
-"""svmlight text: ``label index:value index:value ... # comment``, a line a row; the parser is compiled (core/readers.hpp)."""
+"""svmlight text: ``label index:value ... # comment``, a line a row; the parser is compiled (core/readers.hpp)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _parsed(
 ) -> Iterator[tuple[dict[str, Any], int]]:
     done = 0
     try:
-        for data, done in in_background(read_chunks(path, chunk_bytes)):  # noqa: B007 (the last is wanted)
+        for data, done in in_background(read_chunks(path, chunk_bytes)):
             yield reader.feed(data), done
         yield reader.finish(), done
     except DataError:

@@ -1,0 +1,77 @@
+"""The command line: one module a command, imported only when it is asked for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+COMMANDS = ("train", "predict", "evaluate", "rules", "demo")
+BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+
+
+class LazyGroup(click.Group):
+    """Commands whose modules are imported when they run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        return import_module(f"{__name__}.{name}").command if name in COMMANDS else None
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="confidently", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Online classifiers that know how sure they are.
+
+    \b
+    confidently train spam.svm --rule cw_stdev --eta 0.9 -o spam.cw
+    confidently predict spam.cw new.svm --proba
+    confidently evaluate spam.cw test.svm
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; what is wrong becomes one line on standard error and an exit code."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """The exit code of the command line: 0, 2 for bad usage or input, 130 when interrupted, 141 on a broken pipe."""
+    try:
+        code = cli.main(arguments, prog_name="confidently", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return BAD_INPUT
+    except click.ClickException as error:
+        return _complain(_described(error))
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("confidently: interrupted", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # whoever read our output has gone: nothing to say, and nothing to be flushed at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename is not None else ""
+        return _complain(f"{where}{error.strerror or error}")
+    except MemoryError as error:
+        return _complain(f"not enough memory: {error}")
+
+
+def _described(error: click.ClickException) -> str:
+    message = " ".join(error.format_message().split())
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        return f"{message.rstrip('.')} (see {error.ctx.command_path} --help)"
+    return message
+
+
+def _complain(message: str) -> int:
+    click.echo(f"confidently: error: {message}", err=True)
+    return BAD_INPUT

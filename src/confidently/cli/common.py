@@ -1,0 +1,129 @@
+"""What several commands share: arguments, model files, output files, numbers as people read them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+if TYPE_CHECKING:
+    from ..data import Stream
+    from ..model_file import Model
+
+ABSENT = "?"  # how a class is called that has not appeared: one of two of which only the other was seen
+
+model_argument = click.argument("model_path", metavar="MODEL")
+data_argument = click.argument("data", metavar="DATA...", nargs=-1, required=True)
+json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON to standard output.")
+
+
+class BadInput(click.ClickException):
+    """Input that cannot be used; the message says where and why."""
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """Turn errors of data and model files into one line for the user."""
+    from ..data import DataError
+    from ..model_file import ModelFileError
+
+    try:
+        yield
+    except (DataError, ModelFileError) as error:
+        raise BadInput(str(error)) from error
+
+
+def load_model(path: str) -> Model:
+    """A model file, or one clear error."""
+    from ..model_file import load
+
+    with reported():
+        return load(path)
+
+
+def open_for(model: Model, paths: Sequence[str], **options: Any) -> Stream:
+    """The stream that a model is asked about, read as its training data were."""
+    return open_data(paths, model.source, model.learner.settings.dtype, **options)
+
+
+def open_data(paths: Sequence[str], source: dict[str, Any], dtype: str, **options: Any) -> Stream:
+    """A stream, read as a model's source says, with values its type of numbers can hold."""
+    import numpy as np
+
+    from ..data import open_stream
+    from ..matrix import LARGEST_VALUE
+
+    return open_stream(
+        list(paths),
+        format=source.get("format", "svmlight"),
+        zero_based=source.get("zero_based", False),
+        largest=LARGEST_VALUE[np.dtype(dtype)],
+        **options,
+    )
+
+
+def class_names(model: Model) -> list[str]:
+    """The classes as they are written, by number."""
+    return [ABSENT if name is None else str(name) for name in model.classes]
+
+
+def check_output(path: str | None, inputs: Sequence[str]) -> None:
+    """Refuse, before any work, an output that cannot be written or would destroy an input."""
+    if path is None:
+        return
+    target = Path(path)
+    if target.is_dir():
+        raise click.UsageError(f"{path} is a directory; -o takes the name of a file")
+    if target.exists() and not target.is_file():
+        raise click.UsageError(f"{path} is no regular file; -o takes the name of a file")
+    if not target.absolute().parent.is_dir():
+        raise click.UsageError(f"{path} cannot be written: there is no directory {target.parent}")
+    if not os.access(target.absolute().parent, os.W_OK):
+        raise click.UsageError(f"{path} cannot be written: {target.parent} is not writable")
+    if any(name != "-" and os.path.exists(name) and target.exists() and target.samefile(name) for name in inputs):
+        raise click.UsageError(f"{path} is also an input; give -o another name")
+
+
+@contextmanager
+def output(path: str | None) -> Iterator[TextIO]:
+    """Standard output; or a file that appears under its name only when all is written."""
+    if path is None:
+        yield sys.stdout
+        return
+    target = Path(path).absolute()
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            yield file
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def table(rows: Sequence[Sequence[str]], align: Callable[[str, int], str] = str.rjust) -> str:
+    """Columns lined up, the first to the left."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    lines = [
+        "  ".join([row[0].ljust(widths[0]), *(align(cell, w) for cell, w in zip(row[1:], widths[1:], strict=True))])
+        for row in rows
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def percent(share: float) -> str:
+    """A share as people read it."""
+    return f"{100 * share:.2f} %"

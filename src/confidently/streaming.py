@@ -1,0 +1,124 @@
+"""Learning from a stream of batches whose features and classes are not known beforehand.
+
+The result is that of learning row by row, wherever the batches are cut: a feature or class exists from its first row
+on, and not before.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from . import _core
+from .data import Batch, DataError
+from .labels import ClassTable
+from .learner import Learner
+from .matrix import csr_matrix
+from .state import grow_features
+
+
+class StreamLearner:
+    """A learner that grows with its stream.
+
+    Parameters
+    ----------
+    learner : Learner
+        Of the task "multilabel", of a multiclass task if the classes are known, else "binary".
+    classes : ClassTable
+        Classes the learner knows.
+    multiclass : {"joint", "one-vs-rest"}
+        What a binary learner becomes when a third class appears.
+    """
+
+    def __init__(self, learner: Learner, classes: ClassTable, multiclass: str = "joint") -> None:
+        self.learner, self.classes, self.multiclass = learner, classes, multiclass
+
+    def learn(self, batches: Iterable[Batch], calibrate: bool = True) -> Iterator[Batch]:
+        """Learn the batches of one stream as they come; gives each back once it is learned.
+
+        Raises
+        ------
+        DataError
+            If a label is none of a closed set of classes, or a feature's number makes a model too large for the memory.
+        """
+        number_of = np.empty(0, dtype=np.int32)  # the learner's number of each label of the stream
+        for batch in batches:
+            known = [self.classes.get(new.name) for new in batch.new_labels]
+            self._make_room(batch)
+            for first, last in pairwise([0, *self._cuts(batch, known), len(batch)]):
+                part = batch.rows(first, last)
+                number_of = np.append(number_of, [self._number(new) for new in part.new_labels]).astype(np.int32)
+                self._learn(part, number_of[part.labels], calibrate)
+            yield batch
+
+    @staticmethod
+    def _cuts(batch: Batch, known: list[int | None]) -> list[int]:
+        """Rows at which a class appears that changes the learner."""
+        return sorted({new.row for new, number in zip(batch.new_labels, known, strict=True) if number is None} - {0})
+
+    def _number(self, new: tuple) -> int:
+        try:
+            return self.classes.number(new.name)
+        except LookupError as error:
+            raise DataError(f"{new.place}: {error}") from None
+
+    def _learn(self, part: Batch, labels: np.ndarray, calibrate: bool) -> None:
+        self.learner.grow(n_classes=len(self.classes), multiclass=self.multiclass)
+        if self.learner.n_classes:  # rows before the first label of all have nothing to teach
+            self.learner.learn(part.matrix, labels, part.label_start, calibrate=calibrate)
+
+    def _make_room(self, batch: Batch) -> None:
+        learner = self.learner
+        if batch.n_columns <= learner.n_features:
+            return
+        row_bytes = learner.state["weights"][:1].nbytes or 8 * learner.settings.planes
+        needed, there = batch.n_columns * row_bytes, memory_bytes()
+        try:
+            if needed > there:
+                raise MemoryError(f"{needed:,} bytes, and this machine has {there:,}")
+            learner.grow(n_features=batch.n_columns)
+        except MemoryError as error:
+            raise DataError(
+                f"{batch.place}, or soon after it: feature {batch.n_columns - 1} (counted from 0) makes the model too "
+                f"large: {error}; hash the features into fewer"
+            ) from None
+
+
+def memory_bytes() -> int:
+    """Bytes of memory this machine has; a very large number where the system does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 2**62
+
+
+class Answering:
+    """A learner that is asked about a stream, which may have features beyond those it knows.
+
+    Such a feature's weight still stands at its prior: mean 0 and the prior's variance, independent of all others. So
+    the unknown features of a row add nothing to its scores, and to their variances what one feature adds whose value
+    is the root of the sum of their squares. One feature is added to the learner to stand for all of them.
+    """
+
+    def __init__(self, learner: Learner) -> None:
+        self.learner, self.known = learner, learner.n_features
+
+    def matrix(self, batch: Batch) -> _core.Matrix:
+        """The batch with its unknown features folded into one, for the learner to answer about."""
+        if batch.n_columns <= self.known:
+            return batch.matrix
+        if self.learner.n_features == self.known:
+            grow_features(self.learner.settings, self.learner.state, self.known + 1)
+            self.learner.n_features += 1
+        unknown = batch.columns >= self.known  # the last of their row: columns ascend
+        row = np.repeat(np.arange(len(batch)), np.diff(batch.start))
+        size = np.sqrt(np.bincount(row[unknown], batch.values[unknown] ** 2, minlength=len(batch)))
+        first = unknown & np.append(True, ~unknown[:-1] | (np.diff(row) > 0))
+        values, columns = batch.values.copy(), np.minimum(batch.columns, self.known)
+        values[first] = size[row[first]]
+        kept = ~unknown | first
+        start = np.append(0, np.cumsum(kept))[batch.start]
+        return csr_matrix(values[kept], columns[kept], start, self.known + 1)
