@@ -39,7 +39,7 @@ struct Matrix {
     std::unique_ptr<Rows> rows;
     std::int64_t stored;
     std::vector<nb::object> owners;
-    bool checked = false;
+    double checked = 0.0;  // no value is larger and every row is in order; 0: not looked at yet
 };
 
 // reason, row, column, value; None: nothing is wrong
@@ -111,6 +111,7 @@ struct Learner {
                               intercept, average};
         require(w.planes == 1 + (covariance == Covariance::diagonal) + average, "weights have the wrong number of planes");
         require(n_columns + intercept <= w.n_features, "more columns than the state has features");
+        require_shapes(state, w);
         const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), independent()};
         const double least = min_variance * prior_variance;
         const double dense_least = std::max(min_variance, kDenseNoise<Real>) * prior_variance;
@@ -122,6 +123,26 @@ struct Learner {
             case Covariance::full: return f(FullGeometry<Real>{w, scales, matrices<Real>(state), dense_least}, Real());
             case Covariance::shared: return f(SharedGeometry<Real>{w, scales, matrices<Real>(state), dense_least}, Real());
         }
+    }
+
+    // the other entries' shapes follow from the weights'
+    template <class Real>
+    void require_shapes(const nb::dict& state, const Weights<Real>& w) const {
+        const auto learners = static_cast<std::size_t>(independent() ? w.columns : 1);
+        for (const char* name : {"scale", "folded"})
+            require(entry<double, 1>(state, name).size() == learners, "scales do not fit the weights");
+        require(entry<std::int64_t, 1>(state, "updates").size() == learners, "updates do not fit the weights");
+        require(entry<std::int64_t, 1>(state, "counters").size() == 3, "there must be three counters");
+        const int calibration = task == Task::binary ? SigmoidCalibration::size
+                                : task == Task::multilabel ? SigmoidCalibration::size * (w.columns - 1)
+                                                           : TemperatureCalibration::size;
+        require(int(entry<double, 1>(state, "calibration").size()) == calibration, "calibration does not fit the weights");
+        if (covariance != Covariance::full && covariance != Covariance::shared) return;
+        const auto matrices = entry<Real, 3>(state, "covariance");
+        const bool joint = covariance == Covariance::full && !independent();
+        const std::int64_t size = w.n_features * (joint ? w.columns : 1);
+        require(matrices.shape(0) == learners && std::int64_t(matrices.shape(1)) == size &&
+                    std::int64_t(matrices.shape(2)) == size, "covariance does not fit the weights");
     }
 
     template <class Real>
@@ -271,7 +292,7 @@ NB_MODULE(_core, m) {
 
     nb::class_<Matrix>(m, "Matrix")
         .def_prop_ro("shape", [](const Matrix& x) { return std::make_tuple(x.rows->n_rows, x.rows->n_columns); })
-        .def_rw("checked", &Matrix::checked, "whether every row is known to be fit for learning")
+        .def_rw("checked", &Matrix::checked, "the largest size of a value its rows were checked for; 0: unchecked")
         .def_prop_ro("stored", [](const Matrix& x) { return x.stored; }, "numbers stored")
         .def("fault", &first_fault, "largest"_a);
     m.def("dense", &dense<float>, "x"_a.noconvert());

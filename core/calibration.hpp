@@ -7,9 +7,9 @@
 
 namespace confidently {
 
-// The prior's curvature: how many half-bits of evidence it takes to move the starting point a = 1, b = 0.
+// The log-loss's curvature at the start, as if examples had spoken for a = 1, b = 0 already.
 inline constexpr double kPriorCurvature = 1.0;
-// Early margins are worse than late ones: old evidence fades with this half-life-like rate per unit of weight.
+// Early margins are worse than late ones: old evidence fades, over some 5000 examples of weight 1.
 inline constexpr double kForget = 1.0 - 1.0 / 5000.0;
 inline constexpr double kLeastSlope = 1e-3;   // a score may not count for less, or the order of scores would be lost
 inline constexpr double kLargestStep = 0.5;   // of a Newton step, so that no single example throws the fit away
@@ -44,18 +44,22 @@ struct TemperatureCalibration {
     static constexpr int size = 2;
     double* state;
 
-    void learn(const double* f, int n, int truth, double w) const {
+    // p: room for n numbers
+    void learn(const double* f, int n, int truth, double w, double* p) const {
         double &a = state[0], &haa = state[1];
         const double top = *std::max_element(f, f + n);
-        double total = 0.0, mean = 0.0, square = 0.0;
+        double total = 0.0, mean = 0.0, variance = 0.0;  // of f_k - f_truth, over the classes
         for (int k = 0; k < n; ++k) {
-            const double p = std::exp(a * (f[k] - top)), c = f[k] - f[truth];
-            total += p;
-            mean += p * c;
-            square += p * c * c;
+            p[k] = std::exp(a * (f[k] - top));
+            total += p[k];
+            mean += p[k] * (f[k] - f[truth]);
         }
         mean /= total;
-        haa = kept(w) * haa + w * (square / total - mean * mean);
+        for (int k = 0; k < n; ++k) {
+            const double c = f[k] - f[truth] - mean;
+            variance += p[k] / total * c * c;
+        }
+        haa = kept(w) * haa + w * variance;
         const double da = std::clamp(w * mean / (haa + kPriorCurvature), -kLargestStep, kLargestStep);
         a = std::max(a - da, kLeastSlope);
     }

@@ -59,7 +59,7 @@ struct Binary {
 
 // Shared by the two multiclass tasks: scores, the strongest rival, one temperature for all classes.
 struct Multiclass {
-    std::vector<double> scores;
+    std::vector<double> scores, scratch;
 
     template <class Geometry>
     TopTwo score(const Geometry& geometry, const Row& row) {
@@ -71,7 +71,9 @@ struct Multiclass {
     void calibrate(const Example& e, double variance, double prior_variance) {
         const double shrink = moderation(variance, prior_variance);
         for (double& s : scores) s *= shrink;
-        TemperatureCalibration{e.calibration}.learn(scores.data(), static_cast<int>(scores.size()), *e.label, e.weight);
+        scratch.resize(scores.size());
+        TemperatureCalibration{e.calibration}.learn(scores.data(), static_cast<int>(scores.size()), *e.label, e.weight,
+                                                    scratch.data());
     }
 };
 

@@ -91,7 +91,7 @@ BAD_SETTINGS = {
     "rule type": ({"rule": 3}, TypeError, "rule must be a name"),
     "covariance": ({"covariance": "dense"}, ValueError, "covariance must be one of 'diag', 'full', 'shared'"),
     "shared one-vs-rest": ({"covariance": "shared", "multiclass": "one-vs-rest"}, ValueError, "couples the classes"),
-    "prior": ({"prior_variance": 0.0}, ValueError, r"prior_variance must be in \(0, inf\), got 0.0"),
+    "prior": ({"prior_variance": 0.0}, ValueError, r"prior_variance must be in \[1e-15, 1e\+09\], got 0.0"),
     "multiclass": ({"multiclass": "ovo"}, ValueError, "multiclass must be one of"),
     "passes": ({"passes": 0}, ValueError, "passes must be an integer >= 1, got 0"),
     "min_variance": ({"min_variance": 1.0}, ValueError, r"min_variance must be in \[0, 1\)"),
@@ -117,6 +117,75 @@ def test_bad_rule_parameters_name_the_range():
     with pytest.raises(ValueError, match=r"CWStdev: eta must be in \(0.5, 1\), got 2"):
         classifier.set_params(rule__eta=2)
     assert_unchanged(classifier, before)
+
+
+LEARNER_INPUT = {
+    "weights too few": ({"weight": np.ones(2)}, r"weight must have shape \(4,\)"),
+    "weights too large": ({"weight": np.full(4, 1e300)}, "at most 1e\\+09"),
+    "class weights": ({"class_weight": np.ones(3)}, r"class_weight must have shape \(2,\)"),
+    "order": ({"order": np.array([0, 4])}, "order must name rows 0 to 3, got 0 to 4"),
+    "labels out of range": ({"labels": np.array([0, 1, 2, 0], dtype=np.int32)}, "labels must be in 0 to 1"),
+    "labels too few": ({"labels": np.array([0, 1], dtype=np.int32)}, "do not fit together"),
+    "lists of labels": ({"label_start": np.arange(5)}, "belong to the multilabel task"),
+    "too many columns": ({"X": np.ones((4, 5))}, "X has 5 columns, the learner 2 features: grow it first"),
+}
+
+
+@pytest.mark.parametrize("case", LEARNER_INPUT)
+def test_learner_refuses_what_does_not_fit(case):
+    given, message = LEARNER_INPUT[case]
+    learner = Learner("arow", n_features=2)
+    learner.grow(n_features=3)  # the room grows beyond what is asked for
+    learner.n_features = 2
+    given = {"labels": Y.astype(np.int32), "X": X} | given
+    with pytest.raises(ValueError, match=message):
+        learner.learn(as_matrix(given.pop("X")), given.pop("labels"), **given)
+    assert learner.n_seen == 0
+
+
+def test_label_lists_that_go_back():
+    learner = Learner("arow", task="multilabel", n_classes=2, n_features=2)
+    with pytest.raises(ValueError, match="never decrease"):
+        learner.learn(as_matrix(X), np.zeros(3, dtype=np.int32), np.array([0, 2, 1, 2, 3]))
+
+
+def test_shared_covariance_refuses_one_vs_rest_when_classes_come_late():
+    learner = Learner("arow", "shared", n_features=2)
+    with pytest.raises(ValueError, match="couples the classes"):
+        learner.grow(n_classes=3, multiclass="one-vs-rest")
+    with pytest.raises(ValueError, match="couples the classes"):
+        OnlineClassifier("arow", "shared", multiclass="one-vs-rest").fit(X, Y)
+
+
+def test_classes_of_two_kinds_are_refused():
+    classifier = OnlineClassifier().partial_fit(X, Y, classes=[0, 1])
+    with pytest.raises(ValueError, match="mix words and numbers: 'a' beside 0, 1"):
+        classifier.partial_fit(X, Y, classes=["a"])
+
+
+def test_settings_changed_between_calls():
+    """A rule may change as long as the state still fits; nothing else may, and nothing is ignored."""
+    classifier = OnlineClassifier("arow").partial_fit(X, Y, classes=[0, 1])
+    classifier.set_params(rule="cw_stdev").partial_fit(X, Y)
+    assert classifier.learner_.settings.rule.name == "cw_stdev"
+    for change in ({"rule": "pa"}, {"prior_variance": 2.0}, {"average": True}, {"covariance": "full"}):
+        before = classifier.get_params()
+        with pytest.raises(ValueError, match="cannot change once something was learned"):
+            classifier.set_params(**change).partial_fit(X, Y)
+        classifier.set_params(**{name: before[name] for name in change})
+    with pytest.raises(ValueError, match="no parameter 'zzz'"):
+        classifier.set_params(average=True, rule__zzz=1)
+    assert classifier.average is False
+
+
+def test_a_bad_row_late_in_a_long_matrix_undoes_all_before_it():
+    rows = np.tile(X, (5000, 1))
+    rows[-1, 0] = np.nan
+    learner = Learner("arow", n_features=2)
+    with pytest.raises(ValueError, match="NaN in row 19999, column 0"):
+        learner.learn(as_matrix(rows, check=False), np.tile(Y, 5000).astype(np.int32))
+    assert learner.n_seen == 0
+    assert not learner.mean().any()
 
 
 def test_one_class_is_not_enough():

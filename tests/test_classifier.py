@@ -228,6 +228,7 @@ def test_a_third_class_leaves_the_first_two_as_they_were(covariance, multiclass)
     two = y < 2
     classifier.partial_fit(X[two], y[two], classes=[0, 1])
     mean, variance = classifier.margin_distribution(X[two])
+    slope = classifier.learner_.state["calibration"][0]
     classifier.partial_fit(X[two][:1], y[two][:1], classes=[0, 1, 2, 5], sample_weight=[0.0])
     assert list(classifier.classes_) == [0, 1, 2, 5]
     new_mean, new_variance = classifier.margin_distribution(X[two])
@@ -239,6 +240,8 @@ def test_a_third_class_leaves_the_first_two_as_they_were(covariance, multiclass)
     else:
         np.testing.assert_allclose(new_mean[:, 1], mean, atol=1e-12)
         np.testing.assert_allclose(new_variance[:, 0], variance, rtol=1e-9)
+    calibration = classifier.learner_.state["calibration"]
+    assert calibration[0] == slope / (1 if multiclass == "joint" else 2)
     some = np.isin(y, [0, 1, 2, 5])
     classifier.partial_fit(X[some], y[some])
     assert classifier.score(X[some], y[some]) > 0.8

@@ -54,7 +54,7 @@ def learner_columns(learner):
     weights = learner.weights.astype(float)
     mean = weights[:, 0] - (weights[:, -1] / learner.n_seen if learner.settings.average else 0)
     roll = -1 if learner.settings.fit_intercept else 0
-    return np.roll(mean, roll, axis=0).T, np.roll(learner._column_variances(), roll, axis=0).T
+    return np.roll(mean, roll, axis=0).T, learner.column_variances()
 
 
 def reference_variances(reference):

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from . import _core, calibration
-from .matrix import check_rows, largest_value, refuse
-from .rules import POSITIVE, Range, Rule, check_number, make_rule
+from .matrix import check_rows, is_checked, largest_value, refuse
+from .rules import Range, Rule, check_number, make_rule
 from .state import COUNTERS, COVARIANCES, TASKS, Settings, State, grow_classes, grow_features, new_state, split_binary
 
 # Rows learned between two looks at the clock and the keyboard.
@@ -22,6 +22,9 @@ ROWS_A_STRIDE = 8192
 # Rows are checked while they are learned if the state, which must then be copied, is this much smaller than they are.
 STATE_TO_ROWS = 4
 BYTES_AN_ENTRY = 12  # of a matrix: a value and its column
+# With these, and the largest values of confidently.matrix, no number of the state can leave its type's range.
+PRIOR_VARIANCE = Range(1e-15, 1e9, closed_low=True, closed_high=True)
+LARGEST_WEIGHT = 1e9
 
 
 class Learner:
@@ -84,10 +87,11 @@ class Learner:
         check_choice(
             "dtype", np.dtype(dtype).name if dtype in ("float32", "float64") else dtype, ("float64", "float32")
         )
-        check_number("learner", "prior_variance", prior_variance, POSITIVE)
+        check_number("learner", "prior_variance", prior_variance, PRIOR_VARIANCE)
         check_number("learner", "min_variance", min_variance, Range(0.0, 1.0, closed_low=True))
-        if covariance == "shared" and task == "one-vs-rest":
-            raise ValueError('covariance="shared" couples the classes, one-vs-rest keeps them apart; use "joint"')
+        _check_sharing(covariance, task)
+        if n_classes < 2 and task in ("joint", "one-vs-rest"):
+            raise ValueError(f"{task} needs at least 2 classes to tell apart, got {n_classes}")
         self.settings = Settings(
             make_rule(rule), covariance, task, float(prior_variance), bool(fit_intercept), bool(average),
             float(min_variance), str(dtype),
@@ -102,6 +106,7 @@ class Learner:
 
         A binary learner that gets a third class becomes a ``multiclass`` one that believes the same of the first two.
         """
+        _check_sharing(self.settings.covariance, multiclass if n_classes > 2 else "binary")
         state, settings = dict(self.state), self.settings  # the arrays are replaced, never written to
         room = len(state["weights"]) - settings.fit_intercept
         if n_features > room:
@@ -158,9 +163,14 @@ class Learner:
             state is then as it was.
         """
         self._check_labels(X.shape[0], labels, label_start)
+        self._check_weights(X.shape[0], weight, class_weight)
+        if order is not None and len(order) and not 0 <= order.min() <= order.max() < X.shape[0]:
+            raise ValueError(f"order must name rows 0 to {X.shape[0] - 1}, got {order.min()} to {order.max()}")
+        self._check_width(X)
         before = self._writable_state(X, order)
         core, n = self.settings.core(), X.shape[0] if order is None else len(order)
-        largest = 0.0 if X.checked else largest_value(self.settings.dtype)
+        limit = largest_value(self.settings.dtype)
+        largest = 0.0 if is_checked(X, self.settings.dtype) else limit
         for first in range(0, n, ROWS_A_STRIDE):
             last = min(first + ROWS_A_STRIDE, n)
             fault = core.learn(
@@ -171,7 +181,8 @@ class Learner:
                 refuse(fault, X.shape[1], self.settings.dtype)
             if progress is not None:
                 progress(last)
-        X.checked = X.checked or order is None
+        if largest and order is None:
+            X.checked = limit
 
     def _writable_state(self, X: _core.Matrix, order: np.ndarray | None) -> State:
         """Make sure that the state can be written to; return what it was, if that is needed to undo faulty rows.
@@ -180,17 +191,39 @@ class Learner:
         back if one is bad; where the state is large beside the rows they are checked beforehand instead.
         """
         size = sum(array.nbytes for array in self.state.values())
-        if not X.checked and (order is not None or size * STATE_TO_ROWS > X.stored * BYTES_AN_ENTRY):
+        if not is_checked(X, self.settings.dtype) and (
+            order is not None or size * STATE_TO_ROWS > X.stored * BYTES_AN_ENTRY
+        ):
             check_rows(X, self.settings.dtype)
         for name, array in self.state.items():
             if not array.flags.writeable:  # memory-mapped by joblib, say
                 self.state[name] = array.copy()
-        return {} if X.checked else {name: array.copy() for name, array in self.state.items()}
+        unchecked = not is_checked(X, self.settings.dtype)
+        return {name: array.copy() for name, array in self.state.items()} if unchecked else {}
+
+    def _check_width(self, X: _core.Matrix) -> None:
+        if X.shape[1] > self.n_features:
+            raise ValueError(f"X has {X.shape[1]} columns, the learner {self.n_features} features: grow it first")
+
+    def _check_weights(self, n: int, weight: np.ndarray | None, class_weight: np.ndarray | None) -> None:
+        largest = 1.0
+        for name, weights, length in (("weight", weight, n), ("class_weight", class_weight, self.n_classes)):
+            if weights is None:
+                continue
+            if weights.shape != (length,):
+                raise ValueError(f"{name} must have shape ({length},), got {weights.shape}")
+            largest *= weights.max(initial=0.0)
+        if class_weight is not None and self.settings.task == "multilabel":
+            raise ValueError("class weights are for one class a row, not for sets of labels")
+        if not largest <= LARGEST_WEIGHT:
+            raise ValueError(f"weights of examples may be at most {LARGEST_WEIGHT:g}, got {largest:g}: scale them down")
 
     def _check_labels(self, n: int, labels: np.ndarray, start: np.ndarray | None) -> None:
         if (start is not None) != (self.settings.task == "multilabel"):
             raise ValueError("lists of labels (label_start) belong to the multilabel task, and to that only")
         counted = n if start is None else int(start[-1])
+        if start is not None and (start[0] != 0 or (np.diff(start) < 0).any()):
+            raise ValueError("label_start must begin with 0 and never decrease")
         if len(labels) != counted or (start is not None and len(start) != n + 1):
             raise ValueError(f"{n} rows and {len(labels)} labels do not fit together")
         if len(labels) and not 0 <= labels.min() <= labels.max() < self.n_classes:
@@ -207,6 +240,7 @@ class Learner:
 
     def margin_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of the scores under the Gaussian over weights, both of the shape of :meth:`decision`."""
+        self._check_rows(X)
         variance = np.empty((X.shape[0], self.settings.columns(self.n_classes)))
         self.settings.core().variances(self.state, X, variance)
         if self.settings.task == "binary":
@@ -239,9 +273,16 @@ class Learner:
         return (decision > 0).astype(np.intp) if self.settings.task == "binary" else decision.argmax(axis=1)
 
     def _scores(self, X: _core.Matrix) -> np.ndarray:
+        self._check_rows(X)
         scores = np.empty((X.shape[0], self.settings.columns(self.n_classes)))
         self.settings.core().scores(self.state, X, scores)
         return scores
+
+    def _check_rows(self, X: _core.Matrix) -> None:
+        """Nothing is read off rows that were not checked."""
+        self._check_width(X)
+        if not is_checked(X, self.settings.dtype):
+            check_rows(X, self.settings.dtype)
 
     def _presented(self, columns: np.ndarray) -> np.ndarray:
         """One entry a class from one a column, on the last axis."""
@@ -266,7 +307,7 @@ class Learner:
     def variance(self) -> np.ndarray:
         """Variance of each of :meth:`mean`'s weights; same shape."""
         multilabel = self.settings.task == "multilabel"
-        variance = self._column_variances()
+        variance = self._stored_variances()
         if not multilabel:
             return self._by_class(variance)
         variance = variance[:, 1:] + variance[:, :1]
@@ -296,7 +337,11 @@ class Learner:
     def _intercept_last(self, per_feature: np.ndarray) -> np.ndarray:
         return np.roll(per_feature, -1, axis=0) if self.settings.fit_intercept else per_feature
 
-    def _column_variances(self) -> np.ndarray:
+    def column_variances(self) -> np.ndarray:
+        """Variance of every stored weight, a row a column, intercept last; for sets of labels the threshold first."""
+        return self._intercept_last(self._stored_variances()).T
+
+    def _stored_variances(self) -> np.ndarray:
         """(features, columns)"""
         rows, columns = len(self.weights), self.weights.shape[2]
         prior, least = self.settings.prior_variance, self.settings.min_variance * self.settings.prior_variance
@@ -305,7 +350,7 @@ class Learner:
         if self.settings.geometry == "diag":
             return np.maximum(self.weights[:, 1] * self.state["scale"], least)
         diagonal = np.diagonal(self.state["covariance"], axis1=1, axis2=2) * self.state["scale"][:, None]
-        blocks = diagonal.reshape(-1, rows)
+        blocks = np.maximum(diagonal, least).reshape(-1, rows)
         return np.broadcast_to(blocks.T, (rows, columns)) if self.settings.geometry == "shared" else blocks.T
 
     def _threshold_covariance(self) -> np.ndarray:
@@ -352,6 +397,11 @@ class Learner:
         learner.n_features = header["n_features"]
         learner.state = state
         return learner
+
+
+def _check_sharing(covariance: str, task: str) -> None:
+    if covariance == "shared" and task == "one-vs-rest":
+        raise ValueError('covariance="shared" couples the classes, one-vs-rest keeps them apart; use "joint"')
 
 
 def check_choice(name: str, value: object, allowed: Sequence[str] | dict[str, Any]) -> None:

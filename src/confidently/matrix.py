@@ -9,7 +9,7 @@ import numpy as np
 from . import _core
 
 # Larger values are refused: their squares, times variances, must stay inside the state's type.
-LARGEST_VALUE = {np.dtype("float64"): 1e100, np.dtype("float32"): 1e15}
+LARGEST_VALUE = {np.dtype("float64"): 1e100, np.dtype("float32"): 1e10}
 MOST_COLUMNS = 2**31 - 2  # columns are 32-bit numbers in the core, and the intercept takes one
 
 
@@ -60,7 +60,12 @@ def as_matrix(X: Any, dtype: np.dtype | str = "float64", check: bool = True) -> 
 def check_rows(matrix: _core.Matrix, dtype: np.dtype | str) -> None:
     """Raise ``ValueError`` on the first entry that a state of the type may not learn from."""
     refuse(matrix.fault(largest_value(dtype)), matrix.shape[1], dtype)
-    matrix.checked = True
+    matrix.checked = largest_value(dtype)
+
+
+def is_checked(matrix: _core.Matrix, dtype: np.dtype | str) -> bool:
+    """Whether a state of the type may learn from the matrix unseen."""
+    return 0 < matrix.checked <= largest_value(dtype)
 
 
 def largest_value(dtype: np.dtype | str) -> float:
@@ -97,9 +102,9 @@ def _refuse_column(row: int, column: int, n_columns: int) -> None:
 
 
 def csr_matrix(
-    values: np.ndarray, columns: np.ndarray, start: np.ndarray, n_columns: int, checked: bool = False
+    values: np.ndarray, columns: np.ndarray, start: np.ndarray, n_columns: int, checked: float = 0.0
 ) -> _core.Matrix:
-    """The core's view of the three arrays of a CSR matrix; ``checked`` vouches for its rows."""
+    """The core's view of a CSR matrix's arrays; ``checked`` vouches for their order and that no value is larger."""
     values = np.ascontiguousarray(values, dtype=_value_type(values.dtype))
     columns = np.ascontiguousarray(columns, dtype=np.int32)
     matrix = _core.csr(values, columns, np.ascontiguousarray(start, dtype=np.int64), n_columns)

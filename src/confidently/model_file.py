@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import secrets
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,16 +69,16 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model file: to a temporary file beside it, synced to disk, then renamed, so that it is never torn."""
     from safetensors.numpy import save as serialize
 
-    path = Path(path)
+    path = Path(path).resolve()  # what a link points to is replaced, not the link
     arrays = _packed(model.learner)
     header = json.dumps({**model.header(), "crc32": {name: _checksum(array) for name, array in arrays.items()}})
     content = serialize(arrays, metadata={KEY: header, KEY_CHECK: str(zlib.crc32(header.encode()))})
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent or ".")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
-            os.fchmod(file.fileno(), 0o666 & ~_umask())
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
@@ -188,12 +188,6 @@ def _unpacked(learner: Learner, arrays: State) -> State:
         if not array.flags.writeable or not array.flags.c_contiguous:
             arrays[name] = array.copy()
     return {name: arrays[name] for name in expected_shapes(learner.settings, learner.n_features, learner.n_classes)}
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _sync_directory(directory: Path) -> None:

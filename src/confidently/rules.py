@@ -421,7 +421,7 @@ def step(
     Raises
     ------
     ValueError
-        If the margin is not finite, the variance not positive and finite, or the weight negative.
+        If the margin is not finite, the variance not positive and finite, or the weight or updates negative.
 
     Examples
     --------
@@ -434,6 +434,7 @@ def step(
         raise ValueError(f"margin must be finite, got {margin!r}")
     check_number("step", "variance", variance, POSITIVE)
     check_number("step", "weight", weight, Range(0.0, math.inf, closed_low=True))
+    check_number("step", "updates", updates, Range(0.0, math.inf, closed_low=True))
     if weight == 0.0:
         return None
     alpha, zeta, scale, _ = make_rule(rule, **parameters).compiled.step(margin, variance, weight, updates)

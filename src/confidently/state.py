@@ -206,7 +206,7 @@ def split_binary(binary: Settings, multiclass: Settings, state: State) -> None:
     """Turn a binary learner into a multiclass one of its two classes that believes the same.
 
     Joint: the classes' means are -w/2 and w/2 and their covariances Sigma/2 each, so that the margin between them has
-    the mean and variance it had. One-vs-rest: -w and w, Sigma each.
+    the mean and variance it had. One-vs-rest: -w and w, Sigma each. A covariance that stays at its prior is not halved.
     """
     joint = multiclass.task == "joint"
     share = 0.5 if joint else 1.0
@@ -220,7 +220,9 @@ def split_binary(binary: Settings, multiclass: Settings, state: State) -> None:
     if not joint:
         for name in ("scale", "folded", "updates"):
             state[name] = np.repeat(state[name], 2)
-    state["calibration"] = state["calibration"][[0, 2]].copy()  # the slope and its curvature
+    slope, curvature = state["calibration"][[0, 2]]
+    spread = 1 if joint else 2  # one-vs-rest: the difference of the two scores is twice the binary one
+    state["calibration"] = np.array([slope / spread, curvature * spread**2])
 
 
 def _split_covariance(sigma: np.ndarray, multiclass: Settings) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import _core
-from ..matrix import csr_matrix
+from ..matrix import csr_matrix, largest_value
 
 
 class DataError(ValueError):
@@ -71,7 +71,7 @@ class Batch:
     @property
     def matrix(self) -> _core.Matrix:
         """The rows as the core sees them."""
-        return csr_matrix(self.values, self.columns, self.start, self.n_columns, checked=True)
+        return csr_matrix(self.values, self.columns, self.start, self.n_columns, checked=largest_value("float64"))
 
     def rows(self, first: int, last: int) -> Batch:
         """Rows ``first`` to ``last - 1``, their labels numbered as before; the arrays are shared."""
