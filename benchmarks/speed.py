@@ -40,19 +40,28 @@ MULTICLASS: dict[str, Callable[[], Any]] = {
 def synthetic(n_features: int, zipf: bool, seed: int = 0) -> tuple[csr_matrix, np.ndarray]:
     """Sparse rows of unit length and their labels."""
     rng = np.random.default_rng(seed)
+    draws = (ROWS, 2 * NON_ZEROS)
     if zipf:  # density 1/x over the ranks, scattered over the columns
-        rank = np.exp(rng.random((ROWS, NON_ZEROS)) * np.log(n_features)).astype(np.int64)
+        rank = np.exp(rng.random(draws) * np.log(n_features)).astype(np.int64)
         columns = rank * 2_654_435_761 % n_features
     else:
-        columns = rng.integers(0, n_features, (ROWS, NON_ZEROS))
-    values = rng.lognormal(size=(ROWS, NON_ZEROS))
-    start = np.arange(0, ROWS * NON_ZEROS + 1, NON_ZEROS)
-    X = csr_matrix((values.ravel(), columns.ravel().astype(np.int32), start), shape=(ROWS, n_features))
-    X.sum_duplicates()
+        columns = rng.integers(0, n_features, draws)
+    columns = np.sort(first_distinct(columns), axis=1).astype(np.int32)
+    start = np.arange(0, columns.size + 1, NON_ZEROS)
+    X = csr_matrix((rng.lognormal(size=columns.size), columns.ravel(), start), shape=(ROWS, n_features))
     lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
     X.data /= np.repeat(lengths, np.diff(X.indptr))
     y = np.where(X @ rng.normal(size=n_features) > 0, 1, -1)
     return X, np.where(rng.random(ROWS) < FLIPPED, -y, y)
+
+
+def first_distinct(columns: np.ndarray) -> np.ndarray:
+    """The first NON_ZEROS different numbers of every row; there are more than enough."""
+    order = np.argsort(columns, axis=1, kind="stable")
+    in_order = np.take_along_axis(columns, order, axis=1)
+    repeated = np.zeros(columns.shape, dtype=bool)
+    np.put_along_axis(repeated, order[:, 1:], in_order[:, 1:] == in_order[:, :-1], axis=1)
+    return np.take_along_axis(columns, np.argsort(repeated, axis=1, kind="stable")[:, :NON_ZEROS], axis=1)
 
 
 def compare(
