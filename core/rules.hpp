@@ -17,8 +17,12 @@
 
 namespace confidently {
 
-// A variance along z may not be learned away altogether: (1 - 1e-12)/v leaves the last digits of Sigma alive.
-inline constexpr double kMostPrecise = 1.0 - 1e-12;
+// zeta when a share of the variance v along z is learned and the rest is left. A variance may not be learned away
+// altogether: a last share of 1e-12 keeps the digits of Sigma alive.
+inline double precision_gained(double learned, double left, double v) {
+    constexpr double least = 1e-12;
+    return std::min(learned, 1.0 - least) / (std::max(left, least) * v);
+}
 
 inline Step weighted(Step step, double w) {
     return {w * step.alpha, w * step.zeta, step.scale == 1.0 ? 1.0 : std::pow(step.scale, w), step.infeasible};
@@ -130,7 +134,8 @@ struct SCW2 {
         const double phi2 = phi * phi, n = v + 0.5 / (w * C);
         const double g = phi * std::sqrt(phi2 * m * m * v * v + 4.0 * n * v * (n + v * phi2));
         const double h = m * (2.0 * n + phi2 * v);
-        const double alpha = m > 0.0 ? 2.0 * (phi2 * v - m * m) / (g + h) : (g - h) / (2.0 * n * (n + v * phi2));
+        const double s = phi * std::sqrt(v);
+        const double alpha = m > 0.0 ? 2.0 * (s - m) * (s + m) / (g + h) : (g - h) / (2.0 * n * (n + v * phi2));
         return {alpha, cw_zeta(alpha, v, phi)};
     }
 };
@@ -203,17 +208,18 @@ struct GibbsPAExact {
     static constexpr int parameters = 2;
     double c, epsilon;
     Step operator()(double m, double v, double w) const {
-        // The Gaussian tilted by exp(-2c (epsilon - margin)_+): A is its mass beyond the margin, B short of it.
+        // The Gaussian tilted by exp(-2c (epsilon - margin)_+) is a mixture of its part beyond the margin and, moved by
+        // k s, its part short of it, of weight r; left is the variance that remains, per v.
         const double k = 2.0 * w * c, s = std::sqrt(v), d = (epsilon - m) / s, u = d - k * s;
-        const double log_a = log_normal_cdf(-d);
-        // u <= 0: the exponents are taken out of Phi(u), and the leading terms of kappa cancelled by hand.
-        const bool far = u <= 0.0;
-        const double log_b = far ? log_scaled_cdf(u) - 0.5 * d * d : log_normal_cdf(u) - k * s * (d - 0.5 * k * s);
-        const double r = 1.0 / (1.0 + std::exp(log_a - log_b)), rest = 1.0 / (1.0 + std::exp(log_b - log_a));
-        const Hazard h = hazard(u);
-        const double kappa = k * r * (far ? (h.v_plus_x - d) / s + k * r : h.v / s - k * rest);
-        const double clipped = std::clamp(kappa, 0.0, kMostPrecise / v);
-        return {k * r, clipped / (1.0 - clipped * v)};
+        const double log_odds = log_scaled_cdf(u) - log_scaled_cdf(-d);
+        const double r = 1.0 / (1.0 + std::exp(-log_odds)), rest = 1.0 / (1.0 + std::exp(log_odds));
+        const Hazard above = hazard(-d), below = hazard(u);
+        const double apart = above.v_plus_x + below.v_plus_x;
+        const double left = rest * above.variance + r * below.variance + r * rest * apart * apart;
+        if (left < 0.9) return {k * r, precision_gained(1.0 - left, left, v)};
+        // Little is learned: 1 - left, with its leading terms cancelled by hand.
+        const double kappa = k * r * (u <= 0.0 ? (below.v_plus_x - d) / s + k * r : below.v / s - k * rest);
+        return {k * r, precision_gained(std::max(kappa, 0.0) * v, left, v)};
     }
 };
 
@@ -224,8 +230,8 @@ struct Probit {
     Step operator()(double m, double v, double w) const {
         const double s2 = noise * noise + v, s = std::sqrt(s2);
         const Hazard h = hazard(m / s);
-        const double W = std::clamp(h.v * h.v_plus_x / s2, 0.0, kMostPrecise / v);
-        return weighted({h.v / s, W / (1.0 - W * v)}, w);
+        const double left = (noise * noise + v * h.variance) / s2;
+        return weighted({h.v / s, precision_gained(h.v * h.v_plus_x * v / s2, left, v)}, w);
     }
 };
 
