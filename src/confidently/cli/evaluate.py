@@ -47,8 +47,8 @@ NAMES = {
 @model_argument
 @data_argument
 @json_option
-def command(model_path: str, data: tuple[str, ...], as_json: bool) -> None:
-    """Compare a model's predictions with the labels of DATA.
+def evaluate(model_path: str, data: tuple[str, ...], as_json: bool) -> None:
+    """Compare a model's predictions with the labels of data.
 
     DATA are files, or - for standard input. Memory does not grow with them, except with two classes: the area under
     the ROC curve (AUC) needs every score. Rows of classes the model does not know count as errors, and log-loss leaves
@@ -66,9 +66,10 @@ def _numbered(model: Model, data: tuple[str, ...], multilabel: bool) -> Iterator
 
     number = {name: k for k, name in enumerate(model.classes) if name is not None}
     number_of = np.empty(0, dtype=np.int64)
-    for batch in open_for(model, data, multilabel=multilabel):
-        number_of = np.append(number_of, [number.get(new.name, -1) for new in batch.new_labels]).astype(np.int64)
-        yield batch, number_of[batch.labels]
+    with open_for(model, data, multilabel=multilabel) as stream:
+        for batch in stream:
+            number_of = np.append(number_of, [number.get(new.name, -1) for new in batch.new_labels]).astype(np.int64)
+            yield batch, number_of[batch.labels]
 
 
 def _classes(model: Model, data: tuple[str, ...]) -> dict[str, Any]:

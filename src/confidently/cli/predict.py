@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 )
 @click.option("-o", "--output", "output_path", metavar="FILE", help="Write to this file instead of standard output.")
 @json_option
-def command(
+def predict(
     model_path: str,
     data: tuple[str, ...],
     proba: bool,
@@ -50,12 +50,12 @@ def command(
     output_path: str | None,
     as_json: bool,
 ) -> None:
-    """Predict the class of every row of DATA, one a line; sets of labels are separated by commas.
+    """Predict the class of every row.
 
-    DATA are files, or - for standard input. svmlight rows begin with a label even where it is not known: it is not
-    looked at, so any will do. With --proba, --margin or --variance a heading names the columns, separated by tabs.
-    Features the model has never met have weights of mean 0 and the prior's variance: they leave the margins as they
-    are and make them less certain.
+    A line a row; sets of labels are separated by commas. DATA are files, or - for standard input. svmlight rows begin
+    with a label even where it is not known: it is not looked at, so any will do. With --proba, --margin or --variance
+    a heading names the columns, separated by tabs. Features the model has never met have weights of mean 0 and the
+    prior's variance: they leave the margins as they are and make them less certain.
     """
     check_output(output_path, [model_path, *data])
     model = load_model(model_path)
@@ -74,8 +74,9 @@ def _matrices(model: Model, data: tuple[str, ...]) -> Iterator[_core.Matrix]:
     from ..streaming import Answering
 
     answering = Answering(model.learner)
-    for batch in open_for(model, data, ignore_labels=True):
-        yield answering.matrix(batch)
+    with open_for(model, data, ignore_labels=True) as stream:
+        for batch in stream:
+            yield answering.matrix(batch)
 
 
 class Prediction:

@@ -69,8 +69,7 @@ class Plain(Quiet):
     """A line each time the rows have doubled, and one at the end of a pass."""
 
     def begin(self, title: str) -> None:
-        self.due, self.last = FIRST_LINE, Standing()
-        click.echo(f"{title}\n{'rows':>13} {'error':>9} {'since last':>11} {'updates':>13} {'rows/s':>12}", err=True)
+        self.title, self.due, self.last = title, FIRST_LINE, Standing()
 
     def update(self, standing: Standing) -> None:
         if standing.rows >= self.due:
@@ -82,6 +81,10 @@ class Plain(Quiet):
             self._line(standing)
 
     def _line(self, now: Standing) -> None:
+        if not self.last.rows:
+            click.echo(
+                f"{self.title}\n{'rows':>13} {'error':>9} {'since last':>11} {'updates':>13} {'rows/s':>12}", err=True
+            )
         since = (now.mistakes - self.last.mistakes) / (now.rows - self.last.rows)
         click.echo(
             f"{now.rows:13,} {now.error:9.4f} {since:11.4f} {now.updates:13,} {now.rows_per_second:12,.0f}", err=True

@@ -15,7 +15,7 @@ from .common import json_option, table
 @click.command()
 @click.argument("name", required=False)
 @json_option
-def command(name: str | None, as_json: bool) -> None:
+def rules(name: str | None, as_json: bool) -> None:
     """Show the rules there are, or one of them in detail.
 
     m is the margin of an example under the mean of the weights, v its variance; alpha is how far the mean moves,

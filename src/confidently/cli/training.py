@@ -83,16 +83,15 @@ class Training:
         self.seconds = time.monotonic() - began
 
     def _pass(self, report: Quiet, calibrate: bool) -> Standing:
-        stream = self._open()
-        learner = self.stream_learner.learner
-        mistakes, updates, began = learner.mistakes, learner.updates, time.monotonic()
-        rows, standing = 0, Standing()
-        for batch in self.stream_learner.learn(at_doublings(stream), calibrate):
-            rows += len(batch)
-            standing = Standing(
-                rows, learner.mistakes - mistakes, learner.updates - updates, batch.bytes_read, time.monotonic() - began
-            )
-            report.update(standing)
+        with self._open() as stream:
+            learner = self.stream_learner.learner
+            mistakes, updates, began = learner.mistakes, learner.updates, time.monotonic()
+            rows, standing = 0, Standing()
+            for batch in self.stream_learner.learn(at_doublings(stream), calibrate):
+                rows += len(batch)
+                found = learner.mistakes - mistakes, learner.updates - updates
+                standing = Standing(rows, *found, batch.bytes_read, time.monotonic() - began)
+                report.update(standing)
         return standing
 
     def _open(self) -> Stream:

@@ -6,13 +6,14 @@ import os
 import queue
 import threading
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 from .batch import DataError
 
-CHUNK_BYTES = 1 << 18  # parsed and learned while still in the processor's cache
-CHUNKS_AHEAD = 8  # how far reading may run ahead of learning
+CHUNK_BYTES = 1 << 20  # large enough that what is done once a batch does not count
+POLL_SECONDS = 0.1  # how often a thread that waits looks whether it is still needed
+JOIN_SECONDS = 0.5  # parsing a chunk takes a hundredth of it; only a read that waits for input takes longer
 GZIP_MAGIC = b"\x1f\x8b"
 OTHER_MAGIC = {
     b"BZh": "bzip2",
@@ -103,38 +104,39 @@ def _inflate(name: str, stored: Iterable[Chunk], chunk_bytes: int) -> Iterator[C
         raise DataError(f"{name} is a truncated gzip file: it ends after {done} bytes, in the middle of the data")
 
 
-def in_background(items: Iterable[Any], ahead: int = CHUNKS_AHEAD) -> Iterator[Any]:
+def in_background(items: Iterable[Any], ahead: int) -> Generator[Any]:
     """The same items, made in a thread of their own at most ``ahead`` before they are asked for."""
     ready: queue.Queue[tuple[str, Any]] = queue.Queue(ahead)
     stopped = threading.Event()
 
-    def put(kind: str, item: Any) -> bool:
+    def put(kind: str, item: Any) -> None:
         while not stopped.is_set():
             try:
-                ready.put((kind, item), timeout=0.1)
-                return True
+                return ready.put((kind, item), timeout=POLL_SECONDS)
             except queue.Full:
                 continue
-        return False
 
     def work() -> None:
         try:
             for item in items:
-                if not put("item", item):
+                put("item", item)
+                if stopped.is_set():
                     return
             put("end", None)
         except BaseException as error:
             put("error", error)
 
-    # a daemon: a read of standard input that never ends must not keep the program from ending
-    threading.Thread(target=work, name="reader", daemon=True).start()
+    # a daemon: a read of standard input that never returns must not keep the program from ending
+    thread = threading.Thread(target=work, name="confidently-reader", daemon=True)
+    thread.start()
     try:
         while True:
             kind, item = ready.get()
-            if kind == "end":
-                return
             if kind == "error":
                 raise item
+            if kind == "end":
+                return
             yield item
     finally:
         stopped.set()
+        thread.join(JOIN_SECONDS)  # so that no compiled code runs on while the interpreter goes down

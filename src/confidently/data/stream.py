@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import chain
 
 from .batch import Batch, DataError
-from .source import CHUNK_BYTES
+from .source import CHUNK_BYTES, in_background
 from .svmlight import read_svmlight
 
 FORMATS: dict[str, Callable[..., Iterator[Batch]]] = {"svmlight": read_svmlight}
@@ -15,9 +15,11 @@ FORMATS: dict[str, Callable[..., Iterator[Batch]]] = {"svmlight": read_svmlight}
 # Rows that decide whether a stream is multilabel: a count of rows, for results must not depend on how bytes arrive.
 DECIDING_ROWS = 1000
 
+BATCHES_AHEAD = 2  # how far parsing may run ahead of learning
+
 
 class Stream:
-    """An iterator over batches.
+    """An iterator over batches; a context that ends reading, wherever it stands, when it is left.
 
     Attributes
     ----------
@@ -25,8 +27,14 @@ class Stream:
         Whether rows have lists of labels.
     """
 
-    def __init__(self, batches: Iterator[Batch], multilabel: bool) -> None:
-        self.batches, self.multilabel = batches, multilabel
+    def __init__(self, source: Generator[Batch], held: list[Batch], multilabel: bool) -> None:
+        self.source, self.batches, self.multilabel = source, chain(held, source), multilabel
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.source.close()
 
     def __iter__(self) -> Iterator[Batch]:
         return self
@@ -94,30 +102,30 @@ def open_stream(
     if format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
     one = isinstance(paths, (str, os.PathLike))
-    batches = FORMATS[format](
-        [paths] if one else list(paths),
-        zero_based=zero_based,
-        ignore_labels=ignore_labels,
-        largest=largest,
-        chunk_bytes=chunk_bytes,
+    source = in_background(
+        FORMATS[format](
+            [paths] if one else list(paths),
+            zero_based=zero_based,
+            ignore_labels=ignore_labels,
+            largest=largest,
+            chunk_bytes=chunk_bytes,
+        ),
+        BATCHES_AHEAD,
     )
-    if ignore_labels:
-        return Stream(batches, multilabel=True)
-    if multilabel is None:
-        multilabel, held = _decide(batches)
-        batches = chain(held, batches)
-    return Stream(batches, multilabel)
+    if multilabel is None and not ignore_labels:
+        return Stream(source, *_decide(source))
+    return Stream(source, [], multilabel=ignore_labels or bool(multilabel))
 
 
-def _decide(batches: Iterator[Batch]) -> tuple[bool, list[Batch]]:
-    """Whether one of the first rows has no label or several, and the batches read to find out."""
+def _decide(batches: Iterator[Batch]) -> tuple[list[Batch], bool]:
+    """The first batches, and whether one of the first rows has no label or several."""
     held: list[Batch] = []
     rows = 0
     for batch in batches:
         held.append(batch)
         if batch.listed is not None and rows + batch.listed.row < DECIDING_ROWS:
-            return True, held
+            return held, True
         rows += len(batch)
         if rows >= DECIDING_ROWS:
             break
-    return False, held
+    return held, False

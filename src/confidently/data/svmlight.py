@@ -11,6 +11,8 @@ from ..matrix import MOST_COLUMNS
 from .batch import Batch, DataError, Listed, NewLabel
 from .source import display_name, in_background, read_chunks
 
+CHUNKS_AHEAD = 4  # how far reading and inflating may run ahead of parsing
+
 
 def read_svmlight(
     paths: list[str | os.PathLike[str]],
@@ -41,7 +43,7 @@ def _parsed(
 ) -> Iterator[tuple[dict[str, Any], int]]:
     done = 0
     try:
-        for data, done in in_background(read_chunks(path, chunk_bytes)):
+        for data, done in in_background(read_chunks(path, chunk_bytes), CHUNKS_AHEAD):
             yield reader.feed(data), done
         yield reader.finish(), done
     except DataError:
