@@ -1,0 +1,50 @@
+"""Posterior moments along an example to hundreds of digits: the oracle of the rules that match moments.
+
+For a Gaussian N(m, v) times any likelihood, the evidence Z(m) gives the posterior's mean m + v (log Z)' and variance
+v + v^2 (log Z)''. The derivatives are finite differences, so that nothing here repeats a formula of the rules.
+"""
+
+import mpmath as mp
+
+
+def evidence_gibbs(c, epsilon, v):
+    """log Z(m) of the likelihood exp(-2c (epsilon - s)_+)."""
+
+    def log_z(m):
+        s = mp.sqrt(v)
+        short = mp.exp(2 * c * (c * v - epsilon + m)) * mp.ncdf((epsilon - m - 2 * c * v) / s)
+        return mp.log(mp.ncdf((m - epsilon) / s) + short)
+
+    return log_z
+
+
+def evidence_probit(noise, v):
+    """log Z(m) of the likelihood Phi(s/noise)."""
+    return lambda m: mp.log(mp.ncdf(m / mp.sqrt(noise**2 + v)))
+
+
+def differences(log_z, m, v, digits):
+    """(log Z)' and -(log Z)'' to about this many digits after the point, in units of the standard deviation."""
+    with mp.workdps(4 * digits):
+        h = mp.sqrt(v) * mp.mpf(10) ** -digits
+        before, here, after = log_z(m - h), log_z(m), log_z(m + h)
+        return (after - before) / (2 * h), (2 * here - before - after) / h**2
+
+
+def exact_step(rule, m, v, **parameters):
+    """alpha and zeta of gibbs_pa_exact or probit, as mpmath numbers; zeta v below 1e-400 is as good as 0."""
+    m, v = mp.mpf(m), mp.mpf(v)
+    exact = {name: mp.mpf(value) for name, value in parameters.items()}
+    log_z = evidence_probit(exact["noise"], v) if rule == "probit" else evidence_gibbs(v=v, **exact)
+    for digits in (40, 120, 400):
+        alpha, kappa = differences(log_z, m, v, digits)
+        if kappa * v > mp.mpf(10) ** -digits:
+            break
+    with mp.workdps(digits):
+        return alpha, kappa / (1 - kappa * v)
+
+
+def relative_error(value, exact):
+    """|value - exact| / |exact|, as a float."""
+    with mp.workdps(50):
+        return float(abs(mp.mpf(value) - exact) / abs(exact)) if exact else abs(float(value))
