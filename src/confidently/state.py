@@ -206,23 +206,39 @@ def split_binary(binary: Settings, multiclass: Settings, state: State) -> None:
     """Turn a binary learner into a multiclass one of its two classes that believes the same.
 
     Joint: the classes' means are -w/2 and w/2 and their covariances Sigma/2 each, so that the margin between them has
-    the mean and variance it had. One-vs-rest: -w and w, Sigma each. A covariance that stays at its prior is not halved.
+    the mean and variance it had. One-vs-rest: -w and w, Sigma each. A covariance that stays at its prior is not halved,
+    nor are features still at their prior: those that come later start there too, and whether there was room for a
+    feature before its first row must not matter.
     """
     joint = multiclass.task == "joint"
     share = 0.5 if joint else 1.0
-    old = state["weights"][..., 0]
+    old, untouched = state["weights"][..., 0], np.flatnonzero(~_touched(binary, state))
     weights = np.stack([-share * old, share * old], axis=2)
     if multiclass.geometry == "diag":
         weights[:, 1] = share * old[:, 1, None]
+        weights[untouched, 1] = old[untouched, 1, None]
     state["weights"] = weights
     if binary.dense:
-        state["covariance"] = _split_covariance(share * state["covariance"][0], multiclass)
+        sigma = share * state["covariance"][0]
+        sigma[untouched, untouched] = state["covariance"][0, untouched, untouched]
+        state["covariance"] = _split_covariance(sigma, multiclass)
     if not joint:
         for name in ("scale", "folded", "updates"):
             state[name] = np.repeat(state[name], 2)
     slope, curvature = state["calibration"][[0, 2]]
     spread = 1 if joint else 2  # one-vs-rest: the difference of the two scores is twice the binary one
     state["calibration"] = np.array([slope / spread, curvature * spread**2])
+
+
+def _touched(settings: Settings, state: State) -> np.ndarray:
+    """Which features' weights have left the prior, of a learner of one column."""
+    weights = state["weights"]
+    touched = (weights != prior_weights(settings, state, 1, 1)).any(axis=(1, 2))
+    if settings.dense:
+        sigma = state["covariance"][0]
+        prior = (settings.prior_variance * state["folded"]).astype(sigma.dtype)
+        touched |= (np.diagonal(sigma) != prior) | (np.count_nonzero(sigma, axis=1) > 1)
+    return touched
 
 
 def _split_covariance(sigma: np.ndarray, multiclass: Settings) -> np.ndarray:
