@@ -2,6 +2,7 @@
 // of Sigma with every update, and that must not cost a pass over it.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 namespace confidently {
@@ -29,9 +30,12 @@ struct Scales {
         if (by > 1.0 && before * total * by > kLargestStretch) return;
         total *= by;
         if (total > kLargestScale<Real> || total < 1.0 / kLargestScale<Real>) {
-            fold(total);
-            before *= total;
-            total = 1.0;
+            // by a power of two, so that nothing is rounded: a feature that comes late gets what it would have had
+            int exponent;
+            const double mantissa = std::frexp(total, &exponent), power = std::ldexp(1.0, exponent);
+            fold(power);
+            before *= power;
+            total = mantissa;
         }
     }
 };

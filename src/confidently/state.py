@@ -146,7 +146,7 @@ def prior_weights(settings: Settings, state: State, rows: int, columns: int) -> 
     ellipsoid rules' scale covers them too."""
     weights = np.zeros((rows, settings.planes, columns), dtype=settings.dtype)
     if settings.geometry == "diag":
-        weights[:, 1] = settings.prior_variance * state["folded"]
+        weights[:, 1] = settings.prior_variance * np.maximum(state["folded"], settings.min_variance)
     return weights
 
 
