@@ -322,6 +322,7 @@ NB_MODULE(_core, m) {
         .def("variances", &Learner::variances, "state"_a, "matrix"_a, "out"_a.noconvert())
         .def("top_variances", &Learner::top_variances, "state"_a, "matrix"_a, "scores"_a.noconvert(), "out"_a.noconvert());
 
+    nb::set_leak_warnings(false);  // a thread that waits for input may hold a reader when an interrupted program ends
     nb::class_<SvmlightReader>(m, "SvmlightReader")
         .def("__init__", [](SvmlightReader* self, bool zero_based, bool ignore_labels, double largest, std::int64_t most_columns) {
             new (self) SvmlightReader({zero_based, ignore_labels, largest, most_columns});

@@ -255,6 +255,9 @@ def _split_covariance(sigma: np.ndarray, multiclass: Settings) -> np.ndarray:
 def _embed_covariance(settings: Settings, state: State, old_rows: int, rows: int, columns: int) -> None:
     """Put the old covariance in its place within one of more weights."""
     old, new = state["covariance"], prior_covariance(settings, state, rows, columns)
+    if old_rows == 0:
+        state["covariance"] = new
+        return
     blocks, old_blocks = new.shape[1] // rows, old.shape[1] // old_rows
     target = new.reshape(len(new), blocks, rows, blocks, rows)
     target[: len(old), :old_blocks, :old_rows, :old_blocks, :old_rows] = old.reshape(
