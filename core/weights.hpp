@@ -6,6 +6,7 @@
 // Row 0 is the intercept's where there is one; features follow.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "rows.hpp"
@@ -46,13 +47,23 @@ struct Weights {
         return p.both() ? s : p.sign() * s;
     }
 
-    // one score a column, from the mean (plane 0) or the averaging plane
+    // one score a column, from the mean (plane 0) or the averaging plane; a few columns at a time, whose sums then
+    // stay in registers
     void scores(const Row& row, int plane, double* out) const {
-        for (int k = 0; k < columns; ++k) out[k] = 0.0;
+        int k = 0;
+        for (; k + 8 <= columns; k += 8) score_columns<8>(row, plane * columns + k, out + k);
+        for (; k + 2 <= columns; k += 2) score_columns<2>(row, plane * columns + k, out + k);
+        if (k < columns) score_columns<1>(row, plane * columns + k, out + k);
+    }
+
+    template <int n>
+    void score_columns(const Row& row, int offset, double* out) const {
+        double sum[n] = {};
         row.each([&](std::int32_t j, double x) {
-            const Real* f = at(j) + plane * columns;
-            for (int k = 0; k < columns; ++k) out[k] += x * f[k];
+            const Real* f = at(j) + offset;
+            for (int k = 0; k < n; ++k) sum[k] += x * f[k];
         });
+        std::copy(sum, sum + n, out);
     }
 
     // the scores a prediction uses: of the mean, or of its average over the n_seen rows learned

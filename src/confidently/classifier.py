@@ -203,9 +203,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             y = column_or_1d(y, warn=True)
         matrix = as_matrix(X, self.dtype, check=False)
         weight = None if sample_weight is None else _weights(sample_weight, matrix.shape[0])
-        seen, numbers = (None, None) if multilabel else np.unique(y, return_inverse=True)
-        known = self._known_labels(y, first) if multilabel else self._known_classes(seen, classes, first, partial)
-        labels, start = _label_sets(y) if multilabel else (_places(seen, known)[numbers], None)
+        known = self._known_labels(y, first) if multilabel else self._known_classes(y, classes, first, partial)
+        labels, start = _label_sets(y) if multilabel else (_places(y, known), None)
         class_weight = self._class_weights(known, y, multilabel)
         if first:
             self.learner_ = self._new_learner(matrix.shape[1], len(known), multilabel)
@@ -257,7 +256,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
                 )
 
     def _is_multilabel(self, y: Any) -> bool:
-        kind = type_of_target(y, input_name="y")
+        plain = getattr(y, "ndim", 0) == 1 and y.dtype.kind in "biuU"  # nothing to find out, which takes a while
+        kind = "multiclass" if plain else type_of_target(y, input_name="y")
         if kind not in ("binary", "multiclass", "multilabel-indicator"):
             raise ValueError(
                 f"Unknown label type: {kind}. y must have one class a row (numbers or strings), or be an indicator "
@@ -274,8 +274,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"y has {y.shape[1]} columns of labels, the classifier knows {len(known)} labels")
         return known
 
-    def _known_classes(self, seen: np.ndarray, classes: Any, first: bool, partial: bool) -> np.ndarray:
-        """The classes there are after rows with the classes seen; those known before in front."""
+    def _known_classes(self, y: np.ndarray, classes: Any, first: bool, partial: bool) -> np.ndarray:
+        """The classes there are after rows with these; those known before in front."""
+        seen = _distinct(y)
         if first and not partial:
             if len(seen) < 2:
                 raise ValueError(f"y must have at least 2 classes to tell apart, got one class: {seen[0]!r}")
@@ -548,10 +549,19 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier:
     return classifier
 
 
-def _places(seen: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Where the classes seen stand among those known, which they all do."""
-    order = np.argsort(known)
-    return order[np.searchsorted(known, seen, sorter=order)].astype(np.int32)
+def _distinct(y: np.ndarray) -> np.ndarray:
+    """Sorted distinct classes; by counting where they are whole numbers in a small range, which is much faster."""
+    if y.dtype.kind in "iu" and len(y):
+        low, high = int(y.min()), int(y.max())
+        if high - low < len(y):
+            return (np.flatnonzero(np.bincount((y - low).astype(np.intp))) + low).astype(y.dtype)
+    return np.unique(y)
+
+
+def _places(y: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Where classes stand among those known, which they all do."""
+    order = np.argsort(known).astype(np.int32)
+    return order[np.searchsorted(known, y, sorter=order)]
 
 
 def _weights(sample_weight: Any, n: int) -> np.ndarray:
