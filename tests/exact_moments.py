@@ -24,7 +24,7 @@ def evidence_probit(noise, v):
 
 
 def differences(log_z, m, v, digits):
-    """(log Z)' and -(log Z)'' to about this many digits after the point, in units of the standard deviation."""
+    """(log Z)' and -(log Z)'', in units of the standard deviation to twice this many digits after the point."""
     with mp.workdps(4 * digits):
         h = mp.sqrt(v) * mp.mpf(10) ** -digits
         before, here, after = log_z(m - h), log_z(m), log_z(m + h)
@@ -32,15 +32,15 @@ def differences(log_z, m, v, digits):
 
 
 def exact_step(rule, m, v, **parameters):
-    """alpha and zeta of gibbs_pa_exact or probit, as mpmath numbers; zeta v below 1e-400 is as good as 0."""
+    """alpha and zeta of gibbs_pa_exact or probit, as mpmath numbers; zeta v below 1e-300 is not resolved."""
     m, v = mp.mpf(m), mp.mpf(v)
     exact = {name: mp.mpf(value) for name, value in parameters.items()}
     log_z = evidence_probit(exact["noise"], v) if rule == "probit" else evidence_gibbs(v=v, **exact)
-    for digits in (40, 120, 400):
+    for digits in (30, 60, 160):  # as many as the smallness of kappa demands
         alpha, kappa = differences(log_z, m, v, digits)
-        if kappa * v > mp.mpf(10) ** -digits:
+        if kappa * v > mp.mpf(10) ** (20 - 2 * digits):
             break
-    with mp.workdps(digits):
+    with mp.workdps(2 * digits):
         return alpha, kappa / (1 - kappa * v)
 
 
