@@ -47,7 +47,11 @@ def check_number(owner: str, name: str, value: object, allowed: Range) -> None:
     """Raise ``TypeError`` or ``ValueError`` naming the allowed interval unless ``value`` is a number in it."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{owner}: {name} must be a number in {allowed}, got {value!r}")
-    if float(value) not in allowed:
+    try:
+        inside = float(value) in allowed
+    except OverflowError:  # an integer beyond all floats
+        inside = False
+    if not inside:
         raise ValueError(f"{owner}: {name} must be in {allowed}, got {value!r}")
 
 
@@ -430,12 +434,12 @@ def step(
     >>> step("arow", 1.5, 1.0) is None
     True
     """
-    if not math.isfinite(margin):
-        raise ValueError(f"margin must be finite, got {margin!r}")
+    compiled = make_rule(rule, **parameters).compiled
+    check_number("step", "margin", margin, Range(-math.inf, math.inf))
     check_number("step", "variance", variance, POSITIVE)
     check_number("step", "weight", weight, Range(0.0, math.inf, closed_low=True))
     check_number("step", "updates", updates, Range(0.0, math.inf, closed_low=True))
     if weight == 0.0:
         return None
-    alpha, zeta, scale, _ = make_rule(rule, **parameters).compiled.step(margin, variance, weight, updates)
+    alpha, zeta, scale, _ = compiled.step(margin, variance, weight, updates)
     return (alpha, zeta, scale) if alpha or zeta else None
