@@ -7,7 +7,8 @@ online learners see each once. Rules run with a diagonal covariance and the join
 Every learner has one setting for all data sets. It is chosen on training rows only: of each set the first
 SELECTION_ROWS training rows are cut 4 : 1, each setting of the learner's grid learns the four parts and is tested on
 the fifth, and the setting with the smallest error, averaged over the sets, is kept. The peers' C, eta0 and alpha are
-chosen in the same way from grids at least as large. Then each learner learns all training rows once and is tested.
+chosen in the same way, from five or six values each; rules with two parameters have up to 21 settings. Then each
+learner learns all training rows once and is tested.
 """
 
 from __future__ import annotations
