@@ -7,17 +7,21 @@
 
 namespace confidently {
 
-// The log-loss's curvature at the start, as if examples had spoken for a = 1, b = 0 already.
+// The log-loss's curvature at the start, as if an example or so had spoken for a = 1, b = 0 already.
 inline constexpr double kPriorCurvature = 1.0;
-// Early margins are worse than late ones: old evidence fades, over some 5000 examples of weight 1.
-inline constexpr double kForget = 1.0 - 1.0 / 5000.0;
-inline constexpr double kLeastSlope = 1e-3;   // a score may not count for less, or the order of scores would be lost
-inline constexpr double kLargestStep = 0.5;   // of a Newton step, so that no single example throws the fit away
+// Early margins are worse than late ones: old evidence fades, over some 2000 examples of weight 1.
+inline constexpr double kForget = 1.0 - 1.0 / 2000.0;
+inline constexpr double kLeastSlope = 1e-3;  // a score may not count for less, or the order of scores would be lost
+inline constexpr double kLargestStep = 0.5;  // of a Newton step, so that no single example throws the fit away
 
 // What is left of old evidence after an example of weight w.
 inline double kept(double w) { return w == 1.0 ? kForget : std::pow(kForget, w); }
 
 inline double sigmoid(double t) { return t >= 0.0 ? 1.0 / (1.0 + std::exp(-t)) : std::exp(t) / (1.0 + std::exp(t)); }
+
+// A step of -u in log a, by the approximation (2 - u)/(2 + u) of exp(-u). Steps are taken in log a because the slope is a
+// scale: it must stay positive, and is as often 30 as 0.3.
+inline double stepped(double a, double u) { return std::max(a * (2.0 - u) / (2.0 + u), kLeastSlope); }
 
 // P(positive) = sigmoid(a f + b); state: a, b and the Hessian of the log-loss haa, hab, hbb.
 struct SigmoidCalibration {
@@ -31,10 +35,11 @@ struct SigmoidCalibration {
         haa = keep * haa + h * f * f;
         hab = keep * hab + h * f;
         hbb = keep * hbb + h;
-        const double A = haa + kPriorCurvature, B = hbb + kPriorCurvature, det = A * B - hab * hab;
-        const double da = g * (f * B - hab) / det, db = g * (A - hab * f) / det;
-        const double size = std::max(std::fabs(da), std::fabs(db)), shrink = size > kLargestStep ? kLargestStep / size : 1.0;
-        a = std::max(a - shrink * da, kLeastSlope);
+        // Newton in (log a, b)
+        const double A = a * a * haa + kPriorCurvature, B = hbb + kPriorCurvature, C = a * hab;
+        const double scale = g / (A * B - C * C), u = scale * (a * f * B - C), db = scale * (A - C * a * f);
+        const double size = std::max(std::fabs(u), std::fabs(db)), shrink = size > kLargestStep ? kLargestStep / size : 1.0;
+        a = stepped(a, shrink * u);
         b -= shrink * db;
     }
 };
@@ -60,8 +65,8 @@ struct TemperatureCalibration {
             variance += p[k] / total * c * c;
         }
         haa = kept(w) * haa + w * variance;
-        const double da = std::clamp(w * mean / (haa + kPriorCurvature), -kLargestStep, kLargestStep);
-        a = std::max(a - da, kLeastSlope);
+        const double u = w * mean * a / (a * a * haa + kPriorCurvature);
+        a = stepped(a, std::clamp(u, -kLargestStep, kLargestStep));
     }
 };
 

@@ -7,6 +7,8 @@
 #include <limits>
 #include <system_error>
 
+#include "rows.hpp"
+
 namespace confidently {
 
 inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
@@ -70,7 +72,7 @@ inline double round_decimal(const char* first, const char* last, std::int64_t di
 
 // Reads [sign] digits [. digits] [e [sign] digits]. Returns the end of what was read, nullptr if it is no number. The
 // text must be followed by some character that cannot belong to a number.
-inline const char* read_decimal(const char* text, double& value) {
+CONFIDENTLY_INLINE const char* read_decimal(const char* text, double& value) {
     constexpr std::int64_t most_digits = 19;  // that fit 64 bits for certain
     const bool negative = *text == '-';
     const char* first = text + (negative || *text == '+');

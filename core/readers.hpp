@@ -19,6 +19,7 @@
 
 #include "decimal.hpp"
 #include "label_table.hpp"
+#include "rows.hpp"
 
 namespace confidently {
 
@@ -183,6 +184,8 @@ class SvmlightReader {
 
     const char* parse_features(const char* p) {
         const std::int64_t first = rows_->size;
+        std::int32_t* const columns = rows_->columns.get();
+        double* const values = rows_->values.get();
         std::int64_t before = -1, n = first;
         bool ascending = true;
         for (p = skip_spaces(p); !ends_line(*p); p = skip_spaces(p)) {
@@ -193,18 +196,18 @@ class SvmlightReader {
             if (!end) continue;
             ascending &= column > before;
             before = column;
-            rows_->columns[n] = static_cast<std::int32_t>(column);
-            rows_->values[n++] = value;
+            columns[n] = static_cast<std::int32_t>(column);
+            values[n++] = value;
         }
         rows_->size = n;
         if (!ascending) sort_row(first);
-        if (n > first) rows_->n_columns = std::max<std::int64_t>(rows_->n_columns, rows_->columns[rows_->size - 1] + 1);
+        if (n > first) rows_->n_columns = std::max<std::int64_t>(rows_->n_columns, columns[rows_->size - 1] + 1);
         rows_->start.push_back(rows_->size);
         return p;
     }
 
     // One index:value; nullptr if it is none.
-    const char* parse_feature(const char* p, std::int64_t& column, double& value) const {
+    CONFIDENTLY_INLINE const char* parse_feature(const char* p, std::int64_t& column, double& value) const {
         std::uint64_t index = 0;
         const char* colon = read_digits(p, index);
         if (colon == p || *colon != ':' || colon - p > kMostIndexDigits) return nullptr;
