@@ -74,6 +74,22 @@ def test_one_rounding_short_of_the_margin_is_still_a_step_forwards(name, p, situ
     assert zeta > 0
 
 
+@pytest.mark.parametrize(
+    ("m", "v", "phi", "C"),
+    [
+        (3.6432358197183174, 79.59441040772028, 0.40836263564999775, 142.90153570495946),
+        (0.9453928565537594, 0.07048536544039825, 3.560925097316647, 0.00209900133352825),
+        (0.47864251442765987, 0.07815542232814714, 1.7121101983157634, 1.3226248725929266),
+    ],
+)
+def test_scw2_does_not_step_back_where_phi_squared_v_rounds_below_m_squared(m, v, phi, C):
+    assert phi * phi * v < m * m
+    assert m < phi * sqrt(v)
+    alpha, zeta, _ = step("scw2", m, v, phi=phi, C=C)
+    assert alpha > 0
+    assert zeta > 0
+
+
 @given(parameters_of("cw_stdev"), situations())
 def test_cw_stdev_is_scw1_without_a_longest_step(p, situation):
     assert step("cw_stdev", *situation, **p) == step("scw1", *situation, C=1e300, **p)
