@@ -14,7 +14,7 @@ HARD = [name for name, case in CASES.items() if case.loss is None]
 SOFT = [name for name, case in CASES.items() if case.loss is not None]
 
 
-def law_of(names, *more, examples=60):
+def law_of(names, *more, examples=40):
     """A law of the named rules: a function of the name, its parameters, a situation and what more is drawn."""
 
     def decorate(law):
