@@ -260,23 +260,24 @@ def test_several_files_are_one_stream(tmp_path):
         list(open_stream([first, second]))
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (b"", "is empty"),
-        (b"# only\n\n# comments\n", "has no rows"),
-        (gzip.compress(b""), "has no rows"),
-        (gzip.compress(TEXT)[:-9], "truncated gzip"),
-        (gzip.compress(TEXT)[:200], "truncated gzip"),
-        (b"\x1f\x8b", "truncated gzip"),
-        (gzip.compress(TEXT)[:-8] + b"12345678", "damaged gzip"),
-        (gzip.compress(TEXT) + b"garbage", "damaged gzip"),
-        (b"BZh91AY", "is bzip2"),
-        (b"\xfd7zXZ\x00\x00", "is xz"),
-        (b"PK\x03\x04", "is zip"),
-        ("1 1:1\n".encode("utf-16"), "is UTF-16"),
-    ],
-)
+PACKED = gzip.compress(TEXT, mtime=0)
+UNREADABLE = {
+    "empty": (b"", "is empty"),
+    "comments": (b"# only\n\n# comments\n", "has no rows"),
+    "empty gzip": (gzip.compress(b"", mtime=0), "has no rows"),
+    "gzip without its end": (PACKED[:-9], "truncated gzip"),
+    "beginning of a gzip": (PACKED[:200], "truncated gzip"),
+    "magic of a gzip": (b"\x1f\x8b", "truncated gzip"),
+    "gzip with a false sum": (PACKED[:-8] + b"12345678", "damaged gzip"),
+    "gzip and garbage": (PACKED + b"garbage", "damaged gzip"),
+    "bzip2": (b"BZh91AY", "is bzip2"),
+    "xz": (b"\xfd7zXZ\x00\x00", "is xz"),
+    "zip": (b"PK\x03\x04", "is zip"),
+    "UTF-16": ("1 1:1\n".encode("utf-16"), "is UTF-16"),
+}
+
+
+@pytest.mark.parametrize(("content", "problem"), UNREADABLE.values(), ids=UNREADABLE)
 def test_files_that_cannot_be_read(tmp_path, content, problem):
     file = tmp_path / "file"
     file.write_bytes(content)
