@@ -13,6 +13,7 @@
 #include "geometry_diagonal.hpp"
 #include "geometry_full.hpp"
 #include "geometry_identity.hpp"
+#include "geometry_packed.hpp"
 #include "learn.hpp"
 #include "predict.hpp"
 #include "readers.hpp"
@@ -118,7 +119,7 @@ struct Learner {
         switch (covariance) {
             case Covariance::identity: return f(IdentityGeometry<Real>{w, prior_variance}, Real());
             case Covariance::diagonal:
-                if (task == Task::binary && !average) return f(DiagonalGeometry<Real, 2>{narrow<2>(w), scales, least}, Real());
+                if (packable(state)) return f(PackedGeometry<Real>{w, least}, Real());
                 return f(DiagonalGeometry<Real>{w, scales, least}, Real());
             case Covariance::full: return f(FullGeometry<Real>{w, scales, matrices<Real>(state), dense_least}, Real());
             case Covariance::shared: return f(SharedGeometry<Real>{w, scales, matrices<Real>(state), dense_least}, Real());
@@ -151,15 +152,14 @@ struct Learner {
         return {const_cast<Real*>(array.data()), std::int64_t(array.shape(1))};
     }
 
-    // the same weights, their stride known when compiling: binary learners, the commonest, run on it
-    template <int Stride, class Real>
-    static Weights<Real, Stride> narrow(const Weights<Real>& w) {
-        return {w.base, w.n_features, w.planes, w.columns, w.intercept, w.average};
+    bool packable(const nb::dict& state) const {
+        const bool stretches = std::holds_alternative<CELLIP>(rule) || std::holds_alternative<IELLIP>(rule);
+        return task == Task::binary && !average && !stretches && *data<double>(state, "scale") == 1.0;
     }
 
     template <class Geometry, class F>
     void with_task(const Geometry&, F&& f) const {
-        if constexpr (Geometry::fixed_stride) return f(Binary());
+        if constexpr (Geometry::binary_only) return f(Binary());
         switch (task) {
             case Task::binary: return f(Binary());
             case Task::joint: return f(Joint());

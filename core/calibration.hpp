@@ -17,7 +17,10 @@ inline constexpr double kLargestStep = 0.5;  // of a Newton step, so that no sin
 // What is left of old evidence after an example of weight w.
 inline double kept(double w) { return w == 1.0 ? kForget : std::pow(kForget, w); }
 
-inline double sigmoid(double t) { return t >= 0.0 ? 1.0 / (1.0 + std::exp(-t)) : std::exp(t) / (1.0 + std::exp(t)); }
+inline double sigmoid(double t) {
+    const double e = std::exp(-std::fabs(t));
+    return (t >= 0.0 ? 1.0 : e) / (1.0 + e);
+}
 
 // A step of -u in log a, by the approximation (2 - u)/(2 + u) of exp(-u). Steps are taken in log a because the slope is a
 // scale: it must stay positive, and is as often 30 as 0.3.

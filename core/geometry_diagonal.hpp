@@ -10,20 +10,20 @@
 
 namespace confidently {
 
-template <class Real, int Stride = 0>
+template <class Real>
 struct DiagonalGeometry {
-    static constexpr bool fixed_stride = Stride != 0;
+    static constexpr bool binary_only = false;
 
     struct Glance {
         double score, variance;
     };
 
-    Weights<Real, Stride> weights;
+    Weights<Real> weights;
     Scales scales;
     double least;  // no variance counts as smaller: a hard constraint met twice would drive it to 0 and all else to NaN
 
     double sigma(const Real* f, int column, double scale) const {
-        return std::max(scale * double(f[(Stride ? 1 : weights.columns) + column]), least);
+        return std::max(scale * double(f[weights.columns + column]), least);
     }
 
     Glance look(const Row& row, Pair p) const {
@@ -36,13 +36,12 @@ struct DiagonalGeometry {
                 g.variance += x * x * (sigma(f, p.plus, scale) + sigma(f, p.minus, scale));
             });
         } else {
-            LaneSum score, variance;
-            row.each_in_lanes([&, c = Stride ? 0 : p.column()](int lane, std::int32_t j, double x) {
+            row.each([&, c = p.column()](std::int32_t j, double x) {
                 const Real* f = weights.at(j);
-                score.lane[lane] += x * f[c];
-                variance.lane[lane] += x * x * sigma(f, c, scale);
+                g.score += x * f[c];
+                g.variance += x * x * sigma(f, c, scale);
             });
-            g = {p.sign() * score.total(), variance.total()};
+            g.score *= p.sign();
         }
         return g;
     }
@@ -62,7 +61,7 @@ struct DiagonalGeometry {
             Real* f = weights.at(j);
             const double s = sigma(f, column, scale);
             weights.add(f, column, alpha * x * s, age);
-            f[(Stride ? 1 : weights.columns) + column] = static_cast<Real>(s / (1.0 + step.zeta * x * x * s) * inverse);
+            f[weights.columns + column] = static_cast<Real>(s / (1.0 + step.zeta * x * x * s) * inverse);
         });
     }
 

@@ -49,7 +49,7 @@ inline constexpr double kDenseNoise = sizeof(Real) == 4 ? 1e-6 : 1e-14;
 
 template <class Real, bool shared>
 struct DenseGeometry {
-    static constexpr bool fixed_stride = false;
+    static constexpr bool binary_only = false;
 
     struct Glance {
         double score, variance;

@@ -8,7 +8,7 @@ namespace confidently {
 
 template <class Real>
 struct IdentityGeometry {
-    static constexpr bool fixed_stride = false;
+    static constexpr bool binary_only = false;
 
     struct Glance {
         double score, variance;

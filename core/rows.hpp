@@ -32,7 +32,7 @@ struct Row {
         if (intercept) f(kIntercept, 1.0);
     }
 
-    // The same with the number of a lane, so that sums can be kept in kLanes independent chains: one chain would wait
+    // The same with the number of a lane, so that sums can be kept in four independent chains: one chain would wait
     // for each addition before the next.
     template <class F>
     CONFIDENTLY_INLINE void each_in_lanes(F&& f) const {
@@ -46,13 +46,6 @@ struct Row {
         for (; i < size; ++i) f(0, column[i], value[i]);
         if (intercept) f(1, kIntercept, 1.0);
     }
-};
-
-// A sum in lanes.
-struct LaneSum {
-    double lane[4] = {0.0, 0.0, 0.0, 0.0};
-
-    double total() const { return (lane[0] + lane[1]) + (lane[2] + lane[3]); }
 };
 
 // Room for rows whose values must be converted; it belongs to the caller of Rows::at.
@@ -78,8 +71,9 @@ struct Fault {
 template <class Value>
 std::int64_t first_too_large(const Value* values, std::int64_t n, double allowed) {
     const Value largest = static_cast<Value>(std::min(allowed, double(std::numeric_limits<Value>::max())));
-    bool bad = false;
-    for (std::int64_t k = 0; k < n; ++k) bad |= !(std::fabs(values[k]) <= largest);
+    using Mask = std::conditional_t<sizeof(Value) == 8, std::int64_t, std::int32_t>;  // as wide, so that it vectorises
+    Mask bad = 0;
+    for (std::int64_t k = 0; k < n; ++k) bad |= -static_cast<Mask>(!(std::fabs(values[k]) <= largest));
     if (!bad) return n;
     std::int64_t k = 0;
     while (std::fabs(values[k]) <= largest) ++k;
@@ -173,15 +167,11 @@ class CsrRows final : public Rows {
         const std::int64_t n = start_[i + 1] - start_[i];
         const std::int64_t k = first_too_large(values, n, largest);
         if (k < n) return {"value", i, columns[k], static_cast<double>(values[k])};
-        bool outside = false, ascending = true;
-        for (std::int64_t c = 0; c < n; ++c)  // as unsigned numbers negative columns are too large as well
-            outside |= static_cast<std::uint32_t>(columns[c]) >= static_cast<std::uint32_t>(n_columns);
-        for (std::int64_t c = 1; c < n; ++c) ascending &= columns[c - 1] < columns[c];
-        if (outside) {
-            const auto wrong = [this](std::int32_t c) { return c < 0 || c >= n_columns; };
-            return {"column", i, *std::find_if(columns, columns + n, wrong)};
-        }
-        return ascending ? Fault{} : Fault{"order", i};
+        std::int32_t descending = 0;
+        for (std::int64_t c = 1; c < n; ++c) descending |= -static_cast<std::int32_t>(columns[c - 1] >= columns[c]);
+        if (!descending && (n == 0 || (columns[0] >= 0 && columns[n - 1] < n_columns))) return {};
+        const auto wrong = std::find_if(columns, columns + n, [this](std::int32_t c) { return c < 0 || c >= n_columns; });
+        return wrong == columns + n ? Fault{"order", i} : Fault{"column", i, *wrong};
     }
 
   private:

@@ -25,17 +25,15 @@ struct Pair {
     double sign() const { return plus != kNone ? 1.0 : -1.0; }
 };
 
-// Stride: numbers a feature where that is known when compiling (0: it is not), for one column.
-template <class Real, int Stride = 0>
+template <class Real>
 struct Weights {
     Real* base;
     std::int64_t n_features;  // rows of the array, the intercept's included
     int planes, columns;
     bool intercept, average;
-    using type = Real;
 
     std::int64_t position(std::int32_t column) const { return static_cast<std::int64_t>(column) + intercept; }
-    std::int64_t stride() const { return Stride ? Stride : planes * columns; }
+    std::int64_t stride() const { return planes * columns; }
     Real* at(std::int32_t column) const { return base + position(column) * stride(); }
 
     double score(const Row& row, Pair p) const {
