@@ -1,6 +1,39 @@
-"""Hypothesis without chance and without clocks: the same examples everywhere."""
+"""Hypothesis without chance and without clocks, the same examples everywhere; fixtures of the command line."""
 
+import pytest
+from command_line import rows
 from hypothesis import settings
+
+from confidently.cli import run
 
 settings.register_profile("confidently", derandomize=True, deadline=None, print_blob=False)
 settings.load_profile("confidently")
+
+
+@pytest.fixture
+def call(capsys):
+    """Run a command in this process: exit code, standard output, standard error."""
+
+    def called(*arguments):
+        code = run([str(a) for a in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return called
+
+
+@pytest.fixture
+def ok(call):
+    def succeeded(*arguments):
+        code, out, err = call(*arguments)
+        assert code == 0, err
+        return out
+
+    return succeeded
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "data.svm"
+    path.write_text(rows())
+    return path

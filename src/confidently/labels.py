@@ -31,8 +31,8 @@ class ClassTable:
     >>> table.number("spam"), table.number("ham"), table.names
     (0, 1, ['spam', 'ham'])
     >>> table = ClassTable()
-    >>> table.number(1), table.names, table.number(-1), table.names
-    (1, [None, 1], 0, [-1, 1])
+    >>> table.number(1), table.number(-1), table.names
+    (1, 0, [-1, 1])
     """
 
     def __init__(self, names: Sequence[Name | None] = (), multilabel: bool = False, closed: bool = False) -> None:

@@ -104,39 +104,46 @@ def _inflate(name: str, stored: Iterable[Chunk], chunk_bytes: int) -> Iterator[C
         raise DataError(f"{name} is a truncated gzip file: it ends after {done} bytes, in the middle of the data")
 
 
-def in_background(items: Iterable[Any], ahead: int) -> Generator[Any]:
-    """The same items, made in a thread of their own at most ``ahead`` before they are asked for."""
-    ready: queue.Queue[tuple[str, Any]] = queue.Queue(ahead)
-    stopped = threading.Event()
+class _Worker:
+    """Makes items in a thread of its own and queues them until it is told to stop."""
 
-    def put(kind: str, item: Any) -> None:
-        while not stopped.is_set():
+    def __init__(self, items: Iterable[Any], ahead: int) -> None:
+        self.items = items
+        self.ready: queue.Queue[tuple[str, Any]] = queue.Queue(ahead)
+        self.stopped = threading.Event()
+        # a daemon: a read of standard input that never returns must not keep the program from ending
+        self.thread = threading.Thread(target=self._work, name="confidently-reader", daemon=True)
+
+    def _work(self) -> None:
+        try:
+            for item in self.items:
+                self._put("item", item)
+                if self.stopped.is_set():
+                    return
+            self._put("end", None)
+        except BaseException as error:
+            self._put("error", error)
+
+    def _put(self, kind: str, item: Any) -> None:
+        while not self.stopped.is_set():
             try:
-                return ready.put((kind, item), timeout=POLL_SECONDS)
+                return self.ready.put((kind, item), timeout=POLL_SECONDS)
             except queue.Full:
                 continue
 
-    def work() -> None:
-        try:
-            for item in items:
-                put("item", item)
-                if stopped.is_set():
-                    return
-            put("end", None)
-        except BaseException as error:
-            put("error", error)
 
-    # a daemon: a read of standard input that never returns must not keep the program from ending
-    thread = threading.Thread(target=work, name="confidently-reader", daemon=True)
-    thread.start()
+def in_background(items: Iterable[Any], ahead: int) -> Generator[Any]:
+    """The same items, made in a thread of their own at most ``ahead`` before they are asked for."""
+    worker = _Worker(items, ahead)
+    worker.thread.start()
     try:
         while True:
-            kind, item = ready.get()
+            kind, item = worker.ready.get()
             if kind == "error":
                 raise item
             if kind == "end":
                 return
             yield item
     finally:
-        stopped.set()
-        thread.join(JOIN_SECONDS)  # so that no compiled code runs on while the interpreter goes down
+        worker.stopped.set()
+        worker.thread.join(JOIN_SECONDS)  # so that no compiled code runs on while the interpreter goes down

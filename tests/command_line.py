@@ -1,0 +1,23 @@
+"""What the tests of the command line share."""
+
+import subprocess
+import sys
+
+import numpy as np
+
+COMMAND = [sys.executable, "-c", "from confidently.cli import main; main()"]
+
+
+def rows(n=300, labels=("-1", "+1"), seed=0, d=20):
+    """Separable enough: each class has features of its own."""
+    random = np.random.default_rng(seed)
+    lines = []
+    for _ in range(n):
+        k = random.integers(len(labels))
+        columns = sorted({int(k), *map(int, random.choice(np.arange(len(labels), d), 4))})
+        lines.append(f"{labels[k]} " + " ".join(f"{j + 1}:{random.uniform(0.5, 1.5):.4f}" for j in columns))
+    return "\n".join(lines) + "\n"
+
+
+def process(*arguments, **options):
+    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, check=False, **options)
