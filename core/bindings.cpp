@@ -175,17 +175,22 @@ struct Learner {
         const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(state, "updates")};
         double* calibration = calibrate ? data<double>(state, "calibration") : nullptr;
         const Batch batch{*matrix.rows,           {labels.data(), data_or_null(label_start)}, data_or_null(weight),
-                          data_or_null(class_weight), data_or_null(order), from, to, largest};
-        Fault fault;
+                          data_or_null(class_weight), data_or_null(order), from, to};
+        const double suspicious = min_variance * prior_variance * largest * largest;
+        const Inspector inspector{*matrix.rows, largest, largest > 0.0 ? suspicious : HUGE_VAL};
         require(from >= 0 && to <= (order ? std::int64_t(order->shape(0)) : matrix.rows->n_rows), "rows out of range");
-        with_geometry(state, matrix.rows->n_columns, [&](auto geometry, auto type) {
-            with_task(geometry, [&](auto task) {
-                nb::gil_scoped_release release;
-                fault = confidently::learn<decltype(type)>(geometry, task, rule, prior_variance, batch, calibration,
-                                                           count, independent());
+        try {
+            with_geometry(state, matrix.rows->n_columns, [&](auto geometry, auto type) {
+                with_task(geometry, [&](auto task) {
+                    nb::gil_scoped_release release;
+                    confidently::learn<decltype(type)>(geometry, task, rule, prior_variance, batch, calibration, count,
+                                                       independent(), inspector);
+                });
             });
-        });
-        return as_tuple(fault);
+        } catch (const FaultyRow& faulty) {
+            return as_tuple(faulty.fault);
+        }
+        return std::nullopt;
     }
 
     void scores(const nb::dict& state, const Matrix& matrix, Array<double, 2> out) const {

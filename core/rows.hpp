@@ -85,10 +85,8 @@ class Rows {
     Rows(std::int64_t n_rows, std::int64_t n_columns) : n_rows(n_rows), n_columns(n_columns) {}
     virtual ~Rows() = default;
     virtual Row at(std::int64_t i, bool intercept, RowBuffer& buffer) const = 0;
-    // the columns of row i if they can be had without converting the row, for prefetching the state
-    virtual Row peek(std::int64_t) const { return {nullptr, nullptr, 0, false}; }
-    // asks for row i itself to be brought near
-    virtual void prefetch(std::int64_t) const {}
+    // whether the columns of row i ascend and are there; no row may be read otherwise
+    virtual bool in_order(std::int64_t) const { return true; }
     // what is wrong with row i, if anything: a value that is not finite or larger than allowed, a column out of range,
     // columns out of order or twice there
     virtual Fault fault(std::int64_t i, double largest) const = 0;
@@ -151,14 +149,12 @@ class CsrRows final : public Rows {
         }
     }
 
-    Row peek(std::int64_t i) const override {
-        return {columns_ + start_[i], nullptr, static_cast<std::int32_t>(start_[i + 1] - start_[i]), false};
-    }
-
-    void prefetch(std::int64_t i) const override {
-        constexpr std::int64_t line = 64;
-        for (std::int64_t k = start_[i]; k < start_[i + 1]; k += line / sizeof(Value)) __builtin_prefetch(values_ + k);
-        for (std::int64_t k = start_[i]; k < start_[i + 1]; k += line / sizeof(std::int32_t)) __builtin_prefetch(columns_ + k);
+    bool in_order(std::int64_t i) const override {
+        const std::int32_t* columns = columns_ + start_[i];
+        const std::int64_t n = start_[i + 1] - start_[i];
+        std::int32_t descending = 0;
+        for (std::int64_t c = 1; c < n; ++c) descending |= -static_cast<std::int32_t>(columns[c - 1] >= columns[c]);
+        return !descending && (n == 0 || (columns[0] >= 0 && columns[n - 1] < n_columns));
     }
 
     Fault fault(std::int64_t i, double largest) const override {
@@ -167,9 +163,7 @@ class CsrRows final : public Rows {
         const std::int64_t n = start_[i + 1] - start_[i];
         const std::int64_t k = first_too_large(values, n, largest);
         if (k < n) return {"value", i, columns[k], static_cast<double>(values[k])};
-        std::int32_t descending = 0;
-        for (std::int64_t c = 1; c < n; ++c) descending |= -static_cast<std::int32_t>(columns[c - 1] >= columns[c]);
-        if (!descending && (n == 0 || (columns[0] >= 0 && columns[n - 1] < n_columns))) return {};
+        if (in_order(i)) return {};
         const auto wrong = std::find_if(columns, columns + n, [this](std::int32_t c) { return c < 0 || c >= n_columns; });
         return wrong == columns + n ? Fault{"order", i} : Fault{"column", i, *wrong};
     }
