@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 import textwrap
-import zlib
 
 import numpy as np
 import pytest
@@ -182,14 +181,28 @@ FOREIGN = {
 @pytest.mark.parametrize("case", FOREIGN)
 def test_foreign_headers(case, saved):
     header, arrays = header_of(saved)
+    header.pop("header_crc32")
     change, message = FOREIGN[case]
     change(header, arrays)
     if header:
         header["crc32"] = {name: model_file._checksum(array) for name, array in arrays.items()}
     text = json.dumps(header)
-    save_file(arrays, saved, metadata={"confidently": text, "confidently.crc32": str(zlib.crc32(text.encode()))})
+    save_file(arrays, saved, metadata={"confidently": model_file._signed(text)})
     with pytest.raises(ModelFileError, match=message):
         load(saved)
+
+
+def test_the_same_model_is_the_same_file(saved, tmp_path):
+    load(saved).save(tmp_path / "again.cw")
+    assert (tmp_path / "again.cw").read_bytes() == saved.read_bytes()
+
+
+def test_a_model_that_met_one_class_only(tmp_path):
+    """A stream may end before its second class appears; predicting needs a name for it."""
+    classifier = OnlineClassifier().fit([[0.0], [1.0]], ["ham", "spam"])
+    model_file.save(model_file.Model(classifier.learner_, ["ham", None]), tmp_path / "m.cw")
+    with pytest.raises(ModelFileError, match=r"has met one class only \('ham'\)"):
+        load(tmp_path / "m.cw")
 
 
 def test_other_files(tmp_path):

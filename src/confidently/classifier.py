@@ -527,6 +527,9 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier:
         If it cannot be read.
     """
     model = model_file.load(path)
+    if None in model.classes or (len(model.classes) < 2 and model.learner.settings.task == "binary"):
+        met = ", ".join(repr(name) for name in model.classes if name is not None)
+        raise model_file.ModelFileError(f"{path} has met one class only ({met}): train it on until the other appears")
     settings = model.learner.settings
     estimator = dict(model.estimator)
     if isinstance(estimator.get("class_weight"), list):

@@ -3,7 +3,7 @@
 Layout: the state's entries (:mod:`confidently.state`) under their names. Where most features were never touched the
 rows of ``weights`` that still stand at the prior are left out; ``weights.rows`` then numbers those that are there. The
 metadata entry ``confidently`` holds the format version, the learner's settings and sizes, the classes, the feature
-names, the settings of the estimator and the CRC-32 of every array; ``confidently.crc32`` is that entry's own.
+names, the settings of the estimator and the CRC-32 of every array and of itself.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .state import State, prior_weights
 
 FORMAT = 1
 KEY = "confidently"
-KEY_CHECK = "confidently.crc32"
+OWN_CHECK = ', "header_crc32": '  # how the header's last entry, the CRC-32 of all before it, begins
 
 
 class ModelFileError(ValueError):
@@ -72,7 +72,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     path = Path(path).resolve()  # what a link points to is replaced, not the link
     arrays = _packed(model.learner)
     header = json.dumps({**model.header(), "crc32": {name: _checksum(array) for name, array in arrays.items()}})
-    content = serialize(arrays, metadata={KEY: header, KEY_CHECK: str(zlib.crc32(header.encode()))})
+    content = serialize(arrays, metadata={KEY: _signed(header)})
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
@@ -121,6 +121,11 @@ def _checksum(array: np.ndarray) -> int:
     return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
 
 
+def _signed(header: str) -> str:
+    """The JSON of a header with its own CRC-32 as the last entry."""
+    return f"{header[:-1]}{OWN_CHECK}{zlib.crc32(header.encode())}}}"
+
+
 def _check_sums(expected: dict[str, int], arrays: State) -> None:
     for name, array in arrays.items():
         if expected[name] != _checksum(array):
@@ -140,7 +145,7 @@ def _header(path: object, metadata: dict[str, str]) -> dict[str, Any]:
         raise ModelFileError(f"{path} is a safetensors file, but not one of confidently's models")
     text = metadata[KEY]
     try:
-        if str(zlib.crc32(text.encode())) != metadata.get(KEY_CHECK):
+        if text != _signed(text.rpartition(OWN_CHECK)[0] + "}"):
             raise ValueError("its bytes have changed")
         header = json.loads(text)
         version = header["format"]

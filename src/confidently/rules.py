@@ -274,7 +274,9 @@ class NHERD(Rule):
 
 @dataclass(frozen=True)
 class CELLIP(Rule):
-    """Classical ellipsoid method: cut the ellipsoid by the example's half-space, keep the smallest one around the rest.
+    """Classical ellipsoid method: cut the ellipsoid by the example's half-space, keep one around the rest.
+
+    It is the smallest such one as the number of features grows; the formula does without that number.
 
     Rows should have norm at most 1 and the prior variance be 1 + gamma (1 - a). An example whose half-space misses
     the ellipsoid (data not separable with that margin) is passed over and counted.
