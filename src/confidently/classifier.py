@@ -11,11 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix, diags_array
+from scipy.sparse import diags_array
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import model_file
@@ -23,6 +21,7 @@ from .learner import Learner, check_choice
 from .matrix import UnsortedColumns, as_matrix
 from .model_file import Model
 from .rules import Rule, make_rule
+from .targets import class_weights, example_weights, is_multilabel, known_classes, known_labels, label_sets, places
 
 MULTICLASS = ("joint", "one-vs-rest")
 
@@ -198,19 +197,24 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, reset=first,
             multi_output=True,
         )  # fmt: skip
-        multilabel = self._is_multilabel(y)
+        multilabel = is_multilabel(y)
+        if not first and multilabel != (self.learner_.settings.task == "multilabel"):
+            raise ValueError("y changed between one class a row and an indicator matrix of labels")
         if not multilabel:
             y = column_or_1d(y, warn=True)
         matrix = as_matrix(X, self.dtype, check=False)
-        weight = None if sample_weight is None else _weights(sample_weight, matrix.shape[0])
-        known = self._known_labels(y, first) if multilabel else self._known_classes(y, classes, first, partial)
-        labels, start = _label_sets(y) if multilabel else (_places(y, known), None)
-        class_weight = self._class_weights(known, y, multilabel)
+        before = None if first else self.classes_
+        known = known_labels(y, before) if multilabel else known_classes(y, classes, before, partial)
+        labels, start = label_sets(y) if multilabel else (places(y, known), None)
+        options = {
+            "label_start": start,
+            "weight": None if sample_weight is None else example_weights(sample_weight, matrix.shape[0]),
+            "class_weight": class_weights(self.class_weight, known, y, multilabel),
+        }
         if first:
             self.learner_ = self._new_learner(matrix.shape[1], len(known), multilabel)
         else:
             self._follow_settings()
-        options = {"label_start": start, "weight": weight, "class_weight": class_weight}
         self._run(X, matrix, known, labels, options, 1 if partial else self.passes, self.shuffle and not partial)
         return self
 
@@ -254,72 +258,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
                     "class_weight='balanced' needs all labels at once: for partial_fit, give a dict of weights, as "
                     "sklearn.utils.class_weight.compute_class_weight('balanced', classes=..., y=...) returns"
                 )
-
-    def _is_multilabel(self, y: Any) -> bool:
-        plain = getattr(y, "ndim", 0) == 1 and y.dtype.kind in "biuU"  # nothing to find out, which takes a while
-        kind = "multiclass" if plain else type_of_target(y, input_name="y")
-        if kind not in ("binary", "multiclass", "multilabel-indicator"):
-            raise ValueError(
-                f"Unknown label type: {kind}. y must have one class a row (numbers or strings), or be an indicator "
-                "matrix of 0 and 1, a column a label"
-            )
-        multilabel = kind == "multilabel-indicator"
-        if hasattr(self, "learner_") and multilabel != (self.learner_.settings.task == "multilabel"):
-            raise ValueError("y changed between one class a row and an indicator matrix of labels")
-        return multilabel
-
-    def _known_labels(self, y: Any, first: bool) -> np.ndarray:
-        known = np.arange(y.shape[1]) if first else self.classes_
-        if y.shape[1] != len(known):
-            raise ValueError(f"y has {y.shape[1]} columns of labels, the classifier knows {len(known)} labels")
-        return known
-
-    def _known_classes(self, y: np.ndarray, classes: Any, first: bool, partial: bool) -> np.ndarray:
-        """The classes there are after rows with these; those known before in front."""
-        seen = _distinct(y)
-        if first and not partial:
-            if len(seen) < 2:
-                raise ValueError(f"y must have at least 2 classes to tell apart, got one class: {seen[0]!r}")
-            return seen
-        if first and classes is None:
-            raise ValueError("classes must be passed on the first call to partial_fit: rows of some may come later")
-        known = np.array([], dtype=seen.dtype) if first else self.classes_
-        if classes is not None:
-            announced = np.unique(classes)
-            if not first and (announced.dtype.kind in "OUS") != (known.dtype.kind in "OUS"):
-                raise ValueError(f"classes mix words and numbers: {_listed(announced)} beside {_listed(known)}")
-            new = announced[~np.isin(announced, known)]
-            known = new if first else np.concatenate([known, new]) if len(new) else known
-        unknown = seen[~np.isin(seen, known)]
-        if len(unknown):
-            raise ValueError(
-                f"y has classes that were never announced: {_listed(unknown)}; known are {_listed(known)}: name new "
-                "ones in partial_fit(..., classes=...)"
-            )
-        if len(known) < 2:
-            raise ValueError(f"at least 2 classes are needed to tell apart, got {_listed(known)}")
-        return known
-
-    def _class_weights(self, known: np.ndarray, y: Any, multilabel: bool) -> np.ndarray | None:
-        if self.class_weight is None:
-            return None
-        if multilabel:
-            raise ValueError("class_weight is for one class a row, not for sets of labels")
-        if isinstance(self.class_weight, dict):
-            weights = np.array([self.class_weight.get(c, 1.0) for c in known.tolist()])
-            if weights.dtype.kind not in "fiu":
-                raise ValueError(f"class weights must be numbers, got {self.class_weight!r}")
-            weights = weights.astype(np.float64)
-            strangers = [c for c in self.class_weight if c not in known.tolist()]
-            if strangers:
-                raise ValueError(
-                    f"class_weight names classes that are not there: {strangers}; known are {_listed(known)}"
-                )
-        else:
-            weights = compute_class_weight(self.class_weight, classes=known, y=y)
-        if not (np.isfinite(weights).all() and (weights >= 0).all()):
-            raise ValueError(f"class weights must be finite and >= 0, got {self.class_weight!r}")
-        return weights
 
     def _new_learner(self, n_features: int, n_classes: int, multilabel: bool) -> Learner:
         task = "multilabel" if multilabel else self.multiclass if n_classes > 2 else "binary"
@@ -550,46 +488,6 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier:
     if model.feature_names is not None:
         classifier.feature_names_in_ = np.array(model.feature_names, dtype=object)
     return classifier
-
-
-def _distinct(y: np.ndarray) -> np.ndarray:
-    """Sorted distinct classes; by counting where they are whole numbers in a small range, which is much faster."""
-    if y.dtype.kind in "iu" and len(y):
-        low, high = int(y.min()), int(y.max())
-        if high - low < len(y):
-            return (np.flatnonzero(np.bincount((y - low).astype(np.intp))) + low).astype(y.dtype)
-    return np.unique(y)
-
-
-def _places(y: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Where classes stand among those known, which they all do."""
-    order = np.argsort(known).astype(np.int32)
-    return order[np.searchsorted(known, y, sorter=order)]
-
-
-def _weights(sample_weight: Any, n: int) -> np.ndarray:
-    """Weights of rows, checked. Unlike scikit-learn's own check it lets all be zero: a batch may have nothing new."""
-    weight = np.asarray(sample_weight, dtype=np.float64)
-    weight = np.full(n, weight) if weight.ndim == 0 else np.ascontiguousarray(weight)
-    if weight.shape != (n,):
-        raise ValueError(f"sample_weight must be one number a row, shape ({n},), got shape {weight.shape}")
-    if not (np.isfinite(weight).all() and (weight >= 0).all()):
-        row = int(np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))[0])
-        raise ValueError(f"sample_weight must be finite and >= 0, got {weight[row]} in row {row}")
-    return weight
-
-
-def _label_sets(y: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The labels of every row of an indicator matrix, and where each row's begin."""
-    rows = csr_matrix(y)
-    rows.eliminate_zeros()
-    return rows.indices.astype(np.int32), rows.indptr.astype(np.int64)
-
-
-def _listed(values: np.ndarray, most: int = 10) -> str:
-    """Values for a message, the first few of them."""
-    shown = ", ".join(repr(v) for v in values[:most].tolist())
-    return shown + (f" and {len(values) - most} more" if len(values) > most else "")
 
 
 def _plain(value: Any) -> Any:
