@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pytest
 from command_line import COMMAND, process, rows
@@ -121,9 +122,9 @@ def test_a_reader_that_has_gone_is_no_error(tmp_path):
 @pytest.mark.parametrize("waiting", [True, False])
 def test_interrupted_training_leaves_nothing(tmp_path, waiting):
     model = tmp_path / "m.cw"
-    with subprocess.Popen(
-        [*COMMAND, "train", "-", "-o", model], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as training:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    listening = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a background job ignores Ctrl-C
+    with subprocess.Popen([*COMMAND, "train", "-", "-o", model], **pipes, preexec_fn=listening) as training:
         text = rows(2000).encode()
         training.stdin.write(text)
         training.stdin.flush()
