@@ -157,6 +157,13 @@ def test_shared_covariance_refuses_one_vs_rest_when_classes_come_late():
         OnlineClassifier("arow", "shared", multiclass="one-vs-rest").fit(X, Y)
 
 
+def test_weights_that_are_all_zero():
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        OnlineClassifier().fit(X, Y, sample_weight=np.zeros(4))
+    classifier = OnlineClassifier().partial_fit(X, Y, classes=[0, 1], sample_weight=np.zeros(4))
+    assert classifier.n_seen_ == 0
+
+
 def test_classes_of_two_kinds_are_refused():
     classifier = OnlineClassifier().partial_fit(X, Y, classes=[0, 1])
     with pytest.raises(ValueError, match="mix words and numbers: 'a' beside 0, 1"):

@@ -208,7 +208,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         labels, start = label_sets(y) if multilabel else (places(y, known), None)
         options = {
             "label_start": start,
-            "weight": None if sample_weight is None else example_weights(sample_weight, matrix.shape[0]),
+            "weight": None if sample_weight is None else example_weights(sample_weight, matrix.shape[0], partial),
             "class_weight": class_weights(self.class_weight, known, y, multilabel),
         }
         if first:

@@ -95,8 +95,8 @@ def places(y: np.ndarray, known: np.ndarray) -> np.ndarray:
     return order[np.searchsorted(known, y, sorter=order)]
 
 
-def example_weights(sample_weight: Any, n: int) -> np.ndarray:
-    """Weights of rows, checked. Unlike scikit-learn's own check it lets all be zero: a batch may have nothing new."""
+def example_weights(sample_weight: Any, n: int, partial: bool) -> np.ndarray:
+    """Weights of rows, checked. All may be zero only in a part of the data, which may have nothing new."""
     weight = np.asarray(sample_weight, dtype=np.float64)
     weight = np.full(n, weight) if weight.ndim == 0 else np.ascontiguousarray(weight)
     if weight.shape != (n,):
@@ -104,6 +104,8 @@ def example_weights(sample_weight: Any, n: int) -> np.ndarray:
     if not (np.isfinite(weight).all() and (weight >= 0).all()):
         row = int(np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))[0])
         raise ValueError(f"sample_weight must be finite and >= 0, got {weight[row]} in row {row}")
+    if not partial and not weight.any():
+        raise ValueError("Sample weights must contain at least one non-zero number: nothing would be learned")
     return weight
 
 
