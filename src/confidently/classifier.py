@@ -354,8 +354,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def intercept_(self) -> np.ndarray:
-        mean = self._fitted.mean()
-        return mean[:, -1].copy() if self._fitted.settings.fit_intercept else np.zeros(len(mean))
+        return self._intercept_of(self._fitted.mean())
 
     @property
     def variance_(self) -> np.ndarray:
@@ -363,8 +362,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def intercept_variance_(self) -> np.ndarray:
-        variance = self._fitted.variance()
-        return variance[:, -1].copy() if self._fitted.settings.fit_intercept else np.zeros(len(variance))
+        return self._intercept_of(self._fitted.variance())
+
+    def _intercept_of(self, weights: np.ndarray) -> np.ndarray:
+        return weights[:, -1].copy() if self._fitted.settings.fit_intercept else np.zeros(len(weights))
 
     @property
     def covariance_(self) -> Any:
