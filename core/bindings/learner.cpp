@@ -1,39 +1,20 @@
-// The only file that knows Python: checks shapes, picks the types, releases the GIL.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
+// The learner for Python: checks shapes, picks the types, releases the interpreter lock.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <memory>
-#include <optional>
-#include <stdexcept>
+#include "../geometry_diagonal.hpp"
+#include "../geometry_full.hpp"
+#include "../geometry_identity.hpp"
+#include "../geometry_packed.hpp"
+#include "../learn.hpp"
+#include "../predict.hpp"
+#include "arrays.hpp"
 
-#include "geometry_diagonal.hpp"
-#include "geometry_full.hpp"
-#include "geometry_identity.hpp"
-#include "geometry_packed.hpp"
-#include "learn.hpp"
-#include "predict.hpp"
-#include "readers.hpp"
-
-namespace nb = nanobind;
-using namespace nb::literals;
-using namespace confidently;
+namespace confidently::python {
 
 namespace {
-
-template <class T, int dimensions>
-using Array = nb::ndarray<T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
-template <class T, int dimensions>
-using Input = Array<const T, dimensions>;
-template <class T>
-using Optional = std::optional<Input<T, 1>>;
-
-void require(bool condition, const char* what) {
-    if (!condition) throw std::invalid_argument(what);
-}
 
 // A matrix as the core sees it; the arrays it was made of are kept alive by the Python object.
 struct Matrix {
@@ -65,11 +46,6 @@ Matrix csr(Input<Value, 1> values, Input<std::int32_t, 1> columns, Input<std::in
         require(start.data()[i] <= start.data()[i + 1], "indptr must not decrease");
     return {std::make_unique<CsrRows<Value>>(values.data(), columns.data(), start.data(), n, n_columns),
             start.data()[n], {nb::cast(values), nb::cast(columns), nb::cast(start)}};
-}
-
-template <class T>
-const T* data_or_null(const Optional<T>& array) {
-    return array ? array->data() : nullptr;
 }
 
 // An entry of the state. Predicting only reads it, so it may be a read-only array; who learns makes sure it is not.
@@ -231,60 +207,9 @@ struct Rule {
     AnyRule any;
 };
 
-// --- readers -----------------------------------------------------------------------------------------------------
-
-// A NumPy array that owns what it is made of.
-template <class T, class Owner>
-nb::object owning_array(T* data, std::int64_t size, Owner owner) {
-    auto* kept = new Owner(std::move(owner));
-    nb::capsule capsule(kept, [](void* p) noexcept { delete static_cast<Owner*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {static_cast<std::size_t>(size)}, capsule));
-}
-
-template <class T>
-nb::object array_of(std::vector<T> v) {
-    T* data = v.data();  // moving a vector does not move what it holds
-    const auto size = static_cast<std::int64_t>(v.size());
-    return owning_array(data, size, std::move(v));
-}
-
-template <class T>
-nb::object array_of(std::unique_ptr<T[]> v, std::int64_t size) {
-    T* data = v.get();
-    return owning_array(data, size, std::move(v));
-}
-
-nb::dict python_rows(ParsedRows rows) {
-    nb::dict out;
-    nb::list names;
-    for (const NewLabel& l : rows.new_labels)
-        names.append(nb::make_tuple(nb::bytes(l.label.text.data(), l.label.text.size()), l.label.number, l.row, l.line));
-    out["values"] = array_of(std::move(rows.values), rows.size);
-    out["columns"] = array_of(std::move(rows.columns), rows.size);
-    out["start"] = array_of(std::move(rows.start));
-    out["n_columns"] = rows.n_columns;
-    out["labels"] = array_of(std::move(rows.labels));
-    out["label_start"] = array_of(std::move(rows.label_start));
-    out["new_labels"] = names;
-    out["first_line"] = rows.first_line;
-    out["list_row"] = rows.list_row;
-    out["list_line"] = rows.list_line;
-    return out;
-}
-
-nb::dict feed_rows(SvmlightReader& reader, const nb::bytes& text) {
-    ParsedRows rows;
-    {
-        nb::gil_scoped_release release;
-        rows = reader.feed({text.c_str(), text.size()});
-    }
-    return python_rows(std::move(rows));
-}
-
 }  // namespace
 
-NB_MODULE(_core, m) {
-    m.doc() = "Compiled core of confidently: rules, geometries and the learning loop.";
+void bind_learner(nb::module_& m) {
     m.def("rule_names", &rule_names);
 
     nb::class_<Rule>(m, "Rule")
@@ -326,12 +251,6 @@ NB_MODULE(_core, m) {
         .def("scores", &Learner::scores, "state"_a, "matrix"_a, "out"_a.noconvert())
         .def("variances", &Learner::variances, "state"_a, "matrix"_a, "out"_a.noconvert())
         .def("top_variances", &Learner::top_variances, "state"_a, "matrix"_a, "scores"_a.noconvert(), "out"_a.noconvert());
-
-    nb::set_leak_warnings(false);  // a thread that waits for input may hold a reader when an interrupted program ends
-    nb::class_<SvmlightReader>(m, "SvmlightReader")
-        .def("__init__", [](SvmlightReader* self, bool zero_based, bool ignore_labels, double largest, std::int64_t most_columns) {
-            new (self) SvmlightReader({zero_based, ignore_labels, largest, most_columns});
-        }, nb::kw_only(), "zero_based"_a, "ignore_labels"_a, "largest"_a, "most_columns"_a)
-        .def("feed", &feed_rows, "text"_a)
-        .def("finish", [](SvmlightReader& reader) { return python_rows(reader.finish()); });
 }
+
+}  // namespace confidently::python

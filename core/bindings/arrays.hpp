@@ -1,0 +1,61 @@
+// What all bindings share: NumPy arrays in and out.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace confidently::python {
+
+template <class T, int dimensions>
+using Array = nb::ndarray<T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
+template <class T, int dimensions>
+using Input = Array<const T, dimensions>;
+template <class T>
+using Optional = std::optional<Input<T, 1>>;
+
+inline void require(bool condition, const char* what) {
+    if (!condition) throw std::invalid_argument(what);
+}
+
+// nullptr where there is no array
+template <class T>
+const T* data_or_null(const Optional<T>& array) {
+    return array ? array->data() : nullptr;
+}
+
+// A NumPy array that owns what it is made of.
+template <class T, class Owner>
+nb::object owning_array(T* data, std::int64_t size, Owner owner) {
+    auto* kept = new Owner(std::move(owner));
+    nb::capsule capsule(kept, [](void* p) noexcept { delete static_cast<Owner*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {static_cast<std::size_t>(size)}, capsule));
+}
+
+template <class T>
+nb::object array_of(std::vector<T> v) {
+    T* data = v.data();  // moving a vector does not move what it holds
+    const auto size = static_cast<std::int64_t>(v.size());
+    return owning_array(data, size, std::move(v));
+}
+
+template <class T>
+nb::object array_of(std::unique_ptr<T[]> v, std::int64_t size) {
+    T* data = v.get();
+    return owning_array(data, size, std::move(v));
+}
+
+// Each adds its classes and functions to the module.
+void bind_learner(nb::module_& m);
+void bind_readers(nb::module_& m);
+
+}  // namespace confidently::python

@@ -1,0 +1,9 @@
+// The compiled module. Nothing outside this folder knows Python.
+#include "arrays.hpp"
+
+NB_MODULE(_core, m) {
+    m.doc() = "Compiled core of confidently: rules, geometries, the learning loop, readers.";
+    nb::set_leak_warnings(false);  // a thread that waits for input may hold a reader when an interrupted program ends
+    confidently::python::bind_learner(m);
+    confidently::python::bind_readers(m);
+}
