@@ -12,6 +12,7 @@ inline constexpr double kPriorCurvature = 1.0;
 // Early margins are worse than late ones: old evidence fades, over some 2000 examples of weight 1.
 inline constexpr double kForget = 1.0 - 1.0 / 2000.0;
 inline constexpr double kLeastSlope = 1e-3;  // a score may not count for less, or the order of scores would be lost
+inline constexpr double kLeastProbability = 1e-15;  // log-loss counts none as smaller, so that one sure mistake is finite
 inline constexpr double kLargestStep = 0.5;  // of a Newton step, so that no single example throws the fit away
 
 // What is left of old evidence after an example of weight w.
@@ -26,12 +27,16 @@ inline double sigmoid(double t) {
 // scale: it must stay positive, and is as often 30 as 0.3.
 inline double stepped(double a, double u) { return std::max(a * (2.0 - u) / (2.0 + u), kLeastSlope); }
 
+// What a label costs that was given probability p.
+inline double log_loss(double p) { return -std::log(std::max(p, kLeastProbability)); }
+
 // P(positive) = sigmoid(a f + b); state: a, b and the Hessian of the log-loss haa, hab, hbb.
 struct SigmoidCalibration {
     static constexpr int size = 5;
     double* state;
 
-    void learn(double f, bool positive, double w) const {
+    // returns the probability the label had before
+    double learn(double f, bool positive, double w) const {
         double &a = state[0], &b = state[1], &haa = state[2], &hab = state[3], &hbb = state[4];
         const double p = sigmoid(a * f + b), g = w * (p - (positive ? 1.0 : 0.0)), h = w * p * (1.0 - p);
         const double keep = kept(w);
@@ -44,6 +49,7 @@ struct SigmoidCalibration {
         const double size = std::max(std::fabs(u), std::fabs(db)), shrink = size > kLargestStep ? kLargestStep / size : 1.0;
         a = stepped(a, shrink * u);
         b -= shrink * db;
+        return positive ? p : 1.0 - p;
     }
 };
 
@@ -52,8 +58,8 @@ struct TemperatureCalibration {
     static constexpr int size = 2;
     double* state;
 
-    // p: room for n numbers
-    void learn(const double* f, int n, int truth, double w, double* p) const {
+    // p: room for n numbers; returns the probability the true class had before
+    double learn(const double* f, int n, int truth, double w, double* p) const {
         double &a = state[0], &haa = state[1];
         const double top = *std::max_element(f, f + n);
         double total = 0.0, mean = 0.0, variance = 0.0;  // of f_k - f_truth, over the classes
@@ -70,6 +76,7 @@ struct TemperatureCalibration {
         haa = kept(w) * haa + w * variance;
         const double u = w * mean * a / (a * a * haa + kPriorCurvature);
         a = stepped(a, std::clamp(u, -kLargestStep, kLargestStep));
+        return p[truth] / total;
     }
 };
 

@@ -55,7 +55,7 @@ struct Inspector {
 
 template <class Real, class Geometry, class Task>
 void learn(Geometry& geometry, Task& task, const AnyRule& rule, double prior_variance, const Batch& batch,
-           double* calibration, Counters counters, bool independent, const Inspector& inspector) {
+           double* calibration, double* log_loss, Counters counters, bool independent, const Inspector& inspector) {
     RowBuffer buffer;
     for (std::int64_t at = batch.from; at < batch.to; ++at) {
         const std::int64_t i = batch.row(at);
@@ -82,7 +82,7 @@ void learn(Geometry& geometry, Task& task, const AnyRule& rule, double prior_var
             }
             return seen;
         };
-        counters.mistakes += task.learn(geometry, {row, label, label_end, w, calibration}, prior_variance, update);
+        counters.mistakes += task.learn(geometry, {row, label, label_end, w, calibration, log_loss}, prior_variance, update);
     }
 }
 

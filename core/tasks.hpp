@@ -25,6 +25,12 @@ struct Example {
     const std::int32_t *label, *label_end;
     double weight;
     double* calibration;  // nullptr: not wanted
+    double* log_loss;     // nullptr: not wanted; else the labels' costs are added to it, where there is a calibration
+
+    // p: the probability of a label before it was used
+    void cost(double p) const {
+        if (log_loss) *log_loss += confidently::log_loss(p);
+    }
 };
 
 // The best-scoring column and the best of the others.
@@ -51,7 +57,7 @@ struct Binary {
         const auto seen = update(positive ? Pair{0, kNone} : Pair{kNone, 0});
         if (e.calibration) {
             const double f = (positive ? seen.score : -seen.score) * moderation(seen.variance, prior_variance);
-            SigmoidCalibration{e.calibration}.learn(f, positive, e.weight);
+            e.cost(SigmoidCalibration{e.calibration}.learn(f, positive, e.weight));
         }
         return seen.score <= 0.0;
     }
@@ -72,8 +78,8 @@ struct Multiclass {
         const double shrink = moderation(variance, prior_variance);
         for (double& s : scores) s *= shrink;
         scratch.resize(scores.size());
-        TemperatureCalibration{e.calibration}.learn(scores.data(), static_cast<int>(scores.size()), *e.label, e.weight,
-                                                    scratch.data());
+        e.cost(TemperatureCalibration{e.calibration}.learn(scores.data(), static_cast<int>(scores.size()), *e.label,
+                                                           e.weight, scratch.data()));
     }
 };
 
@@ -135,8 +141,8 @@ struct Multilabel {
         else
             update(Pair{threshold, best});
         for (int k = 1; e.calibration && k < columns; ++k)
-            SigmoidCalibration{e.calibration + (k - 1) * SigmoidCalibration::size}.learn(scores[k] - scores[threshold],
-                                                                                         relevant[k], e.weight);
+            e.cost(SigmoidCalibration{e.calibration + (k - 1) * SigmoidCalibration::size}.learn(
+                scores[k] - scores[threshold], relevant[k], e.weight));
         return mistake;
     }
 

@@ -146,7 +146,8 @@ struct Learner {
 
     FaultTuple learn(const nb::dict& state, const Matrix& matrix, Input<std::int32_t, 1> labels,
                Optional<std::int64_t> label_start, Optional<double> weight, Optional<double> class_weight,
-               Optional<std::int64_t> order, std::int64_t from, std::int64_t to, bool calibrate, double largest) const {
+               Optional<std::int64_t> order, std::int64_t from, std::int64_t to, bool calibrate, double largest,
+               std::optional<Array<double, 1>> log_loss) const {
         std::int64_t* counters = data<std::int64_t>(state, "counters");
         const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(state, "updates")};
         double* calibration = calibrate ? data<double>(state, "calibration") : nullptr;
@@ -154,12 +155,14 @@ struct Learner {
                           data_or_null(class_weight), data_or_null(order), from, to};
         const double suspicious = min_variance * prior_variance * largest * largest;
         const Inspector inspector{*matrix.rows, largest, largest > 0.0 ? suspicious : HUGE_VAL};
+        double* cost = log_loss ? log_loss->data() : nullptr;
+        require(!cost || log_loss->shape(0) == 1, "log_loss must be one number");
         require(from >= 0 && to <= (order ? std::int64_t(order->shape(0)) : matrix.rows->n_rows), "rows out of range");
         try {
             with_geometry(state, matrix.rows->n_columns, [&](auto geometry, auto type) {
                 with_task(geometry, [&](auto task) {
                     nb::gil_scoped_release release;
-                    confidently::learn<decltype(type)>(geometry, task, rule, prior_variance, batch, calibration, count,
+                    confidently::learn<decltype(type)>(geometry, task, rule, prior_variance, batch, calibration, cost, count,
                                                        independent(), inspector);
                 });
             });
@@ -247,7 +250,8 @@ void bind_learner(nb::module_& m) {
             new (self) Learner{rule.any, covariance, task, intercept, average, prior_variance, min_variance};
         }, "rule"_a, "covariance"_a, "task"_a, nb::kw_only(), "intercept"_a, "average"_a, "prior_variance"_a, "min_variance"_a)
         .def("learn", &Learner::learn, "state"_a, "matrix"_a, "labels"_a.noconvert(), "label_start"_a.none(),
-             "weight"_a.none(), "class_weight"_a.none(), "order"_a.none(), "first"_a, "last"_a, "calibrate"_a, "largest"_a)
+             "weight"_a.none(), "class_weight"_a.none(), "order"_a.none(), "first"_a, "last"_a, "calibrate"_a, "largest"_a,
+             "log_loss"_a.none() = nb::none())
         .def("scores", &Learner::scores, "state"_a, "matrix"_a, "out"_a.noconvert())
         .def("variances", &Learner::variances, "state"_a, "matrix"_a, "out"_a.noconvert())
         .def("top_variances", &Learner::top_variances, "state"_a, "matrix"_a, "scores"_a.noconvert(), "out"_a.noconvert());

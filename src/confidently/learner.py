@@ -133,6 +133,7 @@ class Learner:
         class_weight: np.ndarray | None = None,
         order: np.ndarray | None = None,
         calibrate: bool = True,
+        log_loss: np.ndarray | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> None:
         """Learn rows one after the other.
@@ -153,6 +154,9 @@ class Learner:
             The order in which to visit rows.
         calibrate : bool
             Whether the margins, taken before their labels are used, calibrate the probabilities.
+        log_loss : float64 array of shape (1,), optional
+            Gets, added to what it holds, -log of the probability that each row's label had before it was used (sets of
+            labels: the sum over all labels known so far), every row counting alike; needs ``calibrate``.
         progress : callable, optional
             Called with the number of rows learned so far.
 
@@ -167,17 +171,20 @@ class Learner:
         if order is not None and len(order) and not 0 <= order.min() <= order.max() < X.shape[0]:
             raise ValueError(f"order must name rows 0 to {X.shape[0] - 1}, got {order.min()} to {order.max()}")
         self._check_width(X)
-        before = self._writable_state(X, order)
+        before, cost = self._writable_state(X, order), None if log_loss is None else log_loss.copy()
         core, n = self.settings.core(), X.shape[0] if order is None else len(order)
         limit = largest_value(self.settings.dtype)
         largest = 0.0 if is_checked(X, self.settings.dtype) else limit
         for first in range(0, n, ROWS_A_STRIDE):
             last = min(first + ROWS_A_STRIDE, n)
             fault = core.learn(
-                self.state, X, labels, label_start, weight, class_weight, order, first, last, calibrate, largest
-            )
+                self.state, X, labels, label_start, weight, class_weight, order, first, last, calibrate, largest,
+                log_loss,
+            )  # fmt: skip
             if fault is not None:
                 self.state = before
+                if log_loss is not None:
+                    log_loss[:] = cost
                 refuse(fault, X.shape[1], self.settings.dtype)
             if progress is not None:
                 progress(last)

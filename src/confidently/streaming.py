@@ -31,10 +31,16 @@ class StreamLearner:
         Classes the learner knows.
     multiclass : {"joint", "one-vs-rest"}
         What a binary learner becomes when a third class appears.
+
+    Attributes
+    ----------
+    log_loss : float64 array of shape (1,)
+        Sum over the rows learned of the log-loss of their labels before they were used (:meth:`Learner.learn`).
     """
 
     def __init__(self, learner: Learner, classes: ClassTable, multiclass: str = "joint") -> None:
         self.learner, self.classes, self.multiclass = learner, classes, multiclass
+        self.log_loss = np.zeros(1)
 
     def learn(self, batches: Iterable[Batch], calibrate: bool = True) -> Iterator[Batch]:
         """Learn the batches of one stream as they come; gives each back once it is learned.
@@ -68,7 +74,8 @@ class StreamLearner:
     def _learn(self, part: Batch, labels: np.ndarray, calibrate: bool) -> None:
         self.learner.grow(n_classes=len(self.classes), multiclass=self.multiclass)
         if self.learner.n_classes:  # rows before the first label of all have nothing to teach
-            self.learner.learn(part.matrix, labels, part.label_start, calibrate=calibrate)
+            cost = self.log_loss
+            self.learner.learn(part.matrix, labels, part.label_start, calibrate=calibrate, log_loss=cost)
 
     def _make_room(self, batch: Batch) -> None:
         learner = self.learner
