@@ -5,5 +5,6 @@ NB_MODULE(_core, m) {
     m.doc() = "Compiled core of confidently: rules, geometries, the learning loop, readers.";
     nb::set_leak_warnings(false);  // a thread that waits for input may hold a reader when an interrupted program ends
     confidently::python::bind_learner(m);
+    confidently::python::bind_mira(m);
     confidently::python::bind_readers(m);
 }

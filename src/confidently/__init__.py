@@ -8,6 +8,7 @@ Every learner keeps a Gaussian over weight vectors and moves it a little with ev
     mean, variance = clf.margin_distribution(X)
 """
 
+from importlib import import_module
 from typing import Any
 
 from .rules import (
@@ -35,15 +36,15 @@ from .rules import (
 
 __version__ = "0.1.0"
 __all__ = [
-    "AROW", "CELLIP", "IELLIP", "NHERD", "PA", "PA1", "PA2", "RULES", "SCW1", "SCW2", "SOP", "BayesPA", "CWStdev",
-    "CWVar", "GibbsPA", "GibbsPAExact", "OnlineClassifier", "Perceptron", "Probit", "load", "make_rule", "step",
+    "AROW", "CELLIP", "IELLIP", "MIRA", "NHERD", "PA", "PA1", "PA2", "RULES", "SCW1", "SCW2", "SOP", "BayesPA",
+    "CWStdev", "CWVar", "GibbsPA", "GibbsPAExact", "OnlineClassifier", "Perceptron", "Probit", "load", "make_rule", "step",
 ]  # fmt: skip
+
+LAZY = {"MIRA": "mira", "OnlineClassifier": "classifier", "load": "classifier"}  # and the module of each
 
 
 def __getattr__(name: str) -> Any:
     # scikit-learn takes a second to import: only who asks for the classifier waits for it
-    if name in ("OnlineClassifier", "load"):
-        from . import classifier
-
-        return getattr(classifier, name)
+    if name in LAZY:
+        return getattr(import_module(f"{__name__}.{LAZY[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
