@@ -37,7 +37,8 @@ from .rules import (
 __version__ = "0.1.0"
 __all__ = [
     "AROW", "CELLIP", "IELLIP", "MIRA", "NHERD", "PA", "PA1", "PA2", "RULES", "SCW1", "SCW2", "SOP", "BayesPA",
-    "CWStdev", "CWVar", "GibbsPA", "GibbsPAExact", "OnlineClassifier", "Perceptron", "Probit", "load", "make_rule", "step",
+    "CWStdev", "CWVar", "GibbsPA", "GibbsPAExact", "OnlineClassifier", "Perceptron", "Probit", "load", "make_rule",
+    "step",
 ]  # fmt: skip
 
 LAZY = {"MIRA": "mira", "OnlineClassifier": "classifier", "load": "classifier"}  # and the module of each
