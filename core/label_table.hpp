@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "decimal.hpp"
@@ -60,12 +61,27 @@ inline Label canonical_label(std::string_view token) {
 
 class LabelTable {
   public:
-    // The label's number and whether it is new.
+    // The labels there may be; none: any.
+    explicit LabelTable(const std::vector<std::string>& allowed = {}) : allowed_(allowed.begin(), allowed.end()) {
+        for (const std::string& name : allowed) listed_ += (listed_.empty() ? "" : ", ") + name;
+    }
+
+    // The label's number and whether it is new. Throws what is wrong with it.
     std::pair<std::int32_t, bool> number_of(std::string_view token) {
         if (const auto at = ids_.find(token); at != ids_.end()) return {at->second, false};
         Label label = canonical_label(token);
-        const auto [at, added] = ids_.try_emplace(std::move(label.text), static_cast<std::int32_t>(ids_.size()));
+        if (!allowed_.empty() && !allowed_.contains(label.text))
+            throw std::invalid_argument("is none of the classes announced (" + listed_ + ")");
+        const auto [at, added] = ids_.try_emplace(label.text, static_cast<std::int32_t>(ids_.size()));
+        if (added) labels_.push_back(std::move(label));
         return {at->second, added};
+    }
+
+    const Label& label(std::int32_t number) const { return labels_[static_cast<std::size_t>(number)]; }
+
+    void forget_last() {
+        ids_.erase(labels_.back().text);
+        labels_.pop_back();
     }
 
   private:
@@ -74,6 +90,9 @@ class LabelTable {
         std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
     };
     std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>> ids_;
+    std::vector<Label> labels_;  // by number
+    std::unordered_set<std::string> allowed_;
+    std::string listed_;
 };
 
 }  // namespace confidently

@@ -13,15 +13,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from confidently import _core
-from confidently.data import DataError, open_stream
-
-MOST_COLUMNS = 2**31 - 2
+from confidently.data import DataError, Reading, open_stream
+from confidently.data.demands import Demands
 
 
 def reader(zero_based=False, ignore_labels=False, largest=1e100):
-    return _core.SvmlightReader(
-        zero_based=zero_based, ignore_labels=ignore_labels, largest=largest, most_columns=MOST_COLUMNS
-    )
+    options = Demands(ignore_labels=ignore_labels, largest=largest).options(Reading())
+    return _core.SvmlightReader(options, zero_based=zero_based)
 
 
 def rows_of(text, cuts=(), **options):
@@ -69,7 +67,7 @@ numbers = st.one_of(
         lambda text: abs(float(text)) <= 1e100
     ),
 )
-features = st.tuples(st.integers(1, 40) | st.integers(1, MOST_COLUMNS), numbers).map(lambda f: f"{f[0]}:{f[1]}")
+features = st.tuples(st.integers(1, 40) | st.integers(1, (2**31 - 2)), numbers).map(lambda f: f"{f[0]}:{f[1]}")
 labels = st.lists(st.integers(-20, 20).map("{:+d}".format) | st.sampled_from(["a", "spam", "ß", "C#"]), max_size=4)
 spaces = st.sampled_from([" ", "  ", "\t", " \t "])
 

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import model_file
+from .features import Features
 from .learner import Learner, check_choice
 from .matrix import UnsortedColumns, as_matrix
 from .model_file import Model
@@ -443,7 +444,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             estimator["random_state"] = None
         estimator["passes"] = int(self.passes)
         classes = [_plain(c) for c in self.classes_.tolist()]
-        model_file.save(Model(self.learner_, classes, None if names is None else list(names), estimator), path)
+        features = getattr(self, "features_", None if names is None else Features.named(list(names)))
+        model_file.save(Model(self.learner_, classes, features, estimator, getattr(self, "source_", {})), path)
 
 
 def load(path: str | os.PathLike[str]) -> OnlineClassifier:
@@ -486,8 +488,12 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier:
     classifier.learner_ = model.learner
     classifier.classes_ = np.array(model.classes)
     classifier.n_features_in_ = model.learner.n_features
-    if model.feature_names is not None:
-        classifier.feature_names_in_ = np.array(model.feature_names, dtype=object)
+    if model.features is not None and model.features.n_named == len(model.features):
+        classifier.feature_names_in_ = np.array(list(model.features.names), dtype=object)
+    if model.source:
+        classifier.source_ = model.source
+        if model.features is not None:
+            classifier.features_ = model.features
     return classifier
 
 

@@ -2,8 +2,9 @@
 
 Layout: the state's entries (:mod:`confidently.state`) under their names. Where most features were never touched the
 rows of ``weights`` that still stand at the prior are left out; ``weights.rows`` then numbers those that are there. The
-metadata entry ``confidently`` holds the format version, the learner's settings and sizes, the classes, the feature
-names, the settings of the estimator and the CRC-32 of every array and of itself.
+names of features stand in ``features.*`` (:mod:`confidently.features`). The metadata entry ``confidently`` holds the
+format version, the learner's settings and sizes, the classes, the settings of the estimator and the CRC-32 of every
+array and of itself.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from .features import Features, Strings
 from .learner import Learner
 from .state import State, prior_weights
 
-FORMAT = 1
+FORMAT = 2  # 1 had the names of features in its header
 KEY = "confidently"
 OWN_CHECK = ', "header_crc32": '  # how the header's last entry, the CRC-32 of all before it, begins
 
@@ -39,8 +41,8 @@ class Model:
     learner : Learner
     classes : list of int or str
         Names of the classes (labels, in the multilabel task), by number.
-    feature_names : list of str, optional
-        Names of the features, by column.
+    features : Features, optional
+        Names of the features, where they have any.
     estimator : dict, optional
         Settings of :class:`confidently.OnlineClassifier` that the learner does not know.
     source : dict, optional
@@ -49,7 +51,7 @@ class Model:
 
     learner: Learner
     classes: list[Any]
-    feature_names: list[str] | None = None
+    features: Features | None = None
     estimator: dict[str, Any] = field(default_factory=dict)
     source: dict[str, Any] = field(default_factory=dict)
 
@@ -58,7 +60,6 @@ class Model:
         return {
             "format": FORMAT,
             "classes": self.classes,
-            "feature_names": self.feature_names,
             "estimator": self.estimator,
             "source": self.source,
             **self.learner.header(),
@@ -71,6 +72,8 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
 
     path = Path(path).resolve()  # what a link points to is replaced, not the link
     arrays = _packed(model.learner)
+    if model.features is not None:
+        arrays |= model.features.arrays()
     header = json.dumps({**model.header(), "crc32": {name: _checksum(array) for name, array in arrays.items()}})
     content = serialize(arrays, metadata={KEY: _signed(header)})
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
@@ -109,10 +112,11 @@ def load(path: str | os.PathLike[str]) -> Model:
         raise ModelFileError(f"{path} is no model file, or a damaged one ({error})") from error
     try:
         _check_sums(header["crc32"], arrays)
+        features = _features(header, arrays)
         learner = Learner.from_header(header, {})
         learner.state = _unpacked(learner, arrays)
-        _check_names(learner, header["classes"], header["feature_names"])
-        return Model(learner, *(header[key] for key in ("classes", "feature_names", "estimator", "source")))
+        _check_names(learner, header["classes"], features)
+        return Model(learner, header["classes"], features, header["estimator"], header["source"])
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, MemoryError) as error:
         raise ModelFileError(f"{path} is a damaged model file ({type(error).__name__}: {error})") from error
 
@@ -132,12 +136,31 @@ def _check_sums(expected: dict[str, int], arrays: State) -> None:
             raise ValueError(f"the bytes of {name} have changed")
 
 
-def _check_names(learner: Learner, classes: list[Any], feature_names: list[str] | None) -> None:
+def _features(header: dict[str, Any], arrays: State) -> Features | None:
+    """The names of features among the arrays, checked; they are taken out."""
+    if header["format"] == 1:
+        names = header["feature_names"]
+        return None if names is None else Features.named(names)
+    found = {name: arrays.pop(name) for name in list(arrays) if name.startswith("features.")}
+    if not found:
+        return None
+    key, column, text, start = (found[f"features.{name}"] for name in ("key", "column", "text", "start"))
+    types = [array.dtype for array in (key, column, text, start)]
+    if types != [np.uint32, np.int32, np.uint8, np.int64] or any(array.ndim != 1 for array in found.values()):
+        raise ValueError("the names of its features have other types than they should")
+    ascending = len(column) == 0 or (column[0] >= 0 and (np.diff(column) > 0).all() and column[-1] < len(key))
+    fits = len(start) == len(column) + 1 and start[0] == 0 and (np.diff(start) >= 0).all() and start[-1] == len(text)
+    if not (ascending and fits):
+        raise ValueError("the names of its features do not fit together")
+    return Features(key, column, Strings(text, start), bounded=not header["source"].get("vocabulary", True))
+
+
+def _check_names(learner: Learner, classes: list[Any], features: Features | None) -> None:
     unnamed = 1 if learner.settings.task == "binary" else 0  # a stream may not have shown its second class yet
     if not learner.n_classes - unnamed <= len(classes) <= learner.n_classes:
         raise ValueError(f"{len(classes)} names for {learner.n_classes} classes")
-    if feature_names is not None and len(feature_names) != learner.n_features:
-        raise ValueError(f"{len(feature_names)} names for {learner.n_features} features")
+    if features is not None and len(features) != learner.n_features:
+        raise ValueError(f"{len(features)} names for {learner.n_features} features")
 
 
 def _header(path: object, metadata: dict[str, str]) -> dict[str, Any]:
@@ -151,9 +174,10 @@ def _header(path: object, metadata: dict[str, str]) -> dict[str, Any]:
         version = header["format"]
     except (ValueError, KeyError, TypeError) as error:
         raise ModelFileError(f"{path} is a damaged model file: its header cannot be read ({error})") from error
-    if version != FORMAT:
+    if version not in range(1, FORMAT + 1):
         raise ModelFileError(
-            f"{path} has format {version!r}; this version of confidently reads format {FORMAT}: upgrade it, or retrain"
+            f"{path} has format {version!r}; this version of confidently reads formats up to {FORMAT}: upgrade it, or "
+            "retrain"
         )
     return header
 

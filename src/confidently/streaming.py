@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 
 import numpy as np
 
 from . import _core
 from .data import Batch, DataError
+from .features import Features
 from .labels import ClassTable
 from .learner import Learner
 from .matrix import csr_matrix
@@ -31,6 +31,8 @@ class StreamLearner:
         Classes the learner knows.
     multiclass : {"joint", "one-vs-rest"}
         What a binary learner becomes when a third class appears.
+    features : Features, optional
+        Where the features of the stream have names: those the learner knows.
 
     Attributes
     ----------
@@ -38,8 +40,10 @@ class StreamLearner:
         Sum over the rows learned of the log-loss of their labels before they were used (:meth:`Learner.learn`).
     """
 
-    def __init__(self, learner: Learner, classes: ClassTable, multiclass: str = "joint") -> None:
-        self.learner, self.classes, self.multiclass = learner, classes, multiclass
+    def __init__(
+        self, learner: Learner, classes: ClassTable, multiclass: str = "joint", features: Features | None = None
+    ) -> None:
+        self.learner, self.classes, self.multiclass, self.features = learner, classes, multiclass, features
         self.log_loss = np.zeros(1)
 
     def learn(self, batches: Iterable[Batch], calibrate: bool = True) -> Iterator[Batch]:
@@ -54,16 +58,35 @@ class StreamLearner:
         for batch in batches:
             known = [self.classes.get(new.name) for new in batch.new_labels]
             self._make_room(batch)
-            for first, last in pairwise([0, *self._cuts(batch, known), len(batch)]):
-                part = batch.rows(first, last)
+            first = 0
+            while first < len(batch):
+                last = min(cut for cut in self._cuts(batch, known, first) if cut > first)
+                part = batch.rows(first, last) if last - first < len(batch) else batch
                 number_of = np.append(number_of, [self._number(new) for new in part.new_labels]).astype(np.int32)
                 self._learn(part, number_of[part.labels], calibrate)
+                self._keep_names(part)
+                first = last
             yield batch
 
-    @staticmethod
-    def _cuts(batch: Batch, known: list[int | None]) -> list[int]:
-        """Rows at which a class appears that changes the learner."""
-        return sorted({new.row for new, number in zip(batch.new_labels, known, strict=True) if number is None} - {0})
+    def _cuts(self, batch: Batch, known: list[int | None], first: int) -> list[int]:
+        """Rows before which something changes, among them the end: a new class changes the learner, and too many names
+        of features call for forgetting some, whose weights must be those of a row, not those of a batch."""
+        new_class = [new.row for new, number in zip(batch.new_labels, known, strict=True) if number is None]
+        cuts = [*new_class, len(batch)]
+        if self.features is not None and batch.new_features is not None:
+            before = int(np.searchsorted(batch.new_features.row, first))
+            last_name = before + self.features.room()
+            if last_name < len(batch.new_features.row):
+                cuts.append(int(batch.new_features.row[last_name]) + 1)
+        return cuts
+
+    def _keep_names(self, part: Batch) -> None:
+        if self.features is None or part.new_features is None:
+            return
+        self.features.add(part.new_features)
+        if self.features.room() < 0:
+            weights = self.learner.weights[self.learner.settings.fit_intercept :, 0]
+            self.features.prune(np.abs(weights).max(axis=1, initial=0.0))
 
     def _number(self, new: tuple) -> int:
         try:
@@ -75,7 +98,9 @@ class StreamLearner:
         self.learner.grow(n_classes=len(self.classes), multiclass=self.multiclass)
         if self.learner.n_classes:  # rows before the first label of all have nothing to teach
             cost = self.log_loss
-            self.learner.learn(part.matrix, labels, part.label_start, calibrate=calibrate, log_loss=cost)
+            self.learner.learn(
+                part.matrix, labels, part.label_start, weight=part.weights, calibrate=calibrate, log_loss=cost
+            )
 
     def _make_room(self, batch: Batch) -> None:
         learner = self.learner

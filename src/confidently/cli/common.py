@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 if TYPE_CHECKING:
-    from ..data import Stream
+    from ..data import Reading, Stream
     from ..model_file import Model
 
 ABSENT = "?"  # how a class is called that has not appeared: one of two of which only the other was seen
@@ -49,23 +49,18 @@ def load_model(path: str) -> Model:
 
 def open_for(model: Model, paths: Sequence[str], **options: Any) -> Stream:
     """The stream that a model is asked about, read as its training data were."""
-    return open_data(paths, model.source, model.learner.settings.dtype, **options)
+    from ..data import Reading
+
+    reading, dtype = Reading.from_dict(model.source), model.learner.settings.dtype
+    return open_data(paths, reading, dtype, features=model.features, freeze=True, **options)
 
 
-def open_data(paths: Sequence[str], source: dict[str, Any], dtype: str, **options: Any) -> Stream:
-    """A stream, read as a model's source says, with values its type of numbers can hold."""
-    import numpy as np
-
+def open_data(paths: Sequence[str], reading: Reading, dtype: str, **options: Any) -> Stream:
+    """A stream with values that a model's type of numbers can hold."""
     from ..data import open_stream
-    from ..matrix import LARGEST_VALUE
+    from ..matrix import largest_value
 
-    return open_stream(
-        list(paths),
-        format=source.get("format", "svmlight"),
-        zero_based=source.get("zero_based", False),
-        largest=LARGEST_VALUE[np.dtype(dtype)],
-        **options,
-    )
+    return open_stream(list(paths), reading, largest=largest_value(dtype), **options)
 
 
 def class_names(model: Model) -> list[str]:

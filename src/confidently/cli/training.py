@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..data import Reading
+from ..features import Features
 from ..labels import ClassTable
 from .common import class_names, load_model, open_data, percent
 from .progress import Quiet, Standing, at_doublings, reporter
@@ -28,7 +30,8 @@ class Training:
     def __init__(self, data: tuple[str, ...], options: dict[str, Any]) -> None:
         self.data, self.options = data, options
         self.first_pass = Standing()
-        self.source = {"format": "svmlight", "zero_based": options["zero_based"], "closed": bool(options["classes"])}
+        self.reading, self.closed = Reading(zero_based=options["zero_based"]), bool(options["classes"])
+        self.features = Features(bounded=not self.reading.vocabulary) if self.reading.named else None
         self.estimator = {
             "multiclass": options["multiclass"],
             "calibration": None if options["calibration"] == "none" else "progressive",
@@ -43,10 +46,11 @@ class Training:
     def _continued(self, model: Model) -> tuple[bool, StreamLearner]:
         from ..streaming import StreamLearner
 
-        self.source, self.estimator = self.source | model.source, self.estimator | model.estimator
+        self.reading, self.features = Reading.from_dict(model.source), model.features
+        self.closed, self.estimator = model.source.get("closed", False), self.estimator | model.estimator
         multilabel = model.learner.settings.task == "multilabel"
-        table = ClassTable(model.classes, multilabel, self.source["closed"])
-        return multilabel, StreamLearner(model.learner, table, self.estimator["multiclass"])
+        table = ClassTable(model.classes, multilabel, self.closed)
+        return multilabel, StreamLearner(model.learner, table, self.estimator["multiclass"], self.features)
 
     def _new(self, multilabel: bool) -> StreamLearner:
         from ..learner import Learner
@@ -64,7 +68,7 @@ class Training:
             )  # fmt: skip
         except (TypeError, ValueError) as error:
             raise click.UsageError(str(error)) from None
-        return StreamLearner(learner, table, options["multiclass"])
+        return StreamLearner(learner, table, options["multiclass"], self.features)
 
     def run(self) -> None:
         """Learn the data, as often as asked."""
@@ -96,7 +100,7 @@ class Training:
 
     def _open(self) -> Stream:
         dtype = self.stream_learner.learner.settings.dtype
-        stream = open_data(self.data, self.source, dtype, multilabel=self.multilabel)
+        stream = open_data(self.data, self.reading, dtype, multilabel=self.multilabel, features=self.features)
         if stream.multilabel and self.multilabel is None:
             self.stream_learner = self._new(multilabel=True)
         self.multilabel = stream.multilabel
@@ -107,7 +111,8 @@ class Training:
         from ..model_file import Model
 
         table = self.stream_learner.classes
-        return Model(self.stream_learner.learner, table.names, estimator=self.estimator, source=self.source)
+        source = {**self.reading.as_dict(), "closed": self.closed}
+        return Model(self.stream_learner.learner, table.names, self.features, self.estimator, source)
 
     def result(self) -> dict[str, Any]:
         """An account of the run, as plain data."""

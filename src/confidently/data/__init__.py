@@ -1,6 +1,7 @@
 """Files and streams of examples, larger than memory, as batches of rows."""
 
 from .batch import Batch, DataError, NewLabel
+from .reading import FORMATS, Reading
 from .stream import Stream, open_stream
 
-__all__ = ["Batch", "DataError", "NewLabel", "Stream", "open_stream"]
+__all__ = ["FORMATS", "Batch", "DataError", "NewLabel", "Reading", "Stream", "open_stream"]

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
+from typing import Any
 
+from ..features import Features
 from .batch import Batch, DataError
+from .demands import Demands
+from .lines import read_lines
+from .reading import Reading, format_of
 from .source import CHUNK_BYTES, in_background
-from .svmlight import read_svmlight
 
-FORMATS: dict[str, Callable[..., Iterator[Batch]]] = {"svmlight": read_svmlight}
+READERS: dict[str, Callable[..., Iterator[Batch]]] = {"svmlight": read_lines}
 
 # Rows that decide whether a stream is multilabel: a count of rows, for results must not depend on how bytes arrive.
 DECIDING_ROWS = 1000
 
 BATCHES_AHEAD = 2  # how far parsing may run ahead of learning
+MOST_SKIPPED_SHOWN = 5
 
 
 class Stream:
@@ -23,12 +29,22 @@ class Stream:
 
     Attributes
     ----------
+    reading : Reading
+        How rows are read.
     multilabel : bool
         Whether rows have lists of labels.
+    skipped : int
+        Rows passed over so far.
+    skipped_examples : list of str
+        What was wrong with the first of them, and where.
     """
 
-    def __init__(self, source: Generator[Batch], held: list[Batch], multilabel: bool) -> None:
-        self.source, self.batches, self.multilabel = source, chain(held, source), multilabel
+    def __init__(
+        self, source: Generator[Batch], held: list[Batch], reading: Reading, multilabel: bool, most_skipped: float
+    ) -> None:
+        self.source, self.batches, self.reading = source, chain(held, source), reading
+        self.multilabel, self.most_skipped = multilabel, most_skipped
+        self.skipped, self.skipped_examples = 0, list[str]()
 
     def __enter__(self) -> Stream:
         return self
@@ -41,6 +57,7 @@ class Stream:
 
     def __next__(self) -> Batch:
         batch = next(self.batches)
+        self._count_skipped(batch)
         if self.multilabel:
             return batch
         if batch.listed is not None:
@@ -53,16 +70,32 @@ class Stream:
         batch.label_start = None
         return batch
 
+    def _count_skipped(self, batch: Batch) -> None:
+        self.skipped += batch.skipped
+        room = MOST_SKIPPED_SHOWN - len(self.skipped_examples)
+        self.skipped_examples += batch.skipped_examples[: max(room, 0)]
+        if self.skipped > self.most_skipped:
+            raise DataError(
+                f"more than {self.most_skipped:,} rows are not as they should be; the first: "
+                + "; ".join(self.skipped_examples)
+            )
+
 
 def open_stream(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    reading: Reading | None = None,
     *,
-    format: str = "svmlight",
-    zero_based: bool = False,
+    format: str | None = None,
     multilabel: bool | None = None,
     ignore_labels: bool = False,
     largest: float = 1e100,
     chunk_bytes: int = CHUNK_BYTES,
+    on_error: str | int = "stop",
+    classes: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    features: Features | None = None,
+    freeze: bool = False,
+    **how: Any,
 ) -> Stream:
     """Read examples as a stream, in memory that does not grow with the file.
 
@@ -70,9 +103,10 @@ def open_stream(
     ----------
     paths : path or list of paths
         Files, read one after the other; ``"-"`` is standard input. Plain or gzip, recognised by content.
-    format : {"svmlight"}
-    zero_based : bool
-        Whether the first feature has index 0 rather than 1.
+    reading : Reading, optional
+        How rows become features; else ``format`` and further keywords, which are :class:`Reading`'s.
+    format : str, optional
+        One of :data:`confidently.data.FORMATS`; by default what the first file's suffix tells, else svmlight.
     multilabel : bool, optional
         Whether rows have sets of labels. By default they have if any of the first 1,000 rows has no label or several.
     ignore_labels : bool
@@ -81,9 +115,22 @@ def open_stream(
         Values larger in size are refused.
     chunk_bytes : int
         Bytes read at a time, and so the size of batches.
+    on_error : "stop", "skip" or int
+        What to do about a row that is not as it should be: raise; pass over it; pass over so many and then raise. Rows
+        that are passed over are counted in the stream, and have one label each unless ``multilabel`` is true.
+    classes : sequence of str
+        All labels there may be; empty: any.
+    keep : sequence of str
+        What to hand on of every row, in ``Batch.kept``: names of columns; "tag" in VW text.
+    features : Features, optional
+        Features known already, in the order of their columns: a model's.
+    freeze : bool
+        Whether other features are forgotten after the batch they appear in: for prediction.
 
     Raises
     ------
+    ValueError
+        If an argument is not one of the allowed.
     DataError
         When iterating: at the first thing that is not as it should be, saying where. No row of a batch with an error
         is given.
@@ -99,33 +146,41 @@ def open_stream(
     ...     [(len(batch), [label.name for label in batch.new_labels]) for batch in open_stream(file.name)]
     [(2, [1, -1])]
     """
-    if format not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
-    one = isinstance(paths, (str, os.PathLike))
-    source = in_background(
-        FORMATS[format](
-            [paths] if one else list(paths),
-            zero_based=zero_based,
-            ignore_labels=ignore_labels,
-            largest=largest,
-            chunk_bytes=chunk_bytes,
-        ),
-        BATCHES_AHEAD,
-    )
-    if multilabel is None and not ignore_labels:
-        return Stream(source, *_decide(source))
-    return Stream(source, [], multilabel=ignore_labels or bool(multilabel))
+    files = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    if reading is None:
+        reading = Reading(format=format or format_of(files), **how)
+    elif format is not None or how:
+        reading = replace(reading, **({"format": format} if format else {}), **how)
+    skip = on_error != "stop"
+    demands = Demands(
+        multilabel=False if skip and multilabel is None else multilabel, ignore_labels=ignore_labels, largest=largest,
+        chunk_bytes=chunk_bytes, skip_errors=skip, classes=tuple(classes), keep=tuple(keep), features=features,
+        freeze=freeze,
+    )  # fmt: skip
+    most_skipped = _most_skipped(on_error)
+    source = in_background(READERS[reading.format](files, reading, demands), BATCHES_AHEAD)
+    if demands.multilabel is None and not ignore_labels:
+        return Stream(source, *_decide(source, reading), most_skipped)
+    return Stream(source, [], reading, ignore_labels or bool(multilabel), most_skipped)
 
 
-def _decide(batches: Iterator[Batch]) -> tuple[list[Batch], bool]:
+def _most_skipped(on_error: str | int) -> float:
+    if on_error in ("stop", "skip"):
+        return float("inf")
+    if type(on_error) is int and on_error >= 0:
+        return on_error
+    raise ValueError(f"on_error must be 'stop', 'skip' or a number of rows >= 0; got {on_error!r}")
+
+
+def _decide(batches: Iterator[Batch], reading: Reading) -> tuple[list[Batch], Reading, bool]:
     """The first batches, and whether one of the first rows has no label or several."""
     held: list[Batch] = []
     rows = 0
     for batch in batches:
         held.append(batch)
         if batch.listed is not None and rows + batch.listed.row < DECIDING_ROWS:
-            return held, True
+            return held, reading, True
         rows += len(batch)
         if rows >= DECIDING_ROWS:
             break
-    return held, False
+    return held, reading, False

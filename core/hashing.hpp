@@ -1,0 +1,137 @@
+// Features by name: which column a name has, exactly or by its hash.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace confidently {
+
+// MurmurHash3, 32 bits (Appleby; public domain).
+inline std::uint32_t murmur3(std::string_view text, std::uint32_t seed) {
+    constexpr std::uint32_t c1 = 0xcc9e2d51, c2 = 0x1b873593;
+    const auto mixed = [](std::uint32_t k) { return std::rotl(k * c1, 15) * c2; };
+    std::uint32_t h = seed;
+    const char* p = text.data();
+    const std::size_t blocks = text.size() / 4, rest = text.size() % 4;
+    for (std::size_t i = 0; i < blocks; ++i, p += 4) {
+        std::uint32_t k;
+        std::memcpy(&k, p, 4);
+        h = std::rotl(h ^ mixed(k), 13) * 5 + 0xe6546b64;
+    }
+    std::uint32_t k = 0;
+    for (std::size_t i = rest; i > 0; --i) k = k << 8 | static_cast<unsigned char>(p[i - 1]);
+    if (rest) h ^= mixed(k);
+    h ^= static_cast<std::uint32_t>(text.size());
+    h = (h ^ h >> 16) * 0x85ebca6b;
+    h = (h ^ h >> 13) * 0xc2b2ae35;
+    return h ^ h >> 16;
+}
+
+// What names have in common: a feature's full name is prefix + name. The prefix is hashed once.
+struct Namespace {
+    std::string prefix;
+    std::uint32_t seed;
+
+    explicit Namespace(std::string text = "") : prefix(std::move(text)), seed(prefix.empty() ? 0 : murmur3(prefix, 0)) {}
+};
+
+// Columns of features, numbered as they appear. Hashed: names with the same low bits of their hash share a column, and
+// the table keeps those bits only. Exact: every name has its own, and the table keeps the names.
+class FeatureTable {
+  public:
+    static constexpr int kExact = -1;
+
+    explicit FeatureTable(int bits, std::int64_t most) : mask_(bits == kExact ? ~0u : mask_of(bits)), exact_(bits == kExact),
+                                                         most_(most), slots_(1024) {}
+
+    std::int64_t size() const { return static_cast<std::int64_t>(keys_.size()); }
+    std::uint32_t key(std::int64_t column) const { return keys_[static_cast<std::size_t>(column)]; }
+
+    // The column of a feature, and whether it is new. -1: there is room for no more.
+    std::pair<std::int32_t, bool> column(const Namespace& space, std::string_view name) {
+        const std::uint32_t key = murmur3(name, space.seed) & mask_;
+        std::size_t at = place(key);
+        for (; slots_[at].column >= 0; at = at + 1 & slots_.size() - 1)
+            if (slots_[at].key == key && (!exact_ || is_named(slots_[at].column, space.prefix, name)))
+                return {slots_[at].column, false};
+        return {add(at, key, space.prefix, name), true};
+    }
+
+    // A feature known from before, in the order of columns; its whole name counts where names are kept.
+    void restore(std::uint32_t key, std::string_view name) {
+        std::size_t at = place(key);
+        while (slots_[at].column >= 0) at = at + 1 & slots_.size() - 1;
+        add(at, key, "", name);
+    }
+
+    // Forgets the columns from so many on.
+    void truncate(std::int64_t n) {
+        while (size() > n) {
+            const std::int32_t last = static_cast<std::int32_t>(size() - 1);
+            std::size_t at = place(keys_.back());
+            while (slots_[at].column != last) at = at + 1 & slots_.size() - 1;
+            slots_[at].column = -1;  // later columns are gone already, so no search has to pass this slot
+            keys_.pop_back();
+            if (exact_) {
+                text_.resize(start_[start_.size() - 2]);
+                start_.pop_back();
+            }
+        }
+    }
+
+  private:
+    struct Slot {
+        std::uint32_t key = 0;
+        std::int32_t column = -1;
+    };
+
+    static std::uint32_t mask_of(int bits) { return static_cast<std::uint32_t>((std::uint64_t(1) << bits) - 1); }
+
+    // Low bits of a hash are spread once more: they may be all there is of it.
+    std::size_t place(std::uint32_t key) const { return static_cast<std::size_t>(key * 0x9e3779b97f4a7c15u >> 20) & (slots_.size() - 1); }
+
+    bool is_named(std::int32_t column, std::string_view prefix, std::string_view name) const {
+        const auto k = static_cast<std::size_t>(column);
+        const std::string_view whole(text_.data() + start_[k], start_[k + 1] - start_[k]);
+        return whole.size() == prefix.size() + name.size() && whole.ends_with(name) && whole.starts_with(prefix);
+    }
+
+    std::int32_t add(std::size_t at, std::uint32_t key, std::string_view prefix, std::string_view name) {
+        if (size() >= most_) return -1;
+        const auto column = static_cast<std::int32_t>(size());
+        slots_[at] = {key, column};
+        keys_.push_back(key);
+        if (exact_) {
+            text_.append(prefix).append(name);
+            start_.push_back(text_.size());
+        }
+        if (keys_.size() * 2 > slots_.size()) grow();
+        return column;
+    }
+
+    void grow() {
+        slots_.assign(slots_.size() * 2, {});
+        for (std::size_t k = 0; k < keys_.size(); ++k) {
+            std::size_t at = place(keys_[k]);
+            while (slots_[at].column >= 0) at = at + 1 & slots_.size() - 1;
+            slots_[at] = {keys_[k], static_cast<std::int32_t>(k)};
+        }
+    }
+
+    std::uint32_t mask_;
+    bool exact_;
+    std::int64_t most_;
+    std::vector<Slot> slots_;          // open addressing, linear probing, at most half full
+    std::vector<std::uint32_t> keys_;  // by column
+    std::string text_;                 // exact: all names, one after the other
+    std::vector<std::size_t> start_{0};
+};
+
+}  // namespace confidently

@@ -1,0 +1,293 @@
+// Rows as readers make them: CSR, labels, weights, and what is new in them.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "hashing.hpp"
+#include "label_table.hpp"
+#include "rows.hpp"
+
+namespace confidently {
+
+inline constexpr std::ptrdiff_t kLongestExcerpt = 40;
+
+// Strings one after the other.
+struct Strings {
+    std::string text;
+    std::vector<std::int64_t> start{0};
+
+    std::size_t size() const { return start.size() - 1; }
+    void add(std::string_view prefix, std::string_view s) {
+        text.append(prefix).append(s);
+        start.push_back(static_cast<std::int64_t>(text.size()));
+    }
+    void truncate(std::size_t n) {
+        start.resize(n + 1);
+        text.resize(static_cast<std::size_t>(start[n]));
+    }
+};
+
+// A label at its first appearance.
+struct NewLabel {
+    Label label;
+    std::int64_t row, line;  // row: within its batch
+};
+
+// Features at their first appearance; they have the next columns.
+struct NewFeatures {
+    std::vector<std::int64_t> row;
+    std::vector<std::uint32_t> key;
+    Strings names;
+};
+
+// A row that was passed over, and why.
+struct Skipped {
+    std::int64_t line;
+    std::string what;
+};
+
+struct ParsedRows {
+    std::unique_ptr<double[]> values;
+    std::unique_ptr<std::int32_t[]> columns;
+    std::int64_t size = 0, capacity = 0, n_columns = 0, first_line = 0;
+    std::vector<std::int64_t> start{0}, label_start{0};
+    std::vector<std::int32_t> labels;
+    std::vector<double> weights;  // empty: all 1
+    std::vector<NewLabel> new_labels;
+    NewFeatures new_features;
+    std::vector<Strings> kept;                   // one for each thing to be kept, a string a row
+    std::int64_t list_row = -1, list_line = -1;  // the first row that has no label or more than one
+    std::int64_t n_skipped = 0;
+    std::vector<Skipped> skipped;  // the first of them
+
+    std::int64_t n_rows() const { return static_cast<std::int64_t>(start.size()) - 1; }
+
+    // Makes sure that so many entries more fit.
+    void room(std::int64_t more) {
+        if (size + more <= capacity) return;
+        capacity = std::max(size + more, 2 * capacity);
+        values = widened(values.get());
+        columns = widened(columns.get());
+    }
+
+  private:
+    template <class T>
+    std::unique_ptr<T[]> widened(const T* old) const {
+        auto wider = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(capacity));
+        std::copy_n(old, size, wider.get());
+        return wider;
+    }
+};
+
+enum class LabelCount { ignored, any, one, set };
+
+struct ReaderOptions {
+    double largest;             // value, in size
+    std::int64_t most_columns;
+    LabelCount labels;
+    bool skip_errors;           // pass over rows that are not as they should be
+    bool l2;                    // scale every row to length 1
+    int bits;                   // of hashes of names; FeatureTable::kExact: names are kept
+    std::vector<std::string> classes;  // all labels there may be; empty: any
+    std::size_t n_kept;
+};
+
+// What is wrong with a row. at points into its text, nullptr where there is none.
+struct RowError {
+    const char* at;
+    std::string what;
+};
+
+// Text as it may stand in a message: quoted, cut, everything but printable ASCII escaped.
+inline std::string excerpt(std::string_view text) {
+    std::string shown = "'";
+    for (const char c : text.substr(0, kLongestExcerpt)) {
+        char code[8];
+        std::snprintf(code, sizeof code, c >= ' ' && c <= '~' ? "%c" : "\\x%02x", static_cast<unsigned char>(c));
+        shown += code;
+    }
+    return shown + (text.size() > kLongestExcerpt ? "...'" : "'");
+}
+
+[[noreturn]] inline void fail(std::string_view token, const std::string& kind, const std::string& problem) {
+    throw RowError{token.data(), kind + " " + excerpt(token) + " " + problem};
+}
+
+// Collects the rows of one batch after the other. A row is begun, filled and ended, or taken back as if it had never been.
+class RowWriter {
+  public:
+    explicit RowWriter(ReaderOptions options)
+        : options(std::move(options)), features_(this->options.bits, this->options.most_columns), labels_(this->options.classes) {}
+
+    const ReaderOptions options;
+
+    FeatureTable& features() { return features_; }
+
+    // Features known by now stay when the batches to come are over; those of a later batch are forgotten with it.
+    void freeze() { frozen_ = features_.size(); }
+
+    void begin_batch(std::int64_t first_line) {
+        rows = ParsedRows();
+        rows.first_line = first_line;
+        rows.kept.resize(options.n_kept);
+        if (frozen_ >= 0) features_.truncate(frozen_);
+    }
+
+    void begin_row(std::int64_t line) {
+        line_ = line;
+        row_start_ = rows.size;
+        weight_ = 1.0;
+        ascending_ = true;
+        before_ = -1;
+    }
+
+    // Entries of a row; room for them must have been made.
+    CONFIDENTLY_INLINE void add(std::int64_t column, double value) {
+        ascending_ &= column > before_;
+        before_ = column;
+        rows.columns[rows.size] = static_cast<std::int32_t>(column);
+        rows.values[rows.size++] = value;
+    }
+
+    CONFIDENTLY_INLINE void add(const Namespace& space, std::string_view name, double value) {
+        const auto [column, is_new] = features_.column(space, name);
+        if (is_new) announce(column, space, name);
+        add(column, value);
+    }
+
+    // A value as it was written: finite and not too large.
+    void check(double value, std::string_view token) const {
+        if (std::fabs(value) <= options.largest) return;
+        if (std::isnan(value)) fail(token, "feature", "has a value that is not finite; leave it out, or impute it");
+        char bound[32];
+        std::snprintf(bound, sizeof bound, "%g", options.largest);
+        fail(token, "feature", "has a value above " + std::string(bound) + " in size; rescale it");
+    }
+
+    // The token must be followed by some character that cannot belong to a number.
+    void label(std::string_view token) {
+        std::vector<std::int32_t>& labels = rows.labels;
+        std::pair<std::int32_t, bool> found;
+        try {
+            found = labels_.number_of(token);
+        } catch (const std::invalid_argument& e) {
+            fail(token, "label", e.what());
+        }
+        if (found.second) rows.new_labels.push_back({labels_.label(found.first), rows.n_rows(), line_});
+        const auto first = labels.begin() + static_cast<std::ptrdiff_t>(rows.label_start.back());
+        if (std::find(first, labels.end(), found.first) == labels.end()) labels.push_back(found.first);
+    }
+
+    void weight(double w, std::string_view token) {
+        if (!(w >= 0.0 && w <= kLargestExampleWeight))
+            fail(token, "weight", "is not a number from 0 to 1e9");
+        weight_ = w;
+    }
+
+    void keep(std::size_t which, std::string_view text) { rows.kept[which].add("", text); }
+
+    // What the row's labels must be follows from the options.
+    void end_row() {
+        const auto n_labels = static_cast<std::int64_t>(rows.labels.size()) - rows.label_start.back();
+        if (n_labels != 1 && options.labels == LabelCount::one)
+            throw RowError{nullptr, "the row has " + (n_labels ? std::to_string(n_labels) : std::string("no")) +
+                                        " labels, and one is expected; if rows have sets of labels, say so (--multilabel)"};
+        if (n_labels != 1 && options.labels == LabelCount::any && rows.list_row < 0) {
+            rows.list_row = rows.n_rows();
+            rows.list_line = line_;
+        }
+        rows.label_start.push_back(static_cast<std::int64_t>(rows.labels.size()));
+        if (!ascending_) sort_row();
+        if (options.l2) normalize();
+        if (rows.size > row_start_) rows.n_columns = std::max<std::int64_t>(rows.n_columns, rows.columns[rows.size - 1] + 1);
+        if (weight_ != 1.0 && rows.weights.empty()) rows.weights.assign(rows.start.size() - 1, 1.0);
+        if (weight_ != 1.0 || !rows.weights.empty()) rows.weights.push_back(weight_);
+        rows.start.push_back(rows.size);
+        for (Strings& column : rows.kept)
+            if (column.size() < static_cast<std::size_t>(rows.n_rows())) column.add("", "");
+    }
+
+    // The row that was begun is as if it had never been.
+    void take_back() {
+        const std::int64_t row = rows.n_rows();
+        rows.size = row_start_;
+        rows.labels.resize(static_cast<std::size_t>(rows.label_start.back()));
+        while (!rows.new_labels.empty() && rows.new_labels.back().row == row) {
+            rows.new_labels.pop_back();
+            labels_.forget_last();
+        }
+        std::size_t n = rows.new_features.row.size();
+        while (n > 0 && rows.new_features.row[n - 1] == row) --n;
+        features_.truncate(features_.size() - static_cast<std::int64_t>(rows.new_features.row.size() - n));
+        rows.new_features.row.resize(n);
+        rows.new_features.key.resize(n);
+        rows.new_features.names.truncate(n);
+        for (Strings& column : rows.kept) column.truncate(static_cast<std::size_t>(row));
+    }
+
+    // A row that was taken back is counted; throws if it may not be passed over.
+    void skip(std::int64_t line, const std::string& what) {
+        if (!options.skip_errors) throw std::invalid_argument(what);
+        if (++rows.n_skipped <= kMostSkippedShown) rows.skipped.push_back({line, what});
+    }
+
+    ParsedRows take() { return std::move(rows); }
+
+    ParsedRows rows;
+
+  private:
+    static constexpr double kLargestExampleWeight = 1e9;
+    static constexpr std::int64_t kMostSkippedShown = 5;
+
+    void announce(std::int32_t column, const Namespace& space, std::string_view name) {
+        if (column < 0)
+            throw std::invalid_argument("the data have more than " + std::to_string(options.most_columns) +
+                                        " different features; hash their names into fewer (--bits)");
+        rows.new_features.row.push_back(rows.n_rows());
+        rows.new_features.key.push_back(features_.key(column));
+        rows.new_features.names.add(space.prefix, name);
+    }
+
+    // Ascending columns, equal ones summed in the order they came.
+    void sort_row() {
+        pairs_.clear();
+        for (std::int64_t k = row_start_; k < rows.size; ++k) pairs_.emplace_back(rows.columns[k], rows.values[k]);
+        std::stable_sort(pairs_.begin(), pairs_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        rows.size = row_start_;
+        for (const auto& [column, value] : pairs_) {
+            if (rows.size > row_start_ && rows.columns[rows.size - 1] == column) {
+                rows.values[rows.size - 1] += value;
+            } else {
+                rows.columns[rows.size] = column;
+                rows.values[rows.size++] = value;
+            }
+        }
+    }
+
+    void normalize() {
+        double sum = 0.0;
+        for (std::int64_t k = row_start_; k < rows.size; ++k) sum += rows.values[k] * rows.values[k];
+        if (!(sum > 0.0)) return;
+        const double length = std::sqrt(sum);
+        for (std::int64_t k = row_start_; k < rows.size; ++k) rows.values[k] /= length;
+    }
+
+    FeatureTable features_;
+    LabelTable labels_;
+    std::int64_t frozen_ = -1;
+    std::int64_t line_ = 0, row_start_ = 0, before_ = -1;
+    double weight_ = 1.0;
+    bool ascending_ = true;
+    std::vector<std::pair<std::int32_t, double>> pairs_;
+};
+
+}  // namespace confidently

@@ -1,0 +1,143 @@
+// svmlight text:
+//
+//   line     = [labels] {space index:value} [space # comment]
+//   labels   = label {, label}      integers or words; a line that begins with a space or a feature has none
+//
+// cost:W is the example's weight; qid:N, sid:N and blank lines are passed over.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "decimal.hpp"
+#include "line_reader.hpp"
+
+namespace confidently {
+
+struct SvmlightFormat {
+    static constexpr const char* name = "svmlight text";
+    static constexpr std::size_t least_feature_bytes = 4;  // "1:1 "
+
+    bool zero_based;
+
+    const char* parse_line(const char* p, std::int64_t line, RowWriter& rows) const {
+        const char* first = skip_spaces(p);
+        if (ends_line(*first)) return first;
+        rows.begin_row(line);
+        if (first == p && !is_feature(p)) {
+            if (rows.options.labels == LabelCount::ignored)
+                p = token_end(p);
+            else
+                p = parse_labels(p, rows);
+        }
+        p = parse_features(p, rows);
+        rows.end_row();
+        return p;
+    }
+
+  private:
+    static constexpr std::ptrdiff_t kMostIndexDigits = 18;
+
+    static bool ends_line(char c) { return c == '\n' || c == '#'; }
+
+    static bool is_tag(std::string_view token) {
+        return token.starts_with("qid:") || token.starts_with("sid:") || token.starts_with("cost:");
+    }
+
+    static bool is_feature(const char* p) {
+        const char* q = p;
+        while (is_digit(*q)) ++q;
+        return (q != p && *q == ':') || is_tag(token_at(p));
+    }
+
+    static const char* parse_labels(const char* p, RowWriter& rows) {
+        const char* end = token_end(p);
+        for (const char* label = p;; ++label) {
+            const char* comma = std::find(label, end, ',');
+            rows.label({label, static_cast<std::size_t>(comma - label)});
+            if (comma == end) return end;
+            label = comma;
+        }
+    }
+
+    const char* parse_features(const char* p, RowWriter& rows) const {
+        const double largest = rows.options.largest;
+        const std::int64_t most_columns = rows.options.most_columns;
+        for (p = skip_spaces(p); !ends_line(*p); p = skip_spaces(p)) {
+            std::int64_t column;
+            double value;
+            const char* end = parse_feature(p, column, value, largest, most_columns);
+            if (end) rows.add(column, value);
+            p = end ? end : other_token(p, rows);
+        }
+        return p;
+    }
+
+    // One index:value; nullptr if it is none.
+    CONFIDENTLY_INLINE const char* parse_feature(const char* p, std::int64_t& column, double& value, double largest,
+                                                 std::int64_t most_columns) const {
+        std::uint64_t index = 0;
+        const char* colon = read_digits(p, index);
+        if (colon == p || *colon != ':' || colon - p > kMostIndexDigits) return nullptr;
+        column = static_cast<std::int64_t>(index) - !zero_based;
+        if (column < 0 || column >= most_columns) return nullptr;
+        const char* text = colon + 1;
+        if (is_digit(text[0]) && ends_token(text[1])) {  // one-hot data have no other values
+            value = text[0] - '0';
+            return text + 1;
+        }
+        const char* end = read_decimal(text, value);
+        return end && (ends_token(*end) || *end == '#') && std::fabs(value) <= largest ? end : nullptr;
+    }
+
+    // A token that is no feature: a tag, or an error.
+    const char* other_token(const char* p, RowWriter& rows) const {
+        const std::string_view token = token_at(p);
+        const std::size_t colon = token.find(':');
+        if (is_tag(token)) {
+            if (token.starts_with("cost:")) read_weight(token, rows);
+        } else if (colon == std::string_view::npos) {
+            fail(token, "feature", "is not index:value (labels of a row are separated by commas, without spaces)");
+        } else {
+            check_index(token, token.substr(0, colon), rows);
+            check_value(token, token.substr(colon + 1), rows);
+            fail(token, "feature", "is not index:value");
+        }
+        return p + token.size();
+    }
+
+    static void read_weight(std::string_view token, RowWriter& rows) {
+        double w = 0.0;
+        if (read_decimal(token.data() + 5, w) != token.data() + token.size()) w = -1.0;
+        rows.weight(w, token);
+    }
+
+    void check_index(std::string_view token, std::string_view index, const RowWriter& rows) const {
+        const std::int64_t base = !zero_based;
+        if (index.empty() || index.find_first_not_of("0123456789") != std::string_view::npos)
+            fail(token, "feature", "has an index that is not a whole number from " + std::to_string(base));
+        if (base == 1 && index.find_first_not_of('0') == std::string_view::npos)
+            fail(token, "feature", "has index 0, but indices count from 1 here (--zero-based if they count from 0)");
+        std::uint64_t number = 0;
+        read_digits(index.data(), number);
+        const std::int64_t largest = rows.options.most_columns - 1 + base;
+        if (index.size() > kMostIndexDigits || number > static_cast<std::uint64_t>(largest))
+            fail(token, "feature", "has an index above " + std::to_string(largest) + "; hash the features into fewer");
+    }
+
+    static void check_value(std::string_view token, std::string_view text, const RowWriter& rows) {
+        if (text.empty()) fail(token, "feature", "has no value after the colon");
+        if (is_not_finite(text)) fail(token, "feature", "has a value that is not finite; leave it out, or impute it");
+        double value = 0.0;
+        const char* end = read_decimal(text.data(), value);
+        if (!end || !(ends_token(*end) || *end == '#')) fail(token, "feature", "has a value that is not a number");
+        rows.check(value, token);
+    }
+};
+
+using SvmlightReader = LineReader<SvmlightFormat>;
+
+}  // namespace confidently

@@ -1,0 +1,53 @@
+"""Formats with a row a line; the parsers are compiled (core/line_reader.hpp and the formats beside it)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .. import _core
+from .batch import Batch, DataError, batch_of
+from .demands import Demands
+from .reading import Reading
+from .source import display_name, in_background, read_chunks
+
+CHUNKS_AHEAD = 4  # how far reading and inflating may run ahead of parsing
+
+
+def read_lines(paths: Sequence[str | os.PathLike[str]], reading: Reading, demands: Demands) -> Iterator[Batch]:
+    """Batches of the rows of one file after the other, their labels as lists."""
+    reader = _reader(reading, demands)
+    if (known := demands.features) is not None and reading.named:
+        reader.restore(known.key, known.names.text, known.names.start, demands.freeze)
+    before = 0
+    for path in paths:
+        name, rows, done = display_name(path), 0, 0
+        for parsed, done in _parsed(name, reader, path, demands.chunk_bytes):
+            rows += len(parsed["start"]) - 1 + parsed["n_skipped"]
+            if len(parsed["start"]) > 1 or parsed["n_skipped"]:
+                yield batch_of(name, "line", parsed, demands.keep, before + done)
+        if rows == 0:
+            raise DataError(f"{name} has no rows")
+        before += done
+
+
+def _reader(reading: Reading, demands: Demands) -> Any:
+    options = demands.options(reading)
+    if reading.format == "svmlight":
+        return _core.SvmlightReader(options, zero_based=reading.zero_based)
+    raise ValueError(f"no reader for {reading.format}")
+
+
+def _parsed(
+    name: str, reader: Any, path: str | os.PathLike[str], chunk_bytes: int
+) -> Iterator[tuple[dict[str, Any], int]]:
+    done = 0
+    try:
+        for data, done in in_background(read_chunks(path, chunk_bytes), CHUNKS_AHEAD):
+            yield reader.feed(data), done
+        yield reader.finish(), done
+    except DataError:
+        raise
+    except ValueError as error:
+        raise DataError(f"{name}, {error}") from None
