@@ -8,6 +8,7 @@ the largest weights.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -43,7 +44,7 @@ class Strings:
 
     def __iter__(self) -> Iterator[str]:
         raw, start = self.text.tobytes(), self.start.tolist()
-        for first, last in zip(start[:-1], start[1:], strict=True):
+        for first, last in pairwise(start):
             yield raw[first:last].decode(errors="replace")
 
     def part(self, first: int, last: int) -> Strings:

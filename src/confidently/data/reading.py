@@ -83,7 +83,7 @@ class Reading:
         whole = len(self.ngrams) == 2 and all(type(n) is int for n in self.ngrams)
         if not (whole and 1 <= self.ngrams[0] <= self.ngrams[1] <= LONGEST_NGRAM):
             raise ValueError(
-                f"ngrams must be two whole numbers, shortest and longest, from 1 to {LONGEST_NGRAM}; got {self.ngrams!r}"
+                f"ngrams must be two whole numbers, shortest and longest, 1 to {LONGEST_NGRAM}; got {self.ngrams!r}"
             )
 
     def _check_columns(self) -> None:
