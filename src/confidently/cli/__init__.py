@@ -14,6 +14,7 @@ COMMANDS = {
     "train": "Learn a model from svmlight text, plain or gzip, in little memory.",
     "predict": "Predict the class of every row.",
     "evaluate": "Compare a model's predictions with the labels of data.",
+    "compare": "Compare many rules on one reading of the data.",
     "rules": "Show the rules there are, or one of them in detail.",
     "demo": "Learn 1,200 handwritten digits in one pass and say how sure of 597 others.",
 }

@@ -68,21 +68,21 @@ def class_names(model: Model) -> list[str]:
     return [ABSENT if name is None else str(name) for name in model.classes]
 
 
-def check_output(path: str | None, inputs: Sequence[str]) -> None:
+def check_output(path: str | None, inputs: Sequence[str], option: str = "-o") -> None:
     """Refuse, before any work, an output that cannot be written or would destroy an input."""
     if path is None:
         return
     target = Path(path)
     if target.is_dir():
-        raise click.UsageError(f"{path} is a directory; -o takes the name of a file")
+        raise click.UsageError(f"{path} is a directory; {option} takes the name of a file")
     if target.exists() and not target.is_file():
-        raise click.UsageError(f"{path} is no regular file; -o takes the name of a file")
+        raise click.UsageError(f"{path} is no regular file; {option} takes the name of a file")
     if not target.absolute().parent.is_dir():
         raise click.UsageError(f"{path} cannot be written: there is no directory {target.parent}")
     if not os.access(target.absolute().parent, os.W_OK):
         raise click.UsageError(f"{path} cannot be written: {target.parent} is not writable")
     if any(name != "-" and os.path.exists(name) and target.exists() and target.samefile(name) for name in inputs):
-        raise click.UsageError(f"{path} is also an input; give -o another name")
+        raise click.UsageError(f"{path} is also an input; give {option} another name")
 
 
 @contextmanager
@@ -91,11 +91,18 @@ def output(path: str | None) -> Iterator[TextIO]:
     if path is None:
         yield sys.stdout
         return
+    with new_file(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+        yield file
+
+
+@contextmanager
+def new_file(path: str) -> Iterator[str]:
+    """The name of a temporary file beside ``path``, which takes its place when all is written."""
     target = Path(path).absolute()
     descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    os.close(descriptor)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            yield file
+        yield temporary
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, target)
     except BaseException:
@@ -109,13 +116,11 @@ def _umask() -> int:
     return mask
 
 
-def table(rows: Sequence[Sequence[str]], align: Callable[[str, int], str] = str.rjust) -> str:
-    """Columns lined up, the first to the left."""
+def table(rows: Sequence[Sequence[str]], align: Callable[[str, int], str] = str.rjust, lefts: int = 1) -> str:
+    """Columns lined up, the first ``lefts`` to the left."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    lines = [
-        "  ".join([row[0].ljust(widths[0]), *(align(cell, w) for cell, w in zip(row[1:], widths[1:], strict=True))])
-        for row in rows
-    ]
+    aligned = [str.ljust] * lefts + [align] * (len(widths) - lefts)
+    lines = ["  ".join(put(cell, w) for put, cell, w in zip(aligned, row, widths, strict=True)) for row in rows]
     return "\n".join(line.rstrip() for line in lines)
 
 

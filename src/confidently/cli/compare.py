@@ -1,0 +1,163 @@
+"""``confidently compare``: many rules on one reading of the data."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .common import ABSENT, data_argument, json_option, open_data, percent, reported, table
+from .pictures import check_picture, picture_option, save_picture
+from .training import announced
+
+if TYPE_CHECKING:
+    from ..comparison import Comparison, Trial
+    from ..rules import Rule
+
+MARK = "*"
+
+
+@click.command()
+@data_argument
+@click.option(
+    "--rules", "rule_names", default="all", metavar="A,B,...", show_default=True,
+    help="Names of rules separated by commas; see: confidently rules.",
+)  # fmt: skip
+@click.option("--grid", is_flag=True, help="Try several parameters of each rule too; show the best and the default.")
+@click.option(
+    "--covariance", type=click.Choice(["diag", "full", "shared"]), default="diag", show_default=True,
+    help="What is kept of the weights' covariance: a variance each, all of it, or one matrix for all classes.",
+)  # fmt: skip
+@click.option(
+    "--prior-variance", type=float, default=1.0, show_default=True, help="Variance of every weight at the start."
+)
+@click.option("--no-intercept", is_flag=True, help="Do not add a constant feature to every row.")
+@click.option(
+    "--dtype", type=click.Choice(["float64", "float32"]), default="float64", show_default=True,
+    help="Type of the models' numbers.",
+)  # fmt: skip
+@click.option(
+    "--multiclass", type=click.Choice(["joint", "one-vs-rest"]), default="joint", show_default=True,
+    help="With three or more classes: the true one against its strongest rival, or a learner for each.",
+)  # fmt: skip
+@click.option("--multilabel", is_flag=True, help="Rows have sets of labels, separated by commas.")
+@click.option("--classes", metavar="A,B,...", help="All classes there are, in this order.")
+@click.option("--zero-based", is_flag=True, help="The first feature has index 0, not 1.")
+@click.option(
+    "--threads", type=click.IntRange(1), help="Learners that work at the same time; by default, one a processor."
+)
+@picture_option
+@json_option
+def compare(
+    data: tuple[str, ...], rule_names: str, picture: str | None, as_json: bool, classes: str | None, **options: Any
+) -> None:
+    """Compare many rules on one reading of the data.
+
+    Every rule predicts every row before it learns it; the table shows the share predicted wrongly (progressive
+    error), the mean log-loss of the calibrated probabilities, the number of updates, and the seconds of computing
+    spent in learning. The best is marked. DATA are files, or - for standard input; all rules learn from one reading,
+    on several threads, and the results are those of training each rule alone.
+    """
+    check_picture(picture, data)
+    rules, names = _chosen(rule_names), announced(classes)
+    source = {"format": "svmlight", "zero_based": options.pop("zero_based")}
+    with reported():
+        found = _compare(data, rules, names, source, options)
+    if picture:
+        from .compare_picture import draw
+
+        save_picture(draw(found), picture)
+    click.echo(json.dumps(_result(found, options)) if as_json else _text(found, options, picture))
+
+
+def _chosen(text: str) -> list[Rule]:
+    from ..rules import RULES, make_rule
+
+    try:
+        return [make_rule(name.strip()) for name in (RULES if text == "all" else text.split(","))]
+    except ValueError as error:
+        raise click.UsageError(f"--rules: {error}") from None
+
+
+def _compare(
+    data: tuple[str, ...], rules: list[Rule], names: list[int | str], source: dict[str, Any], options: dict[str, Any]
+) -> Comparison:
+    from ..comparison import compare as compare_rules
+    from ..data import DataError
+
+    with open_data(data, source, options["dtype"], multilabel=options["multilabel"] or None) as stream:
+        try:
+            return compare_rules(
+                stream, rules, grid=options["grid"], multiclass=options["multiclass"], classes=names,
+                threads=options["threads"], covariance=options["covariance"], dtype=options["dtype"],
+                prior_variance=options["prior_variance"], fit_intercept=not options["no_intercept"],
+            )  # fmt: skip
+        except DataError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise click.UsageError(str(error)) from None
+
+
+def _result(found: Comparison, options: dict[str, Any]) -> dict[str, Any]:
+    settings = found.trials[0].learner.settings
+    best_of_rule = found.best_by_rule()
+    return {
+        "rows": found.trials[0].rows,
+        "task": settings.task,
+        "covariance": settings.covariance,
+        "prior_variance": settings.prior_variance,
+        "classes": [ABSENT if name is None else name for name in found.classes],
+        "features": found.trials[0].learner.n_features,
+        "trials": [
+            {**_entry(trial), "best": k == 0, "best_of_rule": any(trial is best for best in best_of_rule)}
+            for k, trial in enumerate(found.trials)
+        ],
+    }
+
+
+def _entry(trial: Trial) -> dict[str, Any]:
+    return {
+        "rule": trial.rule.name,
+        "parameters": trial.parameters,
+        "default": trial.default,
+        "error": trial.error,
+        "mistakes": trial.mistakes,
+        "log_loss": trial.log_loss,
+        "updates": trial.updates,
+        "infeasible": trial.infeasible if trial.rule.counts_misses else None,
+        "seconds": round(trial.seconds, 6),
+        "curve": {"rows": [rows for rows, _ in trial.curve], "error": [error for _, error in trial.curve]},
+    }
+
+
+def _text(found: Comparison, options: dict[str, Any], picture: str | None) -> str:
+    first = found.trials[0]
+    what = "labels" if first.learner.settings.task == "multilabel" else "classes"
+    heading = ["", "rule", "parameters", "error", "log-loss", "updates", "seconds"]
+    rows = [
+        [
+            MARK if trial is first else "",
+            trial.rule.name,
+            ", ".join(f"{name}={value:g}" for name, value in trial.parameters.items()),
+            percent(trial.error),
+            f"{trial.log_loss:.4f}",
+            f"{trial.updates:,}",
+            f"{trial.seconds:.2f}",
+            *([percent(found.default_of(trial.rule.name).error)] if options["grid"] else []),
+        ]
+        for trial in found.best_by_rule()
+    ]
+    if options["grid"]:
+        heading.append("error by default")
+    lines = [
+        f"{first.rows:,} rows, {len(found.classes):,} {what}, {first.learner.n_features:,} features, "
+        f"covariance {first.learner.settings.covariance}, {len(found.trials)} learners in one pass",
+        "",
+        table([heading, *rows], lefts=3),
+    ]
+    if options["grid"]:
+        lines += ["", "Of each rule's parameters the best are shown, chosen by this error: it flatters them a little."]
+    if picture:
+        lines += ["", f"Picture: {picture}"]
+    return "\n".join(lines)
