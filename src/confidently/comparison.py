@@ -163,7 +163,7 @@ def compare(
     ...     with open_stream(file.name) as stream:
     ...         found = compare(stream, ["pa", "arow"])
     >>> [(trial.rule.name, trial.mistakes) for trial in found.trials]
-    [('arow', 1), ('pa', 2)]
+    [('arow', 2), ('pa', 2)]
     """
     contenders = [
         Contender(rule, default, ClassTable(classes, stream.multilabel, closed=bool(classes)), multiclass, settings)
