@@ -61,9 +61,8 @@ def compare(
     """
     check_picture(picture, data)
     rules, names = _chosen(rule_names), announced(classes)
-    source = {"format": "svmlight", "zero_based": options.pop("zero_based")}
     with reported():
-        found = _compare(data, rules, names, source, options)
+        found = _compare(data, rules, names, options)
     if picture:
         from .compare_picture import draw
 
@@ -80,13 +79,12 @@ def _chosen(text: str) -> list[Rule]:
         raise click.UsageError(f"--rules: {error}") from None
 
 
-def _compare(
-    data: tuple[str, ...], rules: list[Rule], names: list[int | str], source: dict[str, Any], options: dict[str, Any]
-) -> Comparison:
+def _compare(data: tuple[str, ...], rules: list[Rule], names: list[int | str], options: dict[str, Any]) -> Comparison:
     from ..comparison import compare as compare_rules
-    from ..data import DataError
+    from ..data import DataError, Reading
 
-    with open_data(data, source, options["dtype"], multilabel=options["multilabel"] or None) as stream:
+    reading = Reading(zero_based=options["zero_based"])
+    with open_data(data, reading, options["dtype"], multilabel=options["multilabel"] or None) as stream:
         try:
             return compare_rules(
                 stream, rules, grid=options["grid"], multiclass=options["multiclass"], classes=names,
