@@ -38,10 +38,15 @@ __version__ = "0.1.0"
 __all__ = [
     "AROW", "CELLIP", "IELLIP", "MIRA", "NHERD", "PA", "PA1", "PA2", "RULES", "SCW1", "SCW2", "SOP", "BayesPA",
     "CWStdev", "CWVar", "GibbsPA", "GibbsPAExact", "OnlineClassifier", "Perceptron", "Probit", "load", "make_rule",
-    "step",
+    "progressive_validation", "step",
 ]  # fmt: skip
 
-LAZY = {"MIRA": "mira", "OnlineClassifier": "classifier", "load": "classifier"}  # and the module of each
+LAZY = {  # and the module of each
+    "MIRA": "mira",
+    "OnlineClassifier": "classifier",
+    "load": "classifier",
+    "progressive_validation": "progressive",
+}
 
 
 def __getattr__(name: str) -> Any:

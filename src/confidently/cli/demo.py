@@ -67,41 +67,33 @@ class Digits:
 
 
 def _run_rule(rule: str, data: Digits) -> dict[str, Any]:
-    """One pass, a few rows at a time for the curve."""
     from ..classifier import OnlineClassifier
     from ..rules import RULES
 
-    classifier = OnlineClassifier(rule, prior_variance=PRIOR_VARIANCE.get(rule, 1.0))
-    mistakes = []
-    for i in range(0, TRAIN, STRIDE):
-        classifier.partial_fit(data.X_train[i : i + STRIDE], data.y_train[i : i + STRIDE], classes=range(10))
-        mistakes.append(classifier.mistakes_)
-    return {
-        "name": RULES[rule].__name__,
-        "classifier": classifier,
-        "curve": np.array(mistakes) / np.arange(STRIDE, TRAIN + 1, STRIDE),
-        "progressive_error": mistakes[-1] / TRAIN,
-        "test_error": float((classifier.predict(data.X_test) != data.y_test).mean()),
-        "updates": classifier.updates_,
-    }
+    return _run(RULES[rule].__name__, OnlineClassifier(rule, prior_variance=PRIOR_VARIANCE.get(rule, 1.0)), data)
 
 
 def _run_sgd(data: Digits) -> dict[str, Any]:
-    """scikit-learn's SGDClassifier, predicting each row before it learns it."""
     from sklearn.linear_model import SGDClassifier
 
-    sgd, wrong = SGDClassifier(random_state=0), np.ones(TRAIN)
-    for i in range(TRAIN):
-        x, y = data.X_train[i : i + 1], data.y_train[i : i + 1]
-        if i:
-            wrong[i] = sgd.predict(x)[0] != y[0]
-        sgd.partial_fit(x, y, classes=range(10))
+    run = _run("SGDClassifier", SGDClassifier(random_state=0), data)
+    del run["classifier"]
+    return run | {"updates": None}
+
+
+def _run(name: str, model: Any, data: Digits) -> dict[str, Any]:
+    """One pass: the curve of the errors, and what was learned."""
+    from ..progressive import progressive_validation
+
+    curve = progressive_validation(model, data.X_train, data.y_train, classes=range(10), at=STRIDE)
+    classifier = curve.models[0]
     return {
-        "name": "SGDClassifier",
-        "curve": (wrong.cumsum() / np.arange(1, TRAIN + 1))[STRIDE - 1 :: STRIDE],
-        "progressive_error": float(wrong.mean()),
-        "test_error": float((sgd.predict(data.X_test) != data.y_test).mean()),
-        "updates": None,
+        "name": name,
+        "classifier": classifier,
+        "curve": curve.error[0],
+        "progressive_error": float(curve.error[0, -1]),
+        "test_error": float((classifier.predict(data.X_test) != data.y_test).mean()),
+        "updates": getattr(classifier, "updates_", None),
     }
 
 
