@@ -58,7 +58,7 @@ class FeatureTable {
     std::pair<std::int32_t, bool> column(const Namespace& space, std::string_view name) {
         const std::uint32_t key = murmur3(name, space.seed) & mask_;
         std::size_t at = place(key);
-        for (; slots_[at].column >= 0; at = at + 1 & slots_.size() - 1)
+        for (; slots_[at].column >= 0; at = next(at))
             if (slots_[at].key == key && (!exact_ || is_named(slots_[at].column, space.prefix, name)))
                 return {slots_[at].column, false};
         return {add(at, key, space.prefix, name), true};
@@ -67,7 +67,7 @@ class FeatureTable {
     // A feature known from before, in the order of columns; its whole name counts where names are kept.
     void restore(std::uint32_t key, std::string_view name) {
         std::size_t at = place(key);
-        while (slots_[at].column >= 0) at = at + 1 & slots_.size() - 1;
+        while (slots_[at].column >= 0) at = next(at);
         add(at, key, "", name);
     }
 
@@ -76,7 +76,7 @@ class FeatureTable {
         while (size() > n) {
             const std::int32_t last = static_cast<std::int32_t>(size() - 1);
             std::size_t at = place(keys_.back());
-            while (slots_[at].column != last) at = at + 1 & slots_.size() - 1;
+            while (slots_[at].column != last) at = next(at);
             slots_[at].column = -1;  // later columns are gone already, so no search has to pass this slot
             keys_.pop_back();
             if (exact_) {
@@ -96,6 +96,8 @@ class FeatureTable {
 
     // Low bits of a hash are spread once more: they may be all there is of it.
     std::size_t place(std::uint32_t key) const { return static_cast<std::size_t>(key * 0x9e3779b97f4a7c15u >> 20) & (slots_.size() - 1); }
+
+    std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
 
     bool is_named(std::int32_t column, std::string_view prefix, std::string_view name) const {
         const auto k = static_cast<std::size_t>(column);
@@ -120,7 +122,7 @@ class FeatureTable {
         slots_.assign(slots_.size() * 2, {});
         for (std::size_t k = 0; k < keys_.size(); ++k) {
             std::size_t at = place(keys_[k]);
-            while (slots_[at].column >= 0) at = at + 1 & slots_.size() - 1;
+            while (slots_[at].column >= 0) at = next(at);
             slots_[at] = {keys_[k], static_cast<std::int32_t>(k)};
         }
     }

@@ -164,6 +164,12 @@ class RowWriter {
         add(column, value);
     }
 
+    // The entries from first on: each column once, its value 1.
+    void once(std::int64_t first) {
+        sorted(first, [](double& kept, double, bool) { kept = 1.0; });
+        ascending_ = false;  // beside what was there before
+    }
+
     // A value as it was written: finite and not too large.
     void check(double value, std::string_view token) const {
         if (std::fabs(value) <= options.largest) return;
@@ -257,20 +263,27 @@ class RowWriter {
         rows.new_features.names.add(space.prefix, name);
     }
 
+    // The entries from first on with ascending columns, each once; f(kept, value, again) makes one value of equal columns'.
+    template <class F>
+    void sorted(std::int64_t first, F&& f) {
+        order_.clear();
+        for (std::int64_t k = first; k < rows.size; ++k)
+            order_.push_back(static_cast<std::uint64_t>(rows.columns[k]) << 32 | static_cast<std::uint64_t>(k - first));
+        std::sort(order_.begin(), order_.end());
+        values_.assign(rows.values.get() + first, rows.values.get() + rows.size);
+        rows.size = first;
+        for (const std::uint64_t entry : order_) {
+            const auto column = static_cast<std::int32_t>(entry >> 32);
+            const double value = values_[static_cast<std::size_t>(entry & 0xffffffff)];
+            const bool again = rows.size > first && rows.columns[rows.size - 1] == column;
+            if (!again) rows.columns[rows.size++] = column;
+            f(rows.values[rows.size - 1], value, again);
+        }
+    }
+
     // Ascending columns, equal ones summed in the order they came.
     void sort_row() {
-        pairs_.clear();
-        for (std::int64_t k = row_start_; k < rows.size; ++k) pairs_.emplace_back(rows.columns[k], rows.values[k]);
-        std::stable_sort(pairs_.begin(), pairs_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-        rows.size = row_start_;
-        for (const auto& [column, value] : pairs_) {
-            if (rows.size > row_start_ && rows.columns[rows.size - 1] == column) {
-                rows.values[rows.size - 1] += value;
-            } else {
-                rows.columns[rows.size] = column;
-                rows.values[rows.size++] = value;
-            }
-        }
+        sorted(row_start_, [](double& sum, double value, bool again) { sum = again ? sum + value : value; });
     }
 
     void normalize() {
@@ -287,7 +300,8 @@ class RowWriter {
     std::int64_t line_ = 0, row_start_ = 0, before_ = -1;
     double weight_ = 1.0;
     bool ascending_ = true;
-    std::vector<std::pair<std::int32_t, double>> pairs_;
+    std::vector<std::uint64_t> order_;  // column, entry
+    std::vector<double> values_;
 };
 
 }  // namespace confidently
