@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find core -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test bench lint sanitize clean
+.PHONY: demo test bench lint pictures sanitize clean
 
 demo: $(VENV)/installed
 	$(BIN)/confidently demo
@@ -19,6 +19,10 @@ lint: $(VENV)/installed
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/stream.py
+
+# The pictures of docs/plots.md.
+pictures: $(VENV)/installed
+	$(BIN)/python docs/pictures/draw.py
 
 # The tests that reach compiled code, under AddressSanitizer and UndefinedBehaviorSanitizer.
 sanitize: $(VENV)/sanitized

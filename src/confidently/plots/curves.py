@@ -1,0 +1,179 @@
+"""Errors: as rows come, against updates, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .base import Display, line_style, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..progressive import ProgressiveCurve
+
+BANDS = ("deviation", "none")
+LABELS = {
+    "error": "progressive error",
+    "mistakes": "mistakes so far",
+    "updates": "updates so far",
+    "log_loss": "log-loss so far",
+}
+
+
+class LearningCurveDisplay(Display):
+    """Progressive error (or mistakes, updates, log-loss) of learners as rows come, with a band over their runs.
+
+    Parameters
+    ----------
+    curves : mapping of str to ProgressiveCurve
+        By name.
+    what : {"error", "mistakes", "updates", "log_loss"}
+    band : float or {"deviation", "none"}
+        A confidence in (0, 1) for the interval of the mean over orders of the rows; ``"deviation"`` for one standard
+        deviation of a run to either side.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from confidently import OnlineClassifier, progressive_validation
+    >>> X, y = load_iris(return_X_y=True)
+    >>> curves = {r: progressive_validation(OnlineClassifier(r), X, y, permutations=4) for r in ("arow", "pa")}
+    >>> LearningCurveDisplay.from_curves(curves).ax_.get_xlabel()
+    'rows seen'
+    """
+
+    def __init__(self, curves: Mapping[str, ProgressiveCurve], what: str = "error", band: float | str = 0.95) -> None:
+        if what not in LABELS:
+            raise ValueError(f"what must be one of {', '.join(LABELS)}; got {what!r}")
+        if band not in BANDS and not (isinstance(band, float) and 0 < band < 1):
+            raise ValueError(f"band must be a confidence between 0 and 1, 'deviation' or 'none'; got {band!r}")
+        self.curves, self.what, self.band = dict(curves), what, band
+
+    @classmethod
+    def from_curves(
+        cls, curves: Mapping[str, ProgressiveCurve], *, what: str = "error", band: float | str = 0.95,
+        ax: Axes | None = None, **options: Any,
+    ) -> LearningCurveDisplay:  # fmt: skip
+        """Make and draw; the parameters are the class's, ``options`` go to ``ax.plot``."""
+        display = cls(curves, what, band)
+        display.plot(ax, **options)
+        return display
+
+    def _draw(self, ax: Axes, options: dict[str, Any]) -> None:
+        for k, (name, curve) in enumerate(self.curves.items()):
+            style = line_style(k) | options
+            ax.plot(curve.rows, curve.mean(self.what), label=name, **style)
+            edges = self._edges(curve)
+            if edges is not None:
+                ax.fill_between(curve.rows, *edges, color=style["color"], alpha=0.18, linewidth=0)
+        ax.set(xlabel="rows seen", ylabel=LABELS[self.what])
+        ax.set_ylim(bottom=0)
+        tidy(ax)
+        ax.legend(frameon=False)
+
+    def _edges(self, curve: ProgressiveCurve) -> tuple[np.ndarray, np.ndarray] | None:
+        if self.band == "none" or len(curve.mistakes) < 2:
+            return None
+        if self.band == "deviation":
+            mean, deviation = curve.mean(self.what), curve.deviation(self.what)
+            return mean - deviation, mean + deviation
+        return curve.band(self.what, self.band)
+
+
+class UpdatesDisplay(Display):
+    """Error against the number of updates, a line a learner: lower errs less, further left moves less often.
+
+    Parameters
+    ----------
+    updates, errors : mapping of str to array of shape (n_points,)
+        By name; points of a learner are joined in their order, its last is marked.
+
+    Examples
+    --------
+    >>> display = UpdatesDisplay.from_points({"pa": [900, 1700]}, {"pa": [0.2, 0.15]})
+    >>> display.ax_.get_ylabel()
+    'error'
+    """
+
+    def __init__(self, updates: Mapping[str, Any], errors: Mapping[str, Any]) -> None:
+        if list(updates) != list(errors):
+            raise ValueError(f"updates and errors must be of the same learners, got {list(updates)} and {list(errors)}")
+        self.updates = {name: np.atleast_1d(np.asarray(u, dtype=float)) for name, u in updates.items()}
+        self.errors = {name: np.atleast_1d(np.asarray(e, dtype=float)) for name, e in errors.items()}
+
+    @classmethod
+    def from_points(
+        cls, updates: Mapping[str, Any], errors: Mapping[str, Any], *, ax: Axes | None = None, **options: Any
+    ) -> UpdatesDisplay:
+        """Make and draw; ``options`` go to ``ax.plot``."""
+        display = cls(updates, errors)
+        display.plot(ax, **options)
+        return display
+
+    @classmethod
+    def from_curves(
+        cls, curves: Mapping[str, ProgressiveCurve], *, ax: Axes | None = None, **options: Any
+    ) -> UpdatesDisplay:
+        """The points of progressive curves, means over their runs."""
+        means = {what: {name: c.mean(what) for name, c in curves.items()} for what in ("updates", "error")}
+        return cls.from_points(means["updates"], means["error"], ax=ax, **options)
+
+    def _draw(self, ax: Axes, options: dict[str, Any]) -> None:
+        for k, name in enumerate(self.updates):
+            style = line_style(k) | options
+            x, y = self.updates[name], self.errors[name]
+            ax.plot(x, y, **style)
+            ax.plot(x[-1:], y[-1:], marker="o", color=style["color"], label=name, linestyle="")
+        ax.set(xlabel="updates", ylabel="error")
+        ax.set_xlim(left=0)
+        tidy(ax)
+        ax.legend(frameon=False)
+
+
+class ErrorBarsDisplay(Display):
+    """Errors of several learners as bars, with one standard deviation over their runs, and each run as a dot.
+
+    Parameters
+    ----------
+    errors : mapping of str to array of shape (n_runs,)
+        Shares, by learner.
+    label : str
+        What the errors are.
+
+    Examples
+    --------
+    >>> ErrorBarsDisplay.from_errors({"arow": [0.1, 0.12], "pa": [0.2, 0.22]}).ax_.get_xlabel()
+    'test error (%)'
+    """
+
+    def __init__(self, errors: Mapping[str, Any], label: str = "test error") -> None:
+        self.errors = {name: np.atleast_1d(np.asarray(e, dtype=float)) for name, e in errors.items()}
+        self.label = label
+
+    @classmethod
+    def from_errors(
+        cls, errors: Mapping[str, Any], *, label: str = "test error", ax: Axes | None = None, **options: Any
+    ) -> ErrorBarsDisplay:
+        """Make and draw; ``options`` go to ``ax.barh``."""
+        display = cls(errors, label)
+        display.plot(ax, **options)
+        return display
+
+    def _draw(self, ax: Axes, options: dict[str, Any]) -> None:
+        mean = [100 * e.mean() for e in self.errors.values()]
+        deviation = [100 * e.std(ddof=1) if len(e) > 1 else 0.0 for e in self.errors.values()]
+        place = np.arange(len(mean))
+        colours = [line_style(k)["color"] for k in place]
+        ax.barh(place, mean, xerr=deviation, **{"color": colours, "alpha": 0.75, "error_kw": {"lw": 1.2}} | options)
+        right = max(m + d for m, d in zip(mean, deviation, strict=True))
+        for k, (m, d) in enumerate(zip(mean, deviation, strict=True)):
+            ax.text(m + d + 0.015 * right, k, f"{m:.1f}", va="center", fontsize=9)
+        ax.set_yticks(place, list(self.errors))
+        ax.invert_yaxis()
+        ax.set_xlim(0, 1.1 * right)
+        ax.set_xlabel(f"{self.label} (%)")
+        tidy(ax)
+        ax.grid(visible=False, axis="y")
