@@ -1,0 +1,188 @@
+"""Building the binary cache of a stream: its rows as the core takes them; docs/cache-file.md."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..features import Features, NewFeatures, Strings
+from .batch import Batch
+from .cache_file import Arrays, CacheWriter
+from .reading import Reading
+from .source import display_name, size_of
+
+# A block ends with the row that fills it, so that the same rows give the same file, however they arrived.
+BLOCK_ENTRIES, BLOCK_ROWS = 1 << 18, 1 << 15
+
+
+def fingerprints(paths: Sequence[str | os.PathLike[str]]) -> list[dict[str, Any]]:
+    """What tells whether files have changed: path, size and time of the last change; ``None`` for what is no file."""
+    found = []
+    for path in paths:
+        if size_of(path) is None:
+            found.append({"path": display_name(path), "size": None, "mtime_ns": None})
+        else:
+            status = os.stat(path)
+            found.append({"path": os.path.abspath(path), "size": status.st_size, "mtime_ns": status.st_mtime_ns})
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """What a cache was made of: as long as it is the same, the cache will do in its place.
+
+    Attributes
+    ----------
+    sources : list of dict
+        :func:`fingerprints` of the files, taken before they were read.
+    multilabel : bool, optional
+        Whether sets of labels were asked for; ``None``: the first rows decided.
+    classes : list of str
+        All labels that were allowed; empty: any.
+    holdout : str, optional
+        The share of rows held out, if these are the rows.
+    """
+
+    sources: list[dict[str, Any]]
+    multilabel: bool | None = None
+    classes: list[str] = field(default_factory=list)
+    holdout: str | None = None
+
+    @property
+    def lasting(self) -> bool:
+        """Whether all sources are files, which can be looked at again."""
+        return all(source["size"] is not None for source in self.sources)
+
+
+class CacheBuilder:
+    """Builds a cache from the batches of one stream; a context that leaves nothing behind unless it is finished.
+
+    Parameters
+    ----------
+    path : path
+        The file to be; it appears when :meth:`finish` is called.
+    reading : Reading
+        How the rows were read.
+    origin : Origin
+        What they were read from.
+    multilabel : bool
+        Whether rows have sets of labels.
+    keep : sequence of str
+        What was kept of every row.
+    features : Features, optional
+        Features the stream was given as known: the first columns are theirs.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        reading: Reading,
+        origin: Origin,
+        multilabel: bool,
+        keep: Sequence[str] = (),
+        features: Features | None = None,
+    ) -> None:
+        header = {"reading": reading.as_dict(), "origin": asdict(origin), "multilabel": multilabel, "keep": list(keep)}
+        self.writer = CacheWriter(path, header)
+        self.known = _all_as_new(features) if features is not None and len(features) else None
+        self.pending: list[Batch] = []
+        self.rows = self.entries = 0  # pending
+        self.done = self.skipped = 0
+        self.skipped_examples: list[str] = []
+
+    def __enter__(self) -> CacheBuilder:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.writer.abandon()
+
+    def add(self, batch: Batch) -> None:
+        """Append rows."""
+        self.skipped += batch.skipped
+        self.skipped_examples += batch.skipped_examples
+        first = 0
+        while first < len(batch):
+            full = batch.start[first] + BLOCK_ENTRIES - self.entries
+            last = min(int(np.searchsorted(batch.start, full)), first + BLOCK_ROWS - self.rows, len(batch))
+            self.pending.append(batch.rows(first, last))
+            self.rows += last - first
+            self.entries += int(batch.start[last] - batch.start[first])
+            first = last
+            if self.rows == BLOCK_ROWS or self.entries >= BLOCK_ENTRIES:
+                self._write_block()
+
+    def finish(self) -> None:
+        """Write what is left; the file gets its name."""
+        if self.rows:
+            self._write_block()
+        self.writer.finish({"rows": self.done, "skipped": self.skipped, "skipped_examples": self.skipped_examples})
+
+    def _write_block(self) -> None:
+        parts, offset = self.pending, 0
+        new_labels, new_features = [], [self.known] if self.known is not None else []
+        for part in parts:
+            new_labels += [[new.name, new.row + offset, new.place] for new in part.new_labels]
+            if part.new_features is not None:
+                new_features.append(part.new_features._replace(row=part.new_features.row + offset))
+            offset += len(part)
+        if new_features:
+            self.writer.add(_features(new_features), {})
+        arrays = _rows(parts)
+        for name in parts[0].kept:
+            arrays |= _strings(f"kept.{name}", Strings.joined([part.kept[name] for part in parts]))
+        self.writer.add(
+            arrays,
+            {
+                "first_row": self.done,
+                "rows": self.rows,
+                "n_columns": int(arrays["columns"].max(initial=-1)) + 1,
+                "largest": float(np.abs(arrays["values"]).max(initial=0.0)),
+                "new_labels": new_labels,
+            },
+        )
+        self.done += self.rows
+        self.pending, self.rows, self.entries, self.known = [], 0, 0, None
+
+
+def _rows(parts: list[Batch]) -> Arrays:
+    values = np.concatenate([part.values for part in parts])
+    with np.errstate(over="ignore"):
+        narrow = values.astype(np.float32)
+    arrays = {
+        "values": narrow if (narrow == values).all() else values.astype(np.float64, copy=False),
+        "columns": np.concatenate([part.columns for part in parts]),
+        "start": _joined_starts([part.start for part in parts]),
+        "labels": np.concatenate([part.labels for part in parts]),
+    }
+    if parts[0].label_start is not None:
+        arrays["label_start"] = _joined_starts([part.label_start for part in parts])
+    if any(part.weights is not None for part in parts):
+        arrays["weights"] = np.concatenate(
+            [np.ones(len(part)) if part.weights is None else part.weights for part in parts]
+        )
+    return arrays
+
+
+def _joined_starts(starts: list[np.ndarray]) -> np.ndarray:
+    return np.append(0, np.cumsum(np.concatenate([np.diff(start) for start in starts])))
+
+
+def _strings(name: str, strings: Strings) -> Arrays:
+    return {f"{name}.text": np.ascontiguousarray(strings.text), f"{name}.start": strings.start}
+
+
+def _features(found: list[NewFeatures]) -> Arrays:
+    row, key = (np.concatenate([getattr(new, name) for new in found]) for name in ("row", "key"))
+    return {"row": row, "key": key} | _strings("names", Strings.joined([new.names for new in found]))
+
+
+def _all_as_new(features: Features) -> NewFeatures:
+    """All features there are, as if they had come with one row; a name that was forgotten is empty."""
+    size = np.zeros(len(features), dtype=np.int64)
+    size[features.column] = np.diff(features.names.start)
+    names = Strings(features.names.text, np.append(0, np.cumsum(size)))
+    return NewFeatures(np.zeros(len(features), dtype=np.int64), features.key, names)
