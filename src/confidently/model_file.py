@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from .features import Features, Strings
+from .files import sync_directory
 from .learner import Learner
 from .state import State, prior_weights
 
@@ -47,6 +48,8 @@ class Model:
         Settings of :class:`confidently.OnlineClassifier` that the learner does not know.
     source : dict, optional
         How rows were read: what prediction must do in the same way.
+    training : dict, optional
+        Where the training stands, in a checkpoint.
     """
 
     learner: Learner
@@ -54,6 +57,7 @@ class Model:
     features: Features | None = None
     estimator: dict[str, Any] = field(default_factory=dict)
     source: dict[str, Any] = field(default_factory=dict)
+    training: dict[str, Any] = field(default_factory=dict)
 
     def header(self) -> dict[str, Any]:
         """All that is not an array."""
@@ -62,6 +66,7 @@ class Model:
             "classes": self.classes,
             "estimator": self.estimator,
             "source": self.source,
+            **({"training": self.training} if self.training else {}),
             **self.learner.header(),
         }
 
@@ -87,7 +92,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
-    _sync_directory(path.parent)
+    sync_directory(path.parent)
 
 
 def load(path: str | os.PathLike[str]) -> Model:
@@ -116,7 +121,9 @@ def load(path: str | os.PathLike[str]) -> Model:
         learner = Learner.from_header(header, {})
         learner.state = _unpacked(learner, arrays)
         _check_names(learner, header["classes"], features)
-        return Model(learner, header["classes"], features, header["estimator"], header["source"])
+        return Model(
+            learner, header["classes"], features, header["estimator"], header["source"], header.get("training", {})
+        )
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, MemoryError) as error:
         raise ModelFileError(f"{path} is a damaged model file ({type(error).__name__}: {error})") from error
 
@@ -217,14 +224,3 @@ def _unpacked(learner: Learner, arrays: State) -> State:
         if not array.flags.writeable or not array.flags.c_contiguous:
             arrays[name] = array.copy()
     return {name: arrays[name] for name in expected_shapes(learner.settings, learner.n_features, learner.n_classes)}
-
-
-def _sync_directory(directory: Path) -> None:
-    """Make a rename in a directory outlive a power cut, where the system can."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -62,7 +62,9 @@ class Checkpoints:
         position, best = Position.from_dict(model.training["position"]), None
         if position.best is not None:
             if not self.best_path.exists():
-                raise click.UsageError(f"{self.best_path} belongs to {self.path} and is missing: start anew without --resume")
+                raise click.UsageError(
+                    f"{self.best_path} belongs to {self.path} and is missing: start anew without --resume"
+                )
             best = load(self.best_path)
         return model, best, position
 

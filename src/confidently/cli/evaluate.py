@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -60,7 +60,7 @@ def evaluate(model_path: str, data: tuple[str, ...], as_json: bool) -> None:
     click.echo(json.dumps(result) if as_json else _text(result))
 
 
-def _numbered(model: Model, data: tuple[str, ...], multilabel: bool) -> Iterator[tuple[Batch, np.ndarray]]:
+def numbered(model: Model, data: Sequence[str], multilabel: bool) -> Iterator[tuple[Batch, np.ndarray]]:
     """Batches with the model's numbers of their labels, -1 for those it does not know."""
     import numpy as np
 
@@ -80,7 +80,7 @@ def _classes(model: Model, data: tuple[str, ...]) -> dict[str, Any]:
 
     answering, metrics = Answering(model.learner), ClassMetrics(len(class_names(model)))
     binary, scores, truths = model.learner.settings.task == "binary", [], []
-    for batch, truth in _numbered(model, data, multilabel=False):
+    for batch, truth in numbered(model, data, multilabel=False):
         matrix = answering.matrix(batch)
         metrics.add(truth, model.learner.predict(matrix), probabilities(model, matrix))
         if binary:
@@ -92,19 +92,24 @@ def _classes(model: Model, data: tuple[str, ...]) -> dict[str, Any]:
     return result | {"classes": _named(model, metrics), "confusion": metrics.confusion.tolist()}
 
 
-def _labels(model: Model, data: tuple[str, ...]) -> dict[str, Any]:
+def relevant_labels(batch: Batch, label: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sets of labels as booleans (rows, labels), and how many labels of each row are not known."""
     import numpy as np
 
+    row = np.repeat(np.arange(len(batch)), np.diff(batch.label_start))
+    relevant = np.zeros((len(batch), n_labels), dtype=bool)
+    relevant[row[label >= 0], label[label >= 0]] = True
+    return relevant, np.bincount(row[label < 0], minlength=len(batch))
+
+
+def _labels(model: Model, data: tuple[str, ...]) -> dict[str, Any]:
     from ..metrics import LabelMetrics
     from ..streaming import Answering
 
     n_labels = len(model.classes)
     answering, metrics = Answering(model.learner), LabelMetrics(n_labels)
-    for batch, label in _numbered(model, data, multilabel=True):
-        row = np.repeat(np.arange(len(batch)), np.diff(batch.label_start))
-        relevant = np.zeros((len(batch), n_labels), dtype=bool)
-        relevant[row[label >= 0], label[label >= 0]] = True
-        unknown = np.bincount(row[label < 0], minlength=len(batch))
+    for batch, label in numbered(model, data, multilabel=True):
+        relevant, unknown = relevant_labels(batch, label, n_labels)
         metrics.add(relevant, unknown, model.learner.decision(answering.matrix(batch)))
     return metrics.result() | {"classes": _named(model, metrics)}
 

@@ -1,65 +1,44 @@
-"""How training is going, on standard error: a live bar on a terminal, plain lines at doubling counts elsewhere."""
+"""How training is going: a live bar on a terminal, plain lines at doubling counts elsewhere, or JSON lines."""
 
 from __future__ import annotations
 
+import json
 import sys
-import time
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-if TYPE_CHECKING:
-    from ..data import Batch
+from .position import Standing
 
 FIRST_LINE = 1000  # rows; then twice as many, and so on
-REFRESH_SECONDS = 0.1
+HEADING = f"{'rows':>13} {'error':>9} {'since last':>11} {'log-loss':>9} {'updates':>13} {'rows/s':>12}"
 
 
-@dataclass(frozen=True)
-class Standing:
-    """Where a pass stands: counts since its beginning."""
-
-    rows: int = 0
-    mistakes: int = 0
-    updates: int = 0
-    bytes_read: int = 0
-    seconds: float = 0.0
-
-    @property
-    def error(self) -> float:
-        """Progressive error: mistakes, each made before its row was learned, a row."""
-        return self.mistakes / self.rows if self.rows else 0.0
-
-    @property
-    def rows_per_second(self) -> float:
-        return self.rows / self.seconds if self.seconds else 0.0
-
-
-def at_doublings(batches: Iterable[Batch]) -> Iterator[Batch]:
-    """The same rows, with a cut where plain progress has a line to write."""
-    rows, due = 0, FIRST_LINE
-    for batch in batches:
-        first = 0
-        while rows + len(batch) - first > due:
-            yield batch.rows(first, first + due - rows)
-            first, rows, due = first + due - rows, due, 2 * due
-        yield batch.rows(first, len(batch)) if first else batch
-        rows += len(batch) - first
+def next_line(rows: int) -> int:
+    """The number of rows, above ``rows``, at which a line is due."""
+    due = FIRST_LINE
+    while due <= rows:
+        due *= 2
+    return due
 
 
 class Quiet:
-    """Says nothing."""
+    """Says nothing, except what must not be missed."""
 
-    def begin(self, title: str) -> None:
-        """A pass begins."""
+    def begin(self, number: int, passes: int, now: Standing, total_bytes: int | None) -> None:
+        """A pass begins, or goes on: its number from 1, of how many, where it stands, bytes to read."""
 
-    def update(self, standing: Standing) -> None:
+    def update(self, now: Standing) -> None:
         """A batch has been learned."""
 
-    def end(self, standing: Standing) -> None:
+    def end(self, now: Standing) -> None:
         """The pass is over."""
+
+    def validated(self, number: int, result: dict[str, Any]) -> None:
+        """A model has been validated after a pass."""
+
+    def note(self, event: str, text: str, **numbers: Any) -> None:
+        """Something happened, in words and as plain data."""
 
     def close(self) -> None:
         """No pass follows, or an error ended it."""
@@ -68,74 +47,96 @@ class Quiet:
 class Plain(Quiet):
     """A line each time the rows have doubled, and one at the end of a pass."""
 
-    def begin(self, title: str) -> None:
-        self.title, self.due, self.last = title, FIRST_LINE, Standing()
+    def begin(self, number: int, passes: int, now: Standing, total_bytes: int | None) -> None:
+        self.title = f"pass {number}" if passes > 1 else "learning"
+        self.due, self.last, self.headed = next_line(now.rows), now, False
 
-    def update(self, standing: Standing) -> None:
-        if standing.rows >= self.due:
-            self._line(standing)
-            self.due *= 2
+    def update(self, now: Standing) -> None:
+        if now.rows >= self.due:
+            self._line(now)
+            self.due = next_line(now.rows)
 
-    def end(self, standing: Standing) -> None:
-        if standing.rows > self.last.rows:
-            self._line(standing)
+    def end(self, now: Standing) -> None:
+        if now.rows > self.last.rows or not self.headed:
+            self._line(now)
+
+    def validated(self, number: int, result: dict[str, Any]) -> None:
+        self._say(validation_text(result))
+
+    def note(self, event: str, text: str, **numbers: Any) -> None:
+        self._say(text)
+
+    def _say(self, text: str) -> None:
+        click.echo(text, err=True)
 
     def _line(self, now: Standing) -> None:
-        if not self.last.rows:
-            click.echo(
-                f"{self.title}\n{'rows':>13} {'error':>9} {'since last':>11} {'updates':>13} {'rows/s':>12}", err=True
-            )
-        since = (now.mistakes - self.last.mistakes) / (now.rows - self.last.rows)
-        click.echo(
-            f"{now.rows:13,} {now.error:9.4f} {since:11.4f} {now.updates:13,} {now.rows_per_second:12,.0f}", err=True
+        if not self.headed:
+            self._say(f"{self.title}\n{HEADING}")
+            self.headed = True
+        since = now.since(self.last)
+        log_loss = "-" if now.mean_log_loss is None else f"{now.mean_log_loss:.4f}"
+        self._say(
+            f"{now.rows:13,} {now.error:9.4f} {since.error:11.4f} {log_loss:>9} {now.updates:13,} "
+            f"{now.rows_per_second:12,.0f}"
         )
         self.last = now
 
 
-class Live(Quiet):
-    """A bar that moves; how far, where the size of the input is known."""
+class JsonLines(Plain):
+    """The same as JSON objects on standard output, a line each, with a key "event"."""
 
-    def __init__(self, total_bytes: int | None) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    def begin(self, number: int, passes: int, now: Standing, total_bytes: int | None) -> None:
+        super().begin(number, passes, now, total_bytes)
+        self.number = number
 
-        columns: list[Any] = [TextColumn("{task.description}"), BarColumn(bar_width=24)]
-        if total_bytes is not None:
-            columns += [TextColumn("{task.percentage:>3.0f} %")]
-        columns += [TextColumn("{task.fields[status]}")]
-        if total_bytes is not None:
-            columns += [TextColumn("eta"), TimeRemainingColumn(compact=True)]
-        self.total = total_bytes
-        self.progress = Progress(*columns, console=Console(stderr=True))
-        self.task: Any = None
-        self.shown = 0.0
+    def validated(self, number: int, result: dict[str, Any]) -> None:
+        self._event("validation", {"pass": number, **result})
 
-    def begin(self, title: str) -> None:
-        self.task = self.progress.add_task(title, total=self.total, status="")
-        self.progress.start()
+    def note(self, event: str, text: str, **numbers: Any) -> None:
+        self._event(event, numbers)
 
-    def update(self, standing: Standing) -> None:
-        if time.monotonic() - self.shown >= REFRESH_SECONDS:
-            self._show(standing)
-            self.shown = time.monotonic()
+    def _line(self, now: Standing) -> None:
+        self.headed = True
+        since = now.since(self.last)
+        self._event(
+            "progress",
+            {
+                "pass": self.number,
+                "rows": now.rows,
+                "error": now.error,
+                "error_since_last": since.error,
+                "log_loss": now.mean_log_loss,
+                "log_loss_since_last": since.mean_log_loss,
+                "updates": now.updates,
+                "seconds": round(now.seconds, 6),
+                "rows_per_second": round(now.rows_per_second, 1),
+                "bytes_read": now.bytes_read,
+            },
+        )
+        self.last = now
 
-    def end(self, standing: Standing) -> None:
-        self._show(standing)
-        if self.total is None:
-            self.progress.update(self.task, total=standing.bytes_read)
-        self.progress.stop_task(self.task)
-
-    def close(self) -> None:
-        self.progress.stop()
-
-    def _show(self, now: Standing) -> None:
-        speed = now.bytes_read / 1e6 / now.seconds if now.seconds else 0.0
-        status = f"{now.rows:,} rows  error {now.error:.4f}  {now.rows_per_second:,.0f} rows/s  {speed:.0f} MB/s"
-        self.progress.update(self.task, completed=now.bytes_read, status=status)
+    def _event(self, event: str, numbers: dict[str, Any]) -> None:
+        click.echo(json.dumps({"event": event, **numbers}))
+        sys.stdout.flush()
 
 
-def reporter(quiet: bool, total_bytes: int | None) -> Quiet:
-    """The way to report progress that suits standard error."""
+def validation_text(result: dict[str, Any]) -> str:
+    """A validation as people read it."""
+    best = "" if result.get("best") is None else ", the best so far" if result["best"] else ", no better"
+    return (
+        f"validation after pass {result['pass']}: error {result['error']:.4f}, log-loss {result['log_loss']:.5f} of "
+        f"{result['rows']:,} rows{best}"
+    )
+
+
+def reporter(quiet: bool, as_json: bool) -> Quiet:
+    """The way to report progress that was asked for, or suits standard error."""
     if quiet:
         return Quiet()
-    return Live(total_bytes) if sys.stderr.isatty() else Plain()
+    if as_json:
+        return JsonLines()
+    if sys.stderr.isatty():
+        from .live import Live
+
+        return Live()
+    return Plain()

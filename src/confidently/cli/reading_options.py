@@ -24,19 +24,26 @@ READING = (
 
 _OPTIONS = [
     click.option(
-        "--format", type=click.Choice(FORMATS), help="Format of the data; by default the file's suffix tells, else svmlight."
+        "--format",
+        type=click.Choice(FORMATS),
+        help="Format of the data; by default the file's suffix tells, else svmlight.",
     ),
     click.option("--zero-based", is_flag=True, help="svmlight: the first feature has index 0, not 1."),
     click.option("--label", metavar="COLUMN", help='Tables: the column of labels. [default: "label"]'),
     click.option("--weight", metavar="COLUMN", help="Tables: a column of the examples' weights."),
     click.option("--drop", metavar="COLUMN", multiple=True, help="Tables: leave this column out. May be repeated."),
     click.option(
-        "--category", metavar="COLUMN", multiple=True, help="Tables: take this column's numbers as names. May be repeated."
+        "--category",
+        metavar="COLUMN",
+        multiple=True,
+        help="Tables: take this column's numbers as names. May be repeated.",
     ),
     click.option(
         "--text", metavar="COLUMN", multiple=True, help="Tables: take this column as text, in n-grams. May be repeated."
     ),
-    click.option("--analyzer", type=click.Choice(["word", "char"]), help="Text: what n-grams are made of. [default: word]"),
+    click.option(
+        "--analyzer", type=click.Choice(["word", "char"]), help="Text: what n-grams are made of. [default: word]"
+    ),
     click.option("--ngrams", metavar="N[-M]", help="Text: n-grams of this length, or of N to M. [default: 1]"),
     click.option(
         "--counts",
@@ -118,7 +125,9 @@ def _check_columns(columns: dict[str, Any]) -> None:
     for name, value in columns.items():
         for column in (value,) if isinstance(value, str) else value:
             if column in role:
-                raise click.UsageError(f"column {column!r} is given to --{role[column]} and to --{name}: give it to one")
+                raise click.UsageError(
+                    f"column {column!r} is given to --{role[column]} and to --{name}: give it to one"
+                )
             role[column] = name
 
 

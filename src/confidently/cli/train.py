@@ -4,81 +4,73 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import sys
+from fractions import Fraction
 from typing import Any
 
 import click
 
+from .checkpoint import Checkpoints
 from .common import check_output, data_argument, json_option, reported
+from .interrupts import Interrupted
+from .new_learner import learner_options
+from .progress import reporter
+from .reading_options import on_error_option, reading_options
 from .rule_options import rule_options
-from .training import Training, summary
+from .summary import result_of, summary
+from .training import Training
 
+# Options that say how to train, not what: they may be others when a training is resumed.
+HOW = ("data", "output_path", "as_json", "quiet", "cache", "checkpoint_every", "resume")
 # Options that may go with --start; a model has all the others already.
-WITH_START = ("data", "passes", "output_path", "start", "as_json", "quiet")
+WITH_START = (*HOW, "passes", "start", "on_error", "validation", "holdout", "early_stop", "patience")
 
 OPTIONS = [
+    on_error_option,
     click.option(
-        "--covariance",
-        type=click.Choice(["diag", "full", "shared"]),
-        default="diag",
+        "--passes", type=click.IntRange(1), default=1, show_default=True, help="How many times to learn the data."
+    ),
+    click.option(
+        "--cache",
+        metavar="FILE",
+        help="Keep the data in this binary cache: built in the first pass, built again when the data have changed, read in "
+        "place of them else. By default more passes than one build one that is removed at the end.",
+    ),
+    click.option(
+        "--validation", metavar="FILE", multiple=True, help="Validate on this file after every pass. May be repeated."
+    ),
+    click.option(
+        "--holdout",
+        metavar="SHARE",
+        help="Validate on this share of the rows, every tenth for 0.1, which are not learned.",
+    ),
+    click.option(
+        "--early-stop", is_flag=True, help="Stop when the validation's log-loss gets no better; keep the best model."
+    ),
+    click.option(
+        "--patience",
+        type=click.IntRange(1),
+        default=1,
         show_default=True,
-        help="What is kept of the weights' covariance: a variance each, all of it, or one matrix for all classes.",
-    ),
-    click.option(
-        "--prior-variance", type=float, default=1.0, show_default=True, help="Variance of every weight at the start."
-    ),
-    click.option(
-        "--min-variance",
-        type=float,
-        default=1e-12,
-        show_default=True,
-        help="No variance counts as smaller than this share of the prior's.",
-    ),
-    click.option("--no-intercept", is_flag=True, help="Do not add a constant feature to every row."),
-    click.option(
-        "--average", is_flag=True, help="Predict with the mean of the weights over all rows, not the last ones."
-    ),
-    click.option(
-        "--dtype",
-        type=click.Choice(["float64", "float32"]),
-        default="float64",
-        show_default=True,
-        help="Type of the model's numbers.",
-    ),
-    click.option(
-        "--multiclass",
-        type=click.Choice(["joint", "one-vs-rest"]),
-        default="joint",
-        show_default=True,
-        help="With three or more classes: the true one against its strongest rival, or a learner for each.",
-    ),
-    click.option(
-        "--multilabel",
-        is_flag=True,
-        help="Rows have sets of labels, separated by commas; by default the first 1,000 rows show whether they have.",
-    ),
-    click.option(
-        "--classes",
-        metavar="A,B,...",
-        help="All classes there are, in this order; of two the second is the positive one.",
-    ),
-    click.option(
-        "--calibration",
-        type=click.Choice(["progressive", "none"]),
-        default="progressive",
-        show_default=True,
-        help="Whether the margins met while learning calibrate the probabilities, or these are the posterior's vote.",
-    ),
-    click.option("--zero-based", is_flag=True, help="The first feature has index 0, not 1."),
-    click.option(
-        "--passes", type=click.IntRange(1), default=1, show_default=True, help="How many times to read the data."
+        help="With --early-stop: after how many passes without a better one.",
     ),
     click.option("-o", "--output", "output_path", metavar="MODEL", help="Save the model in this file."),
     click.option(
+        "--checkpoint-every",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Every N rows, save what --resume needs in MODEL.checkpoint.",
+    ),
+    click.option(
+        "--resume",
+        is_flag=True,
+        help="Go on from MODEL.checkpoint, if there is one, exactly as if training had never stopped.",
+    ),
+    click.option(
         "--start",
-        "--resume-from",
-        "start",
         metavar="MODEL",
-        help="Go on training this model, exactly as if its training had never stopped.",
+        help="Go on training this finished model with more data, exactly as if it had seen them all at once.",
     ),
     click.option("-q", "--quiet", is_flag=True, help="Do not report progress."),
 ]
@@ -86,7 +78,7 @@ OPTIONS = [
 
 def train_options(command: Any) -> Any:
     """Add the options that do not belong to a rule."""
-    for option in reversed(OPTIONS):
+    for option in reversed([*learner_options, *OPTIONS]):
         command = option(command)
     return command
 
@@ -94,42 +86,114 @@ def train_options(command: Any) -> Any:
 @click.command()
 @data_argument
 @rule_options
+@reading_options
 @train_options
 @json_option
 @click.pass_context
 def train(ctx: click.Context, data: tuple[str, ...], **options: Any) -> None:
-    """Learn a model from svmlight text, plain or gzip, in little memory.
+    """Learn a model from data of any size, in little memory.
 
     DATA are files, read one after the other, or - for standard input. Labels are integers or words; of two classes
     the label 1 is the positive one, else the second to appear. Every row is predicted before its label is used: the
-    share of rows predicted wrongly is the progressive error.
+    share of rows predicted wrongly is the progressive error. Ctrl-C finishes what was begun and leaves a checkpoint
+    beside the model.
     """
     _check_usage(ctx, data, options)
+    report = reporter(options["quiet"], options["as_json"])
     with reported():
-        training = Training(data, options)
-        training.run()
-        model = training.model()
-    if options["output_path"]:
+        checkpoints = _checkpoints(ctx, data, options, report)
+        training = Training(data, options, checkpoints, report)
+        try:
+            training.run()
+        except Interrupted as interrupted:
+            _say_how_to_resume(interrupted, training, checkpoints)
+            raise click.exceptions.Exit(interrupted.exit_code) from None
+    path, result = options["output_path"], result_of(training)
+    if path:
         from ..model_file import save
 
-        save(model, options["output_path"])
-    result = training.result()
-    if options["output_path"]:
-        result |= {"model": options["output_path"], "model_bytes": os.path.getsize(options["output_path"])}
+        save(training.final_model(), path)
+        result |= {"model": path, "model_bytes": os.path.getsize(path)}
+    if checkpoints is not None:
+        checkpoints.remove()
     click.echo(json.dumps(result) if options["as_json"] else summary(result))
 
 
+def _checkpoints(ctx: click.Context, data: tuple[str, ...], options: dict[str, Any], report: Any) -> Checkpoints | None:
+    from ..data.cache import fingerprints
+
+    if options["output_path"] is None:
+        return None
+    described = {
+        max(parameter.opts, key=len): options[str(parameter.name)]
+        for parameter in ctx.command.params
+        if parameter.name not in HOW and options[str(parameter.name)] not in (None, ())
+    }
+    start = [options["start"]] if options["start"] else []
+    run = {
+        "options": json.loads(json.dumps(described)),
+        "data": fingerprints([*start, *data]),
+        "validation": fingerprints(options["validation"]),
+    }
+    checkpoints = Checkpoints(options["output_path"], options["checkpoint_every"], run)
+    if checkpoints.path.exists() and not options["resume"]:
+        report.note(
+            "restart", f"{checkpoints.path} is there: this training begins anew; --resume would have gone on from it"
+        )
+    return checkpoints
+
+
+def _say_how_to_resume(interrupted: Interrupted, training: Training, checkpoints: Checkpoints | None) -> None:
+    position = training.position
+    click.echo(f"confidently: interrupted after {position.now.rows:,} rows of pass {position.passes + 1}", err=True)
+    if checkpoints is None:
+        click.echo("nothing is saved: there is no -o MODEL", err=True)
+        return
+    arguments = sys.argv[1:] if "--resume" in sys.argv else [*sys.argv[1:], "--resume"]
+    click.echo(f"{checkpoints.path} is saved; go on with: confidently {shlex.join(arguments)}", err=True)
+
+
 def _check_usage(ctx: click.Context, data: tuple[str, ...], options: dict[str, Any]) -> None:
-    if "-" in data and options["passes"] > 1:
-        raise click.UsageError("standard input can be read only once: give a file, or leave --passes at 1")
-    check_output(options["output_path"], data)
+    check_output(options["output_path"], [*data, *options["validation"]])
+    check_output(options["cache"], [*data, *options["validation"]])
+    for name in ("checkpoint_every", "resume"):
+        if options[name] and not options["output_path"]:
+            raise click.UsageError(f"--{name.replace('_', '-')} needs -o MODEL: a checkpoint stands beside the model")
+    _check_validation(ctx, options)
     if options["start"] is None:
         return
     given = [
         max(parameter.opts, key=len)
         for parameter in ctx.command.params
-        if parameter.name not in WITH_START
-        and ctx.get_parameter_source(str(parameter.name)) is click.core.ParameterSource.COMMANDLINE
+        if parameter.name not in WITH_START and _is_given(ctx, str(parameter.name))
     ]
     if given:
         raise click.UsageError(f"--start goes on with the model's own settings: leave out {', '.join(given)}")
+
+
+def _check_validation(ctx: click.Context, options: dict[str, Any]) -> None:
+    if options["validation"] and options["holdout"]:
+        raise click.UsageError("--validation and --holdout are two ways to validate: give one of them")
+    if "-" in options["validation"]:
+        raise click.UsageError("--validation is read after every pass: give a file, not standard input")
+    if options["holdout"] is not None:
+        _check_share(options["holdout"])
+    if options["early_stop"] and not (options["validation"] or options["holdout"]):
+        raise click.UsageError("--early-stop needs a validation: give --validation FILE or --holdout SHARE")
+    if options["early_stop"] and options["passes"] == 1:
+        raise click.UsageError("--early-stop looks after every pass: give the most there may be with --passes")
+    if _is_given(ctx, "patience") and not options["early_stop"]:
+        raise click.UsageError("--patience is for --early-stop")
+
+
+def _check_share(text: str) -> None:
+    try:
+        fits = 0 < Fraction(text) < 1
+    except (ValueError, ZeroDivisionError):
+        fits = False
+    if not fits:
+        raise click.UsageError(f"--holdout takes a share of the rows between 0 and 1, as 0.1; got {text!r}")
+
+
+def _is_given(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE

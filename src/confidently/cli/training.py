@@ -1,174 +1,212 @@
-"""What ``confidently train`` does: passes over a stream, and an account of how they went."""
+"""What ``confidently train`` does: passes over data, validations between them, checkpoints."""
 
 from __future__ import annotations
 
-import os
-import re
+import copy
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from ..data import Reading
+from ..data.selection import cut_at
 from ..features import Features
-from ..labels import ClassTable
-from .common import class_names, load_model, open_data, percent
-from .progress import Quiet, Standing, at_doublings, reporter
+from .common import load_model
+from .interrupts import Interrupted, Interruptions
+from .new_learner import announced, continued, new_stream_learner
+from .position import Position, Standing
+from .progress import Quiet, next_line
+from .reading_options import chosen_reading
 from .rule_options import chosen_rule
+from .training_data import TrainingData
+from .validation import Holdout, measure
 
 if TYPE_CHECKING:
-    from ..data import Stream
+    from ..data import Batch, Reading, Stream
     from ..model_file import Model
-    from ..streaming import StreamLearner
-
-MOST_CLASSES_LISTED = 10
+    from .checkpoint import Checkpoints
 
 
 class Training:
-    """One run of the command: its data, the learner that grows with them, how it went."""
+    """One run of the command: its data, the learner that grows with them, where it stands.
 
-    def __init__(self, data: tuple[str, ...], options: dict[str, Any]) -> None:
-        self.data, self.options = data, options
-        self.first_pass = Standing()
-        self.reading, self.closed = Reading(zero_based=options["zero_based"]), bool(options["classes"])
-        self.features = Features(bounded=not self.reading.vocabulary) if self.reading.named else None
-        self.estimator = {
-            "multiclass": options["multiclass"],
-            "calibration": None if options["calibration"] == "none" else "progressive",
-        }
-        if options["start"]:
-            self.multilabel, self.stream_learner = self._continued(load_model(options["start"]))
+    Attributes
+    ----------
+    position : Position
+    best : Model, optional
+        The best model so far, where there is a validation and it decides.
+    stopped : bool
+        Whether the validation has stopped the training.
+    """
+
+    def __init__(
+        self, paths: tuple[str, ...], options: dict[str, Any], checkpoints: Checkpoints | None, report: Quiet
+    ) -> None:
+        self.options, self.checkpoints, self.report = options, checkpoints, report
+        self.position, self.best, self.stopped, self.resumed = Position(), None, False, False
+        self.began = time.monotonic()
+        model = load_model(options["start"]) if options["start"] else None
+        found = checkpoints.load() if checkpoints is not None and options["resume"] else None
+        if found is not None:
+            model, self.best, self.position = found
+            self.resumed = True
+            self.stopped = self._out_of_patience()
+        self.spent = self.position.seconds
+        multilabel = options["multilabel"] or None  # None: the first rows decide
+        if model is not None:
+            self._go_on(model)
+            multilabel = model.learner.settings.task == "multilabel"
         else:
-            self.rule, self.announced = chosen_rule(options), announced(options["classes"])
-            self.multilabel = options["multilabel"] or None  # None: the first rows decide
-            self.stream_learner = self._new(options["multilabel"])
+            self._begin(paths)
+        self.data = self._data(paths, multilabel)
 
-    def _continued(self, model: Model) -> tuple[bool, StreamLearner]:
-        from ..streaming import StreamLearner
+    def _begin(self, paths: tuple[str, ...]) -> None:
+        options = self.options
+        self.reading = chosen_reading(options, paths)
+        self.rule, self.announced = chosen_rule(options), announced(options["classes"])
+        self.closed = bool(self.announced)
+        calibration = None if options["calibration"] == "none" else "progressive"
+        self.estimator = {"multiclass": options["multiclass"], "calibration": calibration}
+        self.learner = self._new(options["multilabel"])
 
-        self.reading, self.features = Reading.from_dict(model.source), model.features
-        self.closed, self.estimator = model.source.get("closed", False), self.estimator | model.estimator
-        multilabel = model.learner.settings.task == "multilabel"
-        table = ClassTable(model.classes, multilabel, self.closed)
-        return multilabel, StreamLearner(model.learner, table, self.estimator["multiclass"], self.features)
+    def _new(self, multilabel: bool) -> Any:
+        features = Features(bounded=not self.reading.vocabulary) if self.reading.named else None
+        return new_stream_learner(self.options, self.rule, self.announced, multilabel, features)
 
-    def _new(self, multilabel: bool) -> StreamLearner:
-        from ..learner import Learner
-        from ..streaming import StreamLearner
+    def _go_on(self, model: Model) -> None:
+        from ..data import Reading
 
-        options, table = self.options, ClassTable(self.announced, multilabel, closed=bool(self.announced))
-        task = "multilabel" if multilabel else options["multiclass"] if len(table) > 2 else "binary"
-        if options["covariance"] == "shared" and options["multiclass"] == "one-vs-rest":
-            raise click.UsageError("--covariance shared couples the classes, --multiclass one-vs-rest keeps them apart")
-        try:
-            learner = Learner(
-                self.rule, options["covariance"], task, len(table),
-                prior_variance=options["prior_variance"], fit_intercept=not options["no_intercept"],
-                average=options["average"], min_variance=options["min_variance"], dtype=options["dtype"],
-            )  # fmt: skip
-        except (TypeError, ValueError) as error:
-            raise click.UsageError(str(error)) from None
-        return StreamLearner(learner, table, options["multiclass"], self.features)
+        self.reading, self.learner = Reading.from_dict(model.source), continued(model)
+        self.closed = model.source.get("closed", False)
+        self.estimator = {"multiclass": "joint", "calibration": "progressive"} | model.estimator
+        self.learner.log_loss[0] = self.position.now.log_loss or 0.0
+
+    def _data(self, paths: tuple[str, ...], multilabel: bool | None) -> TrainingData:
+        options = self.options
+        skipping = options["on_error"] != "stop"
+        classes = [str(name) for name in self.learner.classes.names] if self.closed and skipping else []
+        return TrainingData(
+            paths, self.reading, self.learner.learner.settings.dtype, multilabel, on_error=options["on_error"],
+            classes=classes, cache=options["cache"], beside=options["output_path"], caching=options["passes"] > 1,
+            holdout=Holdout(options["holdout"]) if options["holdout"] else None,
+        )  # fmt: skip
 
     def run(self) -> None:
-        """Learn the data, as often as asked."""
-        began = time.monotonic()
-        sizes = [os.path.getsize(path) if os.path.isfile(path) else None for path in self.data]
-        report = reporter(self.options["quiet"], None if None in sizes else sum(sizes))
-        passes = self.options["passes"]
-        try:
-            for number in range(passes):
-                report.begin(f"pass {number + 1}" if passes > 1 else "learning")
-                standing = self._pass(report, calibrate=number == 0 and self.estimator["calibration"] is not None)
-                report.end(standing)
-                self.first_pass = self.first_pass if number else standing
-        finally:
-            report.close()
-        self.seconds = time.monotonic() - began
+        """Learn the data, as often as asked.
 
-    def _pass(self, report: Quiet, calibrate: bool) -> Standing:
-        with self._open() as stream:
-            learner = self.stream_learner.learner
-            mistakes, updates, began = learner.mistakes, learner.updates, time.monotonic()
-            rows, standing = 0, Standing()
-            for batch in self.stream_learner.learn(at_doublings(stream), calibrate):
-                rows += len(batch)
-                found = learner.mistakes - mistakes, learner.updates - updates
-                standing = Standing(rows, *found, batch.bytes_read, time.monotonic() - began)
-                report.update(standing)
-        return standing
+        Raises
+        ------
+        Interrupted
+            If a signal came; the checkpoint is written.
+        """
+        if self.resumed:
+            self._say_where_it_goes_on()
+        with self.data, Interruptions() as self.interruptions:
+            try:
+                while self.position.passes < self.options["passes"] and not self.stopped:
+                    self._pass()
+                    self._end_pass()
+            except Interrupted:
+                if self.checkpoints is not None:
+                    self.data.keep = True
+                    self._save_checkpoint()
+                raise
+            finally:
+                self.report.close()
+                self.position.seconds = self._seconds()
 
-    def _open(self) -> Stream:
-        dtype = self.stream_learner.learner.settings.dtype
-        stream = open_data(self.data, self.reading, dtype, multilabel=self.multilabel, features=self.features)
-        if stream.multilabel and self.multilabel is None:
-            self.stream_learner = self._new(multilabel=True)
-        self.multilabel = stream.multilabel
-        return stream
+    def _pass(self) -> None:
+        position = self.position
+        rows = position.now.rows
+        with self.data.one_pass(rows, self.learner.features) as (stream, batches):
+            if stream.multilabel and self.learner.learner.settings.task != "multilabel":
+                self.learner = self._new(multilabel=True)
+            if not rows:
+                position.begin_pass(self.learner.learner)
+                self.learner.log_loss[0] = 0.0
+            self.report.begin(position.passes + 1, self.options["passes"], position.now, self.data.total_bytes)
+            self._learn(self.interruptions.watch(cut_at(batches, rows, self._next_cut)))
+            self.report.end(position.now)
+
+    def _learn(self, batches: Iterator[Batch]) -> None:
+        position, before, began = self.position, self.position.now.seconds, time.monotonic()
+        calibrate = position.passes == 0 and self.estimator["calibration"] is not None
+        for batch in self.learner.learn(batches, calibrate):
+            learner, (seen, mistakes, updates) = self.learner.learner, position.began
+            position.now = Standing(
+                position.now.rows + len(batch), learner.n_seen - seen, learner.mistakes - mistakes,
+                learner.updates - updates, float(self.learner.log_loss[0]) if calibrate else None, batch.bytes_read,
+                before + time.monotonic() - began,
+            )  # fmt: skip
+            self.report.update(position.now)
+            if self._every and position.now.rows % self._every == 0:
+                self._save_checkpoint()
+            self.interruptions.check()
+
+    @property
+    def _every(self) -> int | None:
+        return None if self.checkpoints is None else self.checkpoints.every
+
+    def _next_cut(self, rows: int) -> int:
+        line = next_line(rows)
+        return min(line, (rows // self._every + 1) * self._every) if self._every else line
+
+    def _end_pass(self) -> None:
+        position, validation = self.position, self._validation()
+        position.end_pass()
+        if validation is not None:
+            self._judge(validation)
+            self.report.validated(position.passes, position.last)
+        position.begin_pass(self.learner.learner)
+        if self._every and position.passes < self.options["passes"]:
+            self._save_checkpoint()
+
+    def _validation(self) -> dict[str, Any] | None:
+        paths = [str(self.data.held)] if self.data.holdout else self.options["validation"]
+        return {"pass": self.position.passes + 1, **measure(self.model(), paths)} if paths else None
+
+    def _judge(self, found: dict[str, Any]) -> None:
+        """Compare with the best so far; keep the model if it is better."""
+        position = self.position
+        if not self.options["early_stop"]:
+            position.last = found
+            return
+        better = position.best is None or found["log_loss"] < position.best["log_loss"]
+        position.last = {**found, "best": better}
+        position.waited = 0 if better else position.waited + 1
+        if better:
+            position.best, self.best = found, _copied(self.model())
+        self.stopped = self._out_of_patience()
+
+    def _out_of_patience(self) -> bool:
+        return self.options["early_stop"] and self.position.waited >= self.options["patience"]
+
+    def _save_checkpoint(self) -> None:
+        assert self.checkpoints is not None
+        self.position.seconds = self._seconds()
+        self.checkpoints.save(self.model(), self.best, self.position)
+
+    def _seconds(self) -> float:
+        return self.spent + time.monotonic() - self.began
+
+    def _say_where_it_goes_on(self) -> None:
+        number, rows = self.position.passes + 1, self.position.now.rows
+        self.report.note("resume", f"going on after {rows:,} rows of pass {number}", **{"pass": number, "rows": rows})
 
     def model(self) -> Model:
-        """What was learned, to be saved."""
+        """What has been learned by now."""
         from ..model_file import Model
 
-        table = self.stream_learner.classes
         source = {**self.reading.as_dict(), "closed": self.closed}
-        return Model(self.stream_learner.learner, table.names, self.features, self.estimator, source)
+        table = self.learner.classes
+        return Model(self.learner.learner, table.names, self.learner.features, self.estimator, source)
 
-    def result(self) -> dict[str, Any]:
-        """An account of the run, as plain data."""
-        learner, model = self.stream_learner.learner, self.model()
-        settings = learner.settings
-        return {
-            "rows": self.first_pass.rows,
-            "passes": self.options["passes"],
-            "mistakes": self.first_pass.mistakes,
-            "error": self.first_pass.error,
-            "updates": learner.updates,
-            "infeasible": learner.infeasible if settings.rule.counts_misses else None,
-            "task": settings.task,
-            "classes": class_names(model),
-            "features": learner.n_features,
-            "rule": {"name": settings.rule.name, "parameters": settings.rule.get_params()},
-            "covariance": settings.covariance,
-            "rows_seen": learner.n_seen,
-            "seconds": round(self.seconds, 6),
-        }
+    def final_model(self) -> Model:
+        """What is to be saved: the best model if the validation decides, else the last."""
+        return self.best if self.options["early_stop"] and self.best is not None else self.model()
 
 
-def announced(text: str | None) -> list[int | str]:
-    """The classes of ``--classes``; integers in any spelling are one class, as in the data."""
-    names: list[int | str] = []
-    for name in text.split(",") if text else []:
-        number = re.fullmatch(r"([+-]?[0-9]+)(\.0*)?", name.strip())
-        names.append(int(number[1]) if number else name.strip())
-    if text is not None and (len(names) < 2 or "" in names or len(set(names)) < len(names)):
-        raise click.UsageError(f"--classes takes two or more different names separated by commas; got {text!r}")
-    return names
-
-
-def summary(result: dict[str, Any]) -> str:
-    """The account as people read it."""
-    names, rule = result["classes"], result["rule"]
-    listed = ", ".join(names[:MOST_CLASSES_LISTED]) + (", ..." if len(names) > MOST_CLASSES_LISTED else "")
-    parameters = ", ".join(f"{k}={v:g}" for k, v in rule["parameters"].items() if v is not None)
-    what = "labels" if result["task"] == "multilabel" else "classes"
-    rate = result["rows"] * result["passes"] / max(result["seconds"], 1e-9)
-    lines = [
-        f"rows       {result['rows']:,}" + (f" in each of {result['passes']} passes" if result["passes"] > 1 else ""),
-        f"{what:10} {len(names):,} ({listed})",
-        f"features   {result['features']:,}",
-        f"learner    {rule['name']}({parameters}), covariance {result['covariance']}, {result['task']}",
-        f"mistakes   {result['mistakes']:,}, a progressive error of {percent(result['error'])}",
-        f"updates    {result['updates']:,}",
-        f"seconds    {result['seconds']:.2f} ({rate:,.0f} rows/s)",
-    ]
-    if result["infeasible"]:
-        lines.append(
-            f"infeasible {result['infeasible']:,} examples, which no classifier in the ellipsoid satisfies, were "
-            "passed over: the data cannot be separated with this margin; lower --gamma, or use the rule iellip"
-        )
-    if "model" in result:
-        lines.append(f"model      {result['model']} ({result['model_bytes']:,} bytes)")
-    else:
-        lines.append("model      not saved (-o MODEL saves it)")
-    return "\n".join(lines)
+def _copied(model: Model) -> Model:
+    """A model that does not change with the learner."""
+    learner = copy.copy(model.learner)
+    learner.state = {name: array.copy() for name, array in learner.state.items()}
+    return replace(model, learner=learner, classes=list(model.classes), features=copy.deepcopy(model.features))

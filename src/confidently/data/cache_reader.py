@@ -15,6 +15,7 @@ from .cache import Origin
 from .cache_file import Arrays, Block, CacheFile, is_cache
 from .demands import Demands
 from .reading import Reading
+from .selection import joined_features, without_first
 
 
 class Cache(CacheFile):
@@ -76,14 +77,18 @@ def reading_of_caches(paths: Sequence[str | os.PathLike[str]], reading: Reading 
     for path in caches:
         with Cache(path) as cache:
             if reading is not None and cache.reading != reading:
-                raise DataError(f"{cache.path} is a cache of rows that were read in another way: {_difference(cache.reading, reading)}")
+                raise DataError(
+                    f"{cache.path} is a cache of rows that were read in another way: {_difference(cache.reading, reading)}"
+                )
             reading = cache.reading
     return reading
 
 
 def _difference(there: Reading, wanted: Reading) -> str:
     left, right = there.as_dict(), wanted.as_dict()
-    return "; ".join(f"{name} is {left[name]!r} there, {right[name]!r} here" for name in left if left[name] != right[name])
+    return "; ".join(
+        f"{name} is {left[name]!r} there, {right[name]!r} here" for name in left if left[name] != right[name]
+    )
 
 
 def read_cache(paths: Sequence[str | os.PathLike[str]], reading: Reading, demands: Demands) -> Iterator[Batch]:
@@ -135,8 +140,8 @@ class _CacheRows:
                 new_features = [new._replace(row=np.zeros_like(new.row)) for new in new_features]
                 continue
             batch = self._batch(block)
-            batch.new_labels, batch.new_features = new_labels, _joined(new_features)
-            yield _without_first(batch, skip) if skip > 0 else batch
+            batch.new_labels, batch.new_features = new_labels, joined_features(new_features)
+            yield without_first(batch, skip) if skip > 0 else batch
             new_labels, new_features = [], []
 
     def _new_labels(self, block: Block) -> list[NewLabel]:
@@ -197,23 +202,6 @@ class _CacheRows:
 
 def _is_start(start: np.ndarray, n: int, size: int) -> bool:
     return len(start) == n + 1 and start[0] == 0 and start[-1] == size and bool((np.diff(start) >= 0).all())
-
-
-def _without_first(batch: Batch, rows: int) -> Batch:
-    """A batch without its first rows, which announces what they announced."""
-    rest = batch.rows(rows, len(batch))
-    rest.new_labels = [new._replace(row=max(new.row - rows, 0)) for new in batch.new_labels]
-    if batch.new_features is not None:
-        rest.new_features = batch.new_features._replace(row=np.maximum(batch.new_features.row - rows, 0))
-    return rest
-
-
-def _joined(found: list[NewFeatures]) -> NewFeatures | None:
-    found = [new for new in found if len(new.key)]
-    if not found:
-        return None
-    row, key = (np.concatenate([getattr(new, name) for new in found]) for name in ("row", "key"))
-    return NewFeatures(row, key, Strings.joined([new.names for new in found]))
 
 
 class _Columns:

@@ -37,6 +37,8 @@ class Demands:
         Features that are known already.
     freeze : bool
         Forget other features with the batch they appear in.
+    first_row : int
+        Rows to leave out at the beginning, all numbers being what they would be with them.
     """
 
     multilabel: bool | None = None
@@ -48,6 +50,7 @@ class Demands:
     keep: tuple[str, ...] = ()
     features: Features | None = None
     freeze: bool = False
+    first_row: int = 0
 
     def options(self, reading: Reading) -> _core.ReaderOptions:
         """What every compiled reader must know."""

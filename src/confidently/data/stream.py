@@ -10,9 +10,11 @@ from typing import Any
 
 from ..features import Features
 from .batch import Batch, DataError
+from .cache_reader import read_cache, reading_of_caches
 from .demands import Demands
 from .lines import read_lines
 from .reading import Reading, format_of
+from .selection import pass_over
 from .source import CHUNK_BYTES, in_background
 
 READERS: dict[str, Callable[..., Iterator[Batch]]] = {"svmlight": read_lines}
@@ -95,6 +97,7 @@ def open_stream(
     keep: Sequence[str] = (),
     features: Features | None = None,
     freeze: bool = False,
+    first_row: int = 0,
     **how: Any,
 ) -> Stream:
     """Read examples as a stream, in memory that does not grow with the file.
@@ -102,7 +105,8 @@ def open_stream(
     Parameters
     ----------
     paths : path or list of paths
-        Files, read one after the other; ``"-"`` is standard input. Plain or gzip, recognised by content.
+        Files, read one after the other; ``"-"`` is standard input. Plain or gzip, recognised by content. Or binary
+        caches of any format (docs/cache-file.md), recognised by content too.
     reading : Reading, optional
         How rows become features; else ``format`` and further keywords, which are :class:`Reading`'s.
     format : str, optional
@@ -126,6 +130,9 @@ def open_stream(
         Features known already, in the order of their columns: a model's.
     freeze : bool
         Whether other features are forgotten after the batch they appear in: for prediction.
+    first_row : int
+        Rows to leave out at the beginning. Labels and features are numbered, and announced with the first batch, as if
+        they were there; a cache is not read up to that row. Needs ``multilabel``.
 
     Raises
     ------
@@ -147,7 +154,12 @@ def open_stream(
     [(2, [1, -1])]
     """
     files = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    if reading is None:
+    cached = reading_of_caches(files, reading)
+    if cached is not None and (format is not None or how):
+        raise ValueError("a cache's rows have been read already: leave out how to read them")
+    if cached is not None:
+        reading = cached
+    elif reading is None:
         reading = Reading(format=format or format_of(files), **how)
     elif format is not None or how:
         reading = replace(reading, **({"format": format} if format else {}), **how)
@@ -155,10 +167,15 @@ def open_stream(
     demands = Demands(
         multilabel=False if skip and multilabel is None else multilabel, ignore_labels=ignore_labels, largest=largest,
         chunk_bytes=chunk_bytes, skip_errors=skip, classes=tuple(classes), keep=tuple(keep), features=features,
-        freeze=freeze,
+        freeze=freeze, first_row=first_row,
     )  # fmt: skip
     most_skipped = _most_skipped(on_error)
-    source = in_background(READERS[reading.format](files, reading, demands), BATCHES_AHEAD)
+    if cached is not None:
+        batches = read_cache(files, reading, demands)
+    else:
+        batches = READERS[reading.format](files, reading, demands)
+        batches = pass_over(batches, first_row) if first_row else batches
+    source = in_background(batches, BATCHES_AHEAD)
     if demands.multilabel is None and not ignore_labels:
         return Stream(source, *_decide(source, reading), most_skipped)
     return Stream(source, [], reading, ignore_labels or bool(multilabel), most_skipped)

@@ -1,0 +1,118 @@
+"""Parts of streams: rows left out at the beginning, rows chosen, cuts where something is to be done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from ..features import NewFeatures, Strings
+from .batch import Batch, DataError
+
+
+def joined_features(found: list[NewFeatures]) -> NewFeatures | None:
+    """Features that are announced together; ``None``: none."""
+    found = [new for new in found if len(new.key)]
+    if not found:
+        return None
+    row, key = (np.concatenate([getattr(new, name) for new in found]) for name in ("row", "key"))
+    return NewFeatures(row, key, Strings.joined([new.names for new in found]))
+
+
+def without_first(batch: Batch, rows: int) -> Batch:
+    """A batch without its first rows; it announces what they announced."""
+    rest = batch.rows(rows, len(batch))
+    rest.new_labels = [new._replace(row=max(new.row - rows, 0)) for new in batch.new_labels]
+    if batch.new_features is not None:
+        rest.new_features = batch.new_features._replace(row=np.maximum(batch.new_features.row - rows, 0))
+    return rest
+
+
+def pass_over(batches: Iterable[Batch], rows: int) -> Iterator[Batch]:
+    """The batches without their first ``rows`` rows; the first announces what those announced.
+
+    Raises
+    ------
+    DataError
+        If there are not so many.
+    """
+    before: Batch | None = None  # of no rows: what the rows left out announced
+    for batch in batches:
+        if before is not None:
+            batch = _announcing(batch, before)
+        if rows >= len(batch):
+            before, rows = without_first(batch, len(batch)), rows - len(batch)
+            continue
+        yield without_first(batch, rows) if rows else batch
+        before, rows = None, 0
+    if rows:
+        raise DataError(f"the data end {rows:,} rows before the one to begin with")
+    if before is not None:
+        yield before
+
+
+def _announcing(batch: Batch, before: Batch) -> Batch:
+    """A batch that also announces what an empty one before it did."""
+    features = [new for new in (before.new_features, batch.new_features) if new is not None]
+    return replace(
+        batch,
+        new_labels=before.new_labels + batch.new_labels,
+        new_features=joined_features(features),
+        skipped=before.skipped + batch.skipped,
+        skipped_examples=before.skipped_examples + batch.skipped_examples,
+    )
+
+
+def cut_at(batches: Iterable[Batch], done: int, next_cut: Callable[[int], int]) -> Iterator[Batch]:
+    """The same rows, with a cut after every number of rows that ``next_cut`` gives for a smaller one.
+
+    ``done`` rows came before these.
+    """
+    for batch in batches:
+        first = 0
+        while (last := first + next_cut(done) - done) < len(batch):
+            yield _exact(batch.rows(first, last))
+            done, first = done + last - first, last
+        yield _exact(batch.rows(first, len(batch))) if first else batch
+        done += len(batch) - first
+
+
+def _exact(part: Batch) -> Batch:
+    """A part of a batch whose number of columns is its own: what is beyond is not known yet."""
+    return replace(part, n_columns=int(part.columns.max(initial=-1)) + 1)
+
+
+def chosen(batch: Batch, rows: np.ndarray) -> Batch:
+    """Some rows of a batch, by number, ascending. It announces nothing."""
+    size = np.diff(batch.start)[rows]
+    entries = _ranges(batch.start[:-1][rows], size)
+    if batch.label_start is None:
+        labels, label_start = batch.labels[rows], None
+    else:
+        counts = np.diff(batch.label_start)[rows]
+        labels, label_start = batch.labels[_ranges(batch.label_start[:-1][rows], counts)], _start(counts)
+    return replace(
+        batch,
+        values=batch.values[entries],
+        columns=batch.columns[entries],
+        start=_start(size),
+        labels=labels,
+        label_start=label_start,
+        weights=None if batch.weights is None else batch.weights[rows],
+        new_labels=[],
+        new_features=None,
+        kept={name: strings.chosen(rows) for name, strings in batch.kept.items()},
+        skipped=0,
+        skipped_examples=[],
+    )
+
+
+def _start(sizes: np.ndarray) -> np.ndarray:
+    return np.append(0, np.cumsum(sizes))
+
+
+def _ranges(first: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """first[0], first[0] + 1, ..., size[0] of them, then those of first[1], and so on."""
+    start = _start(size)
+    return np.repeat(first - start[:-1], size) + np.arange(start[-1])
