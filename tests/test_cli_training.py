@@ -13,7 +13,7 @@ from confidently.model_file import load
 def test_train_predict_evaluate(ok, data, tmp_path):
     model, test = tmp_path / "m.cw", tmp_path / "test.svm"
     test.write_text(rows(100, seed=1))
-    result = json.loads(ok("train", data, "--rule", "cw_stdev", "--eta", "0.9", "-o", model, "--json"))
+    result = json.loads(ok("train", data, "--rule", "cw_stdev", "--eta", "0.9", "-o", model, "--json", "-q"))
     assert result["rows"] == 300 and result["classes"] == ["-1", "1"] and result["features"] == 20
     assert result["rule"] == {"name": "cw_stdev", "parameters": {"eta": 0.9, "phi": None}}
     assert result["model_bytes"] == model.stat().st_size
@@ -34,9 +34,13 @@ def test_the_summary_is_for_people(ok, data, tmp_path):
 
 def test_json_is_all_there_is_on_standard_output(call, data):
     code, out, err = call("train", data, "--json")
-    assert code == 0 and isinstance(json.loads(out), dict) and out.count("\n") == 1
-    assert "since last" not in out and "rows/s" in err
-    assert call("train", data, "--json", "-q")[2] == ""
+    *events, result = [json.loads(line) for line in out.splitlines()]
+    assert code == 0 and err == ""
+    assert [event["event"] for event in events] == ["progress"] and "event" not in result
+    for name in ("rows", "error", "log_loss", "updates"):
+        assert events[-1][name] == result[name]
+    code, out, err = call("train", data, "--json", "-q")
+    assert code == 0 and isinstance(json.loads(out), dict) and out.count("\n") == 1 and err == ""
 
 
 def test_progress_comes_at_doubling_counts(call, tmp_path):

@@ -11,7 +11,7 @@ import click
 
 # What each command does, in the words its own help begins with: here, so that listing them imports none.
 COMMANDS = {
-    "train": "Learn a model from svmlight text, plain or gzip, in little memory.",
+    "train": "Learn a model from data of any size, in little memory.",
     "predict": "Predict the class of every row.",
     "evaluate": "Compare a model's predictions with the labels of data.",
     "compare": "Compare many rules on one reading of the data.",
@@ -56,7 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """The exit code of the command line: 0, 2 for bad usage or input, 130 when interrupted, 141 on a broken pipe."""
     try:
-        with cli.make_context("confidently", list(sys.argv[1:] if arguments is None else arguments)) as context:
+        given = list(sys.argv[1:] if arguments is None else arguments)
+        with cli.make_context("confidently", list(given), obj=given) as context:
             cli.invoke(context)
         sys.stdout.flush()
         return 0

@@ -9,7 +9,7 @@ import click
 
 from .common import ABSENT, data_argument, json_option, open_data, percent, reported, table
 from .pictures import check_picture, picture_option, save_picture
-from .training import announced
+from .new_learner import announced
 
 if TYPE_CHECKING:
     from ..comparison import Comparison, Trial

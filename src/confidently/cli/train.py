@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import sys
 from fractions import Fraction
 from typing import Any
 
@@ -34,8 +33,8 @@ OPTIONS = [
     click.option(
         "--cache",
         metavar="FILE",
-        help="Keep the data in this binary cache: built in the first pass, built again when the data have changed, read in "
-        "place of them else. By default more passes than one build one that is removed at the end.",
+        help="Keep the data in this binary cache: built in the first pass, again when the data have changed, and read "
+        "in their place else. By default more passes than one build one that is removed at the end.",
     ),
     click.option(
         "--validation", metavar="FILE", multiple=True, help="Validate on this file after every pass. May be repeated."
@@ -149,7 +148,8 @@ def _say_how_to_resume(interrupted: Interrupted, training: Training, checkpoints
     if checkpoints is None:
         click.echo("nothing is saved: there is no -o MODEL", err=True)
         return
-    arguments = sys.argv[1:] if "--resume" in sys.argv else [*sys.argv[1:], "--resume"]
+    given = click.get_current_context().find_root().obj
+    arguments = given if "--resume" in given else [*given, "--resume"]
     click.echo(f"{checkpoints.path} is saved; go on with: confidently {shlex.join(arguments)}", err=True)
 
 

@@ -21,7 +21,7 @@ from .training_data import TrainingData
 from .validation import Holdout, measure
 
 if TYPE_CHECKING:
-    from ..data import Batch, Reading, Stream
+    from ..data import Batch
     from ..model_file import Model
     from .checkpoint import Checkpoints
 

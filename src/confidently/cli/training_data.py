@@ -113,28 +113,18 @@ class TrainingData:
         build_held = self.held is not None and not self.held_ready
         first = rows if self.cache_ready and not build_held else 0
         with ExitStack() as stack:
-            stream = stack.enter_context(
-                open_data(
-                    [str(self.cache)] if self.cache_ready else self.paths,
-                    self.reading,
-                    self.dtype,
-                    multilabel=self.multilabel,
-                    features=features,
-                    first_row=first,
-                    **self.options,
-                )  # fmt: skip
-            )
+            paths = [str(self.cache)] if self.cache_ready else self.paths
+            options = self.options | {"multilabel": self.multilabel, "features": features, "first_row": first}
+            stream = stack.enter_context(open_data(paths, self.reading, self.dtype, **options))
             self.multilabel = stream.multilabel
-            builders: list[Any] = []
-            for path, wanted, origin in (
-                (self.cache, build_cache, self.origin),
-                (self.held, build_held, self._held_origin()),
-            ):
-                if wanted:
-                    builder = CacheBuilder(str(path), self.reading, origin, stream.multilabel, features=features)
-                    builders.append(stack.enter_context(builder))
-            cache = builders[0] if build_cache else None
-            held = _HeldOut(builders[-1]) if build_held else None
+
+            def builder(path: str | None, origin: Origin) -> CacheBuilder:
+                return stack.enter_context(
+                    CacheBuilder(str(path), self.reading, origin, stream.multilabel, features=features)
+                )
+
+            cache = builder(self.cache, self.origin) if build_cache else None
+            held = _HeldOut(builder(self.held, self._held_origin())) if build_held else None
             batches = self._batches(stream, first, cache, held)
             yield stream, pass_over(batches, rows - first) if rows > first else batches
 

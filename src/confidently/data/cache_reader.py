@@ -77,18 +77,16 @@ def reading_of_caches(paths: Sequence[str | os.PathLike[str]], reading: Reading 
     for path in caches:
         with Cache(path) as cache:
             if reading is not None and cache.reading != reading:
-                raise DataError(
-                    f"{cache.path} is a cache of rows that were read in another way: {_difference(cache.reading, reading)}"
-                )
+                found = _difference(cache.reading, reading)
+                raise DataError(f"{cache.path} is a cache of rows that were read in another way: {found}")
             reading = cache.reading
     return reading
 
 
 def _difference(there: Reading, wanted: Reading) -> str:
     left, right = there.as_dict(), wanted.as_dict()
-    return "; ".join(
-        f"{name} is {left[name]!r} there, {right[name]!r} here" for name in left if left[name] != right[name]
-    )
+    different = [name for name in left if left[name] != right[name]]
+    return "; ".join(f"{name} is {left[name]!r} there, {right[name]!r} here" for name in different)
 
 
 def read_cache(paths: Sequence[str | os.PathLike[str]], reading: Reading, demands: Demands) -> Iterator[Batch]:
@@ -167,7 +165,7 @@ class _CacheRows:
         return Batch(
             values=values, columns=columns, start=arrays["start"], n_columns=n_columns, labels=labels,
             label_start=label_start, weights=arrays.get("weights"), listed=listed, place=f"{path}, row {first + 1}",
-            kept={name: Strings(arrays[f"kept.{name}.text"], arrays[f"kept.{name}.start"]) for name in self.demands.keep},
+            kept={name: _strings(arrays, f"kept.{name}") for name in self.demands.keep},
             bytes_read=block.offset + block.bytes,
         )  # fmt: skip
 
@@ -198,6 +196,10 @@ class _CacheRows:
                 f"{self.cache.path}, row {block.details['first_row'] + row}: a value above {self.demands.largest:g} in "
                 "size; rescale it"
             )
+
+
+def _strings(arrays: Arrays, name: str) -> Strings:
+    return Strings(arrays[f"{name}.text"], arrays[f"{name}.start"])
 
 
 def _is_start(start: np.ndarray, n: int, size: int) -> bool:
@@ -237,7 +239,7 @@ class _Columns:
 
     def add(self, arrays: Arrays) -> NewFeatures:
         """The next features of the cache; those that are new to the stream."""
-        new = NewFeatures(arrays["row"], arrays["key"], Strings(arrays["names.text"], arrays["names.start"]))
+        new = NewFeatures(arrays["row"], arrays["key"], _strings(arrays, "names"))
         ids = self._ids(arrays)
         fresh = []
         for place, feature in enumerate(ids):
@@ -259,7 +261,7 @@ class _Columns:
         return arrays["values"][order], columns[order], int(columns.max(initial=-1)) + 1
 
     def _ids(self, arrays: Arrays) -> list[Any]:
-        return list(Strings(arrays["names.text"], arrays["names.start"])) if self.exact else arrays["key"].tolist()
+        return list(_strings(arrays, "names")) if self.exact else arrays["key"].tolist()
 
     def _ids_of_known(self) -> list[Any]:
         if self.known is None:
