@@ -134,7 +134,7 @@ def test_interrupted_training_leaves_a_checkpoint(tmp_path, waiting):
         training.send_signal(signal.SIGINT)
         assert training.wait() == 130
         found = training.stderr.read().decode().splitlines()
-    assert re.fullmatch(r"confidently: interrupted after [1-9][0-9]*,000 rows of pass 1", found[-2])
+    assert re.fullmatch(r"confidently: interrupted after [1-9][0-9,]* rows of pass 1", found[-2])
     assert found[-1] == f"{model}.checkpoint is saved; go on with: confidently train - -o {model} --resume"
     assert list(tmp_path.iterdir()) == [tmp_path / "m.cw.checkpoint"]
 

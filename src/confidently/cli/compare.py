@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .common import ABSENT, data_argument, json_option, open_data, percent, reported, table
-from .pictures import check_picture, picture_option, save_picture
 from .new_learner import announced
+from .pictures import check_picture, picture_option, save_picture
+from .reading_options import chosen_reading, on_error_option, reading_options
 
 if TYPE_CHECKING:
     from ..comparison import Comparison, Trial
@@ -20,6 +21,8 @@ MARK = "*"
 
 @click.command()
 @data_argument
+@reading_options
+@on_error_option
 @click.option(
     "--rules", "rule_names", default="all", metavar="A,B,...", show_default=True,
     help="Names of rules separated by commas; see: confidently rules.",
@@ -43,7 +46,6 @@ MARK = "*"
 )  # fmt: skip
 @click.option("--multilabel", is_flag=True, help="Rows have sets of labels, separated by commas.")
 @click.option("--classes", metavar="A,B,...", help="All classes there are, in this order.")
-@click.option("--zero-based", is_flag=True, help="The first feature has index 0, not 1.")
 @click.option(
     "--threads", type=click.IntRange(1), help="Learners that work at the same time; by default, one a processor."
 )
@@ -81,10 +83,10 @@ def _chosen(text: str) -> list[Rule]:
 
 def _compare(data: tuple[str, ...], rules: list[Rule], names: list[int | str], options: dict[str, Any]) -> Comparison:
     from ..comparison import compare as compare_rules
-    from ..data import DataError, Reading
+    from ..data import DataError
 
-    reading = Reading(zero_based=options["zero_based"])
-    with open_data(data, reading, options["dtype"], multilabel=options["multilabel"] or None) as stream:
+    reading, multilabel, on_error = chosen_reading(options, data), options["multilabel"] or None, options["on_error"]
+    with open_data(data, reading, options["dtype"], multilabel=multilabel, on_error=on_error) as stream:
         try:
             return compare_rules(
                 stream, rules, grid=options["grid"], multiclass=options["multiclass"], classes=names,
