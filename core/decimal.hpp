@@ -1,6 +1,7 @@
 // Decimal numbers, correctly rounded as strtod reads them, but faster and in no locale.
 #pragma once
 
+#include <bit>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
@@ -93,6 +94,54 @@ CONFIDENTLY_INLINE const char* read_decimal(const char* text, double& value) {
     if (digits > most_digits || !exactly_rounded(mantissa, exponent, size)) size = round_decimal(first, p, digits, exponent);
     value = negative ? -size : size;
     return p;
+}
+
+inline constexpr std::uint64_t kTenTo[] = {1, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000};
+
+// The digits among 8 bytes, up to the first that is none: how many there are, and their number if they are less than 8.
+// No branches: how many digits a number has is hard to predict.
+struct Digits {
+    std::uint64_t number;
+    int count;
+};
+
+inline Digits digits_of_8(const char* p) {
+    static_assert(std::endian::native == std::endian::little || std::endian::native == std::endian::big);
+    std::uint64_t bytes;
+    std::memcpy(&bytes, p, 8);
+    if constexpr (std::endian::native == std::endian::big) bytes = __builtin_bswap64(bytes);
+    std::uint64_t digits = bytes ^ 0x3030303030303030;  // a digit's byte is its value, all others are above 9
+    const std::uint64_t others = ((digits + 0x7676767676767676) | digits) & 0x8080808080808080;
+    const int bits = std::countr_zero(others) & ~7;  // 64 where all are digits
+    digits = digits << 8 << ((56 - bits) & 63);      // leading zeros before the first
+    digits = digits * 10 + (digits >> 8);            // pairs, then all four pairs
+    digits = ((digits & 0x000000ff000000ff) * 0x000f424000000064 + (digits >> 16 & 0x000000ff000000ff) * 0x0000271000000001) >> 32;
+    return {digits & 0xffffffff, bits / 8};
+}
+
+inline constexpr std::ptrdiff_t kShortDecimal = 24;  // bytes from its begin that read_short_decimal may look at
+
+// The commonest numbers, [-] up to 7 digits [. up to 7 digits], faster; nullptr for others, which may be numbers too.
+CONFIDENTLY_INLINE const char* read_short_decimal(const char* text, double& value) {
+    const bool negative = *text == '-';
+    text += negative;
+    const bool single = text[1] == '.' && is_digit(*text);  // most fractions begin with 0.
+    const Digits whole = single ? Digits{static_cast<std::uint64_t>(*text - '0'), 1} : digits_of_8(text);
+    const char* p = text + whole.count;
+    if (whole.count == 8) return nullptr;
+    int exponent = 0;
+    std::uint64_t mantissa = whole.number;
+    if (*p == '.') {
+        const Digits fraction = digits_of_8(++p);
+        if (fraction.count == 8) return nullptr;
+        exponent = fraction.count;
+        mantissa = mantissa * kTenTo[exponent] + fraction.number;  // below 10^14: exact
+        p += exponent;
+    }
+    value = static_cast<double>(mantissa);
+    if (exponent) value /= static_cast<double>(kTenTo[exponent]);  // of two exact numbers: rounded once
+    value = negative ? -value : value;
+    return whole.count + exponent > 0 && *p != 'e' && *p != 'E' ? p : nullptr;
 }
 
 }  // namespace confidently

@@ -3,8 +3,8 @@
 // A format is a struct with
 //   static constexpr const char* name;                 what the text is called
 //   static constexpr std::size_t least_feature_bytes;  a row of n bytes has at most n / least_feature_bytes + 1 entries
-//   const char* parse_line(const char* p, std::int64_t line, RowWriter& rows);
-// parse_line reads the line at p, which ends in \n, begins and ends its row in rows if it has one, and returns a place in
+//   const char* parse_line(const char* p, const char* end, std::int64_t line, RowWriter& rows);
+// parse_line reads the line at p, which ends in \n before end, begins and ends its row in rows if it has one, and returns a place in
 // the line behind which nothing is of interest. It throws RowError for what is not as it should be. Lines end in \n or
 // \r\n; the last may lack it.
 #pragma once
@@ -85,7 +85,7 @@ class LineReader {
             const char* begin = p;
             if (++line_ == 1 && text.starts_with("\xef\xbb\xbf")) p += 3;  // a byte order mark
             try {
-                p = format_.parse_line(p, line_, writer);
+                p = format_.parse_line(p, end, line_, writer);
             } catch (const RowError& error) {
                 writer.take_back();
                 writer.skip(line_, placed(error, begin));
