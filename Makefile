@@ -19,6 +19,8 @@ lint: $(VENV)/installed
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/stream.py
+	$(BIN)/python -m pip install --quiet vowpalwabbit
+	$(BIN)/python benchmarks/peers.py
 
 # The pictures of docs/plots.md.
 pictures: $(VENV)/installed

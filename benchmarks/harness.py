@@ -23,6 +23,7 @@ sys.path.append(str(REPOSITORY / "tests"))  # one set of loaders for tests and b
 from data_sets import FOLDER, load, mnist_pixels  # noqa: E402
 
 __all__ = [
+    "FOLDER",
     "arguments",
     "have_data",
     "interleaved",

@@ -22,12 +22,13 @@ from .learner import Learner, check_choice
 from .matrix import UnsortedColumns, as_matrix
 from .model_file import Model
 from .rules import Rule, make_rule
+from .stream_methods import StreamMethods
 from .targets import class_weights, example_weights, is_multilabel, known_classes, known_labels, label_sets, places
 
 MULTICLASS = ("joint", "one-vs-rest")
 
 
-class OnlineClassifier(ClassifierMixin, BaseEstimator):
+class OnlineClassifier(StreamMethods, ClassifierMixin, BaseEstimator):
     """Online linear classifier that keeps a Gaussian over weight vectors.
 
     Every example (x, y) is asked for its margin m = y mean.x and the margin's variance v = x' Sigma x; the *rule*
@@ -87,6 +88,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         Gaussian; examples no classifier in the ellipsoid could satisfy (``CELLIP`` only).
     n_features_in_, feature_names_in_
         As in any scikit-learn estimator.
+    source_, features_
+        After learning from files: how their rows were read, and the names of features.
 
     Notes
     -----
@@ -163,7 +166,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             For bad parameters or input; what was learned before stays as it was.
         """
         with self._unchanged_on_error():
-            for name in ("learner_", "classes_"):
+            for name in ("learner_", "classes_", "source_", "features_"):
                 vars(self).pop(name, None)
             return self._learn(X, y, None, sample_weight, first=True)
 
@@ -300,14 +303,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
 
         For sets of labels the calibration label's score is subtracted: positive means relevant.
         """
-        matrix = self._matrix(X)
-        return self.learner_.decision(matrix)
+        return self._answer("decision_function", self._matrix(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest score, shape (n,); for sets of labels an indicator matrix (n, n_labels)."""
-        matrix = self._matrix(X)
-        found = self.learner_.predict(matrix)
-        return found.astype(int) if found.ndim == 2 else self.classes_[found]
+        return self._answer("predict", self._matrix(X))
 
     def margin_distribution(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of the scores when the classifier is drawn from the Gaussian.
@@ -322,8 +322,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             mean.x and x' Sigma x, both of the shape of :meth:`decision_function`. |mean|/sqrt(variance) is small where
             the classifier does not know yet: abstain there, or ask for the label.
         """
-        matrix = self._matrix(X)
-        return self.learner_.margin_distribution(matrix)
+        return self._answer("margin_distribution", self._matrix(X))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes, shape (n, n_classes); for sets of labels, of each label on its own.
@@ -331,14 +330,25 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         With ``calibration="progressive"`` the sigmoid (two classes, labels) or temperature (classes) was fitted while
         learning, to the margins before their labels were used. With None it is the posterior's vote.
         """
-        matrix = self._matrix(X)
-        p = self.learner_.probabilities(matrix, self.calibration)
-        return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p
+        return self._answer("predict_proba", self._matrix(X))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of :meth:`predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+    def _answer(self, method: str, matrix: Any, learner: Learner | None = None) -> Any:
+        """What a method says of rows, by this classifier's learner or by one that knows more features."""
+        learner = self.learner_ if learner is None else learner
+        if method == "decision_function":
+            return learner.decision(matrix)
+        if method == "margin_distribution":
+            return learner.margin_distribution(matrix)
+        if method == "predict_proba":
+            p = learner.probabilities(matrix, self.calibration)
+            return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p
+        found = learner.predict(matrix)
+        return found.astype(int) if found.ndim == 2 else self.classes_[found]
 
     def _matrix(self, X: Any) -> Any:
         check_is_fitted(self)

@@ -1,0 +1,77 @@
+"""What benchmarks of whole processes share: large files of rows that are easily made, and measuring a process."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+NON_ZEROS, FEATURES, BLOCK_ROWS = 63, 47_000, 4000
+CONFIDENTLY = [sys.executable, "-c", "from confidently.cli import main; main()"]
+
+
+def block(written: Callable[[float], str], vw: bool = False) -> bytes:
+    """svmlight or VW text: features drawn like words, the common ones first, and labels that depend on them."""
+    random = np.random.default_rng(0)
+    truth = random.standard_normal(FEATURES)
+    share = 1.0 / np.arange(10, FEATURES + 10)
+    rows = []
+    for _ in range(BLOCK_ROWS):
+        columns = np.sort(random.choice(FEATURES, NON_ZEROS, replace=False, p=share / share.sum()))
+        values = random.uniform(0.1, 1.0, NON_ZEROS)
+        positive = truth[columns] @ values > 0
+        label = ("1 |" if positive else "-1 |") if vw else "+1" if positive else "-1"
+        features = zip((columns + 1).tolist(), values.tolist(), strict=True)
+        rows.append(f"{label} " + " ".join(f"{j}:{written(x)}" for j, x in features))
+    return ("\n".join(rows) + "\n").encode()
+
+
+def write(path: Path, text: bytes, times: int) -> int:
+    """The text again and again; how many bytes of text that makes."""
+    with gzip.open(path, "wb", compresslevel=6) if path.suffix == ".gz" else open(path, "wb") as file:
+        for _ in range(times):
+            file.write(text)
+    return times * len(text)
+
+
+def measure(command: Sequence[str]) -> dict[str, float]:
+    """Seconds and peak memory of one process, and what it reports itself if it was asked for JSON."""
+    start = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        output, errors = process.stdout.read(), process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    seconds = time.perf_counter() - start
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: {errors.decode()}")
+    found = {"seconds": seconds, "peak_mb": usage.ru_maxrss / 1000}
+    if "--json" in command:
+        result = json.loads(output.splitlines()[-1])
+        found |= {"learning": result["seconds"], "model_mb": result.get("model_bytes", 0) / 1e6}
+    return found
+
+
+def in_turns(commands: dict[str, Sequence[str]], repetitions: int) -> dict[str, list[dict[str, float]]]:
+    """All commands in turn, again and again, so that a busy machine slows all alike; one turn to warm the caches."""
+    for command in commands.values():
+        measure(command)
+    turns = [{name: measure(command) for name, command in commands.items()} for _ in range(repetitions)]
+    return {name: [turn[name] for turn in turns] for name in commands}
+
+
+def medians(runs: list[dict[str, float]]) -> dict[str, float]:
+    """Medians of what was measured."""
+    return {name: median(run[name] for run in runs) for name in runs[0]}
+
+
+def quotient(runs: dict[str, list[dict[str, float]]], other: str, own: str) -> float:
+    """How many times as long the other takes: the median over turns."""
+    return median(a["seconds"] / b["seconds"] for a, b in zip(runs[other], runs[own], strict=True))
