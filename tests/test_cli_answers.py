@@ -20,7 +20,8 @@ def test_columns_and_json_say_the_same(ok, tmp_path, labels):
     heading, *lines = ok("predict", model, path, "--proba", "--margin", "--variance").splitlines()
     names = [str(name) for name in load(model).classes]
     each = [""] if len(names) == 2 else [f":{name}" for name in names]
-    expected = ["class", *(f"proba:{n}" for n in names), *(f"margin{e}" for e in each), *(f"variance{e}" for e in each)]
+    first = "labels" if "," in labels[0] else "class"
+    expected = [first, *(f"proba:{n}" for n in names), *(f"margin{e}" for e in each), *(f"variance{e}" for e in each)]
     assert heading.split("\t") == expected
     found = [
         json.loads(line)

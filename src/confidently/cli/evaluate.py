@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .answers import probabilities
 from .common import (
     class_names,
     data_argument,
@@ -19,7 +20,6 @@ from .common import (
     reported,
     table,
 )
-from .predict import probabilities
 
 if TYPE_CHECKING:
     import numpy as np
