@@ -57,6 +57,7 @@ nb::object array_of(std::unique_ptr<T[]> v, std::int64_t size) {
 // Each adds its classes and functions to the module.
 void bind_learner(nb::module_& m);
 void bind_mira(nb::module_& m);
+void bind_blocks(nb::module_& m);
 void bind_readers(nb::module_& m);
 
 }  // namespace confidently::python

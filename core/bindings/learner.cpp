@@ -5,24 +5,14 @@
 #include <nanobind/stl/vector.h>
 
 #include "../geometry_diagonal.hpp"
-#include "../geometry_full.hpp"
 #include "../geometry_identity.hpp"
 #include "../geometry_packed.hpp"
-#include "../learn.hpp"
 #include "../predict.hpp"
-#include "arrays.hpp"
+#include "learner.hpp"
 
 namespace confidently::python {
 
 namespace {
-
-// A matrix as the core sees it; the arrays it was made of are kept alive by the Python object.
-struct Matrix {
-    std::unique_ptr<Rows> rows;
-    std::int64_t stored;
-    std::vector<nb::object> owners;
-    double checked = 0.0;  // no value is larger and every row is in order; 0: not looked at yet
-};
 
 // reason, row, column, value; None: nothing is wrong
 using FaultTuple = std::optional<std::tuple<std::string, std::int64_t, std::int64_t, double>>;
@@ -48,19 +38,7 @@ Matrix csr(Input<Value, 1> values, Input<std::int32_t, 1> columns, Input<std::in
             start.data()[n], {nb::cast(values), nb::cast(columns), nb::cast(start)}};
 }
 
-// An entry of the state. Predicting only reads it, so it may be a read-only array; who learns makes sure it is not.
-template <class T, int dimensions>
-auto entry(const nb::dict& state, const char* name) {
-    return nb::cast<Input<T, dimensions>>(state[name]);
-}
-
-template <class T>
-T* data(const nb::dict& state, const char* name) {
-    return const_cast<T*>(entry<T, 1>(state, name).data());
-}
-
-enum class Covariance { identity, diagonal, full, shared };
-enum class Task { binary, joint, one_vs_rest, multilabel };
+enum class Covariance { identity, diagonal };
 
 // A learner's settings. The state it works on is a dict of NumPy arrays that belongs to Python (src/confidently/state.py).
 struct Learner {
@@ -88,44 +66,15 @@ struct Learner {
                               intercept, average};
         require(w.planes == 1 + (covariance == Covariance::diagonal) + average, "weights have the wrong number of planes");
         require(n_columns + intercept <= w.n_features, "more columns than the state has features");
-        require_shapes(state, w);
+        require_counts(state, task, w.columns);
         const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), independent()};
         const double least = min_variance * prior_variance;
-        const double dense_least = std::max(min_variance, kDenseNoise<Real>) * prior_variance;
         switch (covariance) {
             case Covariance::identity: return f(IdentityGeometry<Real>{w, prior_variance}, Real());
             case Covariance::diagonal:
                 if (packable(state)) return f(PackedGeometry<Real>{w, least}, Real());
                 return f(DiagonalGeometry<Real>{w, scales, least}, Real());
-            case Covariance::full: return f(FullGeometry<Real>{w, scales, matrices<Real>(state), dense_least}, Real());
-            case Covariance::shared: return f(SharedGeometry<Real>{w, scales, matrices<Real>(state), dense_least}, Real());
         }
-    }
-
-    // the other entries' shapes follow from the weights'
-    template <class Real>
-    void require_shapes(const nb::dict& state, const Weights<Real>& w) const {
-        const auto learners = static_cast<std::size_t>(independent() ? w.columns : 1);
-        for (const char* name : {"scale", "folded"})
-            require(entry<double, 1>(state, name).size() == learners, "scales do not fit the weights");
-        require(entry<std::int64_t, 1>(state, "updates").size() == learners, "updates do not fit the weights");
-        require(entry<std::int64_t, 1>(state, "counters").size() == 3, "there must be three counters");
-        const int calibration = task == Task::binary ? SigmoidCalibration::size
-                                : task == Task::multilabel ? SigmoidCalibration::size * (w.columns - 1)
-                                                           : TemperatureCalibration::size;
-        require(int(entry<double, 1>(state, "calibration").size()) == calibration, "calibration does not fit the weights");
-        if (covariance != Covariance::full && covariance != Covariance::shared) return;
-        const auto matrices = entry<Real, 3>(state, "covariance");
-        const bool joint = covariance == Covariance::full && !independent();
-        const std::int64_t size = w.n_features * (joint ? w.columns : 1);
-        require(matrices.shape(0) == learners && std::int64_t(matrices.shape(1)) == size &&
-                    std::int64_t(matrices.shape(2)) == size, "covariance does not fit the weights");
-    }
-
-    template <class Real>
-    static Symmetric<Real> matrices(const nb::dict& state) {
-        const auto array = entry<Real, 3>(state, "covariance");
-        return {const_cast<Real*>(array.data()), std::int64_t(array.shape(1))};
     }
 
     bool packable(const nb::dict& state) const {
@@ -136,12 +85,7 @@ struct Learner {
     template <class Geometry, class F>
     void with_task(const Geometry&, F&& f) const {
         if constexpr (Geometry::binary_only) return f(Binary());
-        switch (task) {
-            case Task::binary: return f(Binary());
-            case Task::joint: return f(Joint());
-            case Task::one_vs_rest: return f(OneVsRest());
-            case Task::multilabel: return f(Multilabel());
-        }
+        python::with_task(task, f);
     }
 
     FaultTuple learn(const nb::dict& state, const Matrix& matrix, Input<std::int32_t, 1> labels,
@@ -205,11 +149,6 @@ std::tuple<double, double, double, bool> rule_step(const AnyRule& rule, double m
     return {s.alpha, s.zeta, s.scale, s.infeasible};
 }
 
-// Holds an AnyRule under a name of its own: nanobind would turn a bare variant into its alternatives.
-struct Rule {
-    AnyRule any;
-};
-
 }  // namespace
 
 void bind_learner(nb::module_& m) {
@@ -235,9 +174,7 @@ void bind_learner(nb::module_& m) {
 
     nb::enum_<Covariance>(m, "Covariance")
         .value("identity", Covariance::identity)
-        .value("diag", Covariance::diagonal)
-        .value("full", Covariance::full)
-        .value("shared", Covariance::shared);
+        .value("diag", Covariance::diagonal);
     nb::enum_<Task>(m, "Task")
         .value("binary", Task::binary)
         .value("joint", Task::joint)

@@ -6,5 +6,6 @@ NB_MODULE(_core, m) {
     nb::set_leak_warnings(false);  // a thread that waits for input may hold a reader when an interrupted program ends
     confidently::python::bind_learner(m);
     confidently::python::bind_mira(m);
+    confidently::python::bind_blocks(m);
     confidently::python::bind_readers(m);
 }

@@ -70,6 +70,12 @@ class OnlineClassifier(StreamMethods, ClassifierMixin, BaseEstimator):
     calibration : {"progressive", None}, default="progressive"
         What :meth:`predict_proba` returns: probabilities of the label, calibrated by the stream itself, or the share
         of the posterior's classifiers that vote for it, Phi(m/sqrt(v)).
+    block_size : int, optional
+        Rows that a full or shared covariance learns at a time, by products of matrices. It changes the speed and not,
+        beyond rounding, the result; the default follows the number of weights.
+    device : str, optional
+        Where those products are done: a device of PyTorch ("cpu", "cuda"), "cupy", or by default the BLAS of NumPy and
+        SciPy.
 
     Attributes
     ----------
@@ -127,6 +133,8 @@ class OnlineClassifier(StreamMethods, ClassifierMixin, BaseEstimator):
         min_variance: float = 1e-12,
         dtype: str = "float64",
         calibration: str | None = "progressive",
+        block_size: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.rule = rule
         self.covariance = covariance
@@ -141,6 +149,8 @@ class OnlineClassifier(StreamMethods, ClassifierMixin, BaseEstimator):
         self.min_variance = min_variance
         self.dtype = dtype
         self.calibration = calibration
+        self.block_size = block_size
+        self.device = device
 
     # --- learning ------------------------------------------------------------------------------------------------
 
@@ -268,7 +278,7 @@ class OnlineClassifier(StreamMethods, ClassifierMixin, BaseEstimator):
         return Learner(
             make_rule(self.rule), self.covariance, task, n_classes, n_features,
             prior_variance=self.prior_variance, fit_intercept=self.fit_intercept, average=self.average,
-            min_variance=self.min_variance, dtype=self.dtype,
+            min_variance=self.min_variance, dtype=self.dtype, block_size=self.block_size, device=self.device,
         )  # fmt: skip
 
     def _follow_settings(self) -> None:
@@ -278,8 +288,8 @@ class OnlineClassifier(StreamMethods, ClassifierMixin, BaseEstimator):
         followed = replace(settings, rule=wanted.rule)
         if wanted.geometry != settings.geometry or replace(wanted, task=settings.task) != followed:
             raise ValueError(
-                "covariance, prior_variance, fit_intercept, average, min_variance, dtype and whether the rule gains "
-                "precision, cannot change once something was learned: fit anew, or put the old settings back"
+                "covariance, prior_variance, fit_intercept, average, min_variance, dtype, block_size, and whether the "
+                "rule gains precision, cannot change once something was learned: fit anew, or put the old settings back"
             )
         if wanted.rule != settings.rule:
             self.learner_ = copy(self.learner_)
@@ -493,7 +503,7 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier:
     classifier = OnlineClassifier(
         settings.rule, settings.covariance,
         prior_variance=settings.prior_variance, fit_intercept=settings.fit_intercept, average=settings.average,
-        min_variance=settings.min_variance, dtype=settings.dtype, **estimator,
+        min_variance=settings.min_variance, dtype=settings.dtype, block_size=settings.block_size, **estimator,
     )  # fmt: skip
     classifier.learner_ = model.learner
     classifier.classes_ = np.array(model.classes)

@@ -12,10 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, calibration
+from . import _core, blocks, calibration
+from .blocks import Examples
 from .matrix import check_rows, is_checked, largest_value, refuse
 from .rules import Range, Rule, check_number, make_rule
-from .state import COUNTERS, COVARIANCES, TASKS, Settings, State, grow_classes, grow_features, new_state, split_binary
+from .state import (
+    COUNTERS,
+    COVARIANCES,
+    TASKS,
+    Settings,
+    State,
+    grow_classes,
+    grow_features,
+    new_state,
+    settled_covariance,
+    split_binary,
+)
 
 # Rows learned between two looks at the clock and the keyboard.
 ROWS_A_STRIDE = 8192
@@ -50,7 +62,13 @@ class Learner:
     min_variance : float
         No variance counts as smaller than this share of the prior's, in [0, 1).
     dtype : {"float64", "float32"}
-        Type of the state; arithmetic is in float64 in either case.
+        Type of the state; arithmetic is in float64 in either case, but for the products of dense covariances.
+    block_size : int, optional
+        Rows that a full or shared covariance learns at a time. It changes the speed, not the result; the default is
+        good.
+    device : str, optional
+        Where a full or shared covariance does its products of matrices: a device of PyTorch ("cpu", "cuda"), "cupy", or
+        by default the BLAS of NumPy and SciPy. Not saved with a model.
 
     Attributes
     ----------
@@ -81,6 +99,8 @@ class Learner:
         average: bool = False,
         min_variance: float = 1e-12,
         dtype: str = "float64",
+        block_size: int | None = None,
+        device: str | None = None,
     ) -> None:
         check_choice("covariance", covariance, COVARIANCES)
         check_choice("task", task, TASKS)
@@ -89,13 +109,16 @@ class Learner:
         )
         check_number("learner", "prior_variance", prior_variance, PRIOR_VARIANCE)
         check_number("learner", "min_variance", min_variance, Range(0.0, 1.0, closed_low=True))
+        if block_size is not None:
+            check_number("learner", "block_size", block_size, Range(1, 2**20, closed_low=True, closed_high=True))
         _check_sharing(covariance, task)
         if n_classes < 2 and task in ("joint", "one-vs-rest"):
             raise ValueError(f"{task} needs at least 2 classes to tell apart, got {n_classes}")
         self.settings = Settings(
             make_rule(rule), covariance, task, float(prior_variance), bool(fit_intercept), bool(average),
-            float(min_variance), str(dtype),
+            float(min_variance), str(dtype), block_size and int(block_size),
         )  # fmt: skip
+        self.device = device
         self.n_classes, self.n_features = n_classes, n_features
         self.state = new_state(self.settings, n_features, n_classes)
 
@@ -171,6 +194,12 @@ class Learner:
         if order is not None and len(order) and not 0 <= order.min() <= order.max() < X.shape[0]:
             raise ValueError(f"order must name rows 0 to {X.shape[0] - 1}, got {order.min()} to {order.max()}")
         self._check_width(X)
+        if self.settings.dense:
+            self._learn_blocks(
+                Examples(X, labels, label_start, weight, class_weight, order),
+                calibrate=calibrate, log_loss=log_loss, progress=progress,
+            )  # fmt: skip
+            return
         before, cost = self._writable_state(X, order), None if log_loss is None else log_loss.copy()
         core, n = self.settings.core(), X.shape[0] if order is None else len(order)
         limit = largest_value(self.settings.dtype)
@@ -191,6 +220,18 @@ class Learner:
         if largest and order is None:
             X.checked = limit
 
+    def _learn_blocks(self, examples: Examples, **options: Any) -> None:
+        """Learn rows under a dense covariance; they are checked first, for a product of matrices mixes them."""
+        if not is_checked(examples.X, self.settings.dtype):
+            check_rows(examples.X, self.settings.dtype)
+        self._own_arrays()
+        blocks.learn(self.settings, self.state, examples, device=self.device, **options)
+
+    def _own_arrays(self) -> None:
+        for name, array in self.state.items():
+            if not array.flags.writeable:  # memory-mapped by joblib, say
+                self.state[name] = array.copy()
+
     def _writable_state(self, X: _core.Matrix, order: np.ndarray | None) -> State:
         """Make sure that the state can be written to; return what it was, if that is needed to undo faulty rows.
 
@@ -202,9 +243,7 @@ class Learner:
             order is not None or size * STATE_TO_ROWS > X.stored * BYTES_AN_ENTRY
         ):
             check_rows(X, self.settings.dtype)
-        for name, array in self.state.items():
-            if not array.flags.writeable:  # memory-mapped by joblib, say
-                self.state[name] = array.copy()
+        self._own_arrays()
         unchecked = not is_checked(X, self.settings.dtype)
         return {name: array.copy() for name, array in self.state.items()} if unchecked else {}
 
@@ -248,8 +287,7 @@ class Learner:
     def margin_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of the scores under the Gaussian over weights, both of the shape of :meth:`decision`."""
         self._check_rows(X)
-        variance = np.empty((X.shape[0], self.settings.columns(self.n_classes)))
-        self.settings.core().variances(self.state, X, variance)
+        variance = self._variances(X)
         if self.settings.task == "binary":
             variance = variance[:, 0]
         elif self.settings.task == "multilabel":
@@ -268,8 +306,8 @@ class Learner:
         prior = self.settings.prior_variance
         if self.settings.task == "binary":
             return calibration.sigmoid(calibration.moderated(*self.margin_distribution(X), prior), state)
-        scores, variance = self._scores(X), np.empty(X.shape[0])
-        self.settings.core().top_variances(self.state, X, scores, variance)
+        scores = self._scores(X)
+        variance = self._top_variances(X, scores)
         return calibration.softmax(calibration.moderated(scores, variance, prior), state)
 
     def predict(self, X: _core.Matrix) -> np.ndarray:
@@ -284,6 +322,22 @@ class Learner:
         scores = np.empty((X.shape[0], self.settings.columns(self.n_classes)))
         self.settings.core().scores(self.state, X, scores)
         return scores
+
+    def _variances(self, X: _core.Matrix) -> np.ndarray:
+        """Of every column's score; of sets of labels, minus the threshold's."""
+        if self.settings.dense:
+            return blocks.variances(self.settings, self.state, X)
+        variance = np.empty((X.shape[0], self.settings.columns(self.n_classes)))
+        self.settings.core().variances(self.state, X, variance)
+        return variance
+
+    def _top_variances(self, X: _core.Matrix, scores: np.ndarray) -> np.ndarray:
+        """Of the difference between each row's two best scores."""
+        if self.settings.dense:
+            return blocks.top_variances(self.settings, self.state, X, scores)
+        variance = np.empty(X.shape[0])
+        self.settings.core().top_variances(self.state, X, scores, variance)
+        return variance
 
     def _check_rows(self, X: _core.Matrix) -> None:
         """Nothing is read off rows that were not checked."""
@@ -330,9 +384,8 @@ class Learner:
             size = rows if per_learner else rows * self.settings.columns(self.n_classes)
             learners = self.settings.learners(self.n_classes)
             return np.broadcast_to(self.settings.prior_variance * np.eye(size), (learners, size, size))
-        stored = self.state["covariance"]
-        sigma = stored * self.state["scale"][:, None, None]
-        order = np.arange(stored.shape[1]).reshape(-1, rows)
+        sigma = settled_covariance(self.state) * self.state["scale"][:, None, None]
+        order = np.arange(sigma.shape[1]).reshape(-1, rows)
         order = self._intercept_last(order.T).T.ravel()
         return sigma[:, order][:, :, order]
 
@@ -356,15 +409,20 @@ class Learner:
             return np.full((rows, columns), prior)
         if self.settings.geometry == "diag":
             return np.maximum(self.weights[:, 1] * self.state["scale"], least)
-        diagonal = np.diagonal(self.state["covariance"], axis1=1, axis2=2) * self.state["scale"][:, None]
-        blocks = np.maximum(diagonal, least).reshape(-1, rows)
-        return np.broadcast_to(blocks.T, (rows, columns)) if self.settings.geometry == "shared" else blocks.T
+        stored = np.diagonal(self.state["covariance"], axis1=1, axis2=2) - self._pending_share()
+        diagonal = stored * self.state["scale"][:, None]
+        by_column = np.maximum(diagonal, least).reshape(-1, rows)
+        return np.broadcast_to(by_column.T, (rows, columns)) if self.settings.geometry == "shared" else by_column.T
 
     def _threshold_covariance(self) -> np.ndarray:
         rows = len(self.weights)
-        sigma = self.state["covariance"][0] * self.state["scale"][0]
-        blocks = sigma[:rows].reshape(rows, -1, rows)
-        return np.diagonal(blocks, axis1=0, axis2=2).T[:, 1:]
+        sigma = settled_covariance(self.state)[0] * self.state["scale"][0]
+        return np.diagonal(sigma[:rows].reshape(rows, -1, rows), axis1=0, axis2=2).T[:, 1:]
+
+    def _pending_share(self) -> np.ndarray:
+        """What is pending of the covariances' diagonals, (learners, D)."""
+        pending = self.state["pending"][:, : self.state["pending_rows"][0]]
+        return np.einsum("lud,lud->ld", pending, pending)
 
     @property
     def n_seen(self) -> int:

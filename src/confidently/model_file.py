@@ -194,6 +194,8 @@ def _packed(learner: Learner) -> State:
     state = {name: np.ascontiguousarray(array) for name, array in learner.state.items()}
     weights = np.ascontiguousarray(learner.weights)
     state["weights"] = weights
+    if learner.settings.dense:  # of the room for pending rows, only what is taken
+        state["pending"] = np.ascontiguousarray(state["pending"][:, : state["pending_rows"][0]])
     if len(weights) == 0:
         return state
     prior = prior_weights(learner.settings, learner.state, 1, weights.shape[2])
@@ -215,6 +217,8 @@ def _unpacked(learner: Learner, arrays: State) -> State:
         whole = prior_weights(learner.settings, arrays, shape[0], shape[2])
         whole[rows] = arrays["weights"]
         arrays["weights"] = whole
+    if learner.settings.dense:
+        _make_room_for_pending(learner, arrays)
     for name, (shape, dtype) in expected_shapes(learner.settings, learner.n_features, learner.n_classes).items():
         array = arrays[name]
         if array.shape != shape or array.dtype != dtype:
@@ -224,3 +228,17 @@ def _unpacked(learner: Learner, arrays: State) -> State:
         if not array.flags.writeable or not array.flags.c_contiguous:
             arrays[name] = array.copy()
     return {name: arrays[name] for name in expected_shapes(learner.settings, learner.n_features, learner.n_classes)}
+
+
+def _make_room_for_pending(learner: Learner, arrays: State) -> None:
+    """Files hold the pending rows there are; the oldest know of none."""
+    from .state import expected_shapes
+
+    shape, dtype = expected_shapes(learner.settings, learner.n_features, learner.n_classes)["pending"]
+    found = arrays.pop("pending", np.zeros((shape[0], 0, shape[2]), dtype))
+    count = arrays.setdefault("pending_rows", np.zeros(1, dtype=np.int64))
+    fits = found.ndim == 3 and found.shape[::2] == shape[::2] and found.dtype == dtype and found.shape[1] <= shape[1]
+    if not fits or count.tolist() != [found.shape[1]]:
+        raise ValueError(f"pending is {found.dtype}{list(found.shape)}, not {dtype}{list(shape)}")
+    arrays["pending"] = np.zeros(shape, dtype)
+    arrays["pending"][:, : found.shape[1]] = found

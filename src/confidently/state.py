@@ -6,8 +6,10 @@ entry          shape, type              meaning
 weights        (F, planes, K) real      per feature: the mean; diagonal covariance: its variance; averaging: the sum
                                         over updates of (rows seen before) x (change of the mean). Row 0 is the
                                         intercept, where there is one
-covariance     (L, D, D) real           full and shared covariance only
-scale          (L,) float64             the covariance is this number times what is stored
+covariance     (L, D, D) real           full and shared covariance only: S, to the last bit symmetric
+pending        (L, P, D) real           full and shared covariance only: rows U whose U'U is still to be taken off S
+pending_rows   (1,) int64               how many of them there are
+scale          (L,) float64             the covariance is this number times what is stored (times S - U'U)
 folded         (L,) float64             product of the scales multiplied into the store so far
 updates        (L,) int64               updates made
 counters       (3,) int64               rows seen, progressive mistakes, examples no classifier could satisfy
@@ -15,7 +17,7 @@ calibration    (n,) float64             progressive calibration (core/calibratio
 =============  =======================  ==========================================================================
 
 K columns: one for two classes, else one a class; multilabel: the calibration label, then one a label. L learners:
-K for one-vs-rest, else 1. D: K F for a full joint covariance, else F.
+K for one-vs-rest, else 1. D: K F for a full joint covariance, else F. P: room for half a block's updates.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import _core
+from .arrays import NumpyArrays
 from .rules import Rule
 
 State = dict[str, np.ndarray]
@@ -36,8 +39,12 @@ TASKS = {
     "one-vs-rest": _core.Task.one_vs_rest,
     "multilabel": _core.Task.multilabel,
 }
-COVARIANCES = {"diag": _core.Covariance.diag, "full": _core.Covariance.full, "shared": _core.Covariance.shared}
+COVARIANCES = ("diag", "full", "shared")
+DENSE = ("full", "shared")
 COUNTERS = ("n_seen", "mistakes", "infeasible")
+# Rows learned at a time with a dense covariance: an eighth of its size within these bounds (measured), and no more
+# places (rows x classes sharing it) than keep their Gram matrix small.
+BLOCK_SHARE, LEAST_BLOCK, LARGEST_BLOCK, MOST_PLACES = 8, 32, 256, 1024
 SIGMOID_START = np.array([1.0, 0.0, 0.0, 0.0, 0.0])  # a, b, Hessian
 TEMPERATURE_START = np.array([1.0, 0.0])  # a, second derivative
 
@@ -54,6 +61,7 @@ class Settings:
     average: bool = False
     min_variance: float = 1e-12
     dtype: str = "float64"
+    block_size: int | None = None
 
     @property
     def geometry(self) -> str:
@@ -66,7 +74,7 @@ class Settings:
 
     @property
     def dense(self) -> bool:
-        return self.geometry in ("full", "shared")
+        return self.geometry in DENSE
 
     def columns(self, n_classes: int) -> int:
         """Columns of weights for so many classes or labels."""
@@ -79,11 +87,17 @@ class Settings:
     def learners(self, n_classes: int) -> int:
         return n_classes if self.task == "one-vs-rest" else 1
 
+    def rows_a_block(self, rows: int, columns: int) -> int:
+        """Rows of so many features (the intercept's included) that a dense covariance learns at a time."""
+        size = self.covariance_size(rows, columns)
+        chosen = self.block_size or min(max(size // BLOCK_SHARE, LEAST_BLOCK), LARGEST_BLOCK)
+        return max(1, min(chosen, MOST_PLACES * rows // max(size, 1)))
+
     def core(self) -> _core.Learner:
-        geometry = _core.Covariance.identity if self.geometry == "identity" else COVARIANCES[self.geometry]
+        """The compiled learner row by row; it knows the weights of a dense covariance, but not the covariance."""
         return _core.Learner(
             self.rule.compiled,
-            geometry,
+            _core.Covariance.diag if self.geometry == "diag" else _core.Covariance.identity,
             TASKS[self.task],
             intercept=self.fit_intercept,
             average=self.average,
@@ -118,6 +132,8 @@ def expected_shapes(settings: Settings, n_features: int, n_classes: int) -> dict
     if settings.dense:
         size = settings.covariance_size(rows, columns)
         shapes["covariance"] = ((learners, size, size), real)
+        shapes["pending"] = ((learners, pending_room(settings, rows, columns), size), real)
+        shapes["pending_rows"] = ((1,), count)
     return shapes
 
 
@@ -138,6 +154,7 @@ def new_state(settings: Settings, n_features: int, n_classes: int) -> State:
     state["weights"] = prior_weights(settings, state, rows, columns)
     if settings.dense:
         state["covariance"] = prior_covariance(settings, state, rows, columns)
+        nothing_pending(settings, state, rows, columns)
     return state
 
 
@@ -157,6 +174,33 @@ def prior_covariance(settings: Settings, state: State, rows: int, columns: int) 
     check_memory(learners * size * size * np.dtype(settings.dtype).itemsize, settings.covariance, size)
     covariance = np.zeros((learners, size, size), dtype=settings.dtype)
     covariance[:, np.arange(size), np.arange(size)] = settings.prior_variance * state["folded"][:, None]
+    return covariance
+
+
+def updates_a_row(settings: Settings) -> int:
+    """Most updates of one covariance by one row."""
+    return 2 if settings.task == "multilabel" else 1
+
+
+def pending_room(settings: Settings, rows: int, columns: int) -> int:
+    """Rows that may be pending: half a block's updates, beyond which taking them off costs less than carrying them."""
+    return settings.rows_a_block(rows, columns) * updates_a_row(settings) // 2
+
+
+def nothing_pending(settings: Settings, state: State, rows: int, columns: int) -> None:
+    """Make room for rows to be taken off dense covariances."""
+    learners, size, _ = state["covariance"].shape
+    state["pending"] = np.zeros((learners, pending_room(settings, rows, columns), size), dtype=settings.dtype)
+    state["pending_rows"] = np.zeros(1, dtype=np.int64)
+
+
+def settled_covariance(state: State) -> np.ndarray:
+    """A copy of the stored covariances with what was pending taken off; the state stays as it is."""
+    covariance = state["covariance"].copy()
+    rows = int(state["pending_rows"][0])
+    for sigma, pending in zip(covariance, state["pending"], strict=True):
+        if rows:
+            NumpyArrays().subtract_gram(sigma, pending[:rows])
     return covariance
 
 
@@ -219,9 +263,11 @@ def split_binary(binary: Settings, multiclass: Settings, state: State) -> None:
         weights[untouched, 1] = old[untouched, 1, None]
     state["weights"] = weights
     if binary.dense:
-        sigma = share * state["covariance"][0]
-        sigma[untouched, untouched] = state["covariance"][0, untouched, untouched]
+        whole = settled_covariance(state)[0]
+        sigma = share * whole
+        sigma[untouched, untouched] = whole[untouched, untouched]
         state["covariance"] = _split_covariance(sigma, multiclass)
+        nothing_pending(multiclass, state, len(old), 2)
     if not joint:
         for name in ("scale", "folded", "updates"):
             state[name] = np.repeat(state[name], 2)
@@ -235,7 +281,7 @@ def _touched(settings: Settings, state: State) -> np.ndarray:
     weights = state["weights"]
     touched = (weights != prior_weights(settings, state, 1, 1)).any(axis=(1, 2))
     if settings.dense:
-        sigma = state["covariance"][0]
+        sigma = settled_covariance(state)[0]
         prior = (settings.prior_variance * state["folded"]).astype(sigma.dtype)
         touched |= (np.diagonal(sigma) != prior) | (np.count_nonzero(sigma, axis=1) > 1)
     return touched
@@ -254,13 +300,13 @@ def _split_covariance(sigma: np.ndarray, multiclass: Settings) -> np.ndarray:
 
 def _embed_covariance(settings: Settings, state: State, old_rows: int, rows: int, columns: int) -> None:
     """Put the old covariance in its place within one of more weights."""
-    old, new = state["covariance"], prior_covariance(settings, state, rows, columns)
+    old, new = settled_covariance(state), prior_covariance(settings, state, rows, columns)
+    state["covariance"] = new
+    nothing_pending(settings, state, rows, columns)
     if old_rows == 0:
-        state["covariance"] = new
         return
     blocks, old_blocks = new.shape[1] // rows, old.shape[1] // old_rows
     target = new.reshape(len(new), blocks, rows, blocks, rows)
     target[: len(old), :old_blocks, :old_rows, :old_blocks, :old_rows] = old.reshape(
         len(old), old_blocks, old_rows, old_blocks, old_rows
     )
-    state["covariance"] = new

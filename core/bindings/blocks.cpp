@@ -1,0 +1,150 @@
+// The pass over a block of rows for Python, and what surrounds it: blocks written out, sparse products, symmetry.
+#include <nanobind/stl/optional.h>
+
+#include "../blocks.hpp"
+#include "../gram.hpp"
+#include "learner.hpp"
+
+namespace confidently::python {
+
+namespace {
+
+struct BlockLearner {
+    AnyRule rule;
+    Task task;
+    Sharing sharing;
+    double prior_variance, min_variance;
+
+    // Learns the block's rows as far as one Gram matrix carries; returns how many, and what each learner is to become.
+    template <class Real>
+    nb::tuple learn(const nb::dict& state, Input<Real, 3> gram, Input<double, 2> start, Input<double, 1> norm,
+                   Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start, Optional<double> weight,
+                   Optional<double> class_weight, bool calibrate, std::optional<Array<double, 1>> log_loss) const {
+        const int rows = static_cast<int>(start.shape(0)), columns = static_cast<int>(start.shape(1));
+        const bool independent = sharing == Sharing::independent;
+        const auto places = static_cast<std::size_t>(sharing == Sharing::joint ? rows * columns : rows);
+        require_counts(state, task, columns);
+        require(independent == (task == Task::one_vs_rest), "independent covariances are for one-vs-rest");
+        require(norm.shape(0) == start.shape(0), "one norm a row");
+        require(gram.shape(0) == std::size_t(independent ? columns : 1) && gram.shape(1) == places &&
+                    gram.shape(2) == places, "the Gram matrix does not fit the rows");
+        require(label_start ? label_start->shape(0) == std::size_t(rows) + 1 : labels.shape(0) == std::size_t(rows),
+                "one label a row");
+        std::int64_t* counters = data<std::int64_t>(state, "counters");
+        const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(state, "updates")};
+        const UnitRows units(rows);
+        Batch batch{units, {labels.data(), data_or_null(label_start)}, data_or_null(weight),
+                          data_or_null(class_weight), nullptr, 0, 0};
+        double* calibration = calibrate ? data<double>(state, "calibration") : nullptr;
+        double* cost = log_loss ? log_loss->data() : nullptr;
+        const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), independent};
+        GramPass<Real> pass(sharing, gram.data(), start.data(), norm.data(), rows, columns,
+                            task == Task::multilabel ? 2 : 1, scales,
+                            std::max(min_variance, kDenseNoise<Real>) * prior_variance);
+        with_task(task, [&](auto kind) {
+            nb::gil_scoped_release release;
+            GramGeometry<Real> geometry{&pass};
+            for (; batch.from < rows && (batch.from == 0 || pass.sharp(int(batch.from))); ++batch.from) {
+                batch.to = batch.from + 1;
+                confidently::learn<Real>(geometry, kind, rule, prior_variance, batch, calibration, cost, count,
+                                         independent, Inspector{units, 0.0, HUGE_VAL});
+            }
+        });
+        return nb::make_tuple(batch.from, learned(pass));
+    }
+
+    // one dict a learner
+    template <class Real>
+    nb::list learned(const GramPass<Real>& pass) const {
+        nb::list out;
+        for (std::size_t l = 0; l < pass.covariances.size(); ++l) {
+            const BlockCovariance<Real>& c = pass.covariances[l];
+            const int n = c.size();
+            std::vector<double> share(std::size_t(n) * n), mean;
+            for (int u = 0; u < n; ++u) std::copy_n(c.shares(u), u, share.data() + std::size_t(u) * n);
+            const std::size_t first = sharing == Sharing::independent ? l : 0;
+            const std::size_t last = sharing == Sharing::independent ? l + 1 : pass.means.size();
+            for (std::size_t k = first; k < last; ++k) mean.insert(mean.end(), pass.means[k].begin(), pass.means[k].end());
+            nb::dict learner;
+            learner["plus"] = array_of(std::vector<std::int32_t>(c.plus));
+            learner["minus"] = array_of(std::vector<std::int32_t>(c.minus));
+            learner["share"] = array_of(std::move(share));
+            learner["weight"] = array_of(std::vector<double>(c.weight));
+            learner["mean"] = array_of(std::move(mean));
+            learner["age"] = array_of(std::vector<double>(pass.ages[l]));
+            learner["factor"] = c.factor;
+            out.append(learner);
+        }
+        return out;
+    }
+};
+
+struct RowRange {
+    const std::int64_t* order;
+    std::int64_t from, n;
+
+    RowRange(const Matrix& matrix, const Optional<std::int64_t>& order, std::int64_t from, std::int64_t n,
+             std::int64_t features, bool intercept)
+        : order(order ? order->data() : nullptr), from(from), n(n) {
+        require(order ? std::int64_t(order->shape(0)) == n : from >= 0 && from + n <= matrix.rows->n_rows,
+                "rows out of range");
+        for (std::int64_t i = 0; this->order && i < n; ++i)
+            require(this->order[i] >= 0 && this->order[i] < matrix.rows->n_rows, "rows out of range");
+        require(matrix.rows->n_columns + intercept <= features, "more columns than features");
+    }
+};
+
+template <class Real>
+void fill(const Matrix& matrix, Optional<std::int64_t> order, std::int64_t from, bool intercept, Array<Real, 2> out) {
+    const std::int64_t n = out.shape(0), width = out.shape(1);
+    const RowRange range(matrix, order, from, n, width, intercept);
+    nb::gil_scoped_release release;
+    fill_block(*matrix.rows, range.order, from, n, intercept, width, out.data());
+}
+
+template <class Real>
+void multiply(const Matrix& matrix, Optional<std::int64_t> order, std::int64_t from, bool intercept, Input<Real, 2> s,
+              Array<Real, 2> out) {
+    const std::int64_t n = out.shape(0), width = out.shape(1);
+    const RowRange range(matrix, order, from, n, std::int64_t(s.shape(0)), intercept);
+    require(std::int64_t(s.shape(1)) == width, "the product has as many columns as the matrix");
+    nb::gil_scoped_release release;
+    multiply_block(*matrix.rows, range.order, from, n, intercept, s.data(), width, out.data());
+}
+
+template <class Real>
+void mirror_upper(Array<Real, 2> s) {
+    require(s.shape(0) == s.shape(1), "a square matrix is needed");
+    nb::gil_scoped_release release;
+    mirror(s.data(), std::int64_t(s.shape(0)));
+}
+
+template <class Real, class Module, class Class>
+void bind_type(Module& m, Class& learner) {
+    learner.def("learn", &BlockLearner::learn<Real>, "state"_a, "gram"_a.noconvert(), "start"_a.noconvert(),
+                "norm"_a.noconvert(), "labels"_a.noconvert(), "label_start"_a.none(), "weight"_a.none(),
+                "class_weight"_a.none(), "calibrate"_a, "log_loss"_a.none());
+    m.def("fill_block", &fill<Real>, "matrix"_a, "order"_a.none(), "first"_a, "intercept"_a, "out"_a.noconvert());
+    m.def("multiply_block", &multiply<Real>, "matrix"_a, "order"_a.none(), "first"_a, "intercept"_a, "s"_a.noconvert(),
+          "out"_a.noconvert());
+    m.def("mirror", &mirror_upper<Real>, "s"_a.noconvert());
+}
+
+}  // namespace
+
+void bind_blocks(nb::module_& m) {
+    m.attr("least_share") = kLeastShare;
+    nb::enum_<Sharing>(m, "Sharing")
+        .value("joint", Sharing::joint)
+        .value("shared", Sharing::shared)
+        .value("independent", Sharing::independent);
+    auto learner = nb::class_<BlockLearner>(m, "BlockLearner")
+        .def("__init__", [](BlockLearner* self, const Rule& rule, Task task, Sharing sharing, double prior_variance,
+                            double min_variance) {
+            new (self) BlockLearner{rule.any, task, sharing, prior_variance, min_variance};
+        }, "rule"_a, "task"_a, "sharing"_a, "prior_variance"_a, "min_variance"_a);
+    bind_type<float>(m, learner);
+    bind_type<double>(m, learner);
+}
+
+}  // namespace confidently::python

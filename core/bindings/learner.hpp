@@ -1,0 +1,65 @@
+// What the bindings of the learners share.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "../learn.hpp"
+#include "arrays.hpp"
+
+namespace confidently::python {
+
+// A matrix as the core sees it; the arrays it was made of are kept alive by the Python object.
+struct Matrix {
+    std::unique_ptr<Rows> rows;
+    std::int64_t stored;
+    std::vector<nb::object> owners;
+    double checked = 0.0;  // no value is larger and every row is in order; 0: not looked at yet
+};
+
+// Holds an AnyRule under a name of its own: nanobind would turn a bare variant into its alternatives.
+struct Rule {
+    AnyRule any;
+};
+
+enum class Task { binary, joint, one_vs_rest, multilabel };
+
+// An entry of the state. Predicting only reads it, so it may be a read-only array; who learns makes sure it is not.
+template <class T, int dimensions>
+auto entry(const nb::dict& state, const char* name) {
+    return nb::cast<Input<T, dimensions>>(state[name]);
+}
+
+template <class T>
+T* data(const nb::dict& state, const char* name) {
+    return const_cast<T*>(entry<T, 1>(state, name).data());
+}
+
+inline int calibration_size(Task task, int columns) {
+    if (task == Task::binary) return SigmoidCalibration::size;
+    return task == Task::multilabel ? SigmoidCalibration::size * (columns - 1) : TemperatureCalibration::size;
+}
+
+// the entries every learner has, for so many columns
+inline void require_counts(const nb::dict& state, Task task, int columns) {
+    const auto learners = static_cast<std::size_t>(task == Task::one_vs_rest ? columns : 1);
+    for (const char* name : {"scale", "folded"})
+        require(entry<double, 1>(state, name).size() == learners, "scales do not fit the weights");
+    require(entry<std::int64_t, 1>(state, "updates").size() == learners, "updates do not fit the weights");
+    require(entry<std::int64_t, 1>(state, "counters").size() == 3, "there must be three counters");
+    require(int(entry<double, 1>(state, "calibration").size()) == calibration_size(task, columns),
+            "calibration does not fit the weights");
+}
+
+// calls f(task)
+template <class F>
+void with_task(Task task, F&& f) {
+    switch (task) {
+        case Task::binary: return f(Binary());
+        case Task::joint: return f(Joint());
+        case Task::one_vs_rest: return f(OneVsRest());
+        case Task::multilabel: return f(Multilabel());
+    }
+}
+
+}  // namespace confidently::python

@@ -1,0 +1,47 @@
+// Blocks of rows for products of matrices.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "rows.hpp"
+
+namespace confidently {
+
+// Rows order[0 .. n-1] (nullptr: from, from + 1, ...) written out, the intercept first: n x width numbers.
+template <class Real>
+void fill_block(const Rows& rows, const std::int64_t* order, std::int64_t from, std::int64_t n, bool intercept,
+                std::int64_t width, Real* out) {
+    RowBuffer buffer;
+    std::fill(out, out + n * width, Real(0));
+    for (std::int64_t i = 0; i < n; ++i, out += width)
+        rows.at(order ? order[i] : from + i, intercept, buffer).each([&](std::int32_t j, double x) {
+            out[j + intercept] = static_cast<Real>(x);
+        });
+}
+
+// (rows) S without writing the rows out: n x width numbers; S has a row of so many for each feature.
+template <class Real>
+void multiply_block(const Rows& rows, const std::int64_t* order, std::int64_t from, std::int64_t n, bool intercept,
+                    const Real* s, std::int64_t width, Real* out) {
+    RowBuffer buffer;
+    std::fill(out, out + n * width, Real(0));
+    for (std::int64_t i = 0; i < n; ++i, out += width)
+        rows.at(order ? order[i] : from + i, intercept, buffer).each([&](std::int32_t j, double x) {
+            const Real* from_s = s + (j + intercept) * width;
+            const Real value = static_cast<Real>(x);
+            for (std::int64_t k = 0; k < width; ++k) out[k] += value * from_s[k];
+        });
+}
+
+// Copies the upper triangle of an n x n matrix onto the lower one, in tiles that stay in the cache.
+template <class Real>
+void mirror(Real* s, std::int64_t n) {
+    constexpr std::int64_t tile = 32;
+    for (std::int64_t a = 0; a < n; a += tile)
+        for (std::int64_t b = 0; b <= a; b += tile)
+            for (std::int64_t i = a; i < std::min(a + tile, n); ++i)
+                for (std::int64_t j = b; j < std::min(b + tile, i); ++j) s[i * n + j] = s[j * n + i];
+}
+
+}  // namespace confidently
