@@ -47,7 +47,7 @@ inline Label canonical_label(std::string_view token) {
     if (token.size() > kLongestLabel) throw std::invalid_argument("is longer than a label may be (256 bytes)");
     for (const char c : token)
         if (static_cast<unsigned char>(c) < ' ' || c == 0x7f)
-            throw std::invalid_argument("has control characters; the file looks binary, not svmlight text");
+            throw std::invalid_argument("has control characters, which no label may have; is the file binary?");
     double value = 0.0;
     if (read_decimal(token.data(), value) != token.data() + token.size()) {
         if (is_not_finite(token)) throw std::invalid_argument("is not a class");

@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "../json_lines.hpp"
 #include "../svmlight.hpp"
 #include "arrays.hpp"
 
@@ -107,6 +108,18 @@ void bind_readers(nb::module_& m) {
         .def("__init__", [](SvmlightReader* self, const ReaderOptions& options, bool zero_based) {
             new (self) SvmlightReader({zero_based}, options);
         }, "options"_a, nb::kw_only(), "zero_based"_a);
+    nb::class_<NgramOptions>(m, "NgramOptions")
+        .def("__init__", [](NgramOptions* self, bool characters, int shortest, int longest, bool binary) {
+            require(1 <= shortest && shortest <= longest, "n-grams must be from 1 up, the shortest first");
+            new (self) NgramOptions{characters, shortest, longest, binary};
+        }, nb::kw_only(), "characters"_a, "shortest"_a, "longest"_a, "binary"_a);
+    line_reader<JsonLinesReader>(m, "JsonLinesReader")
+        .def("__init__", [](JsonLinesReader* self, const ReaderOptions& options, const NgramOptions& ngrams, const std::string& label,
+                            const std::string& weight, const std::vector<std::string>& drop, const std::vector<std::string>& category,
+                            const std::vector<std::string>& text, const std::vector<std::string>& keep) {
+            require(keep.size() == options.n_kept, "what is kept must be as the options say");
+            new (self) JsonLinesReader({{label, weight, drop, category, text, keep}, ngrams}, options);
+        }, "options"_a, nb::kw_only(), "ngrams"_a, "label"_a, "weight"_a, "drop"_a, "category"_a, "text"_a, "keep"_a);
 }
 
 }  // namespace confidently::python

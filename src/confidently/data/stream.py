@@ -17,7 +17,7 @@ from .reading import Reading, format_of
 from .selection import pass_over
 from .source import CHUNK_BYTES, in_background
 
-READERS: dict[str, Callable[..., Iterator[Batch]]] = {"svmlight": read_lines}
+READERS: dict[str, Callable[..., Iterator[Batch]]] = {"svmlight": read_lines, "jsonl": read_lines}
 
 # Rows that decide whether a stream is multilabel: a count of rows, for results must not depend on how bytes arrive.
 DECIDING_ROWS = 1000
