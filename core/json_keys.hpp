@@ -26,16 +26,14 @@ enum class Role { feature, category, text, label, weight, drop };
 
 struct Key {
     std::string path;
-    std::size_t name_at;  // where the last part of the path begins
+    std::string_view name;  // the last part of the path
     Role role;
     bool opaque;                   // dropped, and nothing is asked for that lies below
     std::ptrdiff_t keep = -1;      // its number among what is kept
     std::uint64_t object = 0;      // the last one that had it
     Key *first = nullptr, *next = nullptr;  // the key that came first in the last object here, and next after this one
     std::vector<Key*> elements;    // of a list here, by place
-    std::unique_ptr<Namespace> names;  // of its categories, or of its n-grams
-
-    std::string_view name() const { return std::string_view(path).substr(name_at); }
+    std::unique_ptr<Namespace> names;      // of its categories, or of its n-grams
 
     const Namespace& space() {
         if (!names) names = std::make_unique<Namespace>(path + (role == Role::text ? ':' : '='));
@@ -58,7 +56,7 @@ class Keys {
     Key& child(Key& parent, std::string_view name, const char* at) {
         if (const auto found = children_.find({&parent, name}); found != children_.end()) return *found->second;
         Key& key = add(parent, name, at);
-        children_.emplace(Child{&parent, key.name()}, &key);
+        children_.emplace(Child{&parent, key.name}, &key);
         return key;
     }
 
@@ -104,7 +102,7 @@ class Keys {
         Key& key = keys_.emplace_back();
         key.path = prefix;
         key.path += name;
-        key.name_at = prefix.size();
+        key.name = std::string_view(key.path).substr(prefix.size());
         key.role = role_of(key.path, parent.role);
         key.opaque = key.role == Role::drop && !asked_below(key.path + '.');
         if (const auto kept = std::find(options_.keep.begin(), options_.keep.end(), key.path); kept != options_.keep.end())

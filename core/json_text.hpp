@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -41,13 +43,28 @@ inline constexpr auto kBytes = [] {
 
 inline Byte byte_at(const char* p) { return kBytes[static_cast<unsigned char>(*p)]; }
 
+// The first byte from p on that is not plain, or one before it; eight at a time while the line has as many.
+inline const char* pass_plain(const char* p, const char* line_end) {
+    constexpr std::uint64_t ones = 0x0101010101010101u, tops = 0x80 * ones;
+    const auto has_zero = [](std::uint64_t x) { return (x - ones) & ~x & tops; };  // where all bytes are below 0x80
+    for (; line_end - p >= 8; p += 8) {
+        std::uint64_t x;
+        std::memcpy(&x, p, 8);
+        const std::uint64_t below_space = x - ' ' * ones;
+        const std::uint64_t found = (x | below_space | has_zero(x ^ '"' * ones) | has_zero(x ^ '\\' * ones)) & tops;
+        if (found) return std::endian::native == std::endian::little ? p + std::countr_zero(found) / 8 : p;
+    }
+    return p;
+}
+
 [[noreturn]] inline void wrong_in_string(const char* p) {
     wrong(p, *p == '\n' || *p == '\r' ? "a string has no closing quote" : "control characters in strings are written with a backslash");
 }
 
 // The next quote or backslash of a string, all before it being UTF-8.
-inline const char* plain_end(const char* p) {
+inline const char* plain_end(const char* p, const char* line_end) {
     for (;;) {
+        p = pass_plain(p, line_end);
         while (byte_at(p) == Byte::plain) ++p;
         if (byte_at(p) == Byte::control) wrong_in_string(p);
         if (byte_at(p) != Byte::beyond_ascii) return p;
@@ -108,16 +125,16 @@ inline void append_utf8(std::uint32_t code, std::string& text) {
 }
 
 // The string whose opening quote is before p; p goes behind its closing quote. It is written to room if it has escapes.
-inline std::string_view read_string(const char*& p, std::string& room) {
+inline std::string_view read_string(const char*& p, const char* line_end, std::string& room) {
     const char* first = p;
-    p = plain_end(p);
+    p = plain_end(p, line_end);
     if (*p == '"') return {first, static_cast<std::size_t>(p++ - first)};
     room.assign(first, p);
     while (*p != '"') {
         std::uint32_t code = 0;
         p = read_escape(p, code);
         append_utf8(code, room);
-        const char* end = plain_end(p);
+        const char* end = plain_end(p, line_end);
         room.append(p, end);
         p = end;
     }
@@ -139,13 +156,19 @@ inline const char* read_word(const char* p, std::string_view word) {
     return q;
 }
 
+inline constexpr std::ptrdiff_t kMostExactDigits = 15;  // of whole numbers that are doubles for certain
+
 inline const char* read_number(const char* p, double& value) {
     const char* first = p + (*p == '-');
     if (!is_digit(*first)) wrong_value(p);
-    const char* q = first;
-    while (is_digit(*q)) ++q;
+    std::uint64_t whole = 0;
+    const char* q = read_digits(first, whole);
     if (*first == '0' && q != first + 1) wrong(p, "numbers do not begin with 0");
     if (*q == '.' && !is_digit(q[1])) wrong(p, "digits follow the point of a number");
+    if (*q != '.' && *q != 'e' && *q != 'E' && q - first <= kMostExactDigits) {
+        value = *p == '-' ? -static_cast<double>(whole) : static_cast<double>(whole);
+        return q;
+    }
     return read_decimal(p, value);
 }
 
@@ -187,25 +210,31 @@ inline int deeper(const char* p, int depth) {
     return depth + 1;
 }
 
-inline const char* skip_string(const char* p) {
-    for (std::uint32_t code; byte_at(p) != Byte::quote;) {
-        if (byte_at(p) == Byte::control) wrong_in_string(p);
-        p = byte_at(p) == Byte::backslash ? read_escape(p, code) : p + 1;
+inline const char* skip_string(const char* p, const char* line_end) {
+    for (std::uint32_t code;;) {
+        p = pass_plain(p, line_end);
+        switch (byte_at(p)) {
+            case Byte::quote: return p + 1;
+            case Byte::control: wrong_in_string(p);
+            case Byte::backslash: p = read_escape(p, code); break;
+            default: ++p;
+        }
     }
-    return p + 1;
 }
 
 // The end of the value at p. Whether its text is UTF-8 is not looked at.
-inline const char* skip_value(const char* p, int depth) {
+inline const char* skip_value(const char* p, const char* line_end, int depth) {
     double value;
     switch (*p) {
         case '{':
             depth = deeper(p, depth);
-            return read_members(p + 1, [&](const char* key) { return skip_value(behind_colon(skip_string(key)), depth); });
+            return read_members(p + 1, [&](const char* key) {
+                return skip_value(behind_colon(skip_string(key, line_end)), line_end, depth);
+            });
         case '[':
             depth = deeper(p, depth);
-            return read_elements(p + 1, [&](const char* element) { return skip_value(element, depth); });
-        case '"': return skip_string(p + 1);
+            return read_elements(p + 1, [&](const char* element) { return skip_value(element, line_end, depth); });
+        case '"': return skip_string(p + 1, line_end);
         case 't': return read_word(p, "true");
         case 'f': return read_word(p, "false");
         case 'n': return read_word(p, "null");
