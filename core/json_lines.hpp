@@ -26,13 +26,13 @@ class JsonLinesFormat {
 
     JsonLinesFormat(json::KeyOptions keys, NgramOptions ngrams) : label_(keys.label), keys_(std::move(keys)), ngrams_(ngrams) {}
 
-    const char* parse_line(const char* p, std::int64_t line, RowWriter& rows) {
+    const char* parse_line(const char* p, const char* text_end, std::int64_t line, RowWriter& rows) {
         const char* first = skip_spaces(p);
         if (*first == '\n') return first;
         rows.begin_row(line);
         if (*first != '{') no_object(first);
         keys_.begin_row();
-        line_end_ = static_cast<const char*>(std::memchr(first, '\n', PTRDIFF_MAX));
+        text_end_ = text_end;
         has_label_ = false;
         const char* end = skip_spaces(object(first, keys_.root(), 0, rows));
         if (*end != '\n') throw RowError{end, json::shown(end) + " follows the object of the row; JSON lines have one object a line"};
@@ -69,21 +69,21 @@ class JsonLinesFormat {
 
     // Behind the closing quote, if it is this name that stands at p.
     const char* behind_name(const char* p, std::string_view name) const {
-        const auto there = static_cast<std::size_t>(line_end_ - p);
+        const auto there = static_cast<std::size_t>(text_end_ - p);
         const bool same = name.size() < there && p[name.size()] == '"' && std::memcmp(p, name.data(), name.size()) == 0;
         return same ? p + name.size() + 1 : nullptr;
     }
 
     Key& find(const char* p, const char*& end, Key& parent, Key** guess) {
         end = p;
-        const std::string_view name = json::read_string(end, line_end_, room_);
+        const std::string_view name = json::read_string(end, text_end_, room_);
         Key& key = keys_.child(parent, name, p - 1);
         if (name.data() == p) *guess = &key;  // else it has escapes, and what it says is not how it is written
         return key;
     }
 
     const char* value(const char* p, Key& key, int depth, RowWriter& rows) {
-        const char* end = key.opaque ? json::skip_value(p, line_end_, depth) : read(p, key, depth, rows);
+        const char* end = key.opaque ? json::skip_value(p, text_end_, depth) : read(p, key, depth, rows);
         if (key.keep >= 0) keep(p, end, key, rows);
         return end;
     }
@@ -93,14 +93,14 @@ class JsonLinesFormat {
         if (rows.rows.kept[which].size() > static_cast<std::size_t>(rows.rows.n_rows()))
             throw RowError{p, "there is more than one " + excerpt(key.path) + " in the row, and one can be kept"};
         if (*p == '"')
-            rows.keep(which, json::read_string(++p, line_end_, room_));
+            rows.keep(which, json::read_string(++p, text_end_, room_));
         else
             rows.keep(which, *p == 'n' ? std::string_view() : std::string_view(p, static_cast<std::size_t>(end - p)));
     }
 
     const char* read(const char* p, Key& key, int depth, RowWriter& rows) {
         const bool ignored = key.role == Role::label && rows.options.labels == LabelCount::ignored;
-        if (ignored) return json::skip_value(p, line_end_, depth);
+        if (ignored) return json::skip_value(p, text_end_, depth);
         switch (*p) {
             case '{':
                 if (key.role == Role::label) throw RowError{p, "the label is an object; a string, a number or a list of them is expected"};
@@ -131,7 +131,7 @@ class JsonLinesFormat {
 
     const char* string(const char* p, Key& key, RowWriter& rows) {
         const char* end = p + 1;
-        const std::string_view text = json::read_string(end, line_end_, room_);
+        const std::string_view text = json::read_string(end, text_end_, room_);
         if (key.role == Role::weight) no_weight(p);
         if (!text.empty()) word(p, text, key, rows);
         return end;
@@ -149,7 +149,7 @@ class JsonLinesFormat {
 
     const char* number(const char* p, Key& key, RowWriter& rows) {
         double x;
-        const char* end = json::read_number(p, x);
+        const char* end = json::read_number(p, text_end_, x);
         const std::string_view token(p, static_cast<std::size_t>(end - p));
         if (key.role == Role::weight) {
             rows.weight(x, token);
@@ -197,7 +197,7 @@ class JsonLinesFormat {
     std::string label_;
     json::Keys keys_;
     Ngrams ngrams_;
-    const char* line_end_ = nullptr;
+    const char* text_end_ = nullptr;
     std::string room_;  // for a string with escapes
     std::uint64_t n_objects_ = 0;
     bool has_label_ = false;

@@ -43,11 +43,11 @@ inline constexpr auto kBytes = [] {
 
 inline Byte byte_at(const char* p) { return kBytes[static_cast<unsigned char>(*p)]; }
 
-// The first byte from p on that is not plain, or one before it; eight at a time while the line has as many.
-inline const char* pass_plain(const char* p, const char* line_end) {
+// The first byte from p on that is not plain, or one before it; eight at a time while there are as many.
+inline const char* pass_plain(const char* p, const char* text_end) {
     constexpr std::uint64_t ones = 0x0101010101010101u, tops = 0x80 * ones;
     const auto has_zero = [](std::uint64_t x) { return (x - ones) & ~x & tops; };  // where all bytes are below 0x80
-    for (; line_end - p >= 8; p += 8) {
+    for (; text_end - p >= 8; p += 8) {
         std::uint64_t x;
         std::memcpy(&x, p, 8);
         const std::uint64_t below_space = x - ' ' * ones;
@@ -62,9 +62,9 @@ inline const char* pass_plain(const char* p, const char* line_end) {
 }
 
 // The next quote or backslash of a string, all before it being UTF-8.
-inline const char* plain_end(const char* p, const char* line_end) {
+inline const char* plain_end(const char* p, const char* text_end) {
     for (;;) {
-        p = pass_plain(p, line_end);
+        p = pass_plain(p, text_end);
         while (byte_at(p) == Byte::plain) ++p;
         if (byte_at(p) == Byte::control) wrong_in_string(p);
         if (byte_at(p) != Byte::beyond_ascii) return p;
@@ -125,16 +125,16 @@ inline void append_utf8(std::uint32_t code, std::string& text) {
 }
 
 // The string whose opening quote is before p; p goes behind its closing quote. It is written to room if it has escapes.
-inline std::string_view read_string(const char*& p, const char* line_end, std::string& room) {
+inline std::string_view read_string(const char*& p, const char* text_end, std::string& room) {
     const char* first = p;
-    p = plain_end(p, line_end);
+    p = plain_end(p, text_end);
     if (*p == '"') return {first, static_cast<std::size_t>(p++ - first)};
     room.assign(first, p);
     while (*p != '"') {
         std::uint32_t code = 0;
         p = read_escape(p, code);
         append_utf8(code, room);
-        const char* end = plain_end(p, line_end);
+        const char* end = plain_end(p, text_end);
         room.append(p, end);
         p = end;
     }
@@ -156,19 +156,14 @@ inline const char* read_word(const char* p, std::string_view word) {
     return q;
 }
 
-inline constexpr std::ptrdiff_t kMostExactDigits = 15;  // of whole numbers that are doubles for certain
-
-inline const char* read_number(const char* p, double& value) {
+inline const char* read_number(const char* p, const char* text_end, double& value) {
     const char* first = p + (*p == '-');
     if (!is_digit(*first)) wrong_value(p);
-    std::uint64_t whole = 0;
-    const char* q = read_digits(first, whole);
-    if (*first == '0' && q != first + 1) wrong(p, "numbers do not begin with 0");
-    if (*q == '.' && !is_digit(q[1])) wrong(p, "digits follow the point of a number");
-    if (*q != '.' && *q != 'e' && *q != 'E' && q - first <= kMostExactDigits) {
-        value = *p == '-' ? -static_cast<double>(whole) : static_cast<double>(whole);
-        return q;
-    }
+    if (*first == '0' && is_digit(first[1])) wrong(p, "numbers do not begin with 0");
+    const char* end = text_end - p > kShortDecimal ? read_short_decimal(p, value) : nullptr;
+    if (end && end[-1] != '.') return end;
+    while (is_digit(*first)) ++first;
+    if (*first == '.' && !is_digit(first[1])) wrong(p, "digits follow the point of a number");
     return read_decimal(p, value);
 }
 
@@ -210,9 +205,9 @@ inline int deeper(const char* p, int depth) {
     return depth + 1;
 }
 
-inline const char* skip_string(const char* p, const char* line_end) {
+inline const char* skip_string(const char* p, const char* text_end) {
     for (std::uint32_t code;;) {
-        p = pass_plain(p, line_end);
+        p = pass_plain(p, text_end);
         switch (byte_at(p)) {
             case Byte::quote: return p + 1;
             case Byte::control: wrong_in_string(p);
@@ -223,22 +218,22 @@ inline const char* skip_string(const char* p, const char* line_end) {
 }
 
 // The end of the value at p. Whether its text is UTF-8 is not looked at.
-inline const char* skip_value(const char* p, const char* line_end, int depth) {
+inline const char* skip_value(const char* p, const char* text_end, int depth) {
     double value;
     switch (*p) {
         case '{':
             depth = deeper(p, depth);
             return read_members(p + 1, [&](const char* key) {
-                return skip_value(behind_colon(skip_string(key, line_end)), line_end, depth);
+                return skip_value(behind_colon(skip_string(key, text_end)), text_end, depth);
             });
         case '[':
             depth = deeper(p, depth);
-            return read_elements(p + 1, [&](const char* element) { return skip_value(element, line_end, depth); });
-        case '"': return skip_string(p + 1, line_end);
+            return read_elements(p + 1, [&](const char* element) { return skip_value(element, text_end, depth); });
+        case '"': return skip_string(p + 1, text_end);
         case 't': return read_word(p, "true");
         case 'f': return read_word(p, "false");
         case 'n': return read_word(p, "null");
-        default: return read_number(p, value);
+        default: return read_number(p, text_end, value);
     }
 }
 
