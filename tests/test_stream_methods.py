@@ -1,0 +1,136 @@
+"""The estimator and streams of files: the same model as from arrays and as from the command line."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.datasets import dump_svmlight_file
+from sklearn.feature_extraction.text import CountVectorizer
+
+from confidently import OnlineClassifier
+from confidently import load as load_model
+from confidently.cli import run
+from confidently.data import DataError, open_stream
+
+MESSAGES = [
+    ("ham", "see you at noon"), ("spam", "free money now"), ("ham", "lunch at noon then"),
+    ("spam", "money for you now"), ("ham", "are you free for lunch"), ("spam", "free free free"),
+] * 5  # fmt: skip
+
+
+@pytest.fixture
+def texts(tmp_path):
+    file = tmp_path / "messages.txt"
+    file.write_text("".join(f"{label}\t{text}\n" for label, text in MESSAGES))
+    return file
+
+
+@pytest.fixture
+def rows(tmp_path):
+    """Values that svmlight's decimals hold exactly."""
+    random = np.random.default_rng(0)
+    X = random.integers(-8, 9, (3000, 12)) / 8 * (random.random((3000, 12)) < 0.4)
+    y = np.where(X[:, :3].sum(axis=1) + random.normal(0, 0.3, 3000) > 0, 1, -1)
+    file = tmp_path / "rows.svm"
+    dump_svmlight_file(X, y, str(file), zero_based=False)
+    return file, X, y
+
+
+def test_a_stream_is_learned_as_the_matrix_is(rows):
+    file, X, y = rows
+    of_stream = OnlineClassifier("cw_stdev").fit_stream(open_stream(file))
+    of_matrix = OnlineClassifier("cw_stdev").fit(X, y)
+    assert (of_stream.mistakes_, of_stream.updates_) == (of_matrix.mistakes_, of_matrix.updates_)
+    assert np.array_equal(of_stream.coef_, of_matrix.coef_)
+    assert np.array_equal(np.concatenate(list(of_stream.predict_stream(file))), of_matrix.predict(X))
+    for method in ("predict_proba", "decision_function"):
+        assert np.array_equal(
+            np.concatenate(list(of_stream.predict_stream(file, method))), getattr(of_matrix, method)(X)
+        )
+
+
+def test_a_stream_is_learned_as_on_the_command_line(texts, tmp_path):
+    model = tmp_path / "model.cw"
+    assert run(["train", str(texts), "--ngrams", "1-2", "-o", str(model), "-q"]) == 0
+    trained = load_model(model)
+    fitted = OnlineClassifier().fit_stream(open_stream(texts, ngrams=(1, 2)))
+    assert np.array_equal(trained.coef_, fitted.coef_) and list(trained.classes_) == list(fitted.classes_)
+    assert {**trained.source_, "closed": False} == fitted.source_
+    assert list(trained.features_.names) == list(fitted.features_.names)
+
+
+def test_learning_goes_on_with_the_same_features(texts, tmp_path):
+    lines = texts.read_text().splitlines(keepends=True)
+    first, second = tmp_path / "first.txt", tmp_path / "second.txt"
+    first.write_text("".join(lines[:11]))
+    second.write_text("".join(lines[11:]))
+    whole = OnlineClassifier().fit_stream(open_stream(texts))
+    parts = OnlineClassifier().fit_stream(open_stream(first))
+    parts.save(tmp_path / "part.cw")
+    parts = load_model(tmp_path / "part.cw").partial_fit_stream(second)
+    assert np.array_equal(whole.coef_, parts.coef_) and np.array_equal(whole.variance_, parts.variance_)
+    assert list(whole.features_.names) == list(parts.features_.names)
+
+
+def test_words_are_those_of_a_vectorizer(texts):
+    fitted = OnlineClassifier().fit_stream(open_stream(texts, vocabulary=True, normalize="none"))
+    vectorizer = CountVectorizer(vocabulary=list(fitted.features_.names), token_pattern=r"\w+")
+    X = vectorizer.transform([text for _, text in MESSAGES])
+    twin = OnlineClassifier().fit(X.astype(float), [label == "spam" for label, _ in MESSAGES])
+    assert np.array_equal(twin.coef_, fitted.coef_) and list(fitted.classes_) == ["ham", "spam"]
+    assert list(fitted.feature_names_in_) == list(fitted.features_.names)
+
+
+def test_unknown_words_leave_the_score_and_add_doubt(texts, tmp_path):
+    fitted = OnlineClassifier().fit_stream(open_stream(texts, normalize="none"))
+    other = tmp_path / "other.txt"
+    other.write_text("free\nfree lottery lottery winner\n")
+    mean, variance = next(fitted.predict_stream(other, "margin_distribution"))
+    assert mean[0] == mean[1]
+    assert variance[1] == pytest.approx(variance[0] + 2**2 + 1)
+    assert fitted.n_features_in_ == len(fitted.features_)  # nothing was added to the classifier
+
+
+def test_weights_of_classes_multiply_those_of_examples(texts):
+    weighted = OnlineClassifier(class_weight={"spam": 0.25}).fit_stream(open_stream(texts, vocabulary=True))
+    vectorizer = CountVectorizer(vocabulary=list(weighted.features_.names), token_pattern=r"\w+")
+    X = vectorizer.transform([text for _, text in MESSAGES]).astype(float)
+    X = csr_array(X.multiply(1 / np.sqrt(X.multiply(X).sum(axis=1))))
+    y = np.array([label for label, _ in MESSAGES])
+    twin = OnlineClassifier().fit(X, y, sample_weight=np.where(y == "spam", 0.25, 1.0))
+    np.testing.assert_allclose(weighted.coef_, twin.coef_, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("settings", "text", "problem"),
+    [
+        ({}, "a\tone\na\ttwo\n", r"one class only \('a'\)"),
+        ({"passes": 2}, "a\tone\nb\ttwo\n", "read once, but passes is 2"),
+        ({"class_weight": "balanced"}, "a\tone\nb\ttwo\n", "needs all labels at once"),
+        ({"rule": "nonsense"}, "a\tone\nb\ttwo\n", "no rule is called"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_changes(texts, tmp_path, settings, text, problem):
+    classifier = OnlineClassifier().fit_stream(open_stream(texts))
+    before = classifier.coef_.copy()
+    other = tmp_path / "other.txt"
+    other.write_text(text)
+    with pytest.raises(ValueError, match=problem):
+        classifier.set_params(**settings).fit_stream(open_stream(other))
+    assert np.array_equal(classifier.coef_, before) and list(classifier.classes_) == ["ham", "spam"]
+
+
+def test_bad_rows_leave_what_was_learned(texts, tmp_path):
+    classifier = OnlineClassifier().fit_stream(open_stream(texts))
+    before = classifier.coef_.copy()
+    other = tmp_path / "other.txt"
+    other.write_text("ham\tfine\nnan\tbad\n")
+    with pytest.raises(DataError, match="line 2"):
+        classifier.partial_fit_stream(other)
+    assert np.array_equal(classifier.coef_, before)
+
+
+def test_a_classifier_of_arrays_knows_no_files_of_names(texts):
+    classifier = OnlineClassifier().fit([[1.0], [-1.0]], [0, 1])
+    assert not hasattr(classifier, "source_")
+    fitted = OnlineClassifier().fit_stream(open_stream(texts)).fit([[1.0], [-1.0]], [0, 1])
+    assert not hasattr(fitted, "source_") and not hasattr(fitted, "features_")
