@@ -9,8 +9,10 @@ array and of itself.
 
 from __future__ import annotations
 
+import glob
 import json
 import os
+import re
 import secrets
 import zlib
 from dataclasses import dataclass, field
@@ -93,6 +95,25 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
         os.unlink(temporary)
         raise
     sync_directory(path.parent)
+
+
+def remove_leftovers(path: str | os.PathLike[str]) -> None:
+    """Remove what processes left behind that were killed while they saved this model file."""
+    path = Path(path).resolve()
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*"):
+        found = re.fullmatch(r"([0-9]+)\.[0-9a-f]{8}", leftover.name.removeprefix(f".{path.name}."))
+        if found and not _is_alive(int(found[1])):
+            leftover.unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass
+    return True
 
 
 def load(path: str | os.PathLike[str]) -> Model:

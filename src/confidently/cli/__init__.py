@@ -16,6 +16,7 @@ COMMANDS = {
     "evaluate": "Compare a model's predictions with the labels of data.",
     "compare": "Compare many rules on one reading of the data.",
     "inspect": "Show what a model has learned, or why it says what it says of a row.",
+    "cache": "Build the binary cache of data, to be read in their place without parsing.",
     "rules": "Show the rules there are, or one of them in detail.",
     "demo": "Learn 1,200 handwritten digits in one pass and say how sure of 597 others.",
 }

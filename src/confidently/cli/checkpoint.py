@@ -35,7 +35,7 @@ class Checkpoints:
 
     def __init__(self, output: str, every: int | None, run: dict[str, Any]) -> None:
         self.path, self.best_path = Path(output + SUFFIX), Path(output + BEST_SUFFIX)
-        self.every, self.run = every, run
+        self.output, self.every, self.run = output, every, run
 
     def load(self) -> tuple[Model, Model | None, Position] | None:
         """The model to go on with, the best so far if there was a validation, and where they stand.
@@ -78,8 +78,12 @@ class Checkpoints:
 
     def remove(self) -> None:
         """The training is over."""
-        self.path.unlink(missing_ok=True)
-        self.best_path.unlink(missing_ok=True)
+        from ..model_file import remove_leftovers
+
+        for path in (self.path, self.best_path):
+            path.unlink(missing_ok=True)
+            remove_leftovers(path)
+        remove_leftovers(self.output)
 
 
 def _changes(was: dict[str, Any], now: dict[str, Any]) -> list[str]:

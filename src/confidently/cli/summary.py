@@ -61,7 +61,7 @@ def summary(result: dict[str, Any]) -> str:
         f"mistakes   {result['mistakes']:,}, a progressive error of {percent(result['error'])}{log_loss}",
         f"updates    {result['updates']:,}",
         f"seconds    {result['seconds']:.2f} ({rate:,.0f} rows/s)",
-        *_skipped_lines(result),
+        *skipped_lines(result),
     ]
     if result["rows_learned"] < result["rows"]:
         lines.insert(1, f"learned    {result['rows_learned']:,} of them")
@@ -81,7 +81,8 @@ def summary(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _skipped_lines(result: dict[str, Any]) -> list[str]:
+def skipped_lines(result: dict[str, Any]) -> list[str]:
+    """How many rows were passed over, and why the first of them."""
     if not result.get("skipped"):
         return []
     examples = result["skipped_examples"]
