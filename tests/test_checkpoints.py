@@ -17,15 +17,20 @@ from confidently.model_file import load
 
 # A process that has imported everything forks one that runs the command line: so a kill hits the training, not imports.
 ZYGOTE = """
-import json, os, sys
+import json, os, signal, sys, time
 from confidently.cli import run
+answers = os.fdopen(os.dup(1), "w")
+os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 run(json.loads(sys.argv[1]))
 for line in sys.stdin:
+    arguments, kill_after = json.loads(line)
     pid = os.fork()
     if not pid:
-        os._exit(run(json.loads(line)))
-    print(pid, flush=True)
-    print(os.waitpid(pid, 0)[1], flush=True)
+        os._exit(run(arguments))
+    if kill_after is not None:
+        time.sleep(kill_after)
+        os.kill(pid, signal.SIGKILL)
+    print(os.waitpid(pid, 0)[1], file=answers, flush=True)
 """
 
 
@@ -39,11 +44,7 @@ class Runs:
 
     def run(self, arguments, kill_after=None):
         """The wait status of a run, killed after so many seconds."""
-        self.process.stdin.write(json.dumps([str(a) for a in arguments]) + "\n")
-        pid = int(self.process.stdout.readline())
-        if kill_after is not None:
-            time.sleep(kill_after)
-            os.kill(pid, signal.SIGKILL)  # it is there until the zygote has said how it ended, or is a zombie
+        self.process.stdin.write(json.dumps([[str(a) for a in arguments], kill_after]) + "\n")
         return int(self.process.stdout.readline())
 
     def close(self):
@@ -54,7 +55,7 @@ class Runs:
 
 def test_thirty_kills_change_nothing(ok, tmp_path):
     data, folder = tmp_path / "data.svm", tmp_path / "out"
-    data.write_text(rows(900, ("-1", "+1", "x", "y"), d=200))
+    data.write_text(rows(500, ("-1", "+1", "x", "y"), d=200))
     folder.mkdir()
     model, whole = folder / "m.cw", tmp_path / "whole.cw"
     options = ["--passes", 4, "--holdout", "0.1", "--early-stop", "--patience", 9, "--average", "-q"]
@@ -171,7 +172,7 @@ def test_resuming_reports_where_it_goes_on_and_the_whole(ok, call, data, tmp_pat
     arguments = [*stopped(5)[:-2], "--json", "--resume", "--checkpoint-every", 500]
     arguments.remove("-q")
     *events, result = [json.loads(line) for line in ok(*arguments).splitlines()]
-    assert events[0] == {"event": "resume", "pass": 2, "rows": 200}
+    assert events[0] == {"event": "resume", "pass": 2, "rows": 100}
     whole = json.loads(ok("train", data, "-q", "--json", "--passes", 3, "-o", tmp_path / "whole.cw"))
     for name in ("rows", "mistakes", "error", "log_loss", "updates", "rows_seen", "passes"):
         assert result[name] == whole[name]
