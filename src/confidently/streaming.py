@@ -147,9 +147,10 @@ class Answering:
             self.learner.n_features += 1
         unknown = batch.columns >= self.known  # the last of their row: columns ascend
         row = np.repeat(np.arange(len(batch)), np.diff(batch.start))
-        size = np.sqrt(np.bincount(row[unknown], batch.values[unknown] ** 2, minlength=len(batch)))
+        values = batch.values.astype(np.float64)  # a copy, and those of a cache may be of 32 bits
+        size = np.sqrt(np.bincount(row[unknown], values[unknown] ** 2, minlength=len(batch)))
         first = unknown & np.append(True, ~unknown[:-1] | (np.diff(row) > 0))
-        values, columns = batch.values.copy(), np.minimum(batch.columns, self.known)
+        columns = np.minimum(batch.columns, self.known)
         values[first] = size[row[first]]
         kept = ~unknown | first
         start = np.append(0, np.cumsum(kept))[batch.start]

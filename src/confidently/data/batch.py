@@ -39,7 +39,8 @@ class Batch:
     Attributes
     ----------
     values, columns, start : arrays
-        The rows as CSR: float64, int32 and int64; columns ascend within a row, values are finite.
+        The rows as CSR: float64 (of a cache float32, where that is exact), int32 and int64; columns ascend within a
+        row, values are finite.
     n_columns : int
         One more than the largest column.
     labels : int32 array
