@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..data.selection import cut_at
+from ..data.selection import cut_at, in_blocks
 from ..features import Features
 from .common import load_model
 from .interrupts import Interrupted, Interruptions
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from ..data import Batch
     from ..model_file import Model
     from .checkpoint import Checkpoints
+
+# A dense covariance learns by products of matrices, whose last digits depend on how many rows they take: so it always
+# gets as many, whatever file they come from and wherever a checkpoint is due.
+DENSE_ROWS = 256
 
 
 class Training:
@@ -124,7 +128,11 @@ class Training:
                 position.begin_pass(self.learner.learner)
                 self.learner.log_loss[0] = 0.0
             self.report.begin(position.passes + 1, self.options["passes"], position.now, self.data.total_bytes)
-            self._learn(self.interruptions.watch(cut_at(batches, rows, self._next_cut)))
+            if self.learner.learner.settings.dense:
+                batches = in_blocks(batches, DENSE_ROWS)
+            else:
+                batches = cut_at(batches, rows, self._next_cut)
+            self._learn(self.interruptions.watch(batches))
             self.report.end(position.now)
 
     def _learn(self, batches: Iterator[Batch]) -> None:
@@ -132,13 +140,14 @@ class Training:
         calibrate = position.passes == 0 and self.estimator["calibration"] is not None
         for batch in self.learner.learn(batches, calibrate):
             learner, (seen, mistakes, updates) = self.learner.learner, position.began
+            before_batch = position.now.rows
             position.now = Standing(
-                position.now.rows + len(batch), learner.n_seen - seen, learner.mistakes - mistakes,
+                before_batch + len(batch), learner.n_seen - seen, learner.mistakes - mistakes,
                 learner.updates - updates, float(self.learner.log_loss[0]) if calibrate else None, batch.bytes_read,
                 before + time.monotonic() - began,
             )  # fmt: skip
             self.report.update(position.now)
-            if self._every and position.now.rows % self._every == 0:
+            if self._every and position.now.rows // self._every > before_batch // self._every:
                 self._save_checkpoint()
             self.interruptions.check()
 

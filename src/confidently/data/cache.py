@@ -13,6 +13,7 @@ from ..features import Features, NewFeatures, Strings
 from .batch import Batch
 from .cache_file import Arrays, CacheWriter
 from .reading import Reading
+from .selection import joined, joined_features
 from .source import display_name, size_of
 
 # A block ends with the row that fills it, so that the same rows give the same file, however they arrived.
@@ -122,62 +123,42 @@ class CacheBuilder:
         self.writer.finish({"rows": self.done, "skipped": self.skipped, "skipped_examples": self.skipped_examples})
 
     def _write_block(self) -> None:
-        parts, offset = self.pending, 0
-        new_labels, new_features = [], [self.known] if self.known is not None else []
-        for part in parts:
-            new_labels += [[new.name, new.row + offset, new.place] for new in part.new_labels]
-            if part.new_features is not None:
-                new_features.append(part.new_features._replace(row=part.new_features.row + offset))
-            offset += len(part)
-        if new_features:
-            self.writer.add(_features(new_features), {})
-        arrays = _rows(parts)
-        for name in parts[0].kept:
-            arrays |= _strings(f"kept.{name}", Strings.joined([part.kept[name] for part in parts]))
-        self.writer.add(
-            arrays,
-            {
-                "first_row": self.done,
-                "rows": self.rows,
-                "n_columns": int(arrays["columns"].max(initial=-1)) + 1,
-                "largest": float(np.abs(arrays["values"]).max(initial=0.0)),
-                "new_labels": new_labels,
-            },
-        )
-        self.done += self.rows
+        batch = joined(self.pending)
+        new_features = [new for new in (self.known, batch.new_features) if new is not None]
+        if (announced := joined_features(new_features)) is not None:
+            names = _strings("names", announced.names)
+            self.writer.add({"row": announced.row, "key": announced.key} | names, {})
+        arrays = _rows(batch)
+        for name, strings in batch.kept.items():
+            arrays |= _strings(f"kept.{name}", strings)
+        details = {
+            "first_row": self.done,
+            "rows": len(batch),
+            "n_columns": int(batch.columns.max(initial=-1)) + 1,
+            "largest": float(np.abs(batch.values).max(initial=0.0)),
+            "new_labels": [list(new) for new in batch.new_labels],
+        }
+        self.writer.add(arrays, details)
+        self.done += len(batch)
         self.pending, self.rows, self.entries, self.known = [], 0, 0, None
 
 
-def _rows(parts: list[Batch]) -> Arrays:
-    values = np.concatenate([part.values for part in parts])
+def _rows(batch: Batch) -> Arrays:
     with np.errstate(over="ignore"):
-        narrow = values.astype(np.float32)
+        narrow = batch.values.astype(np.float32)
     arrays = {
-        "values": narrow if (narrow == values).all() else values.astype(np.float64, copy=False),
-        "columns": np.concatenate([part.columns for part in parts]),
-        "start": _joined_starts([part.start for part in parts]),
-        "labels": np.concatenate([part.labels for part in parts]),
+        "values": narrow if (narrow == batch.values).all() else batch.values.astype(np.float64, copy=False),
+        "columns": batch.columns,
+        "start": batch.start,
+        "labels": batch.labels,
+        "label_start": batch.label_start,
+        "weights": batch.weights,
     }
-    if parts[0].label_start is not None:
-        arrays["label_start"] = _joined_starts([part.label_start for part in parts])
-    if any(part.weights is not None for part in parts):
-        arrays["weights"] = np.concatenate(
-            [np.ones(len(part)) if part.weights is None else part.weights for part in parts]
-        )
-    return arrays
-
-
-def _joined_starts(starts: list[np.ndarray]) -> np.ndarray:
-    return np.append(0, np.cumsum(np.concatenate([np.diff(start) for start in starts])))
+    return {name: np.ascontiguousarray(array) for name, array in arrays.items() if array is not None}
 
 
 def _strings(name: str, strings: Strings) -> Arrays:
     return {f"{name}.text": np.ascontiguousarray(strings.text), f"{name}.start": strings.start}
-
-
-def _features(found: list[NewFeatures]) -> Arrays:
-    row, key = (np.concatenate([getattr(new, name) for new in found]) for name in ("row", "key"))
-    return {"row": row, "key": key} | _strings("names", Strings.joined([new.names for new in found]))
 
 
 def _all_as_new(features: Features) -> NewFeatures:

@@ -78,6 +78,55 @@ def cut_at(batches: Iterable[Batch], done: int, next_cut: Callable[[int], int]) 
         done += len(batch) - first
 
 
+def in_blocks(batches: Iterable[Batch], size: int) -> Iterator[Batch]:
+    """The same rows, ``size`` at a time, wherever they were cut before."""
+    parts: list[Batch] = []
+    rows = 0
+    for batch in cut_at(batches, 0, lambda done: (done // size + 1) * size):
+        parts, rows = [*parts, batch], rows + len(batch)
+        if rows == size:
+            yield joined(parts)
+            parts, rows = [], 0
+    if parts:
+        yield joined(parts)
+
+
+def joined(parts: list[Batch]) -> Batch:
+    """Batches that follow each other as one."""
+    if len(parts) == 1:
+        return parts[0]
+    first, last, offset = parts[0], parts[-1], 0
+    new_labels, new_features = [], []
+    for part in parts:
+        new_labels += [new._replace(row=new.row + offset) for new in part.new_labels]
+        if part.new_features is not None:
+            new_features.append(part.new_features._replace(row=part.new_features.row + offset))
+        offset += len(part)
+    weights = None
+    if any(part.weights is not None for part in parts):
+        weights = np.concatenate([np.ones(len(part)) if part.weights is None else part.weights for part in parts])
+    return Batch(
+        values=np.concatenate([part.values for part in parts]),
+        columns=np.concatenate([part.columns for part in parts]),
+        start=_joined_starts([part.start for part in parts]),
+        n_columns=max(part.n_columns for part in parts),
+        labels=np.concatenate([part.labels for part in parts]),
+        label_start=None if first.label_start is None else _joined_starts([part.label_start for part in parts]),
+        weights=weights,
+        new_labels=new_labels,
+        new_features=joined_features(new_features),
+        kept={name: Strings.joined([part.kept[name] for part in parts]) for name in first.kept},
+        place=first.place,
+        bytes_read=last.bytes_read,
+        skipped=sum(part.skipped for part in parts),
+        skipped_examples=[example for part in parts for example in part.skipped_examples],
+    )
+
+
+def _joined_starts(starts: list[np.ndarray]) -> np.ndarray:
+    return _start(np.concatenate([np.diff(start) for start in starts]))
+
+
 def _exact(part: Batch) -> Batch:
     """A part of a batch whose number of columns is its own: what is beyond is not known yet."""
     return replace(part, n_columns=int(part.columns.max(initial=-1)) + 1)
