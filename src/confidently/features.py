@@ -137,8 +137,11 @@ class Features:
 
     def prune(self, weight: np.ndarray) -> None:
         """Keep the names of the columns of the largest ``weight``; of equal ones, the earlier columns'."""
-        heaviest = np.argsort(-weight[self.column], kind="stable")[:KEPT_NAMES]
-        kept = np.sort(heaviest)
+        weight = weight[self.column]
+        least = np.partition(weight, -KEPT_NAMES)[-KEPT_NAMES]
+        stays = weight > least
+        stays[np.flatnonzero(weight == least)[: KEPT_NAMES - np.count_nonzero(stays)]] = True
+        kept = np.flatnonzero(stays)
         self._columns, self._names = [self.column[kept]], [self.names.chosen(kept)]
         self.n_named = len(kept)
 
