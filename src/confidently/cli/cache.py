@@ -11,10 +11,11 @@ import click
 
 from .common import check_output, data_argument, json_option, open_data, reported
 from .reading_options import chosen_reading, on_error_option, reading_options
+from .sections import Sectioned
 from .summary import skipped_lines
 
 
-@click.command()
+@click.command(cls=Sectioned)
 @data_argument
 @reading_options
 @on_error_option

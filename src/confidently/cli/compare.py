@@ -11,6 +11,7 @@ from .common import ABSENT, data_argument, json_option, open_data, percent, repo
 from .new_learner import announced
 from .pictures import check_picture, picture_option, save_picture
 from .reading_options import chosen_reading, on_error_option, reading_options
+from .sections import Sectioned
 
 if TYPE_CHECKING:
     from ..comparison import Comparison, Trial
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 MARK = "*"
 
 
-@click.command()
+@click.command(cls=Sectioned)
 @data_argument
 @reading_options
 @on_error_option

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .sections import in_section
+
 if TYPE_CHECKING:
     from ..data import Reading
 
@@ -71,7 +73,7 @@ on_error_option = click.option(
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of :func:`chosen_reading` to a command."""
-    for option in reversed(_OPTIONS):
+    for option in reversed(in_section("How to read the data", _OPTIONS)):
         command = option(command)
     return command
 

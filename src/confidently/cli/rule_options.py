@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ..rules import RULES, Rule, make_rule
+from .sections import in_section
 
 PREFIX = "rule_parameter_"
 PARAMETERS: dict[str, list[type[Rule]]] = {}
@@ -25,14 +26,16 @@ def _help(name: str) -> str:
 
 def rule_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--rule``, an option for every parameter and ``--rule-param NAME=VALUE`` to a command."""
-    command = click.option(
-        "--rule-param", "rule_param", metavar="NAME=VALUE", multiple=True, help="The same as --NAME VALUE."
-    )(command)
-    for name in reversed(PARAMETERS):
-        command = click.option(f"--{name}", f"{PREFIX}{name}", type=float, metavar="X", help=_help(name))(command)
-    return click.option(
-        "--rule", default="arow", metavar="NAME", show_default=True, help="How to learn; see: confidently rules."
-    )(command)
+    options = [
+        click.option(
+            "--rule", default="arow", metavar="NAME", show_default=True, help="How to learn; see: confidently rules."
+        ),
+        *(click.option(f"--{name}", PREFIX + name, type=float, metavar="X", help=_help(name)) for name in PARAMETERS),
+        click.option("--rule-param", metavar="NAME=VALUE", multiple=True, help="The same as --NAME VALUE."),
+    ]
+    for option in reversed(in_section("The rule", options)):
+        command = option(command)
+    return command
 
 
 def chosen_rule(options: dict[str, Any]) -> Rule:

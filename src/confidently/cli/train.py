@@ -17,6 +17,7 @@ from .new_learner import learner_options
 from .progress import reporter
 from .reading_options import on_error_option, reading_options
 from .rule_options import rule_options
+from .sections import Sectioned, in_section
 from .summary import result_of, summary
 from .training import Training
 
@@ -77,12 +78,12 @@ OPTIONS = [
 
 def train_options(command: Any) -> Any:
     """Add the options that do not belong to a rule."""
-    for option in reversed([*learner_options, *OPTIONS]):
+    for option in reversed([*in_section("The learner", learner_options), *OPTIONS]):
         command = option(command)
     return command
 
 
-@click.command()
+@click.command(cls=Sectioned)
 @data_argument
 @rule_options
 @reading_options

@@ -1,0 +1,40 @@
+"""Help in sections: a command with forty options shows them by what they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+Decorator = Callable[[Any], Any]
+
+
+class Sectioned(click.Command):
+    """A command whose help lists options under the sections they were marked with, after the others."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {"Options": []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None and isinstance(parameter, click.Option):
+                sections.setdefault(getattr(parameter, "section", "Options"), []).append(record)
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+def in_section(title: str, options: list[Decorator]) -> list[Decorator]:
+    """The same options, marked as belonging to a section of the help."""
+    return [_marked(title, option) for option in options]
+
+
+def _marked(title: str, option: Decorator) -> Decorator:
+    def decorate(command: Any) -> Any:
+        command = option(command)
+        parameters = command.params if isinstance(command, click.Command) else command.__click_params__
+        parameters[-1].section = title
+        return command
+
+    return decorate
