@@ -8,4 +8,5 @@ NB_MODULE(_core, m) {
     confidently::python::bind_mira(m);
     confidently::python::bind_blocks(m);
     confidently::python::bind_readers(m);
+    confidently::python::bind_topics(m);
 }

@@ -1,0 +1,134 @@
+// Topic models for Python: checks shapes, shares the work out to threads, releases the interpreter lock.
+#include <nanobind/stl/optional.h>
+
+#include "../topics.hpp"
+#include "arrays.hpp"
+
+namespace confidently::python {
+
+namespace {
+
+// The arrays of a state, (src/confidently/topic_state.py); they belong to Python.
+struct Arrays {
+    Array<double, 3> counts;
+    Array<double, 2> totals;
+    std::optional<Array<double, 4>> precision;
+    Array<double, 3> shift;
+    std::optional<Array<double, 3>> sticks;
+
+    explicit Arrays(const nb::dict& state)
+        : counts(nb::cast<Array<double, 3>>(state["words"])), totals(nb::cast<Array<double, 2>>(state["totals"])),
+          shift(nb::cast<Array<double, 3>>(state["shift"])) {
+        if (state.contains("precision")) precision = nb::cast<Array<double, 4>>(state["precision"]);
+        if (state.contains("sticks")) sticks = nb::cast<Array<double, 3>>(state["sticks"]);
+    }
+
+    std::int64_t models() const { return std::int64_t(counts.shape(1)); }
+
+    void require_shapes(const TopicSettings& s) const {
+        const std::size_t models = counts.shape(1), K = s.topics, T = s.tasks;
+        require(counts.shape(2) == K, "the words' counts do not fit the number of topics");
+        require(totals.shape(0) == models && totals.shape(1) == K, "the topics' totals do not fit");
+        require(shift.shape(0) == models && shift.shape(1) == T && shift.shape(2) == K, "the classifiers' means do not fit");
+        require(precision.has_value() == s.classifier.gibbs && sticks.has_value() == s.nonparametric, "arrays are missing");
+        if (precision)
+            require(precision->shape(0) == models && precision->shape(1) == T && precision->shape(2) == K &&
+                        precision->shape(3) == K, "the classifiers' precisions do not fit");
+        if (sticks) require(sticks->shape(0) == models && sticks->shape(1) == 2 && sticks->shape(2) == K, "sticks do not fit");
+    }
+
+    TopicState model(const TopicSettings& s, std::int64_t words, std::int64_t l) const {
+        const std::int64_t K = s.topics, T = s.tasks;
+        return {counts.data() + l * K, words, models() * K, totals.data() + l * K,
+                precision ? precision->data() + l * T * K * K : nullptr, shift.data() + l * T * K,
+                sticks ? sticks->data() + l * 2 * K : nullptr};
+    }
+};
+
+Bags bags(const Input<std::int64_t, 1>& start, const Input<std::int32_t, 1>& words, const Input<std::int32_t, 1>& counts,
+          std::int64_t n_words, const Arrays& arrays) {
+    require(start.shape(0) >= 1 && start.data()[0] >= 0, "indptr must begin with 0 or more");
+    const std::size_t n = start.shape(0) - 1;
+    for (std::size_t i = 0; i < n; ++i) require(start.data()[i] <= start.data()[i + 1], "indptr must not decrease");
+    require(std::size_t(start.data()[n]) <= words.shape(0) && words.shape(0) == counts.shape(0), "indptr does not fit");
+    require(n_words <= std::int64_t(arrays.counts.shape(0)), "more words than the state has room for");
+    for (std::int64_t i = start.data()[0]; i < start.data()[n]; ++i)
+        require(words.data()[i] >= 0 && words.data()[i] < n_words && counts.data()[i] >= 0, "a word is out of range");
+    return {start.data(), words.data(), counts.data()};
+}
+
+// work(model, team) for every model: models side by side if there are enough of them, else each with all threads
+template <class Work>
+void for_each_model(const TopicSettings& s, const Arrays& arrays, std::int64_t n_words, int threads, Work&& work) {
+    const std::int64_t models = arrays.models();
+    const bool side_by_side = models >= threads;
+    Team outer(side_by_side ? threads : 1), inner(side_by_side ? 1 : threads);
+    outer.run(models, [&](std::int64_t l, int) {
+        TopicModel model(s, arrays.model(s, n_words, l), static_cast<int>(l));
+        if (side_by_side) {
+            Team alone(1);
+            work(model, l, alone);
+        } else {
+            work(model, l, inner);
+        }
+    });
+}
+
+void learn(const TopicSettings& s, const nb::dict& state, std::int64_t n_words, const Input<std::int64_t, 1>& start,
+           const Input<std::int32_t, 1>& words, const Input<std::int32_t, 1>& counts, const Input<std::int8_t, 3>& signs,
+           std::int64_t seen, int threads) {
+    const Arrays arrays(state);
+    arrays.require_shapes(s);
+    const Bags rows = bags(start, words, counts, n_words, arrays);
+    const auto n = std::int64_t(start.shape(0)) - 1;
+    require(std::int64_t(signs.shape(0)) == n && std::int64_t(signs.shape(1)) == arrays.models() &&
+                signs.shape(2) == std::size_t(s.tasks), "signs do not fit the rows");
+    nb::gil_scoped_release release;
+    for_each_model(s, arrays, n_words, threads, [&](TopicModel& model, std::int64_t l, Team& team) {
+        model.learn(rows, signs.data() + l * s.tasks, arrays.models() * s.tasks, 0, n, seen, team);
+    });
+}
+
+void infer(const TopicSettings& s, const nb::dict& state, std::int64_t n_words, const Input<std::int64_t, 1>& start,
+           const Input<std::int32_t, 1>& words, const Input<std::int32_t, 1>& counts, int burn_in, int samples,
+           const Array<double, 3>& shares, int threads) {
+    const Arrays arrays(state);
+    arrays.require_shapes(s);
+    const Bags rows = bags(start, words, counts, n_words, arrays);
+    const auto n = std::int64_t(start.shape(0)) - 1;
+    require(std::int64_t(shares.shape(0)) == n && std::int64_t(shares.shape(1)) == arrays.models() &&
+                shares.shape(2) == std::size_t(s.topics) && samples > 0 && burn_in >= 0, "shares do not fit the rows");
+    nb::gil_scoped_release release;
+    for_each_model(s, arrays, n_words, threads, [&](TopicModel& model, std::int64_t l, Team& team) {
+        model.infer(rows, 0, n, burn_in, samples, shares.data() + l * s.topics, arrays.models() * s.topics, team);
+    });
+}
+
+}  // namespace
+
+void bind_topics(nb::module_& m) {
+    nb::class_<TopicSettings>(m, "Topics")
+        .def("__init__", [](TopicSettings* self, int topics, int tasks, bool nonparametric, bool digamma, bool gibbs,
+                            double document_prior, double word_prior, double stick_prior, double c, double epsilon,
+                            double prior_variance, double step_size, int inner, int samples, int burn_in,
+                            std::int64_t batch, std::uint64_t seed) {
+            require(topics > 0 && tasks > 0 && inner > 0 && samples > 0 && burn_in >= 0 && batch > 0, "counts must be positive");
+            new (self) TopicSettings{topics, tasks, nonparametric, digamma, document_prior, word_prior, stick_prior,
+                                     {gibbs, c, epsilon, prior_variance, step_size}, inner, samples, burn_in, batch, seed};
+        }, nb::kw_only(), "topics"_a, "tasks"_a, "nonparametric"_a, "digamma"_a, "gibbs"_a, "document_prior"_a,
+           "word_prior"_a, "stick_prior"_a, "c"_a, "epsilon"_a, "prior_variance"_a, "step_size"_a, "inner"_a, "samples"_a,
+           "burn_in"_a, "batch"_a, "seed"_a)
+        .def("learn", &learn, "state"_a, "n_words"_a, "start"_a, "words"_a, "counts"_a, "signs"_a, "seen"_a, "threads"_a)
+        .def("infer", &infer, "state"_a, "n_words"_a, "start"_a, "words"_a, "counts"_a, "burn_in"_a, "samples"_a, "shares"_a,
+             "threads"_a);
+    m.def("digamma", [](double x) { return digamma(x); }, "x"_a);
+    m.def("exp_of_negative", [](double x) { return exp_of_negative(x); }, "x"_a);
+    m.def("inverse_gaussian", [](double mean, std::uint64_t seed, std::int64_t n) {
+        std::vector<double> drawn(n);
+        Stream random(seed);
+        for (double& x : drawn) x = random.inverse_gaussian(mean);
+        return array_of(std::move(drawn));
+    }, "mean"_a, "seed"_a, "n"_a);
+}
+
+}  // namespace confidently::python

@@ -1,0 +1,281 @@
+"""The compiled online topic model on numbers: bags of words in, topics and classifiers out.
+
+Needs NumPy only. :class:`confidently.OnlineMedLDA` puts scikit-learn's contract over it; `docs/topics.md` has the model.
+
+All that is learned is one dict of arrays. L models (one, or one a class in the one-vs-rest task) with K topics each,
+and T tasks that share a model's topics (one, or one a label):
+
+=============  =================  ==================================================================================
+entry          shape              meaning
+=============  =================  ==================================================================================
+words          (room, L, K)       expected number of times each word was drawn from each topic, without the prior
+totals         (L, K)             its sums over words
+shift          (L, T, K)          Gibbs: precision times mean of the classifiers' weights; averaging: the mean
+precision      (L, T, K, K)       Gibbs only: the inverse of the weights' covariance
+sticks         (L, 2, K)          nonparametric only: the sticks' Beta parameters u and v
+counters       (2,) int64         documents and words learned
+=============  =================  ==================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from .learner import check_choice
+from .rules import POSITIVE, Range, check_number
+
+State = dict[str, np.ndarray]
+
+TASKS = ("binary", "one-vs-rest", "multilabel")
+CLASSIFIERS = ("gibbs", "averaging")
+EXPECTATIONS = ("ratio", "digamma")
+COUNTERS = ("documents", "words")
+# Documents between two looks at the keyboard and the callers' progress bar; rounded up to whole batches.
+DOCUMENTS_A_STRIDE = 512
+LARGEST_COUNT = 2**24  # of one word in one document
+
+
+@dataclass(frozen=True)
+class TopicSettings:
+    """What a topic model is, as opposed to what it has learned; :class:`confidently.OnlineMedLDA` explains each."""
+
+    task: str
+    classifier: str
+    n_topics: int
+    nonparametric: bool
+    document_prior: float
+    word_prior: float
+    stick_prior: float
+    c: float
+    epsilon: float
+    prior_variance: float
+    step_size: float
+    n_inner: int
+    n_samples: int
+    burn_in: int
+    batch_size: int
+    topic_expectation: str
+    prediction_samples: int
+    prediction_burn_in: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        check_choice("task", self.task, TASKS)
+        check_choice("classifier", self.classifier, CLASSIFIERS)
+        check_choice("topic_expectation", self.topic_expectation, EXPECTATIONS)
+        for name in ("document_prior", "word_prior", "stick_prior", "c", "epsilon", "prior_variance", "step_size"):
+            check_number("topic model", name, getattr(self, name), POSITIVE)
+        for name in ("n_topics", "n_inner", "n_samples", "batch_size", "prediction_samples"):
+            check_whole(name, getattr(self, name), 1)
+        for name in ("burn_in", "prediction_burn_in", "seed"):
+            check_whole(name, getattr(self, name), 0)
+
+    def models(self, n_classes: int) -> int:
+        """Topic models of their own."""
+        return n_classes if self.task == "one-vs-rest" else 1
+
+    def tasks(self, n_classes: int) -> int:
+        """Classifiers that share a topic model."""
+        return n_classes if self.task == "multilabel" else 1
+
+    def core(self, n_classes: int) -> _core.Topics:
+        """The compiled model."""
+        return _core.Topics(
+            topics=self.n_topics, tasks=self.tasks(n_classes), nonparametric=self.nonparametric,
+            digamma=self.topic_expectation == "digamma", gibbs=self.classifier == "gibbs",
+            document_prior=self.document_prior, word_prior=self.word_prior, stick_prior=self.stick_prior, c=self.c,
+            epsilon=self.epsilon, prior_variance=self.prior_variance, step_size=self.step_size, inner=self.n_inner,
+            samples=self.n_samples, burn_in=self.burn_in, batch=self.batch_size, seed=self.seed,
+        )  # fmt: skip
+
+
+def check_whole(name: str, value: object, least: int) -> None:
+    """Raise ``TypeError`` or ``ValueError`` unless a number is whole and large enough."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
+        raise TypeError(f"{name} must be an integer >= {least}, got {value!r}")
+    check_number("topic model", name, value, Range(least, inf, closed_low=True))
+
+
+@dataclass(frozen=True)
+class Bags:
+    """Documents as bags of words, in the layout of a CSR matrix."""
+
+    start: np.ndarray  # (n + 1,) int64
+    words: np.ndarray  # int32, ascending within a document
+    counts: np.ndarray  # int32
+    n_words: int
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    def part(self, first: int, last: int) -> Bags:
+        """Some of the documents."""
+        return Bags(self.start[first : last + 1], self.words, self.counts, self.n_words)
+
+    def lengths(self) -> np.ndarray:
+        """Words of each document, repetitions counted."""
+        sums = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])
+        return sums[self.start[1:]] - sums[self.start[:-1]]
+
+    def strides(self, size: int) -> Iterator[tuple[int, int]]:
+        """The documents in parts of a size."""
+        for first in range(0, len(self), size):
+            yield first, min(first + size, len(self))
+
+
+class TopicLearner:
+    """An online topic model with classifiers over its topics.
+
+    Parameters
+    ----------
+    settings : TopicSettings
+    n_classes : int
+        Classes, or labels.
+    n_features : int
+        Words; may grow.
+    """
+
+    def __init__(self, settings: TopicSettings, n_classes: int, n_features: int = 0) -> None:
+        self.settings, self.n_classes, self.n_features = settings, n_classes, n_features
+        self.state = new_state(settings, n_classes, n_features)
+
+    def grow(self, n_features: int) -> None:
+        """Make room for more words, never seen so far."""
+        words = self.state["words"]
+        if n_features > len(words):  # doubling, so that a stream of new words is copied a few times only
+            grown = np.zeros((max(n_features, 2 * len(words)), *words.shape[1:]))
+            grown[: len(words)] = words
+            self.state = {**self.state, "words": grown}
+        self.n_features = max(n_features, self.n_features)
+
+    def learn(
+        self, bags: Bags, signs: np.ndarray, n_threads: int = 1, progress: Callable[[int], None] | None = None
+    ) -> None:
+        """Learn documents, a batch after the other.
+
+        Parameters
+        ----------
+        bags : Bags
+        signs : int8 array of shape (len(bags), L, T)
+            1 where the document belongs to the class or has the label, else -1.
+        n_threads : int
+            They share the work; what is learned does not depend on their number.
+        progress : callable, optional
+            Called with the number of documents learned so far.
+        """
+        core, batch = self.settings.core(self.n_classes), self.settings.batch_size
+        self.state = {name: array if array.flags.writeable else array.copy() for name, array in self.state.items()}
+        lengths = bags.lengths()
+        for first, last in bags.strides(-(-DOCUMENTS_A_STRIDE // batch) * batch):
+            part = bags.part(first, last)
+            core.learn(
+                self.state, self.n_features, part.start, part.words, part.counts, signs[first:last], self.n_seen,
+                n_threads,
+            )  # fmt: skip
+            self.state["counters"] += [last - first, lengths[first:last].sum()]
+            if progress is not None:
+                progress(last)
+
+    def shares(self, bags: Bags, n_threads: int = 1) -> np.ndarray:
+        """Shares of the topics among the words of documents: (n, L, K); zeros where no word is known."""
+        core, settings = self.settings.core(self.n_classes), self.settings
+        shares = np.zeros((len(bags), *self.state["totals"].shape))
+        for first, last in bags.strides(DOCUMENTS_A_STRIDE):
+            part = bags.part(first, last)
+            core.infer(
+                self.state, self.n_features, part.start, part.words, part.counts, settings.prediction_burn_in,
+                settings.prediction_samples, shares[first:last], n_threads,
+            )  # fmt: skip
+        return shares
+
+    def scores(self, shares: np.ndarray) -> np.ndarray:
+        """Means of the scores of documents with these shares, a column a model and task: (n, L T)."""
+        return np.einsum("dlk,ltk->dlt", shares, self.means()).reshape(len(shares), -1)
+
+    def score_variances(self, shares: np.ndarray) -> np.ndarray:
+        """Variances of the scores under the Gaussians over the classifiers' weights: (n, L T)."""
+        shape = (len(shares), *self.state["shift"].shape[:2])
+        variance = np.einsum("dlk,ltkj,dlj->dlt", shares, self.covariances(), shares, optimize=True)
+        return np.broadcast_to(variance, shape).reshape(len(shares), -1)
+
+    def means(self) -> np.ndarray:
+        """Means of the classifiers' weights: (L, T, K)."""
+        if self.settings.classifier == "averaging":
+            return self.state["shift"].copy()
+        return np.linalg.solve(self.state["precision"], self.state["shift"][..., None])[..., 0]
+
+    def covariances(self) -> np.ndarray:
+        """Covariances of the classifiers' weights: (L, T, K, K)."""
+        if self.settings.classifier == "gibbs":
+            return np.linalg.inv(self.state["precision"])
+        shape = (*self.state["shift"].shape, self.settings.n_topics)
+        return np.broadcast_to(self.settings.prior_variance * np.eye(self.settings.n_topics), shape)
+
+    def topics(self) -> np.ndarray:
+        """The topics' Dirichlet parameters over words: (L, K, n_features)."""
+        return np.moveaxis(self.state["words"][: self.n_features], 0, 2) + self.settings.word_prior
+
+    @property
+    def n_seen(self) -> int:
+        """Documents learned."""
+        return int(self.state["counters"][COUNTERS.index("documents")])
+
+    # --- as plain data -------------------------------------------------------------------------------------------
+
+    def header(self) -> dict[str, Any]:
+        """All that is not an array."""
+        return {"settings": asdict(self.settings), "n_classes": self.n_classes, "n_features": self.n_features}
+
+    @classmethod
+    def from_header(cls, header: dict[str, Any], arrays: State) -> TopicLearner:
+        """The learner that :meth:`header` and :meth:`packed` describe; ``ValueError`` where they do not fit."""
+        learner = cls(TopicSettings(**header["settings"]), header["n_classes"])
+        expected = new_state(learner.settings, header["n_classes"], 0)
+        words = np.zeros((header["n_features"], *expected["words"].shape[1:]))
+        rows = arrays["words.rows"]
+        if rows.dtype != np.int64 or (len(rows) and not 0 <= rows.min() <= rows.max() < len(words)):
+            raise ValueError("its words lie outside the vocabulary")
+        words[rows] = arrays["words"]
+        learner.state, learner.n_features = {}, len(words)
+        for name, like in {**expected, "words": words}.items():
+            array = words if name == "words" else arrays[name]
+            if array.shape != like.shape or array.dtype != like.dtype:
+                raise ValueError(f"{name} is {array.dtype}{list(array.shape)}, not {like.dtype}{list(like.shape)}")
+            if not np.isfinite(array).all():
+                raise ValueError(f"{name} has values that are not finite")
+            learner.state[name] = np.require(array, requirements=["C", "W"])
+        return learner
+
+    def packed(self) -> State:
+        """The state without words never seen."""
+        words = self.state["words"][: self.n_features]
+        rows = np.flatnonzero(words.any(axis=(1, 2)))
+        return {**self.state, "words": words[rows], "words.rows": rows.astype(np.int64)}
+
+    def with_settings(self, **changes: Any) -> TopicLearner:
+        """The same state under settings changed in what does not shape it."""
+        other = TopicLearner.__new__(TopicLearner)
+        vars(other).update(vars(self), settings=replace(self.settings, **changes))
+        return other
+
+
+def new_state(settings: TopicSettings, n_classes: int, n_features: int) -> State:
+    """A state that has seen nothing."""
+    models, tasks, topics = settings.models(n_classes), settings.tasks(n_classes), settings.n_topics
+    state = {
+        "words": np.zeros((n_features, models, topics)),
+        "totals": np.zeros((models, topics)),
+        "shift": np.zeros((models, tasks, topics)),
+        "counters": np.zeros(len(COUNTERS), dtype=np.int64),
+    }
+    if settings.classifier == "gibbs":
+        state["precision"] = np.tile(np.eye(topics) / settings.prior_variance, (models, tasks, 1, 1))
+    if settings.nonparametric:
+        state["sticks"] = np.tile(np.array([[1.0], [settings.stick_prior]]), (models, 1, topics))
+    return state
