@@ -8,19 +8,25 @@ namespace confidently::python {
 
 namespace {
 
-// The arrays of a state, (src/confidently/topic_state.py); they belong to Python.
+// The arrays of a state (src/confidently/topic_learner.py). They belong to Python, and may be read-only to who only
+// predicts; who learns makes sure that they are not.
 struct Arrays {
-    Array<double, 3> counts;
-    Array<double, 2> totals;
-    std::optional<Array<double, 4>> precision;
-    Array<double, 3> shift;
-    std::optional<Array<double, 3>> sticks;
+    Input<double, 3> counts;
+    Input<double, 2> totals;
+    Input<double, 3> shift;
+    std::optional<Input<double, 4>> precision;
+    std::optional<Input<double, 3>> sticks;
 
     explicit Arrays(const nb::dict& state)
-        : counts(nb::cast<Array<double, 3>>(state["words"])), totals(nb::cast<Array<double, 2>>(state["totals"])),
-          shift(nb::cast<Array<double, 3>>(state["shift"])) {
-        if (state.contains("precision")) precision = nb::cast<Array<double, 4>>(state["precision"]);
-        if (state.contains("sticks")) sticks = nb::cast<Array<double, 3>>(state["sticks"]);
+        : counts(nb::cast<Input<double, 3>>(state["words"])), totals(nb::cast<Input<double, 2>>(state["totals"])),
+          shift(nb::cast<Input<double, 3>>(state["shift"])) {
+        if (state.contains("precision")) precision = nb::cast<Input<double, 4>>(state["precision"]);
+        if (state.contains("sticks")) sticks = nb::cast<Input<double, 3>>(state["sticks"]);
+    }
+
+    template <class Array>
+    static double* data(const Array& array) {
+        return const_cast<double*>(array.data());
     }
 
     std::int64_t models() const { return std::int64_t(counts.shape(1)); }
@@ -39,9 +45,9 @@ struct Arrays {
 
     TopicState model(const TopicSettings& s, std::int64_t words, std::int64_t l) const {
         const std::int64_t K = s.topics, T = s.tasks;
-        return {counts.data() + l * K, words, models() * K, totals.data() + l * K,
-                precision ? precision->data() + l * T * K * K : nullptr, shift.data() + l * T * K,
-                sticks ? sticks->data() + l * 2 * K : nullptr};
+        return {data(counts) + l * K, words, models() * K, data(totals) + l * K,
+                precision ? data(*precision) + l * T * K * K : nullptr, data(shift) + l * T * K,
+                sticks ? data(*sticks) + l * 2 * K : nullptr};
     }
 };
 

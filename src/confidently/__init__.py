@@ -37,13 +37,14 @@ from .rules import (
 __version__ = "0.1.0"
 __all__ = [
     "AROW", "CELLIP", "IELLIP", "MIRA", "NHERD", "PA", "PA1", "PA2", "RULES", "SCW1", "SCW2", "SOP", "BayesPA",
-    "CWStdev", "CWVar", "GibbsPA", "GibbsPAExact", "OnlineClassifier", "Perceptron", "Probit", "load", "make_rule",
-    "progressive_validation", "step",
+    "CWStdev", "CWVar", "GibbsPA", "GibbsPAExact", "OnlineClassifier", "OnlineMedLDA", "Perceptron", "Probit", "load",
+    "make_rule", "progressive_validation", "step",
 ]  # fmt: skip
 
 LAZY = {  # and the module of each
     "MIRA": "mira",
     "OnlineClassifier": "classifier",
+    "OnlineMedLDA": "topics",
     "load": "classifier",
     "progressive_validation": "progressive",
 }

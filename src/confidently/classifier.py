@@ -23,7 +23,16 @@ from .matrix import UnsortedColumns, as_matrix
 from .model_file import Model
 from .rules import Rule, make_rule
 from .stream_methods import StreamMethods
-from .targets import class_weights, example_weights, is_multilabel, known_classes, known_labels, label_sets, places
+from .targets import (
+    class_weights,
+    example_weights,
+    is_multilabel,
+    known_classes,
+    known_labels,
+    label_sets,
+    places,
+    plain,
+)
 
 MULTICLASS = ("joint", "one-vs-rest")
 
@@ -459,17 +468,17 @@ class OnlineClassifier(StreamMethods, ClassifierMixin, BaseEstimator):
         own = ("multiclass", "passes", "shuffle", "class_weight", "random_state", "calibration")
         estimator = {name: getattr(self, name) for name in own}
         if isinstance(self.class_weight, dict):
-            estimator["class_weight"] = [[_plain(c), float(w)] for c, w in self.class_weight.items()]
+            estimator["class_weight"] = [[plain(c), float(w)] for c, w in self.class_weight.items()]
         if not isinstance(self.random_state, (numbers.Integral, type(None))):
             estimator["random_state"] = None
         estimator["passes"] = int(self.passes)
-        classes = [_plain(c) for c in self.classes_.tolist()]
+        classes = [plain(c) for c in self.classes_.tolist()]
         features = getattr(self, "features_", None if names is None else Features.named(list(names)))
         model_file.save(Model(self.learner_, classes, features, estimator, getattr(self, "source_", {})), path)
 
 
-def load(path: str | os.PathLike[str]) -> OnlineClassifier:
-    """Read a model written by :meth:`OnlineClassifier.save` or by the command line.
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model written by ``save`` of :class:`OnlineClassifier` or :class:`OnlineMedLDA`, or by the command line.
 
     Parameters
     ----------
@@ -477,7 +486,7 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier:
 
     Returns
     -------
-    OnlineClassifier
+    OnlineClassifier or OnlineMedLDA
         Fitted; ``partial_fit`` goes on where training stopped.
 
     Raises
@@ -487,7 +496,9 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier:
     OSError
         If it cannot be read.
     """
-    model = model_file.load(path)
+    model = model_file.load(path, kind=None)
+    if not isinstance(model.learner, Learner):
+        return _topic_model(path, model)
     if None in model.classes or (len(model.classes) < 2 and model.learner.settings.task == "binary"):
         met = ", ".join(repr(name) for name in model.classes if name is not None)
         raise model_file.ModelFileError(f"{path} has met one class only ({met}): train it on until the other appears")
@@ -517,9 +528,10 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier:
     return classifier
 
 
-def _plain(value: Any) -> Any:
-    """A class name as JSON can keep it."""
-    value = value.item() if isinstance(value, np.generic) else value
-    if not isinstance(value, (bool, int, float, str)):
-        raise TypeError(f"only classes that are numbers or strings can be saved, got {value!r}")
-    return value
+def _topic_model(path: str | os.PathLike[str], model: Model) -> Any:
+    from .topics import OnlineMedLDA
+
+    try:
+        return OnlineMedLDA.of(model)
+    except TypeError as error:
+        raise model_file.ModelFileError(f"{path} is a damaged model file: unknown settings ({error})") from error

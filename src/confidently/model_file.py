@@ -25,6 +25,7 @@ from .features import Features, Strings
 from .files import sync_directory
 from .learner import Learner
 from .state import State, prior_weights
+from .topic_learner import TopicLearner
 
 FORMAT = 2  # 1 had the names of features in its header
 KEY = "confidently"
@@ -41,7 +42,7 @@ class Model:
 
     Attributes
     ----------
-    learner : Learner
+    learner : Learner or TopicLearner
     classes : list of int or str
         Names of the classes (labels, in the multilabel task), by number.
     features : Features, optional
@@ -54,7 +55,7 @@ class Model:
         Where the training stands, in a checkpoint.
     """
 
-    learner: Learner
+    learner: Learner | TopicLearner
     classes: list[Any]
     features: Features | None = None
     estimator: dict[str, Any] = field(default_factory=dict)
@@ -78,7 +79,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     from safetensors.numpy import save as serialize
 
     path = Path(path).resolve()  # what a link points to is replaced, not the link
-    arrays = _packed(model.learner)
+    arrays = model.learner.packed() if isinstance(model.learner, TopicLearner) else _packed(model.learner)
     if model.features is not None:
         arrays |= model.features.arrays()
     header = json.dumps({**model.header(), "crc32": {name: _checksum(array) for name, array in arrays.items()}})
@@ -116,13 +117,13 @@ def _is_alive(process: int) -> bool:
     return True
 
 
-def load(path: str | os.PathLike[str]) -> Model:
-    """Read a model file.
+def load(path: str | os.PathLike[str], kind: str | None = "linear") -> Model:
+    """Read a model file: of a linear classifier, a topic model (``"topics"``) or either (None).
 
     Raises
     ------
     ModelFileError
-        If it is not one, is damaged or truncated, or was written by a later version.
+        If it is not one, is damaged or truncated, or was written by a later version; or holds another kind of model.
     OSError
         If it cannot be read.
     """
@@ -136,17 +137,25 @@ def load(path: str | os.PathLike[str]) -> Model:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it has no __iter__)
     except SafetensorError as error:
         raise ModelFileError(f"{path} is no model file, or a damaged one ({error})") from error
+    found = header.get("kind", "linear")
+    if kind not in (None, found):
+        raise ModelFileError(f"{path} holds a model of the kind {found!r}, here one of the kind {kind!r} is needed")
     try:
         _check_sums(header["crc32"], arrays)
         features = _features(header, arrays)
-        learner = Learner.from_header(header, {})
-        learner.state = _unpacked(learner, arrays)
+        learner = TopicLearner.from_header(header, arrays) if found == TopicLearner.kind else _linear(header, arrays)
         _check_names(learner, header["classes"], features)
         return Model(
             learner, header["classes"], features, header["estimator"], header["source"], header.get("training", {})
         )
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, MemoryError) as error:
         raise ModelFileError(f"{path} is a damaged model file ({type(error).__name__}: {error})") from error
+
+
+def _linear(header: dict[str, Any], arrays: State) -> Learner:
+    learner = Learner.from_header(header, {})
+    learner.state = _unpacked(learner, arrays)
+    return learner
 
 
 def _checksum(array: np.ndarray) -> int:
@@ -183,7 +192,7 @@ def _features(header: dict[str, Any], arrays: State) -> Features | None:
     return Features(key, column, Strings(text, start), bounded=not header["source"].get("vocabulary", True))
 
 
-def _check_names(learner: Learner, classes: list[Any], features: Features | None) -> None:
+def _check_names(learner: Learner | TopicLearner, classes: list[Any], features: Features | None) -> None:
     unnamed = 1 if learner.settings.task == "binary" else 0  # a stream may not have shown its second class yet
     if not learner.n_classes - unnamed <= len(classes) <= learner.n_classes:
         raise ValueError(f"{len(classes)} names for {learner.n_classes} classes")

@@ -120,3 +120,11 @@ def _listed(values: np.ndarray, most: int = 10) -> str:
     """Values for a message, the first few of them."""
     shown = ", ".join(repr(v) for v in values[:most].tolist())
     return shown + (f" and {len(values) - most} more" if len(values) > most else "")
+
+
+def plain(value: Any) -> Any:
+    """A class name as JSON can keep it."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(value, (bool, int, float, str)):
+        raise TypeError(f"only classes that are numbers or strings can be saved, got {value!r}")
+    return value

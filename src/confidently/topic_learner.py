@@ -1,6 +1,7 @@
 """The compiled online topic model on numbers: bags of words in, topics and classifiers out.
 
-Needs NumPy only. :class:`confidently.OnlineMedLDA` puts scikit-learn's contract over it; `docs/topics.md` has the model.
+Needs NumPy only. :class:`confidently.OnlineMedLDA` puts scikit-learn's contract over it; `docs/topics.md` has the
+mathematics.
 
 All that is learned is one dict of arrays. L models (one, or one a class in the one-vs-rest task) with K topics each,
 and T tasks that share a model's topics (one, or one a label):
@@ -20,9 +21,10 @@ counters       (2,) int64         documents and words learned
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from copy import copy
+from dataclasses import asdict, dataclass
 from math import inf
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -38,7 +40,6 @@ EXPECTATIONS = ("ratio", "digamma")
 COUNTERS = ("documents", "words")
 # Documents between two looks at the keyboard and the callers' progress bar; rounded up to whole batches.
 DOCUMENTS_A_STRIDE = 512
-LARGEST_COUNT = 2**24  # of one word in one document
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,13 @@ class Bags:
         sums = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])
         return sums[self.start[1:]] - sums[self.start[:-1]]
 
+    def rows(self, order: np.ndarray) -> Bags:
+        """The documents in another order."""
+        size = np.diff(self.start)[order]
+        start = np.concatenate([[0], np.cumsum(size)])
+        entry = np.arange(start[-1]) + np.repeat(self.start[:-1][order] - start[:-1], size)
+        return Bags(start, self.words[entry], self.counts[entry], self.n_words)
+
     def strides(self, size: int) -> Iterator[tuple[int, int]]:
         """The documents in parts of a size."""
         for first in range(0, len(self), size):
@@ -140,6 +148,8 @@ class TopicLearner:
     n_features : int
         Words; may grow.
     """
+
+    kind: ClassVar[str] = "topics"
 
     def __init__(self, settings: TopicSettings, n_classes: int, n_features: int = 0) -> None:
         self.settings, self.n_classes, self.n_features = settings, n_classes, n_features
@@ -230,7 +240,12 @@ class TopicLearner:
 
     def header(self) -> dict[str, Any]:
         """All that is not an array."""
-        return {"settings": asdict(self.settings), "n_classes": self.n_classes, "n_features": self.n_features}
+        return {
+            "kind": self.kind,
+            "settings": asdict(self.settings),
+            "n_classes": self.n_classes,
+            "n_features": self.n_features,
+        }
 
     @classmethod
     def from_header(cls, header: dict[str, Any], arrays: State) -> TopicLearner:
@@ -258,10 +273,10 @@ class TopicLearner:
         rows = np.flatnonzero(words.any(axis=(1, 2)))
         return {**self.state, "words": words[rows], "words.rows": rows.astype(np.int64)}
 
-    def with_settings(self, **changes: Any) -> TopicLearner:
+    def with_settings(self, settings: TopicSettings) -> TopicLearner:
         """The same state under settings changed in what does not shape it."""
-        other = TopicLearner.__new__(TopicLearner)
-        vars(other).update(vars(self), settings=replace(self.settings, **changes))
+        other = copy(self)
+        other.settings = settings
         return other
 
 
