@@ -112,6 +112,23 @@ void multiply(const Matrix& matrix, Optional<std::int64_t> order, std::int64_t f
     multiply_block(*matrix.rows, range.order, from, n, intercept, s.data(), width, out.data());
 }
 
+// values, columns and start of some rows, in order
+nb::tuple take_rows(const Matrix& matrix, Optional<std::int64_t> order, std::int64_t from, std::int64_t n) {
+    const RowRange range(matrix, order, from, n, matrix.rows->n_columns, false);
+    std::vector<double> values;
+    std::vector<std::int32_t> columns;
+    std::vector<std::int64_t> start{0};
+    RowBuffer buffer;
+    for (std::int64_t i = 0; i < n; ++i) {
+        matrix.rows->at(range.order ? range.order[i] : from + i, false, buffer).each([&](std::int32_t j, double x) {
+            columns.push_back(j);
+            values.push_back(x);
+        });
+        start.push_back(static_cast<std::int64_t>(values.size()));
+    }
+    return nb::make_tuple(array_of(std::move(values)), array_of(std::move(columns)), array_of(std::move(start)));
+}
+
 template <class Real>
 void mirror_upper(Array<Real, 2> s) {
     require(s.shape(0) == s.shape(1), "a square matrix is needed");
@@ -143,6 +160,7 @@ void bind_blocks(nb::module_& m) {
                             double min_variance) {
             new (self) BlockLearner{rule.any, task, sharing, prior_variance, min_variance};
         }, "rule"_a, "task"_a, "sharing"_a, "prior_variance"_a, "min_variance"_a);
+    m.def("take_rows", &take_rows, "matrix"_a, "order"_a.none(), "first"_a, "rows"_a);
     bind_type<float>(m, learner);
     bind_type<double>(m, learner);
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
@@ -53,9 +53,10 @@ class OnlineClassifier(StreamMethods, ClassifierMixin, BaseEstimator):
     rule : str or Rule, default="arow"
         How far to move: a name of :data:`confidently.RULES` or a rule such as ``CWStdev(eta=0.9)``. Its parameters are
         reachable as ``rule__eta`` and the like.
-    covariance : {"diag", "full", "shared"}, default="diag"
-        How Sigma is stored: a variance a weight; the covariances of all weights (of all classes, (K d)^2 numbers); or
-        one d x d matrix for all classes. Rules that gain no precision keep Sigma at its prior in each of them.
+    covariance : {"diag", "full", "shared", "kernel"}, default="diag"
+        How Sigma is stored: a variance a weight; the covariances of all weights (of all classes, (K d)^2 numbers);
+        one d x d matrix for all classes; or as coefficients of the examples learned, in the space of a kernel. Rules
+        that gain no precision keep Sigma at its prior in each of them.
     prior_variance : float, default=1.0
         Variance of every weight, the intercept's too, before anything is seen; > 0.
     fit_intercept : bool, default=True
@@ -85,6 +86,14 @@ class OnlineClassifier(StreamMethods, ClassifierMixin, BaseEstimator):
     device : str, optional
         Where those products are done: a device of PyTorch ("cpu", "cuda"), "cupy", or by default the BLAS of NumPy and
         SciPy.
+    kernel : str or callable, default="rbf"
+        With ``covariance="kernel"``: a name of :func:`sklearn.metrics.pairwise.pairwise_kernels`, or a function of two
+        matrices that returns the kernel of their rows, shape (n, m).
+    kernel_params : dict, optional
+        The kernel's parameters; gamma, where there is one, is 1/n_features by default.
+    budget : int, optional
+        With ``covariance="kernel"``: most examples kept. Time and memory grow with the square of their number; beyond
+        the budget those are dropped whose removal changes the mean least.
 
     Attributes
     ----------
@@ -98,6 +107,8 @@ class OnlineClassifier(StreamMethods, ClassifierMixin, BaseEstimator):
     covariance_ : array
         Sigma, the intercept after the features, class after class, for sets of labels the calibration label first;
         sparse if diagonal; of shape (n_classes, d, d) for one-vs-rest with a full covariance.
+    dual_coef_, support_vectors_ : arrays of shape (1 or n_classes, n_support) and (n_support, n_features)
+        With a kernel, instead of all the above: the examples kept and their coefficients in each class's mean.
     n_seen_, mistakes_, updates_, infeasible_ : int
         Rows learned, in all passes; those whose margin was not positive before they were learned; moves of the
         Gaussian; examples no classifier in the ellipsoid could satisfy (``CELLIP`` only).
@@ -144,6 +155,9 @@ class OnlineClassifier(StreamMethods, ClassifierMixin, BaseEstimator):
         calibration: str | None = "progressive",
         block_size: int | None = None,
         device: str | None = None,
+        kernel: str | Callable[..., Any] = "rbf",
+        kernel_params: dict[str, Any] | None = None,
+        budget: int | None = None,
     ) -> None:
         self.rule = rule
         self.covariance = covariance
@@ -160,6 +174,9 @@ class OnlineClassifier(StreamMethods, ClassifierMixin, BaseEstimator):
         self.calibration = calibration
         self.block_size = block_size
         self.device = device
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.budget = budget
 
     # --- learning ------------------------------------------------------------------------------------------------
 
@@ -288,12 +305,14 @@ class OnlineClassifier(StreamMethods, ClassifierMixin, BaseEstimator):
             make_rule(self.rule), self.covariance, task, n_classes, n_features,
             prior_variance=self.prior_variance, fit_intercept=self.fit_intercept, average=self.average,
             min_variance=self.min_variance, dtype=self.dtype, block_size=self.block_size, device=self.device,
+            kernel=self.kernel, kernel_params=self.kernel_params, budget=self.budget,
         )  # fmt: skip
 
     def _follow_settings(self) -> None:
         """Take over a rule changed since the last call; what the state is made for cannot change any more."""
         settings = self.learner_.settings
-        wanted = self._new_learner(0, self.learner_.n_classes, settings.task == "multilabel").settings
+        features = self.learner_.n_features if settings.geometry == "kernel" else 0
+        wanted = self._new_learner(features, self.learner_.n_classes, settings.task == "multilabel").settings
         followed = replace(settings, rule=wanted.rule)
         if wanted.geometry != settings.geometry or replace(wanted, task=settings.task) != followed:
             raise ValueError(
@@ -405,6 +424,14 @@ class OnlineClassifier(StreamMethods, ClassifierMixin, BaseEstimator):
         return covariance if self._fitted.settings.task == "one-vs-rest" else covariance[0]
 
     @property
+    def dual_coef_(self) -> np.ndarray:
+        return self._fitted.dual()[0]
+
+    @property
+    def support_vectors_(self) -> Any:
+        return self._fitted.dual()[1]
+
+    @property
     def n_seen_(self) -> int:
         return self._fitted.n_seen
 
@@ -514,7 +541,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     classifier = OnlineClassifier(
         settings.rule, settings.covariance,
         prior_variance=settings.prior_variance, fit_intercept=settings.fit_intercept, average=settings.average,
-        min_variance=settings.min_variance, dtype=settings.dtype, block_size=settings.block_size, **estimator,
+        min_variance=settings.min_variance, dtype=settings.dtype, block_size=settings.block_size,
+        kernel=settings.kernel or "rbf", kernel_params=settings.kernel_params, budget=settings.budget, **estimator,
     )  # fmt: skip
     classifier.learner_ = model.learner
     classifier.classes_ = np.array(model.classes)

@@ -258,5 +258,7 @@ class Entries:
         learner, size = self._learner_of(a), len(state["weights"])
         joint = settings.geometry == "full" and settings.task != "one-vs-rest"
         offset = (a * size, b * size) if joint else (0, 0)
-        stored = state["covariance"][learner][np.ix_(offset[0] + self.rows, offset[1] + self.rows)]
+        at, to = offset[0] + self.rows, offset[1] + self.rows
+        pending = state["pending"][learner, : state["pending_rows"][0]]
+        stored = state["covariance"][learner][np.ix_(at, to)] - pending[:, at].T @ pending[:, to]
         return stored.astype(np.float64) * state["scale"][learner]

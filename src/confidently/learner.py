@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from . import _core, blocks, calibration
+from . import kernel as kernels
 from .blocks import Examples
+from .kernel import check_kernel, resolved_parameters
 from .matrix import check_rows, is_checked, largest_value, refuse
 from .rules import Range, Rule, check_number, make_rule
 from .state import (
@@ -66,6 +68,13 @@ class Learner:
     block_size : int, optional
         Rows that a full or shared covariance learns at a time. It changes the speed, not the result; the default is
         good.
+    kernel : str or callable, default="rbf"
+        With covariance="kernel": a name of :func:`sklearn.metrics.pairwise.pairwise_kernels`, or a function of two
+        matrices that returns the kernel of their rows.
+    kernel_params : dict, optional
+        The kernel's parameters. Where it has a gamma, the default is 1/n_features.
+    budget : int, optional
+        With covariance="kernel": most rows kept.
     device : str, optional
         Where a full or shared covariance does its products of matrices: a device of PyTorch ("cpu", "cuda"), "cupy", or
         by default the BLAS of NumPy and SciPy. Not saved with a model.
@@ -101,6 +110,9 @@ class Learner:
         dtype: str = "float64",
         block_size: int | None = None,
         device: str | None = None,
+        kernel: Any = None,
+        kernel_params: dict[str, Any] | None = None,
+        budget: int | None = None,
     ) -> None:
         check_choice("covariance", covariance, COVARIANCES)
         check_choice("task", task, TASKS)
@@ -111,12 +123,21 @@ class Learner:
         check_number("learner", "min_variance", min_variance, Range(0.0, 1.0, closed_low=True))
         if block_size is not None:
             check_number("learner", "block_size", block_size, Range(1, 2**20, closed_low=True, closed_high=True))
+        if budget is not None:
+            check_number("learner", "budget", budget, Range(1, 2**31, closed_low=True, closed_high=True))
+        if covariance == "kernel":
+            kernel = kernel or "rbf"
+            check_kernel(kernel)
+            kernel_params = resolved_parameters(kernel, kernel_params, n_features)
+        else:
+            kernel = kernel_params = budget = None
         _check_sharing(covariance, task)
         if n_classes < 2 and task in ("joint", "one-vs-rest"):
             raise ValueError(f"{task} needs at least 2 classes to tell apart, got {n_classes}")
         self.settings = Settings(
             make_rule(rule), covariance, task, float(prior_variance), bool(fit_intercept), bool(average),
-            float(min_variance), str(dtype), block_size and int(block_size),
+            float(min_variance), str(dtype), block_size and int(block_size), kernel, kernel_params,
+            budget and int(budget),
         )  # fmt: skip
         self.device = device
         self.n_classes, self.n_features = n_classes, n_features
@@ -131,6 +152,8 @@ class Learner:
         """
         _check_sharing(self.settings.covariance, multiclass if n_classes > 2 else "binary")
         state, settings = dict(self.state), self.settings  # the arrays are replaced, never written to
+        if settings.geometry == "kernel":
+            return self._grow_kernel(n_features, n_classes)
         room = len(state["weights"]) - settings.fit_intercept
         if n_features > room:
             # doubling, so that a stream that brings new features in every batch is copied a few times only
@@ -142,6 +165,18 @@ class Learner:
                 settings = wider
             grow_classes(settings, state, n_classes)
         self.state, self.settings = state, settings
+        self.n_features, self.n_classes = max(n_features, self.n_features), max(n_classes, self.n_classes)
+
+    def _grow_kernel(self, n_features: int, n_classes: int) -> None:
+        """A support row has the value 0 in features it never had; pairs of classes are pairs of two or of more."""
+        if n_classes > self.n_classes and self.settings.task == "binary":
+            raise ValueError(
+                "a kernel learner of two classes cannot take in a third: name all classes before the first row"
+            )
+        if n_classes > self.n_classes:
+            state = dict(self.state)
+            grow_classes(self.settings, state, n_classes)
+            self.state = state
         self.n_features, self.n_classes = max(n_features, self.n_features), max(n_classes, self.n_classes)
 
     # --- learning ------------------------------------------------------------------------------------------------
@@ -194,7 +229,7 @@ class Learner:
         if order is not None and len(order) and not 0 <= order.min() <= order.max() < X.shape[0]:
             raise ValueError(f"order must name rows 0 to {X.shape[0] - 1}, got {order.min()} to {order.max()}")
         self._check_width(X)
-        if self.settings.dense:
+        if self.settings.dense or self.settings.geometry == "kernel":
             self._learn_blocks(
                 Examples(X, labels, label_start, weight, class_weight, order),
                 calibrate=calibrate, log_loss=log_loss, progress=progress,
@@ -225,6 +260,12 @@ class Learner:
         if not is_checked(examples.X, self.settings.dtype):
             check_rows(examples.X, self.settings.dtype)
         self._own_arrays()
+        if self.settings.geometry == "kernel":
+            sizes = {"n_features": self.n_features, "n_classes": self.n_classes}
+            state = dict(self.state)  # whose arrays are replaced where they grow
+            kernels.learn(self.settings, state, examples, **sizes, **options)
+            self.state = state
+            return
         blocks.learn(self.settings, self.state, examples, device=self.device, **options)
 
     def _own_arrays(self) -> None:
@@ -319,12 +360,16 @@ class Learner:
 
     def _scores(self, X: _core.Matrix) -> np.ndarray:
         self._check_rows(X)
+        if self.settings.geometry == "kernel":
+            return kernels.scores(self.settings, self.state, X, self.n_features, self.n_classes)
         scores = np.empty((X.shape[0], self.settings.columns(self.n_classes)))
         self.settings.core().scores(self.state, X, scores)
         return scores
 
     def _variances(self, X: _core.Matrix) -> np.ndarray:
         """Of every column's score; of sets of labels, minus the threshold's."""
+        if self.settings.geometry == "kernel":
+            return kernels.variances(self.settings, self.state, X, self.n_features, self.n_classes)
         if self.settings.dense:
             return blocks.variances(self.settings, self.state, X)
         variance = np.empty((X.shape[0], self.settings.columns(self.n_classes)))
@@ -333,6 +378,8 @@ class Learner:
 
     def _top_variances(self, X: _core.Matrix, scores: np.ndarray) -> np.ndarray:
         """Of the difference between each row's two best scores."""
+        if self.settings.geometry == "kernel":
+            return kernels.top_variances(self.settings, self.state, X, scores, self.n_features, self.n_classes)
         if self.settings.dense:
             return blocks.top_variances(self.settings, self.state, X, scores)
         variance = np.empty(X.shape[0])
@@ -356,7 +403,15 @@ class Learner:
     @property
     def weights(self) -> np.ndarray:
         """The state of the features there are, without the room kept for more."""
+        if self.settings.geometry == "kernel":
+            raise AttributeError("a kernel learner has no weights of features, but coefficients of its support (dual)")
         return self.state["weights"][: self.n_features + self.settings.fit_intercept]
+
+    def dual(self) -> tuple[np.ndarray, Any]:
+        """Kernel learners: coefficients of the support rows in each column's predicting mean, and those rows."""
+        if self.settings.geometry != "kernel":
+            raise AttributeError('only covariance="kernel" keeps coefficients of examples')
+        return kernels.dual(self.settings, self.state, self.n_features, self.n_classes)
 
     def mean(self) -> np.ndarray:
         """Mean of the predicting weights, the intercept's last: shape (classes, n_features + intercept)."""
@@ -378,6 +433,8 @@ class Learner:
 
     def covariance(self) -> np.ndarray:
         """Sigma of a full or shared covariance, the intercept last in each class: (learners, D, D)."""
+        if self.settings.geometry == "kernel":
+            raise AttributeError("a kernel learner's covariance lives in the space of its kernel, not of the features")
         rows = self.n_features + self.settings.fit_intercept
         if self.settings.geometry == "identity":
             per_learner = self.settings.covariance == "shared" or self.settings.task == "one-vs-rest"
@@ -448,6 +505,8 @@ class Learner:
 
     def header(self) -> dict[str, Any]:
         """All that is not an array, as plain data; with :attr:`state` it is the whole learner."""
+        if self.settings.covariance == "kernel" and not isinstance(self.settings.kernel, str):
+            raise TypeError("a kernel that is a function cannot be saved in a model file; name one of scikit-learn's")
         settings = asdict(replace(self.settings, rule=None))
         settings["rule"] = {"name": self.settings.rule.name, "parameters": self.settings.rule.get_params()}
         return {"settings": settings, "n_classes": self.n_classes, "n_features": self.n_features}

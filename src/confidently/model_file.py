@@ -222,6 +222,8 @@ def _header(path: object, metadata: dict[str, str]) -> dict[str, Any]:
 def _packed(learner: Learner) -> State:
     """The state with the rows of weights left out that were never touched, where that is smaller."""
     state = {name: np.ascontiguousarray(array) for name, array in learner.state.items()}
+    if learner.settings.geometry == "kernel":
+        return state
     weights = np.ascontiguousarray(learner.weights)
     state["weights"] = weights
     if learner.settings.dense:  # of the room for pending rows, only what is taken
@@ -239,6 +241,8 @@ def _unpacked(learner: Learner, arrays: State) -> State:
     """The state of a packed one, checked: its types and shapes are what the settings and sizes call for."""
     from .state import expected_shapes
 
+    if learner.settings.geometry == "kernel":
+        return _checked(arrays, expected_shapes(learner.settings, learner.n_features, learner.n_classes, arrays))
     rows = arrays.pop("weights.rows", None)
     if rows is not None:
         shape = expected_shapes(learner.settings, learner.n_features, learner.n_classes)["weights"][0]
@@ -249,15 +253,20 @@ def _unpacked(learner: Learner, arrays: State) -> State:
         arrays["weights"] = whole
     if learner.settings.dense:
         _make_room_for_pending(learner, arrays)
-    for name, (shape, dtype) in expected_shapes(learner.settings, learner.n_features, learner.n_classes).items():
+    return _checked(arrays, expected_shapes(learner.settings, learner.n_features, learner.n_classes))
+
+
+def _checked(arrays: State, expected: dict[str, tuple[tuple[int, ...], np.dtype]]) -> State:
+    """The arrays that are expected, each of the right shape and type, finite, and ready to be written to."""
+    for name, (shape, dtype) in expected.items():
         array = arrays[name]
         if array.shape != shape or array.dtype != dtype:
-            raise ValueError(f"{name} is {array.dtype}{list(array.shape)}, not {dtype}{list(shape)}")
+            raise ValueError(f"{name} is {array.dtype}{list(array.shape)}, not {np.dtype(dtype)}{list(shape)}")
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ValueError(f"{name} has values that are not finite")
         if not array.flags.writeable or not array.flags.c_contiguous:
             arrays[name] = array.copy()
-    return {name: arrays[name] for name in expected_shapes(learner.settings, learner.n_features, learner.n_classes)}
+    return {name: arrays[name] for name in expected}
 
 
 def _make_room_for_pending(learner: Learner, arrays: State) -> None:

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,7 @@ TASKS = {
     "one-vs-rest": _core.Task.one_vs_rest,
     "multilabel": _core.Task.multilabel,
 }
-COVARIANCES = ("diag", "full", "shared")
+COVARIANCES = ("diag", "full", "shared", "kernel")
 DENSE = ("full", "shared")
 COUNTERS = ("n_seen", "mistakes", "infeasible")
 # Rows learned at a time with a dense covariance: an eighth of its size within these bounds (measured), and no more
@@ -62,10 +63,15 @@ class Settings:
     min_variance: float = 1e-12
     dtype: str = "float64"
     block_size: int | None = None
+    kernel: Any = None
+    kernel_params: dict[str, Any] | None = None
+    budget: int | None = None
 
     @property
     def geometry(self) -> str:
         """How Sigma is stored: a rule that gains no precision leaves it at its prior, so nothing need be."""
+        if self.covariance == "kernel":
+            return "kernel"
         return self.covariance if self.rule.learns_precision else "identity"
 
     @property
@@ -113,8 +119,10 @@ def calibration_start(settings: Settings, n_classes: int) -> np.ndarray:
     return np.tile(SIGMOID_START, n_classes) if settings.task == "multilabel" else TEMPERATURE_START.copy()
 
 
-def expected_shapes(settings: Settings, n_features: int, n_classes: int) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
-    """Shape and type of every entry of a state."""
+def expected_shapes(
+    settings: Settings, n_features: int, n_classes: int, arrays: State | None = None
+) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
+    """Shape and type of every entry of a state; how much a kernel learner holds must be told from its arrays."""
     rows, columns, learners = (
         n_features + settings.fit_intercept,
         settings.columns(n_classes),
@@ -127,8 +135,14 @@ def expected_shapes(settings: Settings, n_features: int, n_classes: int) -> dict
         "updates": ((learners,), count),
         "counters": ((len(COUNTERS),), count),
         "calibration": (calibration_start(settings, n_classes).shape, number),
-        "weights": ((rows, settings.planes, columns), real),
     }
+    if settings.geometry == "kernel":
+        from .kernel import shapes as kernel_shapes
+
+        return shapes | kernel_shapes(
+            settings, n_classes, len(arrays["support.start"]) - 1, len(arrays["support.values"])
+        )
+    shapes["weights"] = ((rows, settings.planes, columns), real)
     if settings.dense:
         size = settings.covariance_size(rows, columns)
         shapes["covariance"] = ((learners, size, size), real)
@@ -151,6 +165,10 @@ def new_state(settings: Settings, n_features: int, n_classes: int) -> State:
         "counters": np.zeros(len(COUNTERS), dtype=np.int64),
         "calibration": calibration_start(settings, n_classes),
     }
+    if settings.geometry == "kernel":
+        from .kernel import new_entries
+
+        return state | new_entries(settings, n_classes)
     state["weights"] = prior_weights(settings, state, rows, columns)
     if settings.dense:
         state["covariance"] = prior_covariance(settings, state, rows, columns)
@@ -204,11 +222,17 @@ def settled_covariance(state: State) -> np.ndarray:
     return covariance
 
 
+def memory_bytes() -> int:
+    """Bytes of memory this machine has; a very large number where the system does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 2**62
+
+
 def check_memory(needed: int, covariance: str, size: int) -> None:
     """Refuse a covariance that does not fit, before it is allocated."""
-    if not hasattr(os, "sysconf"):
-        return
-    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    there = memory_bytes()
     if needed > there:
         raise MemoryError(
             f'covariance="{covariance}" over {size} weights needs {needed:,} bytes and this machine has {there:,}; use '
@@ -229,21 +253,25 @@ def grow_features(settings: Settings, state: State, n_features: int) -> None:
 
 def grow_classes(settings: Settings, state: State, n_classes: int) -> None:
     """Add classes or labels at the prior, after those there are."""
-    old = state["weights"]
-    rows, known, columns = old.shape[0], old.shape[2], settings.columns(n_classes)
     more = settings.learners(n_classes) - len(state["scale"])
     state["scale"] = np.concatenate([state["scale"], np.ones(more)])
     state["folded"] = np.concatenate([state["folded"], np.ones(more)])
     state["updates"] = np.concatenate([state["updates"], np.zeros(more, dtype=np.int64)])
+    if settings.task == "multilabel":
+        calibration = calibration_start(settings, n_classes)
+        calibration[: len(state["calibration"])] = state["calibration"]
+        state["calibration"] = calibration
+    if settings.geometry == "kernel":
+        from .kernel import grow_learners
+
+        return grow_learners(state, more)
+    old = state["weights"]
+    rows, known, columns = old.shape[0], old.shape[2], settings.columns(n_classes)
     weights = prior_weights(settings, state, rows, columns)
     weights[..., :known] = old
     if settings.geometry == "full":
         _embed_covariance(settings, state, rows, rows, columns)
     state["weights"] = weights
-    if settings.task == "multilabel":
-        calibration = calibration_start(settings, n_classes)
-        calibration[: len(state["calibration"])] = state["calibration"]
-        state["calibration"] = calibration
 
 
 def split_binary(binary: Settings, multiclass: Settings, state: State) -> None:

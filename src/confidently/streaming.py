@@ -6,7 +6,6 @@ on, and not before.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -17,7 +16,7 @@ from .features import Features
 from .labels import ClassTable
 from .learner import Learner
 from .matrix import csr_matrix
-from .state import grow_features
+from .state import grow_features, memory_bytes
 
 
 class StreamLearner:
@@ -117,14 +116,6 @@ class StreamLearner:
                 f"{batch.place}, or soon after it: feature {batch.n_columns - 1} (counted from 0) makes the model too "
                 f"large: {error}; hash the features into fewer"
             ) from None
-
-
-def memory_bytes() -> int:
-    """Bytes of memory this machine has; a very large number where the system does not say."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return 2**62
 
 
 class Answering:
