@@ -124,12 +124,12 @@ def test_without_an_output_nothing_is_left(tmp_path):
 def stopped(call, data, tmp_path):
     """A training of several passes that ended at an error in the middle of the second, after checkpoints."""
     model = tmp_path / "m.cw"
-    arguments = ["train", data, "-q", "-o", model, "--passes", 3, "--checkpoint-every", 100]
 
     class Stop(Exception):
         pass
 
-    def run(after, *more):
+    def run(after, *more, data=data):
+        arguments = ["train", data, "-q", "-o", model, "--passes", 3, "--checkpoint-every", 100]
         from confidently.cli import checkpoint
 
         saved, real = [], checkpoint.Checkpoints.save
@@ -236,3 +236,25 @@ def test_standard_input_is_gone_on_with_when_it_comes_again(tmp_path):
     for more, path in ((["--resume"], model), (["--passes", "2"], whole), ([], whole)):
         subprocess.run([*COMMAND, "train", "-", "-q", "-o", path, *more], input=text, text=True, check=True)
     assert model.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize("options", [("--text", "t", "--ngrams", "1-2"), ("--vocabulary",), ("--bits", "6")])
+def test_features_with_names(ok, tmp_path, stopped, options):
+    data, draw = tmp_path / "data.jsonl", random.Random(0)
+    lines = []
+    for _ in range(300):
+        words = [f"w{min(draw.randrange(60), draw.randrange(60))}" for _ in range(5)]
+        row = {"label": draw.randrange(2), "x": draw.random(), "c": words[0], "t": " ".join(words)}
+        lines.append(json.dumps(row) + "\n")
+    data.write_text("".join(lines))
+    models = [tmp_path / f"{name}.cw" for name in ("whole", "cached", "m")]
+    ok("cache", data, *options, "-o", tmp_path / "data.cache")
+    ok("train", data, *options, "-q", "--passes", 3, "-o", models[0])
+    ok("train", tmp_path / "data.cache", "-q", "--passes", 3, "-o", models[1])
+    ok(*stopped(5, *options, data=data), *options, "--resume")
+    assert len({model.read_bytes() for model in models}) == 1
+    data.write_text("".join(lines[::-1]))
+    ok("train", data, *options, "-q", "-o", models[0])  # whose features have other columns than the cache's
+    data.write_text("".join(lines))
+    for command in (["predict", models[0], "--proba"], ["evaluate", models[0]]):
+        assert ok(*command, data) == ok(*command, tmp_path / "data.cache")
