@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from data_sets import shared_data
 
 import confidently
 
@@ -30,6 +31,8 @@ MODULES = [
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 COMMAND = "$ "
 NOT_RUN = re.compile(r"<!-- not run: \S.* -->")
+DATA = re.compile(r"<!-- data: (\S.*) -->")  # files of the shared data that a page's commands find beside them
+CHECKED = "<!-- outputs are checked -->"  # what a page's commands print is what it shows; ... stands for anything
 
 
 @dataclass
@@ -42,9 +45,18 @@ class Block:
     run: bool
 
     def commands(self):
-        """The block's shell commands; a backslash at the end of a line continues it."""
-        joined = self.text.replace("\\\n", " ")
-        return [line.removeprefix(COMMAND) for line in joined.splitlines() if line.startswith(COMMAND)]
+        """The block's shell commands."""
+        return [command for command, _ in self.sessions()]
+
+    def sessions(self):
+        """Each command with what is shown after it; a backslash at the end of a line continues it."""
+        found = []
+        for line in self.text.replace("\\\n", " ").splitlines(keepends=True):
+            if line.startswith(COMMAND):
+                found.append((line.removeprefix(COMMAND).rstrip("\n"), ""))
+            elif found:
+                found[-1] = (found[-1][0], found[-1][1] + line)
+        return found
 
 
 def blocks(page):
@@ -86,13 +98,15 @@ def run_python(block, namespace, page):
             exec(code, namespace)
 
 
-def run_console(block, page):
+def run_console(block, page, checked):
     path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
-    for command in block.commands():
+    for command, shown in block.sessions():
         done = subprocess.run(
             ["bash", "-o", "pipefail", "-c", command], env={**os.environ, "PATH": path}, capture_output=True, text=True
         )
-        assert done.returncode == 0, f"{page.name}, line {block.line}: {command}\n{done.stdout}\n{done.stderr}"
+        where = f"{page.name}, line {block.line}: {command}\n{done.stdout}\n{done.stderr}"
+        assert done.returncode == 0, where
+        assert not checked or doctest.OutputChecker().check_output(shown, done.stdout, OPTIONS), where
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -100,12 +114,14 @@ def test_blocks_of_pages_run(page, tmp_path, monkeypatch):
     """Python and console blocks in the order of the page, in one directory; Python blocks share their names."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    namespace = {"__name__": "__main__"}
+    text, namespace = page.read_text(encoding="utf-8"), {"__name__": "__main__"}
+    for name in " ".join(DATA.findall(text)).split():
+        Path(Path(name).name).symlink_to(shared_data(str(Path(name).parent)) / Path(name).name)
     for block in blocks(page):
         if block.run and block.language == "python":
             run_python(block, namespace, page)
         elif block.run and any("confidently" in command for command in block.commands()):
-            run_console(block, page)
+            run_console(block, page, CHECKED in text)
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -16,7 +16,7 @@ from .features import Features
 from .labels import ClassTable
 from .learner import Learner
 from .matrix import csr_matrix
-from .state import grow_features, memory_bytes
+from .state import memory_bytes
 
 
 class StreamLearner:
@@ -134,8 +134,7 @@ class Answering:
         if batch.n_columns <= self.known:
             return batch.matrix
         if self.learner.n_features == self.known:
-            grow_features(self.learner.settings, self.learner.state, self.known + 1)
-            self.learner.n_features += 1
+            self.learner.grow(n_features=self.known + 1)
         unknown = batch.columns >= self.known  # the last of their row: columns ascend
         row = np.repeat(np.arange(len(batch)), np.diff(batch.start))
         values = batch.values.astype(np.float64)  # a copy, and those of a cache may be of 32 bits
