@@ -15,6 +15,7 @@ COMMANDS = {
     "predict": "Predict the class of every row.",
     "evaluate": "Compare a model's predictions with the labels of data.",
     "compare": "Compare many rules on one reading of the data.",
+    "convert": "Write the same rows in another format.",
     "inspect": "Show what a model has learned, or why it says what it says of a row.",
     "cache": "Build the binary cache of data, to be read in their place without parsing.",
     "rules": "Show the rules there are, or one of them in detail.",

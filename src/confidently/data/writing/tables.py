@@ -1,0 +1,142 @@
+"""Formats with a column a feature: CSV, TSV, Parquet, Feather."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from ..batch import DataError
+from .rows import LABEL, TAG, WEIGHT, Row, Rows, number
+
+MOST_COLUMNS = 10_000  # there is a cell for each in every row
+ROWS_A_GROUP = 2**14  # of Parquet and Feather
+
+
+class Table:
+    """What columns there are: label, weight and tag where rows have them, then one a feature."""
+
+    def __init__(self, rows: Rows) -> None:
+        """Learned by reading all rows once."""
+        self.tagged = self.weighted = False
+        for batch in rows.batches:
+            rows.learn_names(batch)
+            if len(rows.names) > MOST_COLUMNS:
+                raise DataError(
+                    f"the data have more than {MOST_COLUMNS:,} features, too many for a column each: write jsonl, "
+                    "vw or svmlight"
+                )
+            self.weighted |= batch.weights is not None
+            self.tagged |= TAG in batch.kept and any(batch.kept[TAG])
+        self.keys = list(rows.names)
+        self.whole_numbers = all(isinstance(label, int) for label in rows.labels)
+        self.beside = [LABEL, *([WEIGHT] if self.weighted else []), *([TAG] if self.tagged else [])]
+        self.columns = [*self.beside, *map(str, self.keys)]
+        if clash := set(self.beside) & set(self.columns[len(self.beside) :]):
+            raise DataError(f"a feature is called {clash.pop()!r}, as a column beside the features: rename it first")
+
+    def cells(self, row: Row) -> list[Any]:
+        """The row's cells; ``None``: empty."""
+        beside = {LABEL: row.labels, WEIGHT: row.weight, TAG: row.tag}
+        values = dict(row.features)
+        return [*(beside[name] for name in self.beside), *map(values.get, self.keys)]
+
+
+class TableWriter(Protocol):
+    """Takes rows of cells."""
+
+    def write(self, cells: Sequence[Any]) -> None: ...
+
+
+@contextmanager
+def table_writer(path: str, table: Table, kind: str, multilabel: bool) -> Iterator[TableWriter]:
+    """A writer of one of the formats."""
+    if kind in ("csv", "tsv"):
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            found = (Csv if kind == "csv" else Tsv)(file)
+            found.write(table.columns)
+            yield found
+        return
+    import pyarrow as pa
+
+    label = pa.int64() if table.whole_numbers else pa.string()
+    types = {LABEL: pa.list_(label) if multilabel else label, WEIGHT: pa.float64(), TAG: pa.string()}
+    schema = pa.schema(
+        [(name, types[name] if k < len(table.beside) else pa.float64()) for k, name in enumerate(table.columns)]
+    )
+    with _arrow_file(path, schema, kind) as file:
+        writer = Arrow(file, schema)
+        yield writer
+        writer.flush()
+
+
+class Csv:
+    """Text, quoted where it must be."""
+
+    def __init__(self, file: Any) -> None:
+        self.writer = csv.writer(file, lineterminator="\n")
+
+    def write(self, cells: Sequence[Any]) -> None:
+        self.writer.writerow([_text(cell) for cell in cells])
+
+
+class Tsv:
+    """Text between tabs, as it is."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+
+    def write(self, cells: Sequence[Any]) -> None:
+        texts = [_text(cell) for cell in cells]
+        for text in texts:
+            if any(mark in text for mark in "\t\r\n"):
+                raise DataError(f"{text!r} has a tab or a line's end, which TSV cannot hold: write csv")
+        self.file.write("\t".join(texts) + "\n")
+
+
+def _text(cell: Any) -> str:
+    if isinstance(cell, list):
+        return ",".join(map(str, cell))
+    return "" if cell is None else number(cell) if isinstance(cell, float) else str(cell)
+
+
+class Arrow:
+    """Groups of rows, column by column."""
+
+    def __init__(self, file: Any, schema: Any) -> None:
+        self.file, self.schema, self.held = file, schema, list[Sequence[Any]]()
+        self.texts = [str(field.type) in ("string", "list<item: string>") for field in schema]
+
+    def write(self, cells: Sequence[Any]) -> None:
+        self.held.append([_as_text(c) if text else c for c, text in zip(cells, self.texts, strict=True)])
+        if len(self.held) >= ROWS_A_GROUP:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is held."""
+        import pyarrow as pa
+
+        if not self.held:
+            return
+        columns = zip(self.schema, zip(*self.held, strict=True), strict=True)
+        self.file.write_table(pa.Table.from_arrays([pa.array(c, f.type) for f, c in columns], schema=self.schema))
+        self.held.clear()
+
+
+def _as_text(cell: Any) -> Any:
+    return list(map(str, cell)) if isinstance(cell, list) else None if cell is None else str(cell)
+
+
+@contextmanager
+def _arrow_file(path: str, schema: Any, kind: str) -> Iterator[Any]:
+    if kind == "parquet":
+        from pyarrow import parquet
+
+        with parquet.ParquetWriter(path, schema) as file:
+            yield file
+    else:
+        import pyarrow as pa
+
+        with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, schema) as file:
+            yield file
