@@ -9,6 +9,7 @@ from command_line import process, rows
 
 from confidently.data import Batch, open_stream
 from confidently.explanation import explain
+from confidently.features import Features, NewFeatures, Strings
 from confidently.inspection import INTERCEPT, class_views, untouched_variance
 from confidently.learner import Learner
 from confidently.matrix import as_matrix
@@ -64,10 +65,11 @@ def dense_sigma(learner):
     return found[0]
 
 
+@pytest.mark.parametrize("n", [7, 60])  # after few rows much of a dense covariance is pending
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_contributions_sum_to_the_margin(case):
+def test_contributions_sum_to_the_margin(case, n):
     task, intercept = case[0], case[-1]
-    model, x = trained(*case), row_of()
+    model, x = trained(*case, n=n), row_of()
     learner = model.learner
     mean, variance = (array[0] for array in learner.margin_distribution(as_matrix(x[None])))
     x1 = np.append(x, 1.0) if intercept else x
@@ -267,6 +269,17 @@ def test_one_row_is_explained_and_no_more(data):
         explain(trained("binary"), batch)
     with pytest.raises(ValueError, match="no class is called 'x'; there are c0, c1"):
         explain(trained("binary"), one_row(row_of()), "x")
+
+
+def test_new_features_of_a_row_are_called_by_their_names():
+    model, x = trained("binary"), np.append(row_of(), [1.0, 2.0])
+    model.features = Features.named([f"f{j}" for j in range(D)])
+    batch = one_row(x)
+    names = Strings.of(["eight", "nine"])
+    batch.new_features = NewFeatures(np.zeros(2, dtype=np.int64), np.array([8, 9], dtype=np.uint32), names)
+    found = {c.feature: (c.value, c.known) for c in explain(model, batch).contributions}
+    assert found["eight"] == (1.0, False) and found["nine"] == (2.0, False)
+    assert {f"f{j}" for j in np.flatnonzero(x[:D])} <= found.keys()
 
 
 def test_float32_models(tmp_path):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import product, repeat
 from typing import Any
 
-from .data import Batch, Stream
+from .data import Batch, DataError, Stream
 from .labels import ClassTable, Name
 from .learner import Learner
 from .rules import RULES, Rule, make_rule
@@ -174,6 +174,8 @@ def compare(
             list(pool.map(Contender.learn, contenders, repeat(parts)))  # a list, so that errors are raised here
             if progress is not None:
                 progress(batch)
+    if contenders[0].rows == 0:
+        raise DataError("there are no rows to learn from: all were passed over")
     contenders.sort(key=lambda contender: (contender.learner.mistakes, contender.log_loss))
     return Comparison([contender.trial() for contender in contenders], contenders[0].stream_learner.classes.names)
 

@@ -121,6 +121,8 @@ def explain(model: Model, batch: Batch, about: Any = None) -> Explanation:
     weight, added = entries.weights(plus, minus), entries.variances(plus, minus)
     order = np.argsort(-np.abs(weight * entries.values), kind="stable")
     naming = Naming(model)
+    if model.features is not None and batch.new_features is not None:
+        naming.names |= dict(enumerate(batch.new_features.names, len(model.features)))
     return Explanation(
         predicted=_predicted(model, mean),
         supported=supported,
@@ -257,8 +259,7 @@ class Entries:
         state, settings = self.learner.state, self.learner.settings
         learner, size = self._learner_of(a), len(state["weights"])
         joint = settings.geometry == "full" and settings.task != "one-vs-rest"
-        offset = (a * size, b * size) if joint else (0, 0)
-        at, to = offset[0] + self.rows, offset[1] + self.rows
-        pending = state["pending"][learner, : state["pending_rows"][0]]
-        stored = state["covariance"][learner][np.ix_(at, to)] - pending[:, at].T @ pending[:, to]
-        return stored.astype(np.float64) * state["scale"][learner]
+        there, here = (self.rows + (column * size if joint else 0) for column in (a, b))
+        pending = state["pending"][learner, : state["pending_rows"][0]].astype(np.float64)
+        stored = state["covariance"][learner][np.ix_(there, here)].astype(np.float64)
+        return (stored - pending[:, there].T @ pending[:, here]) * state["scale"][learner]

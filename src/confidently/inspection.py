@@ -159,9 +159,9 @@ class Naming:
         return self.given(column)
 
     def given(self, column: int) -> str | int:
-        """The name of a column of the input, which the model need not know."""
+        """The name of a column of the input; where it has none, the hash of it."""
         if self.keys is None:
             return column + self.first
         if column in self.names:
             return self.names[column]
-        return f"#{self.keys[column]}" if column < len(self.keys) else f"(new feature {column - len(self.keys) + 1})"
+        return f"#{self.keys[column]}"

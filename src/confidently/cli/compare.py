@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .common import ABSENT, data_argument, json_option, open_data, percent, reported, table
-from .new_learner import announced
+from .new_learner import announced, form_of, form_options
 from .pictures import check_picture, picture_option, save_picture
 from .reading_options import chosen_reading, on_error_option, reading_options
 from .sections import Sectioned
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 MARK = "*"
 
 
+def _form_options(command: Any) -> Any:
+    for option in reversed(form_options):
+        command = option(command)
+    return command
+
+
 @click.command(cls=Sectioned)
 @data_argument
 @reading_options
@@ -29,24 +35,7 @@ MARK = "*"
     help="Names of rules separated by commas; see: confidently rules.",
 )  # fmt: skip
 @click.option("--grid", is_flag=True, help="Try several parameters of each rule too; show the best and the default.")
-@click.option(
-    "--covariance", type=click.Choice(["diag", "full", "shared"]), default="diag", show_default=True,
-    help="What is kept of the weights' covariance: a variance each, all of it, or one matrix for all classes.",
-)  # fmt: skip
-@click.option(
-    "--prior-variance", type=float, default=1.0, show_default=True, help="Variance of every weight at the start."
-)
-@click.option("--no-intercept", is_flag=True, help="Do not add a constant feature to every row.")
-@click.option(
-    "--dtype", type=click.Choice(["float64", "float32"]), default="float64", show_default=True,
-    help="Type of the models' numbers.",
-)  # fmt: skip
-@click.option(
-    "--multiclass", type=click.Choice(["joint", "one-vs-rest"]), default="joint", show_default=True,
-    help="With three or more classes: the true one against its strongest rival, or a learner for each.",
-)  # fmt: skip
-@click.option("--multilabel", is_flag=True, help="Rows have sets of labels, separated by commas.")
-@click.option("--classes", metavar="A,B,...", help="All classes there are, in this order.")
+@_form_options
 @click.option(
     "--threads", type=click.IntRange(1), help="Learners that work at the same time; by default, one a processor."
 )
@@ -65,12 +54,14 @@ def compare(
     check_picture(picture, data)
     rules, names = _chosen(rule_names), announced(classes)
     with reported():
-        found = _compare(data, rules, names, options)
+        found, skipped = _compare(data, rules, names, options)
     if picture:
         from .compare_picture import draw
 
         save_picture(draw(found), picture)
-    click.echo(json.dumps(_result(found, options)) if as_json else _text(found, options, picture))
+    click.echo(
+        json.dumps({**_result(found), "skipped": skipped}) if as_json else _text(found, options, picture, skipped)
+    )
 
 
 def _chosen(text: str) -> list[Rule]:
@@ -82,25 +73,27 @@ def _chosen(text: str) -> list[Rule]:
         raise click.UsageError(f"--rules: {error}") from None
 
 
-def _compare(data: tuple[str, ...], rules: list[Rule], names: list[int | str], options: dict[str, Any]) -> Comparison:
+def _compare(
+    data: tuple[str, ...], rules: list[Rule], names: list[int | str], options: dict[str, Any]
+) -> tuple[Comparison, int]:
     from ..comparison import compare as compare_rules
     from ..data import DataError
 
     reading, multilabel, on_error = chosen_reading(options, data), options["multilabel"] or None, options["on_error"]
     with open_data(data, reading, options["dtype"], multilabel=multilabel, on_error=on_error) as stream:
         try:
-            return compare_rules(
+            found = compare_rules(
                 stream, rules, grid=options["grid"], multiclass=options["multiclass"], classes=names,
-                threads=options["threads"], covariance=options["covariance"], dtype=options["dtype"],
-                prior_variance=options["prior_variance"], fit_intercept=not options["no_intercept"],
+                threads=options["threads"], **form_of(options),
             )  # fmt: skip
+            return found, stream.skipped
         except DataError:
             raise
         except (TypeError, ValueError) as error:
             raise click.UsageError(str(error)) from None
 
 
-def _result(found: Comparison, options: dict[str, Any]) -> dict[str, Any]:
+def _result(found: Comparison) -> dict[str, Any]:
     settings = found.trials[0].learner.settings
     best_of_rule = found.best_by_rule()
     return {
@@ -132,7 +125,7 @@ def _entry(trial: Trial) -> dict[str, Any]:
     }
 
 
-def _text(found: Comparison, options: dict[str, Any], picture: str | None) -> str:
+def _text(found: Comparison, options: dict[str, Any], picture: str | None, skipped: int) -> str:
     first = found.trials[0]
     what = "labels" if first.learner.settings.task == "multilabel" else "classes"
     heading = ["", "rule", "parameters", "error", "log-loss", "updates", "seconds"]
@@ -159,6 +152,8 @@ def _text(found: Comparison, options: dict[str, Any], picture: str | None) -> st
     ]
     if options["grid"]:
         lines += ["", "Of each rule's parameters the best are shown, chosen by this error: it flatters them a little."]
+    if skipped:
+        lines += ["", f"{skipped:,} rows that are not as they should be were passed over."]
     if picture:
         lines += ["", f"Picture: {picture}"]
     return "\n".join(lines)

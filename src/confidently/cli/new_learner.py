@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from ..rules import Rule
     from ..streaming import StreamLearner
 
-learner_options = [
+# of every learner
+form_options = [
     click.option(
         "--covariance",
         type=click.Choice(["diag", "full", "shared"]),
@@ -61,6 +62,9 @@ learner_options = [
         metavar="A,B,...",
         help="All classes there are, in this order; of two the second is the positive one.",
     ),
+]
+learner_options = [
+    *form_options,
     click.option(
         "--calibration",
         type=click.Choice(["progressive", "none"]),
@@ -69,6 +73,18 @@ learner_options = [
         help="Whether the margins met while learning calibrate the probabilities, or these are the posterior's vote.",
     ),
 ]
+
+
+def form_of(options: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a :class:`confidently.learner.Learner` that the options choose, but for rule, task and sizes."""
+    return {
+        "covariance": options["covariance"],
+        "prior_variance": options["prior_variance"],
+        "fit_intercept": not options["no_intercept"],
+        "average": options["average"],
+        "min_variance": options["min_variance"],
+        "dtype": options["dtype"],
+    }
 
 
 def new_stream_learner(
@@ -89,11 +105,7 @@ def new_stream_learner(
     if options["covariance"] == "shared" and options["multiclass"] == "one-vs-rest":
         raise click.UsageError("--covariance shared couples the classes, --multiclass one-vs-rest keeps them apart")
     try:
-        learner = Learner(
-            rule, options["covariance"], task, len(table),
-            prior_variance=options["prior_variance"], fit_intercept=not options["no_intercept"],
-            average=options["average"], min_variance=options["min_variance"], dtype=options["dtype"],
-        )  # fmt: skip
+        learner = Learner(rule, task=task, n_classes=len(table), **form_of(options))
     except (TypeError, ValueError) as error:
         raise click.UsageError(str(error)) from None
     return StreamLearner(learner, table, options["multiclass"], features)
