@@ -11,12 +11,13 @@ import click
 
 from .common import check_output, data_argument, json_option, new_file, open_data, reported
 from .reading_options import chosen_reading, on_error_option, reading_options
+from .sections import Sectioned
 
 TABLES = ("csv", "tsv", "parquet", "feather")
 WRITABLE = ("svmlight", "vw", "jsonl", *TABLES)  # as in confidently.data.writing
 
 
-@click.command()
+@click.command(cls=Sectioned)
 @data_argument
 @click.option("-o", "--output", "output_path", metavar="FILE", required=True, help="The file to write.")
 @click.option("--to", "kind", type=click.Choice(WRITABLE), help="Its format; by default what its suffix tells.")
