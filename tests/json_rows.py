@@ -3,6 +3,8 @@
 import json
 import re
 
+WORD = re.compile(r"[^\W²³¹¼½¾]+")  # which Python takes for letters
+
 
 def below(path, name):
     return name if path is None else f"{path}.{name}"
@@ -48,7 +50,7 @@ class Row:
         elif role == "weight":
             self.weight = float(value)
         elif role == "text":
-            for word in re.findall(r"\w+", written.lower()):
+            for word in WORD.findall(written.lower()):
                 self.add(f"{path}:{word}", 1.0)
         elif role == "category" or (role == "feature" and isinstance(value, str)):
             self.add(f"{path}={written}", 1.0)

@@ -248,6 +248,17 @@ def test_unknown_features_only_add_their_priors_variance(tmp_path, task, covaria
     assert asked.learner.n_features == answering.known + 1
 
 
+def test_a_learner_fresh_from_training_answers_about_unknown_features(tmp_path):
+    file, more = tmp_path / "rows.svm", tmp_path / "more.svm"
+    file.write_text("".join(f"{(-1) ** i:+d} {i // 20 + 1}:1\n" for i in range(1000)))
+    more.write_text(" 1:1 900:1\n 1:1\n")
+    learner = trained(file, chunk_bytes=100, prior_variance=0.5).learner
+    assert len(learner.state["weights"]) > learner.n_features + 2  # there is room, or nothing is tested
+    [batch] = open_stream(more, ignore_labels=True)
+    mean, variance = learner.margin_distribution(Answering(learner).matrix(batch))
+    assert mean[0] == mean[1] and variance[0] - variance[1] == pytest.approx(0.5)
+
+
 def test_parts_of_a_batch_are_its_rows(tmp_path):
     file = tmp_path / "rows.svm"
     file.write_bytes(text_of(random_sets(50)))
