@@ -20,7 +20,7 @@ import sklearn
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.append(str(REPOSITORY / "tests"))  # one set of loaders for tests and benchmarks
 
-from data_sets import FOLDER, load, mnist_pixels  # noqa: E402
+from data_sets import FOLDER, load, mnist_pixels, word_counts  # noqa: E402
 
 __all__ = [
     "FOLDER",
@@ -33,6 +33,7 @@ __all__ = [
     "mnist_pixels",
     "ratio",
     "table",
+    "word_counts",
     "write_json",
 ]
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.datasets import load_svmlight_file
-from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.preprocessing import MultiLabelBinarizer, normalize
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -165,6 +165,31 @@ def _books() -> Split:
     return _cut(*_json_lines(shared_data("amazon_sentiment") / "books.text.jsonl.gz", "text", "label"))
 
 
+def _reuters() -> Split:
+    """Reuters-21578 in the ModApte split: texts with at least one of the 90 topics that both parts have."""
+    with gzip.open(shared_data("reuters21578") / "reuters21578.jsonl.gz", "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    parts = [[row for row in rows if row["modapte"] == part] for part in ("train", "test")]
+    topics = sorted(set.intersection(*({topic for row in part for topic in row["topics"]} for part in parts)))
+    indicator, found = MultiLabelBinarizer(classes=topics), []
+    for part in parts:
+        kept = [row for row in part if set(row["topics"]) & set(topics)]
+        texts = np.array([f"{row['title']}\n{row['body']}" for row in kept], dtype=object)
+        found += _shuffled(texts, indicator.fit_transform([set(row["topics"]) & set(topics) for row in kept]))
+    return tuple(found)
+
+
+@lru_cache(maxsize=2)
+def word_counts(name: str, groups: tuple[str, ...] = ()) -> Split:
+    """Counts of words, English stop words removed, of a set of texts; of these classes only, if any are named."""
+    raw, y, raw_test, y_test = DATA_SETS[name]()
+    if groups:
+        kept, kept_test = np.isin(y, groups), np.isin(y_test, groups)
+        raw, y, raw_test, y_test = raw[kept], y[kept], raw_test[kept_test], y_test[kept_test]
+    words = CountVectorizer(stop_words="english")
+    return words.fit_transform(raw), y, words.transform(raw_test), y_test
+
+
 def _shuffled(X: Any, y: np.ndarray) -> tuple[Any, np.ndarray]:
     order = np.random.default_rng(SEED).permutation(len(y))
     return X[order], y[order]
@@ -185,6 +210,7 @@ DATA_SETS: dict[str, Callable[[], Split]] = {
     "usps": partial(_two_files, "usps", dense=True),
     "shuttle": partial(_two_files, "shuttle", dense=True),
     "mnist": mnist_pixels,
+    "reuters": _reuters,
     "newsgroups": partial(_two_texts, "newsgroups", "group"),
     "enron1": _enron1,
     "books": _books,

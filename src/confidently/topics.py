@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 import warnings
 from collections.abc import Callable, Iterator
@@ -429,11 +430,17 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        estimator = {name: plain(value) for name, value in self.get_params().items() if name != "random_state"}
-        estimator["random_state"] = self.random_state if isinstance(self.random_state, int) else None
+        estimator = {name: None if value is None else plain(value) for name, value in self._lasting_params().items()}
         features = None if names is None else Features.named(list(names))
         classes = [plain(c) for c in self.classes_.tolist()]
         model_file.save(Model(self.learner_, classes, features, estimator), path)
+
+    def _lasting_params(self) -> dict[str, Any]:
+        """The parameters that a file can keep: a generator's state it cannot."""
+        params = self.get_params()
+        if not isinstance(self.random_state, numbers.Integral):
+            params["random_state"] = None
+        return params
 
     @classmethod
     def of(cls, model: Model) -> OnlineMedLDA:
