@@ -288,3 +288,11 @@ def test_float32_models(tmp_path):
     found = explain(load(tmp_path / "m.cw"), one_row(x))
     mean, _ = model.learner.margin_distribution(as_matrix(x[None]))
     assert found.mean == pytest.approx(np.sort(mean[0])[-1] - np.sort(mean[0])[-2], rel=1e-6)
+
+
+def test_kernel_models_have_no_weights_to_show(call, tmp_path):
+    model = Model(Learner("arow", "kernel", n_features=2), ["a", "b"])
+    save(model, tmp_path / "m.cw")
+    for arguments in ([], ["--row", "1:1"]):
+        code, out, err = call("inspect", tmp_path / "m.cw", *arguments)
+        assert code == 2 and out == "" and "not weights of features" in err and err.count("\n") == 1

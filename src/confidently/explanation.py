@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .data import Batch
-from .inspection import INTERCEPT, Naming
+from .inspection import INTERCEPT, Naming, check_weights
 from .learner import Learner
 from .model_file import Model
 from .streaming import Answering
@@ -92,7 +92,7 @@ def explain(model: Model, batch: Batch, about: Any = None) -> Explanation:
     Raises
     ------
     ValueError
-        If there is not exactly one row, or no class is called so.
+        If there is not exactly one row, no class is called so, or the model has no weights of features (kernels).
 
     Examples
     --------
@@ -111,6 +111,7 @@ def explain(model: Model, batch: Batch, about: Any = None) -> Explanation:
     """
     if len(batch) != 1:
         raise ValueError(f"one row is explained at a time, got {len(batch)}")
+    check_weights(model.learner)
     learner = copy(model.learner)
     learner.state = dict(learner.state)  # it may get a feature that stands for all unknown ones
     entries = Entries(model.learner, batch)

@@ -100,6 +100,7 @@ def class_views(model: Model, top: int = 20) -> list[ClassView]:
     ('spam', [(0, 0.909, 0.091), (1, -0.909, 0.091)])
     """
     learner = model.learner
+    check_weights(learner)
     mean, variance = learner.mean(), learner.variance()
     left = variance / untouched_variance(learner)[:, None]
     names = model.classes[1:2] or [None] if learner.settings.task == "binary" else model.classes
@@ -125,6 +126,14 @@ def _class_view(
         return ClassView(name, decisive, None, len(met))
     known = np.flatnonzero(left[met] <= np.median(left[met])) if len(met) else met
     return ClassView(name, decisive, listed(known[np.argsort(ratio[known], kind="stable")]), len(met))
+
+
+def check_weights(learner: Learner) -> None:
+    """Raise ``ValueError`` where features have no weights that could be shown."""
+    if learner.settings.covariance == "kernel":
+        raise ValueError(
+            "a kernel model has coefficients of the examples it keeps, not weights of features: nothing to inspect"
+        )
 
 
 def untouched_variance(learner: Learner) -> np.ndarray:

@@ -45,7 +45,13 @@ def inspect(
     feature of the row adds to the mean and to the variance of the margin.
     """
     check_picture(picture, [model_path])
+    from ..inspection import check_weights
+
     model = load_model(model_path)
+    try:
+        check_weights(model.learner)
+    except ValueError as error:
+        raise BadInput(f"{model_path}: {error}") from None
     if class_name is not None and class_name not in class_names(model):
         raise click.UsageError(f"no class is called {class_name!r}; there are {', '.join(class_names(model))}")
     if row is None:
