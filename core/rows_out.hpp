@@ -139,7 +139,7 @@ class RowWriter {
         rows = ParsedRows();
         rows.first_line = first_line;
         rows.kept.resize(options.n_kept);
-        if (frozen_ >= 0) features_.truncate(frozen_);
+        if (frozen_ >= 0) forget(frozen_);
     }
 
     void begin_row(std::int64_t line) {
@@ -159,10 +159,18 @@ class RowWriter {
     }
 
     CONFIDENTLY_INLINE void add(const Namespace& space, std::string_view name, double value) {
+        add(column_of(space, name), value);
+    }
+
+    // The column of a feature, which is announced if it is new. It stays what it is until features are forgotten.
+    CONFIDENTLY_INLINE std::int32_t column_of(const Namespace& space, std::string_view name) {
         const auto [column, is_new] = features_.column(space, name);
         if (is_new) announce(column, space, name);
-        add(column, value);
+        return column;
     }
+
+    // How often features were forgotten.
+    std::uint64_t forgotten() const { return forgotten_; }
 
     // The entries from first on: each column once, its value 1.
     void once(std::int64_t first) {
@@ -233,7 +241,7 @@ class RowWriter {
         }
         std::size_t n = rows.new_features.row.size();
         while (n > 0 && rows.new_features.row[n - 1] == row) --n;
-        features_.truncate(features_.size() - static_cast<std::int64_t>(rows.new_features.row.size() - n));
+        forget(features_.size() - static_cast<std::int64_t>(rows.new_features.row.size() - n));
         rows.new_features.row.resize(n);
         rows.new_features.key.resize(n);
         rows.new_features.names.truncate(n);
@@ -253,6 +261,12 @@ class RowWriter {
   private:
     static constexpr double kLargestExampleWeight = 1e9;
     static constexpr std::int64_t kMostSkippedShown = 5;
+
+    // Features from the n-th on are unknown again.
+    void forget(std::int64_t n) {
+        forgotten_ += features_.size() > n;
+        features_.truncate(n);
+    }
 
     void announce(std::int32_t column, const Namespace& space, std::string_view name) {
         if (column < 0)
@@ -297,6 +311,7 @@ class RowWriter {
     FeatureTable features_;
     LabelTable labels_;
     std::int64_t frozen_ = -1;
+    std::uint64_t forgotten_ = 0;
     std::int64_t line_ = 0, row_start_ = 0, before_ = -1;
     double weight_ = 1.0;
     bool ascending_ = true;

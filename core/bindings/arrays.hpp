@@ -60,5 +60,6 @@ void bind_mira(nb::module_& m);
 void bind_blocks(nb::module_& m);
 void bind_readers(nb::module_& m);
 void bind_topics(nb::module_& m);
+void bind_tables(nb::module_& m);
 
 }  // namespace confidently::python

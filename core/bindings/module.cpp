@@ -9,4 +9,5 @@ NB_MODULE(_core, m) {
     confidently::python::bind_blocks(m);
     confidently::python::bind_readers(m);
     confidently::python::bind_topics(m);
+    confidently::python::bind_tables(m);
 }

@@ -9,10 +9,9 @@ from typing import Any
 from .. import _core
 from .batch import Batch, DataError, batch_of
 from .demands import Demands
-from .reading import Reading
+from .reading import DEFAULT_LABEL, Reading
 from .source import display_name, in_background, read_chunks
 
-DEFAULT_LABEL = "label"  # the column or key of labels in data whose columns have names
 CHUNKS_AHEAD = 4  # how far reading and inflating may run ahead of parsing
 
 
@@ -39,18 +38,10 @@ def _reader(reading: Reading, demands: Demands) -> Any:
         return _core.SvmlightReader(options, zero_based=reading.zero_based)
     if reading.format == "jsonl":
         return _core.JsonLinesReader(
-            options, ngrams=ngram_options(reading), label=reading.label or DEFAULT_LABEL, weight=reading.weight or "",
+            options, ngrams=reading.ngram_options(), label=reading.label or DEFAULT_LABEL, weight=reading.weight or "",
             drop=list(reading.drop), category=list(reading.category), text=list(reading.text), keep=list(demands.keep),
         )  # fmt: skip
     raise ValueError(f"no reader for {reading.format}")
-
-
-def ngram_options(reading: Reading) -> Any:
-    """How text is cut, as compiled readers are told."""
-    shortest, longest = reading.ngrams
-    return _core.NgramOptions(
-        characters=reading.analyzer == "char", shortest=shortest, longest=longest, binary=reading.counts == "binary"
-    )
 
 
 def _parsed(

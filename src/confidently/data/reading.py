@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import PurePath
 from typing import Any
 
+from .. import _core
+
 SUFFIXES = {
     ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight", ".vw": "vw", ".txt": "text",
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "tsv",
@@ -16,6 +18,7 @@ SUFFIXES = {
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 COMPRESSED = (".gz", ".zst", ".bz2", ".lz4")
 TABLES = ("csv", "tsv", "parquet", "feather", "jsonl")  # formats whose columns have names
+DEFAULT_LABEL = "label"  # the column of labels
 MOST_BITS = 30
 LONGEST_NGRAM = 16
 CHOICES = {"analyzer": ("word", "char"), "counts": ("count", "binary"), "normalize": ("l2", "none")}
@@ -31,6 +34,8 @@ class Reading:
         One of :data:`FORMATS`.
     zero_based : bool
         svmlight: whether the first feature has index 0 rather than 1.
+    columns : tuple of str
+        CSV and TSV without a header line: the names of the columns.
     label, weight : str, optional
         Tables: the columns of labels (default "label") and of the examples' weights.
     drop, category, text : tuple of str
@@ -51,6 +56,7 @@ class Reading:
 
     format: str = "svmlight"
     zero_based: bool = False
+    columns: tuple[str, ...] = ()
     label: str | None = None
     weight: str | None = None
     drop: tuple[str, ...] = ()
@@ -68,7 +74,7 @@ class Reading:
             raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {self.format!r}")
         if self.normalize is None:
             object.__setattr__(self, "normalize", "l2" if self.named else "none")
-        for name in ("drop", "category", "text", "ngrams"):
+        for name in ("columns", "drop", "category", "text", "ngrams"):
             given = getattr(self, name)
             object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
         for name, allowed in CHOICES.items():
@@ -90,11 +96,20 @@ class Reading:
         given = [name for name in ("label", "weight", "drop", "category", "text") if getattr(self, name)]
         if given and self.format not in TABLES:
             raise ValueError(f"{given[0]} is for tables ({', '.join(TABLES)}); {self.format} has no named columns")
+        if self.columns and self.format not in ("csv", "tsv"):
+            raise ValueError(f"columns is for csv and tsv without a header line; {self.format} names its columns")
 
     @property
     def named(self) -> bool:
         """Whether features have names, rather than numbers."""
         return self.format != "svmlight"
+
+    def ngram_options(self) -> _core.NgramOptions:
+        """What the compiled readers must know about n-grams."""
+        shortest, longest = self.ngrams
+        return _core.NgramOptions(
+            characters=self.analyzer == "char", shortest=shortest, longest=longest, binary=self.counts == "binary"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""

@@ -11,13 +11,17 @@ from typing import Any
 from ..features import Features
 from .batch import Batch, DataError
 from .cache_reader import read_cache, reading_of_caches
+from .csv_text import read_csv
 from .demands import Demands
 from .lines import read_lines
 from .reading import Reading, format_of
 from .selection import pass_over
 from .source import CHUNK_BYTES, in_background
 
-READERS: dict[str, Callable[..., Iterator[Batch]]] = {"svmlight": read_lines, "jsonl": read_lines}
+READERS: dict[str, Callable[..., Iterator[Batch]]] = {
+    **dict.fromkeys(("svmlight", "jsonl"), read_lines),
+    **dict.fromkeys(("csv", "tsv"), read_csv),
+}
 
 # Rows that decide whether a stream is multilabel: a count of rows, for results must not depend on how bytes arrive.
 DECIDING_ROWS = 1000

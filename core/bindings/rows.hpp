@@ -1,0 +1,73 @@
+// Rows of compiled readers for Python, and what their features are called.
+#pragma once
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+
+#include "../rows_out.hpp"
+#include "arrays.hpp"
+
+namespace confidently::python {
+
+// text, start
+inline nb::tuple python_strings(Strings strings) {
+    const auto size = static_cast<std::int64_t>(strings.text.size());
+    auto text = std::make_unique_for_overwrite<std::uint8_t[]>(strings.text.size());
+    std::copy(strings.text.begin(), strings.text.end(), text.get());
+    return nb::make_tuple(array_of(std::move(text), size), array_of(std::move(strings.start)));
+}
+
+inline nb::dict python_rows(ParsedRows rows) {
+    nb::dict out;
+    nb::list labels, skipped, kept;
+    for (const NewLabel& l : rows.new_labels)
+        labels.append(nb::make_tuple(nb::bytes(l.label.text.data(), l.label.text.size()), l.label.number, l.row, l.line));
+    for (const Skipped& s : rows.skipped) skipped.append(s.what);
+    for (Strings& column : rows.kept) kept.append(python_strings(std::move(column)));
+    out["values"] = array_of(std::move(rows.values), rows.size);
+    out["columns"] = array_of(std::move(rows.columns), rows.size);
+    out["start"] = array_of(std::move(rows.start));
+    out["n_columns"] = rows.n_columns;
+    out["labels"] = array_of(std::move(rows.labels));
+    out["label_start"] = array_of(std::move(rows.label_start));
+    out["weights"] = rows.weights.empty() ? nb::none() : array_of(std::move(rows.weights));
+    out["new_labels"] = labels;
+    out["new_features"] = nb::make_tuple(array_of(std::move(rows.new_features.row)), array_of(std::move(rows.new_features.key)),
+                                         python_strings(std::move(rows.new_features.names)));
+    out["kept"] = kept;
+    out["first_line"] = rows.first_line;
+    out["list_row"] = rows.list_row;
+    out["list_line"] = rows.list_line;
+    out["n_skipped"] = rows.n_skipped;
+    out["skipped"] = skipped;
+    return out;
+}
+
+template <class Reader>
+nb::dict feed_rows(Reader& reader, const nb::bytes& text) {
+    ParsedRows rows;
+    {
+        nb::gil_scoped_release release;
+        rows = reader.feed({text.c_str(), text.size()});
+    }
+    return python_rows(std::move(rows));
+}
+
+// Features a model knows, in the order of columns: their keys, and their names where those are kept. Others that appear
+// are then forgotten with their batch, if the features are to be frozen.
+template <class Reader>
+void restore_features(Reader& reader, Input<std::uint32_t, 1> keys, Input<std::uint8_t, 1> text, Input<std::int64_t, 1> start,
+                      bool freeze) {
+    const bool named = start.shape(0) == keys.shape(0) + 1;
+    for (std::size_t k = 0; k < keys.shape(0); ++k) {
+        const std::int64_t first = named ? start.data()[k] : 0, last = named ? start.data()[k + 1] : 0;
+        require(0 <= first && first <= last && last <= std::int64_t(text.shape(0)), "names of features are damaged");
+        reader.writer.features().restore(
+            keys.data()[k], {reinterpret_cast<const char*>(text.data()) + first, static_cast<std::size_t>(last - first)});
+    }
+    if (freeze) reader.writer.freeze();
+}
+
+}  // namespace confidently::python

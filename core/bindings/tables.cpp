@@ -1,0 +1,129 @@
+// The readers of tables for Python.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "../arrow_rows.hpp"
+#include "../csv.hpp"
+#include "arrays.hpp"
+#include "rows.hpp"
+
+namespace confidently::python {
+
+namespace {
+
+// Names of columns may be anything: bytes.
+nb::object header_of(CsvReader& reader, const nb::bytes& text) {
+    const auto header = reader.header({text.c_str(), text.size()});
+    if (!header) return nb::none();
+    nb::list names;
+    for (const std::string& name : *header) names.append(nb::bytes(name.data(), name.size()));
+    return names;
+}
+
+// An Arrow column, and the arrays it looks at.
+struct HeldColumn {
+    ArrowColumn column;
+    std::vector<nb::object> arrays;
+};
+
+template <class T>
+const T* data_of(const Optional<T>& array, std::int64_t& size) {
+    size = array ? static_cast<std::int64_t>(array->shape(0)) : 0;
+    return array ? array->data() : nullptr;
+}
+
+Parts parts_of(const Optional<std::int64_t>& start, const char* what) {
+    Parts parts;
+    parts.start = data_of(start, parts.n);
+    require(!start || parts.n >= 1, what);
+    --parts.n;
+    return parts;
+}
+
+void make_column(HeldColumn* self, std::size_t which, Optional<double> numbers, Optional<std::uint8_t> text,
+                 Optional<std::int64_t> start, Optional<std::int32_t> entry, Optional<std::uint8_t> valid, std::int64_t valid_first,
+                 Optional<std::int64_t> list_start, Optional<std::uint8_t> list_valid, std::int64_t list_valid_first) {
+    require(numbers.has_value() != (text && start), "a column has either numbers or strings");
+    new (self) HeldColumn();
+    ArrowColumn& c = self->column;
+    c.which = which;
+    c.numbers = data_of(numbers, c.n);
+    if (!c.numbers) {
+        c.text = reinterpret_cast<const char*>(data_of(text, c.text_size));
+        c.strings = parts_of(start, "strings have no beginning");
+        c.n = c.strings.n;
+        std::int64_t n_entries;
+        c.entry = data_of(entry, n_entries);
+        if (entry) c.n = n_entries;
+    }
+    c.valid.bits = data_of(valid, c.valid.size);
+    c.valid.first = valid_first;
+    c.lists = parts_of(list_start, "lists have no beginning");
+    c.list_valid.bits = data_of(list_valid, c.list_valid.size);
+    c.list_valid.first = list_valid_first;
+    const auto hold = [&](const auto& array) {
+        if (array) self->arrays.push_back(nb::cast(*array));
+    };
+    hold(numbers), hold(text), hold(start), hold(entry), hold(valid), hold(list_start), hold(list_valid);
+}
+
+nb::dict feed_columns(ArrowReader& reader, std::int64_t n_rows, const std::vector<const HeldColumn*>& held) {
+    std::vector<ArrowColumn> columns;
+    for (const HeldColumn* one : held) columns.push_back(one->column);
+    ParsedRows rows;
+    {
+        nb::gil_scoped_release release;
+        rows = reader.feed(n_rows, columns);
+    }
+    return python_rows(std::move(rows));
+}
+
+template <class Reader>
+void describe(Reader& reader, const std::vector<ColumnUse>& columns) {
+    for (const ColumnUse& column : columns)
+        for (const std::size_t which : column.kept)
+            require(which < reader.writer.options.n_kept, "what is kept must be as the options say");
+    reader.describe(columns);
+}
+
+}  // namespace
+
+void bind_tables(nb::module_& m) {
+    nb::enum_<Use>(m, "Use")
+        .value("none", Use::none)
+        .value("value", Use::value)
+        .value("category", Use::category)
+        .value("text", Use::text)
+        .value("label", Use::label)
+        .value("weight", Use::weight);
+    nb::class_<ColumnUse>(m, "ColumnUse")
+        .def("__init__", [](ColumnUse* self, const std::string& name, Use use, const std::vector<std::size_t>& kept) {
+            new (self) ColumnUse{name, use, kept};
+        }, "name"_a, "use"_a, "kept"_a)
+        .def_ro("name", &ColumnUse::name)
+        .def_ro("use", &ColumnUse::use)
+        .def_ro("kept", &ColumnUse::kept);
+    nb::class_<CsvReader>(m, "CsvReader")
+        .def("__init__", [](CsvReader* self, const ReaderOptions& options, const NgramOptions& ngrams, char delimiter, bool quotes) {
+            new (self) CsvReader({delimiter, quotes}, options, ngrams);
+        }, "options"_a, "ngrams"_a, nb::kw_only(), "delimiter"_a, "quotes"_a)
+        .def("header", &header_of, "text"_a)
+        .def("describe", &describe<CsvReader>, "columns"_a)
+        .def("feed", &feed_rows<CsvReader>, "text"_a)
+        .def("finish", [](CsvReader& reader) { return python_rows(reader.finish()); })
+        .def("restore", &restore_features<CsvReader>, "keys"_a, "text"_a, "start"_a, "freeze"_a);
+    nb::class_<HeldColumn>(m, "ArrowColumn")
+        .def("__init__", &make_column, "which"_a, nb::kw_only(), "numbers"_a = nb::none(), "text"_a = nb::none(),
+             "start"_a = nb::none(), "entry"_a = nb::none(), "valid"_a = nb::none(), "valid_first"_a = 0,
+             "list_start"_a = nb::none(), "list_valid"_a = nb::none(), "list_valid_first"_a = 0);
+    nb::class_<ArrowReader>(m, "ArrowReader")
+        .def("__init__", [](ArrowReader* self, const ReaderOptions& options, const NgramOptions& ngrams) {
+            new (self) ArrowReader(options, ngrams);
+        }, "options"_a, "ngrams"_a)
+        .def("describe", &describe<ArrowReader>, "columns"_a)
+        .def("feed", &feed_columns, "n_rows"_a, "columns"_a)
+        .def("restore", &restore_features<ArrowReader>, "keys"_a, "text"_a, "start"_a, "freeze"_a);
+}
+
+}  // namespace confidently::python
