@@ -69,6 +69,7 @@ class CsvReader {
     ParsedRows parsed(std::string_view text, bool last) {
         writer.begin_batch(line_ + 1);
         keep(text);
+        if (text.find('\n') == std::string_view::npos && !(last && !buffer_.empty())) return writer.take();  // no row ends here
         writer.rows.room(static_cast<std::int64_t>(buffer_.size() / 2 + 2));
         const char *p = buffer_.data(), *end = p + buffer_.size();
         const bool too_long = buffer_.size() > kLongestLine;
