@@ -266,8 +266,8 @@ UNREADABLE = {
     "magic of a gzip": (b"\x1f\x8b", "truncated gzip"),
     "gzip with a false sum": (PACKED[:-8] + b"12345678", "damaged gzip"),
     "gzip and garbage": (PACKED + b"garbage", "damaged gzip"),
-    "bzip2": (b"BZh91AY", "is bzip2"),
-    "xz": (b"\xfd7zXZ\x00\x00", "is xz"),
+    "bzip2": (b"BZh91AY", "truncated bzip2"),
+    "xz": (b"\xfd7zXZ\x00\x00", "truncated xz"),
     "zip": (b"PK\x03\x04", "is zip"),
     "UTF-16": ("1 1:1\n".encode("utf-16"), "is UTF-16"),
 }

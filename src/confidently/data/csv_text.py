@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .. import _core
+from .background import in_background
 from .batch import Batch, DataError, batch_of
 from .columns import column_uses
 from .demands import Demands
 from .lines import CHUNKS_AHEAD
 from .reading import Reading
-from .source import display_name, in_background, read_chunks
+from .source import display_name, read_chunks
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .. import _core
+from .background import in_background
 from .batch import Batch, DataError, batch_of
 from .demands import Demands
 from .reading import DEFAULT_LABEL, Reading
-from .source import display_name, in_background, read_chunks
+from .source import display_name, read_chunks
 
 CHUNKS_AHEAD = 4  # how far reading and inflating may run ahead of parsing
 

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 from ..features import Features
+from .background import in_background
 from .batch import Batch, DataError
 from .cache_reader import read_cache, reading_of_caches
 from .csv_text import read_csv
@@ -16,7 +17,7 @@ from .demands import Demands
 from .lines import read_lines
 from .reading import Reading, format_of
 from .selection import pass_over
-from .source import CHUNK_BYTES, in_background
+from .source import CHUNK_BYTES
 
 READERS: dict[str, Callable[..., Iterator[Batch]]] = {
     **dict.fromkeys(("svmlight", "jsonl"), read_lines),
