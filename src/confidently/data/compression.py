@@ -70,6 +70,8 @@ def _members(name: str, kind: str, stored: Iterable[Chunk], chunk_bytes: int) ->
                 data = data.lstrip(b"\0")  # padding between and after members
                 if not data:
                     break
+                if not _begins(data, kind):
+                    raise DataError(f"{name} is a damaged {kind} file: something else follows, near byte {done}")
                 member = MEMBERS[kind]()
             try:
                 text = member.decompress(data, chunk_bytes)
@@ -85,6 +87,11 @@ def _members(name: str, kind: str, stored: Iterable[Chunk], chunk_bytes: int) ->
                 break
     if member is not None:
         raise _truncated(name, kind, done)
+
+
+def _begins(data: bytes, kind: str) -> bool:
+    magic = next(magic for magic, of in MAGIC.items() if of == kind)
+    return magic.startswith(data[: len(magic)])
 
 
 def _truncated(name: str, kind: str, done: int) -> DataError:
