@@ -19,9 +19,17 @@ from .reading import Reading, format_of
 from .selection import pass_over
 from .source import CHUNK_BYTES
 
+
+def _read_tables(*how: Any) -> Iterator[Batch]:
+    from .arrow_tables import read_tables  # needs pyarrow, which takes its time to load
+
+    return read_tables(*how)
+
+
 READERS: dict[str, Callable[..., Iterator[Batch]]] = {
     **dict.fromkeys(("svmlight", "jsonl"), read_lines),
     **dict.fromkeys(("csv", "tsv"), read_csv),
+    **dict.fromkeys(("parquet", "feather"), _read_tables),
 }
 
 # Rows that decide whether a stream is multilabel: a count of rows, for results must not depend on how bytes arrive.
