@@ -85,16 +85,21 @@ def chosen_reading(options: dict[str, Any], data: Sequence[str]) -> Reading:
     """
     from ..data import Reading
     from ..data.cache_reader import reading_of_caches
+    from ..data.paths import expanded
     from ..data.reading import format_of
 
     given = {name: options.pop(name) for name in READING}
     given = {name: value for name, value in given.items() if value not in (None, False, ())}
-    cached = reading_of_caches(data, None)
+    files = expanded(data)
+    cached = reading_of_caches(files, None)
     if cached is not None:
         if given:
             raise click.UsageError(f"a cache's rows have been read already: leave out {_listed(given)}")
         return cached
-    given.setdefault("format", format_of(list(data)))
+    try:
+        given["format"] = given.get("format") or format_of(files)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
     _check_combination(given)
     if "ngrams" in given:
         given["ngrams"] = _ngrams(given["ngrams"])

@@ -16,6 +16,7 @@ from ..data import Batch
 from ..data.cache import CacheBuilder, Origin, fingerprints
 from ..data.cache_file import is_cache
 from ..data.cache_reader import Cache
+from ..data.paths import expanded
 from ..data.selection import chosen, joined_features, pass_over
 from ..matrix import largest_value
 from .common import BadInput, open_data
@@ -100,7 +101,7 @@ class TrainingData:
     @property
     def total_bytes(self) -> int | None:
         """Bytes of what the next pass will read; ``None`` where they are not known."""
-        paths = [self.cache] if self.cache_ready else self.paths
+        paths = [self.cache] if self.cache_ready else expanded(self.paths)
         return sum(os.path.getsize(path) for path in paths) if all(map(os.path.isfile, paths)) else None
 
     @contextmanager

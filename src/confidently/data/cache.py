@@ -12,6 +12,7 @@ import numpy as np
 from ..features import Features, NewFeatures, Strings
 from .batch import Batch
 from .cache_file import Arrays, CacheWriter
+from .paths import expanded
 from .reading import Reading
 from .selection import joined, joined_features
 from .source import display_name, size_of
@@ -23,7 +24,7 @@ BLOCK_ENTRIES, BLOCK_ROWS = 1 << 18, 1 << 15
 def fingerprints(paths: Sequence[str | os.PathLike[str]]) -> list[dict[str, Any]]:
     """What tells whether files have changed: path, size and time of the last change; ``None`` for what is no file."""
     found = []
-    for path in paths:
+    for path in expanded(paths):
         if size_of(path) is None:
             found.append({"path": display_name(path), "size": None, "mtime_ns": None})
         else:

@@ -16,7 +16,7 @@ SUFFIXES = {
     ".parquet": "parquet", ".pq": "parquet", ".feather": "feather", ".arrow": "feather", ".ipc": "feather",
 }  # fmt: skip
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
-COMPRESSED = (".gz", ".zst", ".bz2", ".lz4")
+COMPRESSED = (".gz", ".zst", ".bz2", ".lz4", ".xz")
 TABLES = ("csv", "tsv", "parquet", "feather", "jsonl")  # formats whose columns have names
 DEFAULT_LABEL = "label"  # the column of labels
 MOST_BITS = 30
@@ -122,11 +122,23 @@ class Reading:
 
 
 def format_of(paths: Sequence[str | os.PathLike[str]], default: str = "svmlight") -> str:
-    """The format that the suffix of the first path tells, compression aside."""
-    for path in paths:
-        suffixes = [suffix.lower() for suffix in PurePath(os.fspath(path)).suffixes]
-        while suffixes and suffixes[-1] in COMPRESSED:
-            suffixes.pop()
-        if suffixes and suffixes[-1] in SUFFIXES:
-            return SUFFIXES[suffixes[-1]]
-    return default
+    """The format that the files' suffixes tell, compression aside.
+
+    Raises
+    ------
+    ValueError
+        If they tell different ones.
+    """
+    told = {kind: os.fspath(path) for path in reversed(paths) if (kind := format_of_suffix(path)) is not None}
+    if len(told) > 1:
+        listed = ", ".join(f"{path} {kind}" for kind, path in told.items())
+        raise ValueError(f"files of one stream have one format; here are {listed}: give it, or read them one by one")
+    return next(iter(told), default)
+
+
+def format_of_suffix(path: str | os.PathLike[str]) -> str | None:
+    """The format that a file's suffix tells, if it tells one."""
+    suffixes = [suffix.lower() for suffix in PurePath(os.fspath(path)).suffixes]
+    while suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+    return SUFFIXES.get(suffixes[-1]) if suffixes else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -15,6 +14,7 @@ from .cache_reader import read_cache, reading_of_caches
 from .csv_text import read_csv
 from .demands import Demands
 from .lines import read_lines
+from .paths import Paths, expanded
 from .reading import Reading, format_of
 from .selection import pass_over
 from .source import CHUNK_BYTES
@@ -97,7 +97,7 @@ class Stream:
 
 
 def open_stream(
-    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    paths: Paths,
     reading: Reading | None = None,
     *,
     format: str | None = None,
@@ -118,12 +118,14 @@ def open_stream(
     Parameters
     ----------
     paths : path or list of paths
-        Files, read one after the other; ``"-"`` is standard input. Plain or gzip, recognised by content. Or binary
-        caches of any format (docs/cache-file.md), recognised by content too.
+        Files, read one after the other; globs (``*``, ``**``) and folders, whose files are read in sorted order; URIs
+        of file systems that pyarrow reaches (``s3://``, ``gs://``, ``hdfs://``, ``file://``); ``"-"`` is standard
+        input. Text may be compressed (gzip, zstd, bzip2, lz4, xz), recognised by content. Or binary caches of any format
+        (docs/cache-file.md), recognised by content too.
     reading : Reading, optional
         How rows become features; else ``format`` and further keywords, which are :class:`Reading`'s.
     format : str, optional
-        One of :data:`confidently.data.FORMATS`; by default what the first file's suffix tells, else svmlight.
+        One of :data:`confidently.data.FORMATS`; by default what the files' suffixes tell, else svmlight.
     multilabel : bool, optional
         Whether rows have sets of labels. By default they have if any of the first 1,000 rows has no label or several.
     ignore_labels : bool
@@ -166,7 +168,7 @@ def open_stream(
     ...     [(len(batch), [label.name for label in batch.new_labels]) for batch in open_stream(file.name)]
     [(2, [1, -1])]
     """
-    files = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    files = expanded(paths)
     cached = reading_of_caches(files, reading)
     if cached is not None and (format is not None or how):
         raise ValueError("a cache's rows have been read already: leave out how to read them")
