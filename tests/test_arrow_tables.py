@@ -142,7 +142,7 @@ def test_labels_of_all_types(tmp_path, labels, names):
     ("column", "options", "problem"),
     [
         (pa.array([1.0, float("inf"), 2.0]), {}, r"row 2, column 'x': value 'inf' is not finite"),
-        (pa.array([1.0, -1e200, 2.0]), {}, r"row 2, column 'x': feature '-1\S*e\+200' has a value above"),
+        (pa.array([1.0, -1e200, 2.0]), {}, r"row 2, column 'x': feature '-\S*' has a value above"),
         (pa.array([1.0, -1.0, 2.0]), {"weight": "x"}, r"row 2, column 'x': weight '-1' is not a number"),
         (pa.array([1.0, None, 2.0]), {"weight": "x"}, r"row 2, column 'x': weight '' is no number"),
         (pa.array(["a", None, "b"]), {"label": "x", "drop": "label"}, r"row 2: the row has no labels"),

@@ -120,8 +120,8 @@ def open_stream(
     paths : path or list of paths
         Files, read one after the other; globs (``*``, ``**``) and folders, whose files are read in sorted order; URIs
         of file systems that pyarrow reaches (``s3://``, ``gs://``, ``hdfs://``, ``file://``); ``"-"`` is standard
-        input. Text may be compressed (gzip, zstd, bzip2, lz4, xz), recognised by content. Or binary caches of any format
-        (docs/cache-file.md), recognised by content too.
+        input. Text may be compressed (gzip, zstd, bzip2, lz4, xz), recognised by content. Or binary caches of any
+        format (docs/cache-file.md), recognised by content too.
     reading : Reading, optional
         How rows become features; else ``format`` and further keywords, which are :class:`Reading`'s.
     format : str, optional
