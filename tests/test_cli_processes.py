@@ -19,7 +19,7 @@ WRONG = [
     (["train", "{data}", "--nonsense"], "No such option"),
     (["nonsense"], "No such command"),
     (["train", "{tmp}/missing.svm"], "missing.svm: No such file or directory"),
-    (["train", "{tmp}"], "Is a directory"),
+    (["train", "{tmp}"], "has no data files"),
     (["train", "{bad}"], "bad.svm, line 2, column 5: feature '2:x' has a value that is not a number"),
     (["train", "{empty}"], "empty.svm is empty"),
     (["train", "{truncated}"], "truncated gzip"),
