@@ -69,8 +69,8 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
     prior_variance : float, optional
         Variance of the classifiers' weights before anything is seen, > 0; by default K (gibbs) or 0.1 (averaging).
     step_size : float, optional
-        Every document counts so many times, > 0; by default 10 (gibbs) or 1 (averaging). With 1, Gibbs classifiers of
-        many topics fall to chance.
+        Every document counts so many times, > 0; by default 10 (gibbs) or 1 (averaging). Gibbs classifiers of many
+        topics fall to chance where both it and ``prior_variance`` are 1.
     n_inner : int, optional
         Rounds between topics and classifiers in every batch; by default 1 (gibbs) or 2 (averaging, which learns
         nothing with fewer).
