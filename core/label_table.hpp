@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "decimal.hpp"
+#include "utf8.hpp"
 
 namespace confidently {
 
@@ -48,6 +49,7 @@ inline Label canonical_label(std::string_view token) {
     for (const char c : token)
         if (static_cast<unsigned char>(c) < ' ' || c == 0x7f)
             throw std::invalid_argument("has control characters, which no label may have; is the file binary?");
+    if (!is_utf8(token)) throw std::invalid_argument("is not UTF-8 text");
     double value = 0.0;
     if (read_decimal(token.data(), value) != token.data() + token.size()) {
         if (is_not_finite(token)) throw std::invalid_argument("is not a class");

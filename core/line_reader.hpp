@@ -9,12 +9,14 @@
 // \r\n; the last may lack it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "decimal.hpp"
 #include "rows_out.hpp"
 
 namespace confidently {
@@ -34,7 +36,36 @@ inline const char* token_end(const char* p) {
     return p;
 }
 
-inline std::string_view token_at(const char* p) { return {p, static_cast<std::size_t>(token_end(p) - p)}; }
+inline std::string_view between(const char* first, const char* last) { return {first, static_cast<std::size_t>(last - first)}; }
+
+inline std::string_view token_at(const char* p) { return between(p, token_end(p)); }
+
+// Says what is wrong with the value of a token, written as text; what ends the text cannot belong to a number. Returns
+// if nothing is.
+inline void check_value(std::string_view token, std::string_view text, const RowWriter& rows, const char* kind) {
+    if (text.empty()) fail(token, kind, "has no value after the colon");
+    if (is_not_finite(text)) fail(token, kind, "has a value that is not finite; leave it out, or impute it");
+    double value = 0.0;
+    if (read_decimal(text.data(), value) != text.data() + text.size()) fail(token, kind, "has a value that is not a number");
+    rows.check(value, token, kind);
+}
+
+inline std::string_view trimmed(std::string_view text) {
+    while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+    while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+    return text;
+}
+
+// label {, label}
+inline void read_labels(std::string_view text, RowWriter& rows) {
+    const char* end = text.data() + text.size();
+    for (const char* p = text.data();; ++p) {
+        const char* comma = std::find(p, end, ',');
+        rows.label(trimmed(between(p, comma)));
+        if (comma == end) return;
+        p = comma;
+    }
+}
 
 template <class Format>
 class LineReader {

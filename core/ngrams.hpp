@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "rows_out.hpp"
+#include "utf8.hpp"
 
 namespace confidently {
 
@@ -20,27 +21,6 @@ struct NgramOptions {
     int shortest, longest;
     bool binary;  // each counts once in a text
 };
-
-// A code point of UTF-8 text: how many bytes it takes, 0 if it is none.
-struct CodePoint {
-    std::uint32_t code;
-    int size;
-};
-
-inline CodePoint code_point(const char* p, const char* end) {
-    const auto byte = [&](int k) { return static_cast<unsigned char>(p[k]); };
-    const int size = byte(0) < 0x80 ? 1 : byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
-    if (size == 1) return {byte(0), 1};
-    if (byte(0) < 0xc2 || byte(0) > 0xf4 || end - p < size) return {0, 0};
-    std::uint32_t code = byte(0) & (0x7f >> size);
-    for (int k = 1; k < size; ++k) {
-        if ((byte(k) & 0xc0) != 0x80) return {0, 0};
-        code = code << 6 | (byte(k) & 0x3f);
-    }
-    constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    const bool surrogate = 0xd800 <= code && code <= 0xdfff;
-    return code < least[size] || code > 0x10ffff || surrogate ? CodePoint{0, 0} : CodePoint{code, size};
-}
 
 // Lower case of Latin, Greek and Cyrillic letters beyond ASCII; of the same size in UTF-8.
 inline std::uint32_t lower_case(std::uint32_t c) {

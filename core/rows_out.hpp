@@ -179,12 +179,12 @@ class RowWriter {
     }
 
     // A value as it was written: finite and not too large.
-    void check(double value, std::string_view token) const {
+    void check(double value, std::string_view token, const char* kind = "feature") const {
         if (std::fabs(value) <= options.largest) return;
-        if (std::isnan(value)) fail(token, "feature", "has a value that is not finite; leave it out, or impute it");
+        if (std::isnan(value)) fail(token, kind, "has a value that is not finite; leave it out, or impute it");
         char bound[32];
         std::snprintf(bound, sizeof bound, "%g", options.largest);
-        fail(token, "feature", "has a value above " + std::string(bound) + " in size; rescale it");
+        fail(token, kind, "has a value above " + std::string(bound) + " in size; rescale it");
     }
 
     // The token must be followed by some character that cannot belong to a number.
@@ -205,6 +205,12 @@ class RowWriter {
         if (!(w >= 0.0 && w <= kLargestExampleWeight))
             fail(token, "weight", "is not a number from 0 to 1e9");
         weight_ = w;
+    }
+
+    // As it was written; the text must be followed by some character that cannot belong to a number.
+    void weight(std::string_view text, std::string_view token) {
+        double w = 0.0;
+        weight(read_decimal(text.data(), w) == text.data() + text.size() ? w : -1.0, token);
     }
 
     void keep(std::size_t which, std::string_view text) { rows.kept[which].add("", text); }

@@ -28,10 +28,9 @@ struct SvmlightFormat {
         if (ends_line(*first)) return first;
         rows.begin_row(line);
         if (first == p && !is_feature(p)) {
-            if (rows.options.labels == LabelCount::ignored)
-                p = token_end(p);
-            else
-                p = parse_labels(p, rows);
+            const std::string_view labels = token_at(p);
+            if (rows.options.labels != LabelCount::ignored) read_labels(labels, rows);
+            p += labels.size();
         }
         p = parse_features(p, end, rows);
         rows.end_row();
@@ -51,16 +50,6 @@ struct SvmlightFormat {
         const char* q = p;
         while (is_digit(*q)) ++q;
         return (q != p && *q == ':') || is_tag(token_at(p));
-    }
-
-    static const char* parse_labels(const char* p, RowWriter& rows) {
-        const char* end = token_end(p);
-        for (const char* label = p;; ++label) {
-            const char* comma = std::find(label, end, ',');
-            rows.label({label, static_cast<std::size_t>(comma - label)});
-            if (comma == end) return end;
-            label = comma;
-        }
     }
 
     const char* parse_features(const char* p, const char* end, RowWriter& rows) const {
@@ -107,21 +96,15 @@ struct SvmlightFormat {
         const std::string_view token = token_at(p);
         const std::size_t colon = token.find(':');
         if (is_tag(token)) {
-            if (token.starts_with("cost:")) read_weight(token, rows);
+            if (token.starts_with("cost:")) rows.weight(token.substr(5), token);
         } else if (colon == std::string_view::npos) {
             fail(token, "feature", "is not index:value (labels of a row are separated by commas, without spaces)");
         } else {
             check_index(token, token.substr(0, colon), rows);
-            check_value(token, token.substr(colon + 1), rows);
+            check_value(token, token.substr(colon + 1, token.find('#', colon) - colon - 1), rows, "feature");
             fail(token, "feature", "is not index:value");
         }
         return p + token.size();
-    }
-
-    static void read_weight(std::string_view token, RowWriter& rows) {
-        double w = 0.0;
-        if (read_decimal(token.data() + 5, w) != token.data() + token.size()) w = -1.0;
-        rows.weight(w, token);
     }
 
     void check_index(std::string_view token, std::string_view index, const RowWriter& rows) const {
@@ -135,15 +118,6 @@ struct SvmlightFormat {
         const std::int64_t largest = rows.options.most_columns - 1 + base;
         if (index.size() > kMostIndexDigits || number > static_cast<std::uint64_t>(largest))
             fail(token, "feature", "has an index above " + std::to_string(largest) + "; hash the features into fewer");
-    }
-
-    static void check_value(std::string_view token, std::string_view text, const RowWriter& rows) {
-        if (text.empty()) fail(token, "feature", "has no value after the colon");
-        if (is_not_finite(text)) fail(token, "feature", "has a value that is not finite; leave it out, or impute it");
-        double value = 0.0;
-        const char* end = read_decimal(text.data(), value);
-        if (!end || !(ends_token(*end) || *end == '#')) fail(token, "feature", "has a value that is not a number");
-        rows.check(value, token);
     }
 };
 

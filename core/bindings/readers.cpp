@@ -5,6 +5,8 @@
 #include "../json_lines.hpp"
 #include "../ngrams.hpp"
 #include "../svmlight.hpp"
+#include "../text_lines.hpp"
+#include "../vw.hpp"
 #include "arrays.hpp"
 #include "rows.hpp"
 
@@ -63,6 +65,15 @@ void bind_readers(nb::module_& m) {
             require(keep.size() == options.n_kept, "what is kept must be as the options say");
             new (self) JsonLinesReader({{label, weight, drop, category, text, keep}, ngrams}, options);
         }, "options"_a, nb::kw_only(), "ngrams"_a, "label"_a, "weight"_a, "drop"_a, "category"_a, "text"_a, "keep"_a);
+    line_reader<VwReader>(m, "VwReader")
+        .def("__init__", [](VwReader* self, const ReaderOptions& options) {
+            require(options.n_kept <= 1, "VW text has nothing to keep but its tags");
+            new (self) VwReader(VwFormat(options.n_kept == 1), options);
+        }, "options"_a);
+    line_reader<TextReader>(m, "TextReader")
+        .def("__init__", [](TextReader* self, const ReaderOptions& options, const NgramOptions& ngrams) {
+            new (self) TextReader(TextFormat(ngrams), options);
+        }, "options"_a, "ngrams"_a);
 }
 
 }  // namespace confidently::python

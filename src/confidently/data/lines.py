@@ -13,11 +13,15 @@ from .demands import Demands
 from .reading import DEFAULT_LABEL, Reading
 from .source import display_name, read_chunks
 
+KEEPABLE = {"svmlight": (), "vw": ("tag",), "text": ()}  # what there is to hand on beside the row itself
 CHUNKS_AHEAD = 4  # how far reading and inflating may run ahead of parsing
 
 
 def read_lines(paths: Sequence[str | os.PathLike[str]], reading: Reading, demands: Demands) -> Iterator[Batch]:
     """Batches of the rows of one file after the other, their labels as lists."""
+    keepable = KEEPABLE.get(reading.format, ())
+    if missing := [what for what in demands.keep if what not in keepable]:
+        raise DataError(f"{reading.format} has no {missing[0]!r} to keep; {' and '.join(keepable) or 'nothing'} can be")
     reader = _reader(reading, demands)
     if (known := demands.features) is not None and reading.named:
         reader.restore(known.key, known.names.text, known.names.start, demands.freeze)
@@ -37,6 +41,10 @@ def _reader(reading: Reading, demands: Demands) -> Any:
     options = demands.options(reading)
     if reading.format == "svmlight":
         return _core.SvmlightReader(options, zero_based=reading.zero_based)
+    if reading.format == "vw":
+        return _core.VwReader(options)
+    if reading.format == "text":
+        return _core.TextReader(options, reading.ngram_options())
     if reading.format == "jsonl":
         return _core.JsonLinesReader(
             options, ngrams=reading.ngram_options(), label=reading.label or DEFAULT_LABEL, weight=reading.weight or "",

@@ -27,7 +27,7 @@ def _read_tables(*how: Any) -> Iterator[Batch]:
 
 
 READERS: dict[str, Callable[..., Iterator[Batch]]] = {
-    **dict.fromkeys(("svmlight", "jsonl"), read_lines),
+    **dict.fromkeys(("svmlight", "vw", "text", "jsonl"), read_lines),
     **dict.fromkeys(("csv", "tsv"), read_csv),
     **dict.fromkeys(("parquet", "feather"), _read_tables),
 }
