@@ -13,21 +13,37 @@
 
 namespace confidently {
 
+inline std::uint32_t four_bytes(const char* p) {
+    std::uint32_t k;
+    std::memcpy(&k, p, 4);
+    return k;
+}
+
+// The n < 4 bytes at p, which end a text of so many, as one number: without a loop, whose end could not be foreseen.
+inline std::uint32_t last_bytes(const char* p, std::size_t n, std::size_t size) {
+    if (size >= 4) return static_cast<std::uint32_t>(std::uint64_t(four_bytes(p + n - 4)) >> 8 * (4 - n));
+    if (n == 0) return 0;
+    const auto byte = [p](std::size_t k) { return std::uint32_t(static_cast<unsigned char>(p[k])) << 8 * k; };
+    return byte(0) | byte(n / 2) | byte(n - 1);
+}
+
+// Asks for memory that is about to be read.
+inline void prefetch(const void* p) {
+#if defined(__GNUC__)
+    __builtin_prefetch(p);
+#else
+    (void)p;
+#endif
+}
+
 // MurmurHash3, 32 bits (Appleby; public domain).
 inline std::uint32_t murmur3(std::string_view text, std::uint32_t seed) {
     constexpr std::uint32_t c1 = 0xcc9e2d51, c2 = 0x1b873593;
     const auto mixed = [](std::uint32_t k) { return std::rotl(k * c1, 15) * c2; };
     std::uint32_t h = seed;
-    const char* p = text.data();
-    const std::size_t blocks = text.size() / 4, rest = text.size() % 4;
-    for (std::size_t i = 0; i < blocks; ++i, p += 4) {
-        std::uint32_t k;
-        std::memcpy(&k, p, 4);
-        h = std::rotl(h ^ mixed(k), 13) * 5 + 0xe6546b64;
-    }
-    std::uint32_t k = 0;
-    for (std::size_t i = rest; i > 0; --i) k = k << 8 | static_cast<unsigned char>(p[i - 1]);
-    if (rest) h ^= mixed(k);
+    const char *p = text.data(), *end = p + text.size();
+    for (; end - p >= 4; p += 4) h = std::rotl(h ^ mixed(four_bytes(p)), 13) * 5 + 0xe6546b64;
+    h ^= mixed(last_bytes(p, static_cast<std::size_t>(end - p), text.size()));
     h ^= static_cast<std::uint32_t>(text.size());
     h = (h ^ h >> 16) * 0x85ebca6b;
     h = (h ^ h >> 13) * 0xc2b2ae35;
@@ -54,9 +70,13 @@ class FeatureTable {
     std::int64_t size() const { return static_cast<std::int64_t>(keys_.size()); }
     std::uint32_t key(std::int64_t column) const { return keys_[static_cast<std::size_t>(column)]; }
 
-    // The column of a feature, and whether it is new. -1: there is room for no more.
-    std::pair<std::int32_t, bool> column(const Namespace& space, std::string_view name) {
-        const std::uint32_t key = murmur3(name, space.seed) & mask_;
+    std::uint32_t key_of(const Namespace& space, std::string_view name) const { return murmur3(name, space.seed) & mask_; }
+
+    // The column of the key will be asked for soon.
+    void expect(std::uint32_t key) const { prefetch(&slots_[place(key)]); }
+
+    // The column of a feature with that key, and whether it is new. -1: there is room for no more.
+    std::pair<std::int32_t, bool> column(std::uint32_t key, const Namespace& space, std::string_view name) {
         std::size_t at = place(key);
         for (; slots_[at].column >= 0; at = next(at))
             if (slots_[at].key == key && (!exact_ || is_named(slots_[at].column, space.prefix, name)))

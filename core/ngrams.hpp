@@ -84,14 +84,16 @@ class Ngrams {
         options_.characters ? find_characters(text) : find_words(text);
         const std::size_t n = first_.size(), lengths = static_cast<std::size_t>(options_.longest - options_.shortest + 1);
         rows.rows.room(static_cast<std::int64_t>(n * lengths));
+        rows.settle();
         const std::int64_t before = rows.rows.size;
         for (std::size_t i = 0; i < n; ++i)
             for (std::size_t k = static_cast<std::size_t>(options_.shortest); k <= static_cast<std::size_t>(options_.longest); ++k) {
                 if (i + k > n) break;
                 const std::string_view ngram(clean_.data() + first_[i], last_[i + k - 1] - first_[i]);
                 if (options_.characters && ngram == " ") continue;
-                rows.add(space, ngram, 1.0);
+                rows.add_one_of_many(space, ngram, 1.0);
             }
+        rows.settle();
         if (options_.binary) rows.once(before);
     }
 

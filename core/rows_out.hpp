@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -19,6 +20,7 @@
 namespace confidently {
 
 inline constexpr std::ptrdiff_t kLongestExcerpt = 40;
+inline constexpr std::int64_t kMostWaiting = 32;  // features whose columns are looked up together
 
 // Strings one after the other.
 struct Strings {
@@ -71,8 +73,9 @@ struct ParsedRows {
 
     std::int64_t n_rows() const { return static_cast<std::int64_t>(start.size()) - 1; }
 
-    // Makes sure that so many entries more fit.
+    // Makes sure that so many entries more fit, beside those that wait for their columns.
     void room(std::int64_t more) {
+        more += kMostWaiting;
         if (size + more <= capacity) return;
         capacity = std::max(size + more, 2 * capacity);
         values = widened(values.get());
@@ -145,6 +148,7 @@ class RowWriter {
     void begin_row(std::int64_t line) {
         line_ = line;
         row_start_ = rows.size;
+        n_waiting_ = 0;
         weight_ = 1.0;
         ascending_ = true;
         before_ = -1;
@@ -162,11 +166,28 @@ class RowWriter {
         add(column_of(space, name), value);
     }
 
+    // The same for one of many features: its column is looked up some features later, when the memory it is in has
+    // arrived. Name and namespace must stay where they are until the row ends or settle is called.
+    CONFIDENTLY_INLINE void add_one_of_many(const Namespace& space, std::string_view name, double value) {
+        if (n_waiting_ == waiting_.size()) settle();
+        const std::uint32_t key = features_.key_of(space, name);
+        features_.expect(key);
+        waiting_[n_waiting_++] = {&space, name, value, key};
+    }
+
+    // Every feature that was added has its column now.
+    void settle() {
+        for (std::size_t k = 0; k < n_waiting_; ++k) {
+            const Waiting& feature = waiting_[k];
+            add(found(feature.key, *feature.space, feature.name), feature.value);
+        }
+        n_waiting_ = 0;
+    }
+
     // The column of a feature, which is announced if it is new. It stays what it is until features are forgotten.
     CONFIDENTLY_INLINE std::int32_t column_of(const Namespace& space, std::string_view name) {
-        const auto [column, is_new] = features_.column(space, name);
-        if (is_new) announce(column, space, name);
-        return column;
+        settle();  // columns are numbered in the order of features
+        return found(features_.key_of(space, name), space, name);
     }
 
     // How often features were forgotten.
@@ -226,6 +247,7 @@ class RowWriter {
             rows.list_line = line_;
         }
         rows.label_start.push_back(static_cast<std::int64_t>(rows.labels.size()));
+        settle();
         if (!ascending_) sort_row();
         if (options.l2) normalize();
         if (rows.size > row_start_) rows.n_columns = std::max<std::int64_t>(rows.n_columns, rows.columns[rows.size - 1] + 1);
@@ -274,6 +296,12 @@ class RowWriter {
         features_.truncate(n);
     }
 
+    CONFIDENTLY_INLINE std::int32_t found(std::uint32_t key, const Namespace& space, std::string_view name) {
+        const auto [column, is_new] = features_.column(key, space, name);
+        if (is_new) announce(column, space, name);
+        return column;
+    }
+
     void announce(std::int32_t column, const Namespace& space, std::string_view name) {
         if (column < 0)
             throw std::invalid_argument("the data have more than " + std::to_string(options.most_columns) +
@@ -286,9 +314,9 @@ class RowWriter {
     // The entries from first on with ascending columns, each once; f(kept, value, again) makes one value of equal columns'.
     template <class F>
     void sorted(std::int64_t first, F&& f) {
-        order_.clear();
-        for (std::int64_t k = first; k < rows.size; ++k)
-            order_.push_back(static_cast<std::uint64_t>(rows.columns[k]) << 32 | static_cast<std::uint64_t>(k - first));
+        order_.resize(static_cast<std::size_t>(rows.size - first));
+        for (std::size_t k = 0; k < order_.size(); ++k)
+            order_[k] = static_cast<std::uint64_t>(rows.columns[first + static_cast<std::int64_t>(k)]) << 32 | k;
         std::sort(order_.begin(), order_.end());
         values_.assign(rows.values.get() + first, rows.values.get() + rows.size);
         rows.size = first;
@@ -314,7 +342,16 @@ class RowWriter {
         for (std::int64_t k = row_start_; k < rows.size; ++k) rows.values[k] /= length;
     }
 
+    struct Waiting {
+        const Namespace* space;
+        std::string_view name;
+        double value;
+        std::uint32_t key;
+    };
+
     FeatureTable features_;
+    std::array<Waiting, kMostWaiting> waiting_;
+    std::size_t n_waiting_ = 0;
     LabelTable labels_;
     std::int64_t frozen_ = -1;
     std::uint64_t forgotten_ = 0;

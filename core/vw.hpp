@@ -168,11 +168,11 @@ class VwFormat {
             double value = 1.0;
             if (*end == ':') {
                 end = parse_value(p, end + 1, value, name, rows);
-                if (name.empty()) name = number_name(n_unnamed++);
+                if (name.empty()) name = number_name(n_unnamed++, rows);
             }
             value *= scale;
             if (!(std::fabs(value) <= rows.options.largest)) rows.check(value, between(p, end));
-            if (value != 0.0) rows.add(space, name, value);
+            if (value != 0.0) rows.add_one_of_many(space, name, value);
             p = end;
         }
         return p;
@@ -195,7 +195,8 @@ class VwFormat {
         return end;
     }
 
-    std::string_view number_name(std::uint64_t number) {
+    std::string_view number_name(std::uint64_t number, RowWriter& rows) {
+        rows.settle();  // the last such name is no longer needed
         return between(digits_.data(), std::to_chars(digits_.data(), digits_.data() + digits_.size(), number).ptr);
     }
 
