@@ -22,7 +22,7 @@ class TextFormat {
 
     explicit TextFormat(NgramOptions options) : ngrams_(options) {}
 
-    const char* parse_line(const char* p, std::int64_t line, RowWriter& rows) {
+    const char* parse_line(const char* p, const char*, std::int64_t line, RowWriter& rows) {
         const char* end = p;
         while (*end != '\n') ++end;
         const char* tab = std::find(p, end, '\t');

@@ -81,7 +81,7 @@ class VwFormat {
     // keep_tag: tags are kept, as the first thing to be kept
     explicit VwFormat(bool keep_tag) : keep_tag_(keep_tag) {}
 
-    const char* parse_line(const char* p, std::int64_t line, RowWriter& rows) {
+    const char* parse_line(const char* p, const char* end, std::int64_t line, RowWriter& rows) {
         const char* first = skip_spaces(p);
         if (*first == '\n') return first;
         rows.begin_row(line);
@@ -90,7 +90,7 @@ class VwFormat {
         while (*bar != '|' && *bar != '\n') ++bar;
         if (*bar == '\n') fail(token_at(first), "row", "has no | before its features");
         parse_head(first, bar, rows);
-        for (p = bar; *p == '|';) p = parse_namespace(p + 1, rows);
+        for (p = bar; *p == '|';) p = parse_namespace(p + 1, end, rows);
         rows.end_row();
         return p;
     }
@@ -140,15 +140,15 @@ class VwFormat {
             fail(word, "base", "is not 0: learning cannot start from predictions made elsewhere");
     }
 
-    const char* parse_namespace(const char* p, RowWriter& rows) {
-        if (ends_feature(*p)) return parse_features(p, default_, 1.0, rows);
+    const char* parse_namespace(const char* p, const char* last, RowWriter& rows) {
+        if (ends_feature(*p)) return parse_features(p, last, default_, 1.0, rows);
         const char* end = p;
         while (!ends_name(*end)) ++end;
         if (end == p) fail(feature_at(p), "namespace", "has no name before the colon");
         const std::string_view space = between(p, end);
         double scale = 1.0;
         if (*end == ':') end = parse_scale(p, end + 1, scale, rows);
-        return parse_features(end, spaces_.named(space), scale, rows);
+        return parse_features(end, last, spaces_.named(space), scale, rows);
     }
 
     static const char* parse_scale(const char* space, const char* text, double& scale, const RowWriter& rows) {
@@ -159,7 +159,7 @@ class VwFormat {
         return token.data() + token.size();
     }
 
-    const char* parse_features(const char* p, const Namespace& space, double scale, RowWriter& rows) {
+    const char* parse_features(const char* p, const char* last, const Namespace& space, double scale, RowWriter& rows) {
         std::uint64_t n_unnamed = 0;
         for (p = skip_spaces(p); *p != '|' && *p != '\n'; p = skip_spaces(p)) {
             const char* end = p;
@@ -167,7 +167,9 @@ class VwFormat {
             std::string_view name = between(p, end);
             double value = 1.0;
             if (*end == ':') {
-                end = parse_value(p, end + 1, value, name, rows);
+                const char* text = end + 1;
+                end = last - text > kShortDecimal ? read_short_decimal(text, value) : nullptr;
+                if (!end || !ends_feature(*end)) end = parse_value(p, text, value, name, rows);
                 if (name.empty()) name = number_name(n_unnamed++, rows);
             }
             value *= scale;
@@ -179,12 +181,7 @@ class VwFormat {
     }
 
     // The value of the feature at p; its end. A value that is a word makes the whole token a name.
-    CONFIDENTLY_INLINE static const char* parse_value(const char* p, const char* text, double& value, std::string_view& name,
-                                                      const RowWriter& rows) {
-        if (is_digit(text[0]) && ends_feature(text[1])) {
-            value = text[0] - '0';
-            return text + 1;
-        }
+    static const char* parse_value(const char* p, const char* text, double& value, std::string_view& name, const RowWriter& rows) {
         const char* end = read_decimal(text, value);
         if (end && ends_feature(*end)) return end;
         name = feature_at(p);

@@ -2,11 +2,13 @@
 
 import pytest
 from command_line import rows
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from confidently.cli import run
 
-settings.register_profile("confidently", derandomize=True, deadline=None, print_blob=False)
+settings.register_profile(
+    "confidently", derandomize=True, deadline=None, print_blob=False, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("confidently")
 
 

@@ -41,8 +41,8 @@ def random_sets(n=300, seed=0):
     ]
 
 
-def trained(path, rule="arow", chunk_bytes=1 << 20, stream_learner=None, multiclass="joint", **options):
-    with open_stream(path, chunk_bytes=chunk_bytes) as stream:
+def trained(path, rule="arow", chunk_bytes=1 << 20, stream_learner=None, multiclass="joint", how=None, **options):
+    with open_stream(path, chunk_bytes=chunk_bytes, **(how or {})) as stream:
         if stream_learner is None:
             task, n_classes = ("multilabel", 0) if stream.multilabel else ("binary", 2)
             learner = Learner(rule, task=task, n_classes=n_classes, **options)

@@ -19,10 +19,7 @@ CHUNKS_AHEAD = 4  # how far reading and inflating may run ahead of parsing
 
 def read_lines(paths: Sequence[str | os.PathLike[str]], reading: Reading, demands: Demands) -> Iterator[Batch]:
     """Batches of the rows of one file after the other, their labels as lists."""
-    keepable = KEEPABLE.get(reading.format, ())
-    if missing := [what for what in demands.keep if what not in keepable]:
-        raise DataError(f"{reading.format} has no {missing[0]!r} to keep; {' and '.join(keepable) or 'nothing'} can be")
-    reader = _reader(reading, demands)
+    reader = reader_of(reading, demands)
     if (known := demands.features) is not None and reading.named:
         reader.restore(known.key, known.names.text, known.names.start, demands.freeze)
     before = 0
@@ -37,7 +34,17 @@ def read_lines(paths: Sequence[str | os.PathLike[str]], reading: Reading, demand
         before += done
 
 
-def _reader(reading: Reading, demands: Demands) -> Any:
+def reader_of(reading: Reading, demands: Demands) -> Any:
+    """The compiled reader of a format.
+
+    Raises
+    ------
+    DataError
+        If something is to be kept that the format does not have.
+    """
+    keepable = KEEPABLE.get(reading.format, ())
+    if missing := [what for what in demands.keep if what not in keepable]:
+        raise DataError(f"{reading.format} has no {missing[0]!r} to keep; {' and '.join(keepable) or 'nothing'} can be")
     options = demands.options(reading)
     if reading.format == "svmlight":
         return _core.SvmlightReader(options, zero_based=reading.zero_based)

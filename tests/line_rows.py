@@ -1,0 +1,40 @@
+"""What a compiled reader of lines makes of a text that is fed in pieces, as plain Python."""
+
+from itertools import pairwise
+
+from confidently.data import Reading
+from confidently.data.demands import Demands
+from confidently.data.lines import reader_of
+from confidently.features import Strings
+
+
+def parser_of(how=None, **demands):
+    """A reader; ``how`` are Reading's, the others Demands'."""
+    return reader_of(Reading(**(how or {})), Demands(**demands))
+
+
+def pieces_of(parser, text, cuts=()):
+    edges = [0, *sorted(cut for cut in cuts if cut <= len(text)), len(text)]
+    return [parser.feed(text[a:b]) for a, b in pairwise(edges)] + [parser.finish()]
+
+
+def rows_of(parser, text, cuts=()):
+    """(labels, weight, {feature: value}, kept) of every row; features by name where there are names, else by column."""
+    labels_there, names, rows = [], [], []
+    for piece in pieces_of(parser, text, cuts):
+        labels_there += [int(name) if number else name.decode() for name, number, _, _ in piece["new_labels"]]
+        _, keys, new_names = piece["new_features"]
+        names += Strings(*new_names)
+        assert len(keys) == len(Strings(*new_names))
+        start, label_start = piece["start"], piece["label_start"]
+        kept = [list(Strings(*strings)) for strings in piece["kept"]]
+        for i in range(len(start) - 1):
+            columns = piece["columns"][start[i] : start[i + 1]].tolist()
+            assert columns == sorted(set(columns))
+            values = piece["values"][start[i] : start[i + 1]].tolist()
+            features = dict(zip([names[c] for c in columns] if names else columns, values, strict=True))
+            assert len(features) == len(columns)
+            labels = [labels_there[k] for k in piece["labels"][label_start[i] : label_start[i + 1]]]
+            weight = 1.0 if piece["weights"] is None else piece["weights"][i]
+            rows.append((labels, weight, features, *[strings[i] for strings in kept]))
+    return rows
