@@ -1,0 +1,10 @@
+#include "vw.hpp"
+
+#include "common.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace confidently;
+    return fuzz::run(data, size, [](const fuzz::Choices& choices) {
+        return VwReader(VwFormat(choices.bit(5)), choices.options(choices.bit(5)));
+    });
+}
