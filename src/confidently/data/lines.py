@@ -42,7 +42,7 @@ def reader_of(reading: Reading, demands: Demands) -> Any:
     DataError
         If something is to be kept that the format does not have.
     """
-    keepable = KEEPABLE.get(reading.format, ())
+    keepable = KEEPABLE.get(reading.format, demands.keep)
     if missing := [what for what in demands.keep if what not in keepable]:
         raise DataError(f"{reading.format} has no {missing[0]!r} to keep; {' and '.join(keepable) or 'nothing'} can be")
     options = demands.options(reading)
