@@ -11,13 +11,13 @@ from json_rows import Row
 
 from confidently.data import DataError, Reading, open_stream
 from confidently.data.demands import Demands
-from confidently.data.lines import _reader
+from confidently.data.lines import reader_of
 from confidently.features import Features, Strings
 
 
 def pieces_of(text, /, cuts=(), demands=None, known=None, **how):
     """What the compiled reader makes of the text, fed in pieces; names are kept."""
-    reader = _reader(
+    reader = reader_of(
         Reading(format="jsonl", **{"vocabulary": True, "normalize": "none"} | how), Demands(**demands or {})
     )
     if known is not None:
