@@ -31,7 +31,7 @@ sanitize: $(VENV)/sanitized
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
 	$(VENV)-sanitize/bin/python -m pytest -q -p no:cacheprovider tests/test_bad_input.py \
-	  tests/test_core_equals_reference.py tests/test_rule_laws.py tests/test_rule_moments.py tests/test_svmlight.py tests/test_streams.py
+	  tests/test_core_equals_reference.py tests/test_rule_laws.py tests/test_rule_moments.py tests/test_svmlight.py tests/test_streams.py tests/test_topic_learner.py
 
 $(VENV)/installed: $(SOURCES)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "confidently needs Python 3.11 or later; give it as: make PYTHON=python3.x")'

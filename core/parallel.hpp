@@ -7,7 +7,9 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace confidently {
@@ -16,7 +18,11 @@ namespace confidently {
 class Team {
 public:
     explicit Team(int threads) {
-        for (int i = 1; i < threads; ++i) helpers_.emplace_back([this, i] { help(i); });
+        try {
+            for (int i = 1; i < threads; ++i) helpers_.emplace_back([this, i] { help(i); });
+        } catch (const std::system_error&) {
+            // the system gives no more threads: a smaller team does the same
+        }
     }
 
     ~Team() {
