@@ -20,8 +20,8 @@ NGRAM_OPTIONS = ("analyzer", "ngrams", "counts")
 NAME_OPTIONS = ("bits", "vocabulary")
 COLUMN_OPTIONS = ("label", "weight", "drop", "category", "text")
 READING = (
-    "format", "zero_based", "label", "weight", "drop", "category", "text", "analyzer", "ngrams", "counts", "bits",
-    "vocabulary", "normalize",
+    "format", "zero_based", "columns", "label", "weight", "drop", "category", "text", "analyzer", "ngrams", "counts",
+    "bits", "vocabulary", "normalize",
 )  # fmt: skip
 
 _OPTIONS = [
@@ -31,6 +31,12 @@ _OPTIONS = [
         help="Format of the data; by default the file's suffix tells, else svmlight.",
     ),
     click.option("--zero-based", is_flag=True, help="svmlight: the first feature has index 0, not 1."),
+    click.option(
+        "--columns",
+        metavar="A,B,...",
+        callback=lambda ctx, parameter, value: tuple(value.split(",")) if value else (),
+        help="CSV and TSV without a header line: the columns' names.",
+    ),
     click.option("--label", metavar="COLUMN", help='Tables: the column of labels. [default: "label"]'),
     click.option("--weight", metavar="COLUMN", help="Tables: a column of the examples' weights."),
     click.option("--drop", metavar="COLUMN", multiple=True, help="Tables: leave this column out. May be repeated."),
