@@ -171,7 +171,6 @@ class JsonLinesFormat {
         } else if (key.role != Role::drop) {
             rows.rows.room(1);
             rows.add(key.space(), text, 1.0);
-            if (text.data() == room_.data()) rows.settle();  // before the room is used again
         }
     }
 

@@ -262,6 +262,7 @@ class RowWriter {
     void take_back() {
         const std::int64_t row = rows.n_rows();
         rows.size = row_start_;
+        n_waiting_ = 0;
         rows.labels.resize(static_cast<std::size_t>(rows.label_start.back()));
         while (!rows.new_labels.empty() && rows.new_labels.back().row == row) {
             rows.new_labels.pop_back();
