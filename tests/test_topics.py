@@ -165,6 +165,8 @@ def test_collapse_is_told():
     with pytest.warns(CollapseWarning):
         model.predict(X)
     model.predict(X[:50])  # may well be of one class by chance
+    with pytest.warns(CollapseWarning):
+        OnlineMedLDA(4, "averaging", n_inner=1, random_state=0).fit(X, TARGETS["labels"][:, ::2])
 
 
 @pytest.mark.parametrize(

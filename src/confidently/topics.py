@@ -202,7 +202,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
             bags, signs = self._learn(X, y, None, progress, partial=False)
             looked_at = bags.part(0, min(len(bags), MOST_PREDICTIONS))
         if len(looked_at) >= LEAST_PREDICTIONS and (np.ptp(signs[: len(looked_at)], axis=0) > 0).any():
-            _warn_of_collapse(self._decision(looked_at))
+            _warn_of_collapse(self._decision(looked_at), self.learner_.settings.task == "multilabel")
         return self
 
     def partial_fit(
@@ -321,9 +321,10 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
             If a hundred documents or more are all predicted to be of one class.
         """
         scores = self.decision_function(X)
+        labels = self.learner_.settings.task == "multilabel"
         if len(scores) >= LEAST_PREDICTIONS:
-            _warn_of_collapse(scores)
-        if self.learner_.settings.task == "multilabel":
+            _warn_of_collapse(scores, labels)
+        if labels:
             return (scores > 0).astype(int)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
@@ -453,9 +454,9 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         return self
 
 
-def _warn_of_collapse(scores: np.ndarray) -> None:
-    """Warn if the scores of all documents say the same."""
-    said = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
+def _warn_of_collapse(scores: np.ndarray, labels: bool) -> None:
+    """Warn if the scores of all documents say the same: one class, or one set of labels."""
+    said = scores > 0 if labels or scores.ndim == 1 else scores.argmax(axis=1)
     if (said == said[0]).all():
         warnings.warn(
             f"all {len(said)} documents are predicted to be of one class. If that cannot be, let every document count "
