@@ -547,12 +547,12 @@ def load(path: str | os.PathLike[str]) -> Any:
     classifier.learner_ = model.learner
     classifier.classes_ = np.array(model.classes)
     classifier.n_features_in_ = model.learner.n_features
-    if model.features is not None and model.features.n_named == len(model.features):
-        classifier.feature_names_in_ = np.array(list(model.features.names), dtype=object)
     if model.source:
         classifier.source_ = model.source
-        if model.features is not None:
-            classifier.features_ = model.features
+    if model.features is not None and model.source:
+        classifier.features_ = model.features
+    elif model.features is not None:
+        classifier.feature_names_in_ = np.array(list(model.features.names), dtype=object)
     return classifier
 
 
