@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find core -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test bench lint pictures sanitize clean
+.PHONY: demo test bench lint pictures papers sanitize clean
 
 demo: $(VENV)/installed
 	$(BIN)/confidently demo
@@ -25,6 +25,12 @@ bench: $(VENV)/installed
 # The pictures of docs/plots.md.
 pictures: $(VENV)/installed
 	$(BIN)/python docs/pictures/draw.py
+
+# The papers' experiments in full, with reports in out/; DATA is the folder of the data sets.
+DATA ?= ../shared/data
+papers: $(VENV)/installed
+	nice $(BIN)/confidently reproduce cw2008 --out out/cw2008 --data $(DATA) --jobs 2
+	nice $(BIN)/confidently reproduce ellipsoid2009 --out out/ellipsoid2009 --data $(DATA) --jobs 2
 
 # The tests that reach compiled code, under AddressSanitizer and UndefinedBehaviorSanitizer.
 sanitize: $(VENV)/sanitized

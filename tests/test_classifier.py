@@ -316,3 +316,16 @@ def test_vote_of_many_classes_by_sampling():
 def test_sigmoid_does_not_overflow():
     p = sigmoid(np.array([-1e6, 0.0, 1e6]), np.array([1.0, 0.0, 0, 0, 0]))
     assert (p[0], p[1], p[2]) == (2.0**-53, 0.5, 1 - 2.0**-53)
+
+
+def test_shuffled_passes_over_sets_of_labels():
+    """Orders are of rows, not of labels: rows have several."""
+    X = np.random.default_rng(0).standard_normal((60, 4))
+    Y = (X[:, :3] > -0.5).astype(int)
+    model = OnlineClassifier(passes=2, shuffle=True, random_state=3).fit(X, Y)
+    generator, expected = np.random.RandomState(3), OnlineClassifier()
+    for _ in range(2):
+        order = generator.permutation(60)
+        expected.partial_fit(X[order], Y[order])
+    assert model.n_seen_ == 120
+    np.testing.assert_array_equal(model.coef_, expected.coef_)

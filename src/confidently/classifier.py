@@ -275,7 +275,7 @@ class OnlineClassifier(StreamMethods, ClassifierMixin, BaseEstimator):
             learner.grow(n_classes=len(known), multiclass=self.multiclass)
             self.classes_ = known
         for number in range(passes):
-            order = generator.permutation(len(labels)) if shuffle else None
+            order = generator.permutation(matrix.shape[0]) if shuffle else None
             try:
                 learner.learn(matrix, labels, order=order, calibrate=number == 0, **options)
             except UnsortedColumns:

@@ -27,12 +27,13 @@ def check_picture(path: str | None, inputs: Sequence[str]) -> None:
         return
     if Path(path).suffix.lower() not in SUFFIXES:
         raise click.UsageError(f"--picture takes a name that ends in {', '.join(SUFFIXES)}; got {path}")
-    if not _drawing_is_possible():
+    if not drawing_is_possible():
         raise click.UsageError("--picture needs matplotlib, which is not installed: pip install 'confidently[plots]'")
     check_output(path, inputs, option="--picture")
 
 
-def _drawing_is_possible() -> bool:
+def drawing_is_possible() -> bool:
+    """Whether matplotlib is there; it is not imported."""
     try:
         return find_spec("matplotlib") is not None
     except ValueError:  # an entry of sys.modules that is no module

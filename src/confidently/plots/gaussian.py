@@ -215,12 +215,12 @@ class DecisionMapDisplay(Display):
     def _draw(self, ax: Axes, options: dict[str, Any]) -> None:
         if self.what == "mean":
             limit = np.abs(self.mean).max()
-            look = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit, "shading": "gouraud"} | options
+            look = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit, "shading": "gouraud", "rasterized": True} | options
             colours = ax.pcolormesh(self.x, self.y, self.mean, **look)
             lines = ax.contour(self.x, self.y, self.deviation, levels=6, colors="0.25", linewidths=0.7)
             ax.clabel(lines, fontsize=7, fmt="%.2g")
         else:
-            look = {"cmap": "viridis", "shading": "gouraud"} | options
+            look = {"cmap": "viridis", "shading": "gouraud", "rasterized": True} | options
             colours = ax.pcolormesh(self.x, self.y, self.deviation, **look)
         ax.contour(self.x, self.y, self.mean, levels=[0.0], colors="black" if self.what == "mean" else "white")
         ax.figure.colorbar(colours, ax=ax, label=f"{'mean' if self.what == 'mean' else 'std. deviation'} of the margin")

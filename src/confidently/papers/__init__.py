@@ -1,0 +1,29 @@
+"""The experiments of the papers: ``confidently reproduce NAME``."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .report import Report
+    from .run import Run
+
+# What each reproduces, in a line; a module of the same name here has a function ``reproduce(run) -> Report``.
+PAPERS = {
+    "cw2008": "Crammer, Dredze & Pereira, Exact Convex Confidence-Weighted Learning, NIPS 2008",
+    "ellipsoid2009": "Yang, Jin & Ye, Online Learning by Ellipsoid Method, ICML 2009",
+}
+
+
+def reproduce(name: str, run: Run) -> Report:
+    """Run a paper's experiments.
+
+    Raises
+    ------
+    ValueError
+        For a name that is not in :data:`PAPERS`.
+    """
+    if name not in PAPERS:
+        raise ValueError(f"no paper is called {name!r}; there are {', '.join(PAPERS)}")
+    return import_module(f"{__name__}.{name}").reproduce(run)

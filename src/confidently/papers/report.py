@@ -1,0 +1,227 @@
+"""What an experiment found: figures, tables, claims borne out or not, as files and as one HTML page."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import html
+import io
+import json
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PACKAGES = ("confidently", "numpy", "scipy", "scikit-learn")
+BORNE_OUT, NOT_BORNE_OUT = "borne out", "not borne out"
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222 }
+h1 { font-size: 1.7rem; margin-bottom: 0 } h2 { margin-top: 2.5rem; border-bottom: 1px solid #ddd }
+img { max-width: 100%; height: auto } figure { margin: 1.5rem 0 } figcaption { color: #555; font-size: .92rem }
+table { border-collapse: collapse; font-size: .85rem; margin: .5rem 0 } .wide { overflow-x: auto }
+th, td { padding: .2rem .6rem; text-align: right; border-bottom: 1px solid #eee; white-space: nowrap }
+th:first-child, td:first-child { text-align: left } thead th { border-bottom: 1px solid #999 }
+.claim { border-left: .4rem solid #2a7d3f; padding: .2rem 0 .2rem .8rem; margin: 1rem 0 }
+.claim.no { border-color: #b3402a } .verdict { font-weight: 600 } .paper { color: #555; margin-top: .2rem }
+"""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says, what was found, and, where the two differ, why."""
+
+    says: str
+    found: str
+    holds: bool
+    why: str = ""
+
+    @property
+    def verdict(self) -> str:
+        return BORNE_OUT if self.holds else NOT_BORNE_OUT
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of numbers and words under a header."""
+
+    name: str
+    caption: str
+    header: list[str]
+    rows: list[list[Any]]
+
+    def cells(self) -> list[list[str]]:
+        """As people read them."""
+        return [[_number(cell) for cell in row] for row in self.rows]
+
+
+@dataclass
+class Section:
+    """A part of a report, in the order of its making."""
+
+    title: str
+    parts: list[Any] = field(default_factory=list)  # str, Claim, Table, (name, caption, Figure)
+
+
+class Report:
+    """What was found, part by part.
+
+    Parameters
+    ----------
+    name, title : str
+    settings : dict
+        Plain data: all that is needed to run it again.
+    """
+
+    def __init__(self, name: str, title: str, settings: dict[str, Any]) -> None:
+        self.name, self.title, self.settings = name, title, settings
+        self.sections: list[Section] = []
+        self.numbers: dict[str, Any] = {}
+
+    def section(self, title: str, text: str = "") -> None:
+        """Begin a part."""
+        self.sections.append(Section(title, [text] if text else []))
+
+    def text(self, text: str) -> None:
+        self.sections[-1].parts.append(text)
+
+    def claim(self, says: str, found: str, holds: bool, why: str = "") -> None:
+        """A claim of the paper; ``why`` is for one that does not hold."""
+        self.sections[-1].parts.append(Claim(says, found, bool(holds), why))
+
+    def table(self, name: str, caption: str, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        self.sections[-1].parts.append(Table(name, caption, list(header), [list(row) for row in rows]))
+
+    def figure(self, name: str, caption: str, figure: Figure) -> None:
+        self.sections[-1].parts.append((name, caption, figure))
+
+    def parts(self, kind: type) -> list[Any]:
+        """All parts of a kind, in order."""
+        return [part for section in self.sections for part in section.parts if isinstance(part, kind)]
+
+    def results(self) -> dict[str, Any]:
+        """All numbers, as plain data."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "settings": self.settings,
+            "claims": [asdict(c) | {"verdict": c.verdict} for c in self.parts(Claim)],
+            "numbers": self.numbers,
+            "tables": {t.name: {"header": t.header, "rows": t.rows} for t in self.parts(Table)},
+        }
+
+    def write(self, folder: Path) -> None:
+        """Figures as PNG and SVG, tables as CSV, ``results.json`` and ``report.html``."""
+        folder.mkdir(parents=True, exist_ok=True)
+        pictures = {name: _save(figure, folder / name) for name, _, figure in self.parts(tuple)}
+        for table in self.parts(Table):
+            with _whole(folder / f"{table.name}.csv") as file:
+                csv.writer(file, lineterminator="\n").writerows([table.header, *table.rows])
+        with _whole(folder / "results.json") as file:
+            json.dump(self.results(), file, indent=1)
+            file.write("\n")
+        with _whole(folder / "report.html") as file:
+            file.write(self._html(pictures))
+
+    def _html(self, pictures: dict[str, bytes]) -> str:
+        lines = [
+            "<!doctype html>", '<html lang="en">', '<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width">', f"<title>{html.escape(self.name)}</title>",
+            f"<style>{STYLE}</style>", f"<h1>{html.escape(self.name)}, reproduced</h1>",
+            f'<p class="paper">{html.escape(self.title)}</p>', _summary(self.parts(Claim)),
+        ]  # fmt: skip
+        for section in self.sections:
+            lines.append(f"<h2>{html.escape(section.title)}</h2>")
+            lines += [_part(part, pictures) for part in section.parts]
+        rows = "".join(
+            f"<tr><td>{html.escape(key)}</td><td>{html.escape(str(value))}</td></tr>"
+            for key, value in (self.settings | surroundings()).items()
+        )
+        return "\n".join([*lines, "<h2>Settings</h2>", f"<table>{rows}</table>", "</html>", ""])
+
+
+def surroundings() -> dict[str, str]:
+    """Versions and the machine's kind."""
+    versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    return {"software": f"Python {platform.python_version()}, {versions}", "machine": platform.machine()}
+
+
+def new_figure(columns: int = 1, rows: int = 1, width: float = 5.6, height: float = 4.0, **options: Any) -> Any:
+    """A figure of its own, known to no window, and its axes."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.subplots(rows, columns, **options)
+
+
+def _summary(claims: list[Claim]) -> str:
+    held = sum(claim.holds for claim in claims)
+    return f"<p>{held} of {len(claims)} claims borne out.</p>"
+
+
+def _part(part: Any, pictures: dict[str, bytes]) -> str:
+    if isinstance(part, str):
+        return f"<p>{html.escape(part)}</p>"
+    if isinstance(part, Claim):
+        why = f"<br>Why: {html.escape(part.why)}" if part.why else ""
+        return (
+            f'<div class="claim{"" if part.holds else " no"}">Claim: {html.escape(part.says)}<br>'
+            f'<span class="verdict">{part.verdict.capitalize()}.</span> {html.escape(part.found)}{why}</div>'
+        )
+    if isinstance(part, Table):
+        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in part.header)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in part.cells()
+        )
+        return (
+            f"<figure><figcaption>{html.escape(part.caption)}</figcaption>"
+            f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></figure>'
+        )
+    name, caption, _ = part
+    source = base64.b64encode(pictures[name]).decode()
+    return (
+        f'<figure><img alt="{html.escape(caption)}" src="data:image/png;base64,{source}">'
+        f"<figcaption>{html.escape(caption)}</figcaption></figure>"
+    )
+
+
+def _number(cell: Any) -> str:
+    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+
+
+def _save(figure: Figure, path: Path) -> bytes:
+    """Write PNG and SVG; the PNG's bytes."""
+    import matplotlib
+
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", dpi=110)
+    with _whole(path.with_suffix(".png"), "wb") as file:
+        file.write(picture.getvalue())
+    with matplotlib.rc_context({"svg.hashsalt": path.name}), _whole(path.with_suffix(".svg"), "wb") as file:
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    return picture.getvalue()
+
+
+class _whole:
+    """A file that appears under its name only when all is written."""
+
+    def __init__(self, path: Path, mode: str = "w") -> None:
+        self.path, self.temporary = path, path.with_name(f".{path.name}.part")
+        self.file: Any = open(self.temporary, mode, **({} if "b" in mode else {"encoding": "utf-8"}))  # noqa: SIM115
+
+    def __enter__(self) -> Any:
+        return self.file
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.file.close()
+        if kind is None:
+            os.replace(self.temporary, self.path)
+        else:
+            os.unlink(self.temporary)

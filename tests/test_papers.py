@@ -1,0 +1,217 @@
+"""The reproductions: tiny versions of every experiment against stored numbers, and what carries them.
+
+``papers.json`` holds the numbers. A change that moves one changes an algorithm or an experiment; where that is meant,
+``python tests/test_papers.py`` writes the file anew.
+"""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import numpy as np
+import pytest
+from data_sets import FOLDER, shared_data
+from sklearn.metrics.pairwise import rbf_kernel
+
+from confidently import CWStdev, step
+from confidently.papers import PAPERS, cw2008, ellipsoid2009, ellipsoids, multilabel, synthetic, text
+from confidently.papers.bounds import ellipsoid_bounds, theorem_4
+from confidently.papers.kernels import KernelOnline
+from confidently.papers.report import Report, new_figure
+from confidently.papers.run import Run
+
+FILE = Path(__file__).with_name("papers.json")
+
+
+def synthetic_numbers():
+    """Fig. 2a, 2b: mistakes of three settings of each learner, and two repetitions with the middle one."""
+    found, chosen = {}, {}
+    for c in synthetic.CONTENDERS:
+        stride = max(1, len(c.grid) // 3)
+        found[c.name] = synthetic.mistakes(c, cw2008.NARROW, range(2), stride).tolist()
+        chosen[c.name] = c.grid[len(c.grid) // 2]
+    for name, outcome in synthetic.repetitions(chosen, cw2008.LONG, range(2)).items():
+        wrong = outcome.test * synthetic.TEST_POINTS
+        found[f"{name}, repeated"] = [outcome.total.tolist(), np.round(wrong).tolist()]
+    return found
+
+
+def text_numbers():
+    """Fig. 2c: two folds of a small task, wrong rows."""
+    chosen = {name: text.GRIDS[name][-1] for name in ("perceptron", "cw_stdev", "cw_var", "arow", "LinearSVC")}
+    scores = text.cross_validated("reuters money", FOLDER, chosen, 2, 300, 0, passes=1)
+    return {name: [round(s.error * 150) for s in by_fold] for name, by_fold in scores.items()}
+
+
+def bound_numbers():
+    """Theorem 4, and Theorems 3 and 4 of the ellipsoid methods."""
+    run = theorem_4(0, 100, 1.0, 0.03)
+    found = ellipsoid_bounds(0, 100, (0.05, 0.1), 0.5, 0.3, 0.1)
+    return {
+        "mistakes": run.mistakes.tolist(), "losses": run.losses.round(3).tolist(),
+        "cellip": [[m, round(b, 3)] for m, b in found.cellip], "iellip": [[m, round(b, 3)] for m, b in found.iellip],
+    }  # fmt: skip
+
+
+def multiclass_numbers():
+    """Fig. 1 and 2: mistakes and updates by epoch on 400 letters."""
+    found = {}
+    for c in (*ellipsoids.PAPERS_OWN, *ellipsoids.OTHERS[:4], ellipsoids.DECAY_CONTENDERS[-1]):
+        epochs = ellipsoids.epochs("letter", FOLDER, 0, 400, c, {}, 0)
+        found[c.name] = [epochs.mistakes.tolist(), epochs.updates.tolist(), epochs.infeasible]
+    return found
+
+
+def label_numbers():
+    """Sets of labels: the five measures on scene."""
+    return {
+        f"{learner} {'joint' if joint else 'one-vs-rest'}": [
+            round(v, 6) for v in multilabel.measured("scene", FOLDER, 0, learner, joint).values()
+        ]
+        for learner in ("PA", "AROW")
+        for joint in (True, False)
+    }
+
+
+EXPERIMENTS = {
+    "synthetic": (synthetic_numbers, None),
+    "text": (text_numbers, "reuters21578"),
+    "bounds": (bound_numbers, None),
+    "multiclass": (multiclass_numbers, "letter"),
+    "labels": (label_numbers, "scene"),
+}
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_tiny_experiments_give_the_stored_numbers(name):
+    function, data = EXPERIMENTS[name]
+    if data is not None:
+        shared_data(data)
+    assert function() == json.loads(FILE.read_text())[name]
+
+
+class Tiny(Run):
+    """A run of a fraction of the quick size."""
+
+    def size(self, full, quick):
+        return max(2, quick // 7)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_reports_are_whole_without_data(paper, tmp_path, monkeypatch):
+    """Everything that needs no data runs, every claim has a verdict, and the page needs no other file."""
+    one_setting = tuple(replace(c, grid=c.grid[-1:]) for c in synthetic.CONTENDERS)
+    monkeypatch.setattr(synthetic, "CONTENDERS", one_setting)
+    module = {"cw2008": cw2008, "ellipsoid2009": ellipsoid2009}[paper]
+    report = module.reproduce(Tiny(quick=True))
+    report.write(tmp_path)
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert results["claims"]
+    assert {claim["verdict"] for claim in results["claims"]} <= {"borne out", "not borne out"}
+    page = (tmp_path / "report.html").read_text()
+    sources = re.findall(r'(?:src|href)="([^"]{0,30})', page)
+    assert sources
+    assert all(source.startswith("data:image/png;base64,") for source in sources)
+    assert page.count('<span class="verdict">') == len(results["claims"])
+    for name in results["tables"]:
+        assert (tmp_path / f"{name}.csv").exists()
+    assert len(list(tmp_path.glob("*.png"))) == len(list(tmp_path.glob("*.svg"))) == len(sources)
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_runs_are_deterministic_in_any_number_of_processes():
+    tiny = {"axes": synthetic.Axes(2.0), "repeat": 4, "tuning": 2, "stride": 15, "block": 2}
+    one = synthetic.experiment(Run(seed=3), **tiny)
+    two = synthetic.experiment(Run(seed=3, jobs=2), **tiny)
+    for name, outcome in one.items():
+        assert outcome.setting == two[name].setting
+        np.testing.assert_array_equal(outcome.curves, two[name].curves)
+        np.testing.assert_array_equal(outcome.test, two[name].test)
+
+
+def test_points_are_as_described():
+    X, y = synthetic.points(np.random.default_rng(0), 20_000, synthetic.Axes(3.0, 0.5))
+    along, across = (X[:, 0] + X[:, 1]) / np.sqrt(2), (X[:, 0] - X[:, 1]) / np.sqrt(2)
+    assert along.std() == pytest.approx(3, rel=0.02)
+    assert across.std() == pytest.approx(0.5, rel=0.02)
+    assert X[:, 2:].std() == pytest.approx(2, rel=0.01)
+    assert (y == np.sign(across)).all()
+
+
+def test_kernel_learner_is_the_dual_recursion():
+    """Theorem 2, with coefficients: mean = sum a_p phi_p, Sigma = I - sum B_pq phi_p phi_q'."""
+    rng = np.random.default_rng(0)
+    X, X_new = rng.standard_normal((40, 2)), rng.standard_normal((10, 2))
+    y = np.where((X**2).sum(axis=1) < 1.2, 1, -1)
+    K, K_new = rbf_kernel(X, gamma=0.8), rbf_kernel(X, X_new, gamma=0.8)
+    a, B = np.zeros(40), np.zeros((40, 40))
+    for i, label in enumerate(y):
+        m, v = label * (a @ K[:, i]), K[i, i] - K[:, i] @ B @ K[:, i]
+        taken = step("cw_stdev", m, v, eta=0.9)
+        if taken is not None:
+            alpha, zeta, _ = taken
+            c = np.eye(40)[i] - B @ K[:, i]
+            a, B = a + alpha * label * c, B + zeta / (1 + zeta * v) * np.outer(c, c)
+    model = KernelOnline(CWStdev(eta=0.9), gamma=0.8).fit(X, y)
+    mean, variance = model.margin_distribution(X_new)
+    np.testing.assert_allclose(mean, a @ K_new, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(variance, 1 - np.einsum("pi,pq,qi->i", K_new, B, K_new), rtol=1e-5, atol=1e-6)
+
+
+def test_measures_of_rankings_by_hand():
+    Y = np.array([[1, 0, 0, 1], [0, 1, 0, 0]])
+    scores = np.array([[2.0, 1.0, -1.0, -2.0], [0.5, 1.0, 3.0, -1.0]])
+    ranking, one_error, coverage, precision, f1 = multilabel.measures(Y, scores)
+    assert ranking == pytest.approx((2 / 4 + 1 / 3) / 2)
+    assert one_error == 0.5
+    assert coverage == (3 + 1) / 2
+    assert precision == pytest.approx(((1 + 2 / 4) / 2 + 1 / 2) / 2)
+    assert f1 == pytest.approx(2 * 2 / (5 + 3))
+
+
+def test_report_says_what_it_was_told(tmp_path):
+    report = Report("x", "A <title>", {"seed": 1})
+    report.section("Part", "Text & more")
+    report.claim("up", "it is", True)
+    report.claim("down", "it is not", False, "because")
+    report.table("numbers", "caption", ["a", "b"], [["x", 0.123456], ["y", 2]])
+    figure, ax = new_figure()
+    ax.plot([0, 1])
+    report.figure("line", "a line", figure)
+    report.write(tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    for piece in ("A &lt;title&gt;", "Text &amp; more", "1 of 2 claims borne out", "Why: because", "0.1235"):
+        assert piece in page
+    assert (tmp_path / "numbers.csv").read_text() == "a,b\nx,0.123456\ny,2\n"
+    first = (tmp_path / "line.svg").read_bytes()
+    report.write(tmp_path)
+    assert (tmp_path / "line.svg").read_bytes() == first
+
+
+def test_command_refuses_what_it_does_not_know(call, tmp_path):
+    code, _, error = call("reproduce", "nothing2000", "--out", tmp_path)
+    assert code == 2
+    assert "cw2008, ellipsoid2009" in error
+
+
+def test_command_writes_and_tells(ok, tmp_path, monkeypatch):
+    def tiny(run):
+        report = Report("cw2008", "title", {"seed": run.seed})
+        report.section("Part")
+        report.claim("up", "it is", run.each("stage", abs, [(-1,), (2,)]) == [1, 2])
+        return report
+
+    monkeypatch.setattr(cw2008, "reproduce", tiny)
+    out = ok("reproduce", "cw2008", "--out", tmp_path / "new" / "folder", "--seed", 4)
+    assert "borne out     up" in out
+    assert json.loads((tmp_path / "new" / "folder" / "results.json").read_text())["settings"]["seed"] == 4
+    assert json.loads(ok("reproduce", "cw2008", "--out", tmp_path, "--json", "--quiet"))["claims"][0]["holds"]
+
+
+if __name__ == "__main__":
+    FILE.write_text(json.dumps({name: function() for name, (function, _) in EXPERIMENTS.items()}, indent=1) + "\n")
