@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from data_sets import load
+from scipy.sparse import csr_matrix
 
-from confidently import RULES
+from confidently import RULES, OnlineClassifier, arrays
+from confidently import state as states
 from confidently.learner import Learner
 from confidently.matrix import as_matrix
 
@@ -50,3 +52,136 @@ def test_any_block_size_and_single_rows_give_the_same(name, rule):
         assert decisions(other) == decisions(whole)
         np.testing.assert_allclose(other.mean(), whole.mean(), rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(other.covariance(), whole.covariance(), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("covariance", ["full", "shared"])
+@pytest.mark.parametrize("task", ["joint", "one-vs-rest"])
+def test_many_classes_in_blocks_and_row_by_row(covariance, task):
+    if (covariance, task) == ("shared", "one-vs-rest"):
+        pytest.skip("refused: shared covariance couples the classes")
+    X, y, _, _ = load("usps", 250, 10)
+    X, y = X[:, ::8], (y - y.min()).astype(np.int32)
+    options = {"task": task, "classes": 10, "covariance": covariance}
+    whole = learned("arow", X, y, block_size=1, **options)
+    for other in (
+        learned("arow", X, y, block_size=64, **options),
+        learned("arow", csr_matrix(X), y, **options),
+    ):
+        assert decisions(other) == decisions(whole)
+        np.testing.assert_allclose(other.mean(), whole.mean(), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(other.covariance(), whole.covariance(), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("a", [0.25, 16.0, 3.7])
+@pytest.mark.parametrize("covariance", ["full", "shared"])
+def test_scaling_the_prior_scales_the_posterior(covariance, a):
+    """Crammer et al. 2008, Lemma 3: (sqrt(a) mean, a Sigma) is decided like (mean, Sigma) by CW-Stdev."""
+    X, y = real_rows("spambase")
+    one, scaled = (
+        learned("cw_stdev", X, y, covariance=covariance, prior_variance=prior, min_variance=0.0) for prior in (1.0, a)
+    )
+    assert decisions(one) == decisions(scaled)
+    np.testing.assert_allclose(scaled.mean(), np.sqrt(a) * one.mean(), rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(scaled.covariance(), a * one.covariance(), rtol=1e-8, atol=1e-10 * a)
+
+
+def test_covariance_may_be_read_at_any_time():
+    X, y = real_rows("a9a")
+    quiet, asked = (Learner("arow", "full", n_features=X.shape[1]) for _ in range(2))
+    for i in range(60):
+        for learner in (quiet, asked):
+            learner.learn(as_matrix(X[i : i + 1]), y[i : i + 1])
+        asked.covariance(), asked.margin_distribution(as_matrix(X[:5]))
+    assert asked.state["pending_rows"][0] > 0
+    for name, array in quiet.state.items():
+        assert array.tobytes() == asked.state[name].tobytes()
+    assert np.array_equal(asked.covariance(), asked.covariance().swapaxes(1, 2))
+
+
+class ForeignArrays(arrays.NumpyArrays):
+    """Stands in for a device with a memory of its own: everything is copied there and back."""
+
+    shares_memory = False
+
+    def put(self, array):
+        return array.copy()
+
+    def get(self, array):
+        return array.copy()
+
+
+@pytest.mark.parametrize("task", ["binary", "joint"])
+def test_products_on_another_device(monkeypatch, task):
+    X, y = real_rows("usps pair")
+    options = {"task": task, "covariance": "full" if task == "binary" else "shared"}
+    here = learned("cw_stdev", X, y, **options)
+    monkeypatch.setattr("confidently.blocks.namespace", lambda device: ForeignArrays())
+    there = learned("cw_stdev", X, y, device="elsewhere", **options)
+    for name, array in here.state.items():
+        np.testing.assert_array_equal(array, there.state[name], err_msg=name)
+
+
+def test_products_by_torch():
+    pytest.importorskip("torch")
+    X, y = real_rows("usps pair")
+    here, there = learned("cw_stdev", X, y), learned("cw_stdev", X, y, device="cpu")
+    assert decisions(here) == decisions(there)
+    np.testing.assert_allclose(there.covariance(), here.covariance(), rtol=1e-9, atol=1e-9)
+
+
+def test_a_device_that_is_not_there():
+    with pytest.raises(ImportError, match='device="cupy" needs cupy'):
+        OnlineClassifier("arow", "full", device="cupy").fit(np.eye(4), [0, 1, 0, 1])
+
+
+def test_memory_is_refused_before_it_is_allocated(monkeypatch):
+    monkeypatch.setattr(states, "memory_bytes", lambda: 10_000_000)
+    refusal = "over 20001 weights needs 3,200,320,008 bytes and this machine has 10,000,000"
+    with pytest.raises(MemoryError, match=refusal):
+        OnlineClassifier("arow", "full").fit(csr_matrix((3, 20000)), [0, 1, 0])
+
+
+# --- safety -----------------------------------------------------------------------------------------------------------
+
+
+def awkward(kind, rng):
+    """Rows that make a covariance singular or badly scaled, and labels."""
+    X = rng.normal(size=(400, 6))
+    y = (X[:, 0] + 0.5 * X[:, 1] > 0).astype(np.int32)
+    if kind == "contradictions":
+        return np.repeat(X[:20], 40, axis=0), np.tile([0, 1], 400).astype(np.int32)
+    if kind == "constant and collinear":
+        return np.column_stack([X, np.ones((400, 2)), X[:, :1] + X[:, 1:2], np.zeros(400)]), y
+    return X * [1e6, 1e-6, 1.0, 1e3, 1e-3, 1.0], y
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("rule", ["cw_stdev", "cw_var", "arow", "nherd", "gibbs_pa_exact"])
+@pytest.mark.parametrize("kind", ["contradictions", "constant and collinear", "badly scaled"])
+def test_awkward_rows_leave_a_finite_sensible_learner(kind, rule, dtype):
+    X, y = awkward(kind, np.random.default_rng(0))
+    learner = learned(rule, X, y, dtype=dtype)
+    assert all(np.isfinite(array).all() for array in learner.state.values())
+    mean, variance = learner.margin_distribution(as_matrix(X, dtype))
+    assert np.isfinite(mean).all()
+    assert (variance >= 0).all()
+    if kind != "contradictions":
+        assert (learner.predict(as_matrix(X, dtype)) == y).mean() > 0.75
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_long_stream_stays_close_to_the_inverse_of_its_precision(dtype):
+    """AROW on every row: Sigma^-1 = I + (1/r) sum of x x' over the updates, summed here without ever inverting."""
+    rng = np.random.default_rng(0)
+    learner, precision = Learner("arow", "full", n_features=40, fit_intercept=False, dtype=dtype), np.eye(40)
+    for _ in range(20):
+        X = rng.normal(size=(1000, 40)) * 0.02
+        y = rng.integers(0, 2, 1000).astype(np.int32)
+        learner.learn(as_matrix(X), y)
+        precision += 10.0 * X.T @ X
+    assert learner.updates == 20_000  # the rows are short: no margin ever reaches 1
+    expected = np.linalg.inv(precision)
+    tolerance = 1e-9 if dtype == "float64" else 2e-2
+    found = learner.covariance()[0]
+    np.testing.assert_allclose(found, expected, atol=tolerance * np.abs(expected).max())
+    assert np.linalg.eigvalsh(found).min() > 0

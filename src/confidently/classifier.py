@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import model_file
 from .features import Features
 from .learner import Learner, check_choice
+from .marginals import Marginal, marginal, sample_weights
 from .matrix import UnsortedColumns, as_matrix
 from .model_file import Model
 from .rules import Rule, make_rule
@@ -422,6 +423,39 @@ class OnlineClassifier(StreamMethods, ClassifierMixin, BaseEstimator):
             return diags_array(self._fitted.column_variances().ravel())
         covariance = self._fitted.covariance()
         return covariance if self._fitted.settings.task == "one-vs-rest" else covariance[0]
+
+    def marginal(self, label: Any = None) -> Marginal:
+        """The Gaussian over one class's weights: deviations, correlations, principal axes, samples.
+
+        Parameters
+        ----------
+        label : object, optional
+            One of ``classes_``; left out for two classes, which share their weights.
+
+        Returns
+        -------
+        Marginal
+            Weights in the order of ``coef_``, the intercept last; for sets of labels, minus the calibration label's.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> marginal = OnlineClassifier("arow", "full").fit(X / X.std(axis=0), y).marginal()
+        >>> round(marginal.correlation(0, 3), 2)  # mean radius and mean area: the two can stand in for each other
+        -0.31
+        """
+        if self._fitted.settings.task == "binary":
+            return marginal(self._fitted, 0)
+        places = [k for k, known in enumerate(self.classes_) if known == label]
+        if not places:
+            raise ValueError(f"label must be one of {list(self.classes_)}, got {label!r}")
+        return marginal(self._fitted, places[0])
+
+    def sample_weights(self, n: int = 1, random_state: int | np.random.Generator | None = None) -> np.ndarray:
+        """Classifiers drawn from the posterior: (n, 1 or n_classes, n_features + intercept), the intercept last."""
+        check_is_fitted(self)
+        return sample_weights(self.learner_, n, np.random.default_rng(random_state))
 
     @property
     def dual_coef_(self) -> np.ndarray:
