@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "decimal.hpp"
+#include "line_reader.hpp"
 #include "ngrams.hpp"
 #include "rows_out.hpp"
 
@@ -22,13 +23,6 @@ struct ColumnUse {
     Use use;
     std::vector<std::size_t> kept;  // which of the things to keep of every row this column is
 };
-
-inline std::string_view without_spaces(std::string_view text) {
-    const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
-    while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-    while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-    return text;
-}
 
 // A feature that has a value in most rows: its column is looked up once, until features are forgotten.
 class SteadyFeature {
@@ -69,11 +63,11 @@ class CellColumn {
         for (const std::size_t which : kept) rows.keep(which, text);
         switch (use) {
             case Use::none: break;
-            case Use::value: value(without_spaces(text), rows); break;
-            case Use::category: category(without_spaces(text), rows); break;
+            case Use::value: value(trimmed(text), rows); break;
+            case Use::category: category(trimmed(text), rows); break;
             case Use::text: ngrams.add(text_, text, rows); break;
-            case Use::label: labels(without_spaces(text), rows); break;
-            case Use::weight: weight(without_spaces(text), rows); break;
+            case Use::label: labels(trimmed(text), rows); break;
+            case Use::weight: rows.weight(trimmed(text), trimmed(text)); break;
         }
     }
 
@@ -109,18 +103,7 @@ class CellColumn {
     static void labels(std::string_view text, RowWriter& rows) {
         const LabelCount count = rows.options.labels;
         if (text.empty() || count == LabelCount::ignored) return;
-        if (count == LabelCount::one) return rows.label(text);
-        for (std::size_t comma = 0; comma != std::string_view::npos;) {
-            comma = text.find(',');
-            rows.label(without_spaces(text.substr(0, comma)));
-            text.remove_prefix(std::min(comma, text.size() - 1) + 1);
-        }
-    }
-
-    static void weight(std::string_view text, RowWriter& rows) {
-        double w = -1.0;
-        if (!text.empty() && read_decimal(text.data(), w) != text.data() + text.size()) w = -1.0;
-        rows.weight(w, text);
+        count == LabelCount::one ? rows.label(text) : read_labels(text, rows);
     }
 
     SteadyFeature number_;

@@ -35,7 +35,7 @@ class CsvReader {
         const char* next = cut(beginning(buffer_.data()), buffer_.data() + buffer_.size());
         if (!next) return std::nullopt;
         std::vector<std::string> names;
-        for (const Cell& cell : cells_) names.emplace_back(without_spaces(text_of(cell)));
+        for (const Cell& cell : cells_) names.emplace_back(trimmed(text_of(cell)));
         line_ += std::count(std::as_const(buffer_).data(), next, '\n');
         buffer_.erase(0, static_cast<std::size_t>(next - buffer_.data()));
         return names;
@@ -98,7 +98,7 @@ class CsvReader {
             next = cut(beginning(p), end);
             if (!next && !last) return nullptr;
             if (!next) throw RowError{nullptr, "a quote is opened and never closed"};
-            if (cells_.size() > 1 || !without_spaces(cells_[0].text).empty()) row();
+            if (cells_.size() > 1 || !trimmed(cells_[0].text).empty()) row();
         } catch (const RowError& error) {
             if (!next || next == p) next = line_end(p, end);  // quotes are not to be trusted: only this line is lost
             if (!next) return nullptr;
@@ -168,10 +168,6 @@ class CsvReader {
                 throw RowError{nullptr, "after the closing quote of " + excerpt(cells_.back().text) + " stands something else; "
                                         "quotes within quotes are doubled"};
         return p == end ? nullptr : p;
-    }
-
-    static std::string_view between(const char* first, const char* last) {
-        return {first, static_cast<std::size_t>(last - first)};
     }
 
     std::string_view text_of(const Cell& cell) {
