@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .base import Display, line_style, tidy
+from .base import COLOURS, Display, line_style, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..progressive import ProgressiveCurve
 
 BANDS = ("deviation", "none")
+MARKERS = ("o", "s", "^")  # for learners beyond the number of colours
 LABELS = {
     "error": "progressive error",
     "mistakes": "mistakes so far",
@@ -126,7 +127,7 @@ class UpdatesDisplay(Display):
             style = line_style(k) | options
             x, y = self.updates[name], self.errors[name]
             ax.plot(x, y, **style)
-            ax.plot(x[-1:], y[-1:], marker="o", color=style["color"], label=name, linestyle="")
+            ax.plot(x[-1:], y[-1:], label=name, **style | {"marker": MARKERS[k // COLOURS % len(MARKERS)]})
         ax.set(xlabel="updates", ylabel="error")
         ax.set_xlim(left=0)
         tidy(ax)
