@@ -315,10 +315,10 @@ class RowWriter {
     // The entries from first on with ascending columns, each once; f(kept, value, again) makes one value of equal columns'.
     template <class F>
     void sorted(std::int64_t first, F&& f) {
-        order_.resize(static_cast<std::size_t>(rows.size - first));
-        for (std::size_t k = 0; k < order_.size(); ++k)
-            order_[k] = static_cast<std::uint64_t>(rows.columns[first + static_cast<std::int64_t>(k)]) << 32 | k;
-        std::sort(order_.begin(), order_.end());
+        order_.clear();
+        for (std::int64_t k = first; k < rows.size; ++k)
+            order_.push_back(static_cast<std::uint64_t>(rows.columns[k]) << 32 | static_cast<std::uint64_t>(k - first));
+        sort_order();
         values_.assign(rows.values.get() + first, rows.values.get() + rows.size);
         rows.size = first;
         for (const std::uint64_t entry : order_) {
@@ -327,6 +327,22 @@ class RowWriter {
             const bool again = rows.size > first && rows.columns[rows.size - 1] == column;
             if (!again) rows.columns[rows.size++] = column;
             f(rows.values[rows.size - 1], value, again);
+        }
+    }
+
+    // order_ by column, equal ones as they came: byte by byte of the column, which guesses no comparison wrong.
+    void sort_order() {
+        constexpr std::size_t few = 24;  // that are sorted faster by comparing
+        if (order_.size() < few) return std::sort(order_.begin(), order_.end());
+        std::uint64_t all = 0;
+        for (const std::uint64_t entry : order_) all |= entry;
+        sorted_.resize(order_.size());
+        for (int shift = 32; all >> shift; shift += 8) {
+            std::array<std::uint32_t, 257> place{};
+            for (const std::uint64_t entry : order_) ++place[(entry >> shift & 0xff) + 1];
+            for (std::size_t k = 1; k < 256; ++k) place[k] += place[k - 1];
+            for (const std::uint64_t entry : order_) sorted_[place[entry >> shift & 0xff]++] = entry;
+            order_.swap(sorted_);
         }
     }
 
@@ -359,7 +375,7 @@ class RowWriter {
     std::int64_t line_ = 0, row_start_ = 0, before_ = -1;
     double weight_ = 1.0;
     bool ascending_ = true;
-    std::vector<std::uint64_t> order_;  // column, entry
+    std::vector<std::uint64_t> order_, sorted_;  // column, entry
     std::vector<double> values_;
 };
 
