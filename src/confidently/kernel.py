@@ -25,7 +25,7 @@ from .blocks import Block, Examples
 from .state import TASKS, Settings, State, memory_bytes, updates_a_row
 
 ROWS_A_BLOCK = 64
-LEAST_NOISE = 1e-6  # share of its kernel by which a support row that gained no precision is smoothed when others go
+LEAST_NOISE = 1e-6  # share of its kernel by which a support row is smoothed when means are projected
 DENSE_ABOVE = 0.25  # share of values that are not 0 above which rows are written out for the kernel
 WITH_GAMMA = ("rbf", "poly", "polynomial", "sigmoid", "laplacian")  # whose gamma is 1/(number of features) by default
 SUPPORT = ("support.values", "support.columns", "support.start")
@@ -260,7 +260,7 @@ class KernelModel:
     # --- the budget -----------------------------------------------------------------------------------------------
 
     def _keep_budget(self) -> None:
-        """Drop the support rows whose removal changes the means least, as if they had never been seen."""
+        """Drop the support rows without which the means can be expressed best."""
         budget = self.settings.budget
         there = len(self.share)
         if budget is None or there <= budget:
@@ -286,17 +286,15 @@ class KernelModel:
 
         t, gained = self.prior[learner] * k, self.state["gained"][learner]
         dual, noisy, there = self.state["dual"][:, :, learner], t.copy(), gained > 0
-        at = np.arange(len(t))
-        noisy[at, at] *= 1.0 + LEAST_NOISE
         if there.any():
             unit = self.state["triangle"][learner] + np.eye(len(t))
             dual = solve_triangular(unit, dual, lower=True, trans=1, unit_diagonal=True)
             noisy[there, there] = ((unit * unit)[:, there] @ (1.0 / gained[there]))[there]
-        root = solve_triangular(np.linalg.cholesky(noisy), np.eye(len(t)), lower=True)
+        root = solve_triangular(np.linalg.cholesky(_smoothed(t)), np.eye(len(t)), lower=True)
         return dual, noisy, dual[:, 0] ** 2 / np.einsum("ij,ij->j", root, root)
 
     def _cut(self, keep: np.ndarray, k: np.ndarray, models: list[tuple[np.ndarray, ...]]) -> None:
-        """Keep some support rows only. What the others' mean says of those kept is regressed on them."""
+        """Keep some support rows only. The mean is projected on them; the precision of the others is forgotten."""
         from scipy.linalg import cho_solve
 
         gone = np.setdiff1d(np.arange(len(k)), keep)
@@ -304,8 +302,9 @@ class KernelModel:
         state["triangle"] = np.zeros((len(models), len(keep), len(keep)))
         for learner, (dual, noisy, _) in enumerate(models):
             c, there = dual[keep], self.state["gained"][learner][keep] > 0
-            factor = np.linalg.cholesky(noisy[np.ix_(keep, keep)])
-            c += cho_solve((factor, True), self.prior[learner] * k[np.ix_(keep, gone)] @ dual[gone])
+            t = self.prior[learner] * k[keep]
+            factor = np.linalg.cholesky(_smoothed(t[:, keep]))
+            c += cho_solve((factor, True), t[:, gone] @ dual[gone])
             if there.any():
                 points = keep[there]
                 factor = np.linalg.cholesky(noisy[np.ix_(points, points)])
@@ -321,6 +320,11 @@ class KernelModel:
         self.state.update(state, **dict(zip(SUPPORT, arrays, strict=True)))
         self.state["support.sides"] = self.state["support.sides"][keep]
         self._reload()
+
+
+def _smoothed(t: np.ndarray) -> np.ndarray:
+    """A kernel matrix that can be inverted even where rows are alike."""
+    return t + np.diag(LEAST_NOISE * t.diagonal().max(initial=0.0) * np.ones(len(t)))
 
 
 def taken(block: Block) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
