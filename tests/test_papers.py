@@ -73,7 +73,7 @@ def label_numbers():
         f"{learner} {'joint' if joint else 'one-vs-rest'}": [
             round(v, 6) for v in multilabel.measured("scene", FOLDER, 0, learner, joint).values()
         ]
-        for learner in ("PA", "AROW")
+        for learner in ("AROW",)
         for joint in (True, False)
     }
 
