@@ -172,7 +172,7 @@ def picture(file: Path) -> None:
     for axis, (name, dense, most) in zip(axes, (("usps", "shared", None), ("a9a", "full", 6000)), strict=True):
         X, y, X_test, y_test = load(name, most, 2000)
         for covariance in ("diag", dense, "kernel"):
-            classifier = OnlineClassifier("arow", covariance, budget=1000)
+            classifier = OnlineClassifier("arow", covariance, budget=400, kernel_params={"gamma": 1.0})
             seconds, errors, spent = [], [], 0.0
             cuts = np.unique(np.geomspace(50, len(y), 10).astype(int))
             for first, last in zip([0, *cuts[:-1]], cuts, strict=True):
