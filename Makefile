@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find core -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test bench lint pictures papers sanitize clean
+.PHONY: demo test bench lint pictures papers sanitize fuzz clean
 
 demo: $(VENV)/installed
 	$(BIN)/confidently demo
@@ -37,7 +37,13 @@ sanitize: $(VENV)/sanitized
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
 	$(VENV)-sanitize/bin/python -m pytest -q -p no:cacheprovider tests/test_bad_input.py \
-	  tests/test_core_equals_reference.py tests/test_rule_laws.py tests/test_rule_moments.py tests/test_svmlight.py tests/test_streams.py tests/test_topic_learner.py
+	  tests/test_core_equals_reference.py tests/test_rule_laws.py tests/test_rule_moments.py tests/test_svmlight.py tests/test_streams.py \
+	  tests/test_vw.py tests/test_text_lines.py tests/test_skipped_rows.py tests/test_unknown_features.py tests/test_topic_learner.py \
+	  tests/test_json_lines.py tests/test_csv.py
+
+# Thirty seconds of random input for every compiled reader, led by what code it reaches; fuzz/Makefile tells of longer runs.
+fuzz:
+	$(MAKE) -C fuzz
 
 $(VENV)/installed: $(SOURCES)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "confidently needs Python 3.11 or later; give it as: make PYTHON=python3.x")'
