@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
@@ -42,17 +40,27 @@ def write(path: Path, text: bytes, times: int) -> int:
     return times * len(text)
 
 
+# A small process starts what is measured: a child's peak memory counts that of the process it was forked from.
+LAUNCHER = """
+import json, os, subprocess, sys, time
+start = time.perf_counter()
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+output = process.stdout.read()
+_, status, usage = os.wait4(process.pid, 0)
+print(json.dumps([time.perf_counter() - start, usage.ru_maxrss / 1000, os.waitstatus_to_exitcode(status)]))
+sys.stdout.write(output.decode())
+"""
+
+
 def measure(command: Sequence[str]) -> dict[str, float]:
     """Seconds and peak memory of one process, and what it reports itself if it was asked for JSON."""
-    start = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        output, errors = process.stdout.read(), process.stderr.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    seconds = time.perf_counter() - start
-    if process.returncode:
-        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: {errors.decode()}")
-    found = {"seconds": seconds, "peak_mb": usage.ru_maxrss / 1000}
+    launcher = [sys.executable, "-S", "-c", LAUNCHER, *command]
+    launched = subprocess.run(launcher, capture_output=True, check=True, text=True)
+    numbers, _, output = launched.stdout.partition("\n")
+    seconds, peak, code = json.loads(numbers)
+    if code:
+        raise SystemExit(f"{' '.join(command)} ended with {code}: {output}")
+    found = {"seconds": seconds, "peak_mb": peak}
     if "--json" in command:
         result = json.loads(output.splitlines()[-1])
         found |= {"learning": result["seconds"], "model_mb": result.get("model_bytes", 0) / 1e6}
