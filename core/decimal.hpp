@@ -105,7 +105,7 @@ struct Digits {
     int count;
 };
 
-inline Digits digits_of_8(const char* p) {
+CONFIDENTLY_INLINE Digits digits_of_8(const char* p) {
     static_assert(std::endian::native == std::endian::little || std::endian::native == std::endian::big);
     std::uint64_t bytes;
     std::memcpy(&bytes, p, 8);
