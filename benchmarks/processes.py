@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -55,7 +56,8 @@ sys.stdout.write(output.decode())
 def measure(command: Sequence[str]) -> dict[str, float]:
     """Seconds and peak memory of one process, and what it reports itself if it was asked for JSON."""
     launcher = [sys.executable, "-S", "-c", LAUNCHER, *command]
-    launched = subprocess.run(launcher, capture_output=True, check=True, text=True)
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}  # installed programs have it
+    launched = subprocess.run(launcher, capture_output=True, check=True, text=True, env=environment)
     numbers, _, output = launched.stdout.partition("\n")
     seconds, peak, code = json.loads(numbers)
     if code:

@@ -19,7 +19,7 @@ WRONG = [
     (["train", "{data}", "--nonsense"], "No such option"),
     (["nonsense"], "No such command"),
     (["train", "{tmp}/missing.svm"], "missing.svm: No such file or directory"),
-    (["train", "{tmp}"], "has no data files"),
+    (["train", "{folder}"], "has no data files"),
     (["train", "{bad}"], "bad.svm, line 2, column 5: feature '2:x' has a value that is not a number"),
     (["train", "{empty}"], "empty.svm is empty"),
     (["train", "{truncated}"], "truncated gzip"),
@@ -53,17 +53,19 @@ WRONG = [
 def test_what_is_wrong_is_one_line(ok, call, data, tmp_path, arguments, problem):
     files = {name: tmp_path / f"{name}.svm" for name in ("bad", "empty", "truncated", "sets")}
     files |= {"data": data, "tmp": tmp_path, "model": tmp_path / "model.cw", "damaged": tmp_path / "damaged.cw"}
+    files["folder"] = tmp_path / "folder"
     ok("train", data, "-q", "-o", files["model"])
     files["bad"].write_text("1 1:1\n1   2:x\n")
     files["empty"].write_text("")
     files["truncated"].write_bytes(gzip.compress(rows(1000).encode())[:-20])
     files["sets"].write_text("1,2 1:1\n")
+    files["folder"].mkdir()
     files["damaged"].write_bytes(files["model"].read_bytes()[:-10])
-    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
     code, out, err = call(*(a.format(**files) for a in arguments), *(["-q"] if arguments[:1] == ["train"] else []))
     assert code == 2 and out == ""
     assert err.startswith("confidently: error: ") and err.count("\n") == 1 and problem in err
-    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
 
 
 def test_nothing_is_written_before_the_data_are_read_to_their_end(call, ok, data, tmp_path):
