@@ -25,7 +25,7 @@ from . import _core
 from .arrays import namespace
 from .state import TASKS, Settings, State
 
-SPARSE_BELOW = 0.02  # share of values that are not 0 below which a sparse product beats a dense one (measured)
+SPARSE_BELOW = 0.02  # share of values that are not 0 below which a sparse product is taken to beat a dense one
 ROWS_A_QUESTION = 1024  # rows whose variances are computed at a time
 SHARINGS = {"one-vs-rest": _core.Sharing.independent}
 

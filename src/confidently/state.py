@@ -43,7 +43,7 @@ TASKS = {
 COVARIANCES = ("diag", "full", "shared", "kernel")
 DENSE = ("full", "shared")
 COUNTERS = ("n_seen", "mistakes", "infeasible")
-# Rows learned at a time with a dense covariance: an eighth of its size within these bounds (measured), and no more
+# Rows learned at a time with a dense covariance: an eighth of its size within these bounds, and no more
 # places (rows x classes sharing it) than keep their Gram matrix small.
 BLOCK_SHARE, LEAST_BLOCK, LARGEST_BLOCK, MOST_PLACES = 8, 32, 256, 1024
 SIGMOID_START = np.array([1.0, 0.0, 0.0, 0.0, 0.0])  # a, b, Hessian
