@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numbers
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -34,6 +33,7 @@ from .targets import (
     places,
     plain,
 )
+from .unchanged import unchanged_on_error
 
 MULTICLASS = ("joint", "one-vs-rest")
 
@@ -202,7 +202,7 @@ class OnlineClassifier(StreamMethods, ClassifierMixin, BaseEstimator):
         ValueError, TypeError
             For bad parameters or input; what was learned before stays as it was.
         """
-        with self._unchanged_on_error():
+        with unchanged_on_error(self):
             for name in ("learner_", "classes_", "source_", "features_"):
                 vars(self).pop(name, None)
             return self._learn(X, y, None, sample_weight, first=True)
@@ -227,7 +227,7 @@ class OnlineClassifier(StreamMethods, ClassifierMixin, BaseEstimator):
         ValueError, TypeError
             For bad parameters or input, or classes never announced; what was learned stays as it was.
         """
-        with self._unchanged_on_error():
+        with unchanged_on_error(self):
             return self._learn(X, y, classes, sample_weight, first=not hasattr(self, "learner_"), partial=True)
 
     def _learn(
@@ -323,17 +323,6 @@ class OnlineClassifier(StreamMethods, ClassifierMixin, BaseEstimator):
         if wanted.rule != settings.rule:
             self.learner_ = copy(self.learner_)
             self.learner_.settings = followed
-
-    @contextmanager
-    def _unchanged_on_error(self) -> Iterator[None]:
-        """Put every attribute back if something raises. What learns in place does so after all checks."""
-        before = dict(vars(self))
-        try:
-            yield
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
 
     # --- answering -----------------------------------------------------------------------------------------------
 

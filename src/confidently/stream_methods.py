@@ -16,6 +16,7 @@ from .labels import ClassTable
 from .learner import check_choice
 from .matrix import largest_value
 from .streaming import Answering, StreamLearner
+from .unchanged import unchanged_on_error
 
 METHODS = ("predict", "predict_proba", "decision_function", "margin_distribution")
 
@@ -61,7 +62,7 @@ class StreamMethods:
         ...     [list(found) for found in classifier.predict_stream([file.name])][0][:2]
         [np.str_('spam'), np.str_('ham')]
         """
-        with self._unchanged_on_error():
+        with unchanged_on_error(self):
             self._check_settings(partial=False)
             if self.passes != 1:
                 raise ValueError(f"a stream is read once, but passes is {self.passes}: open another and learn it too")
@@ -91,7 +92,7 @@ class StreamMethods:
             For what is wrong with the data; what was learned before stays as it was.
         """
         check_is_fitted(self)
-        with self._unchanged_on_error(), self._open(paths, multilabel=self._sets(), **options) as stream:
+        with unchanged_on_error(self), self._open(paths, multilabel=self._sets(), **options) as stream:
             self._check_settings(partial=True)
             self._follow_settings()
             table = ClassTable([_plain(name) for name in self.classes_], stream.multilabel)

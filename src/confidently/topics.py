@@ -5,8 +5,7 @@ from __future__ import annotations
 import numbers
 import os
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +21,7 @@ from .model_file import Model
 from .targets import is_multilabel, known_classes, known_labels, places, plain
 from .topic_inputs import bags_of, check_counts, chosen_settings
 from .topic_learner import Bags, TopicLearner, TopicSettings
+from .unchanged import unchanged_on_error
 
 # What the state is made for and cannot change once something was learned.
 LASTING = ("classifier", "n_topics", "nonparametric", "word_prior", "prior_variance")
@@ -196,7 +196,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         CollapseWarning
             If all training documents looked at afterwards are predicted to be of one class.
         """
-        with self._unchanged_on_error():
+        with unchanged_on_error(self):
             for name in ("learner_", "classes_"):
                 vars(self).pop(name, None)
             bags, signs = self._learn(X, y, None, progress, partial=False)
@@ -226,7 +226,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         ValueError, TypeError
             For bad parameters or input, or new classes; what was learned stays as it was.
         """
-        with self._unchanged_on_error():
+        with unchanged_on_error(self):
             self._learn(X, y, classes, progress, partial=True)
         return self
 
@@ -290,17 +290,6 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         if changed:
             raise ValueError(f"{', '.join(changed)} cannot change once something was learned: fit anew, or put back")
         return settings
-
-    @contextmanager
-    def _unchanged_on_error(self) -> Iterator[None]:
-        """Put every attribute back if something raises. What learns in place does so after all checks."""
-        before = dict(vars(self))
-        try:
-            yield
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
 
     # --- answering -----------------------------------------------------------------------------------------------
 
