@@ -12,10 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, blocks, calibration
-from . import kernel as kernels
-from .blocks import Examples
-from .kernel import check_kernel, resolved_parameters
+from . import _core, calibration, geometry
 from .matrix import check_rows, is_checked, largest_value, refuse
 from .rules import Range, Rule, check_number, make_rule
 from .state import (
@@ -126,6 +123,8 @@ class Learner:
         if budget is not None:
             check_number("learner", "budget", budget, Range(1, 2**31, closed_low=True, closed_high=True))
         if covariance == "kernel":
+            from .kernel import check_kernel, resolved_parameters
+
             kernel = kernel or "rbf"
             check_kernel(kernel)
             kernel_params = resolved_parameters(kernel, kernel_params, n_features)
@@ -230,9 +229,12 @@ class Learner:
             raise ValueError(f"order must name rows 0 to {X.shape[0] - 1}, got {order.min()} to {order.max()}")
         self._check_width(X)
         if self.settings.dense or self.settings.geometry == "kernel":
-            self._learn_blocks(
-                Examples(X, labels, label_start, weight, class_weight, order),
-                calibrate=calibrate, log_loss=log_loss, progress=progress,
+            if not is_checked(X, self.settings.dtype):  # all at once, for a product of matrices mixes rows
+                check_rows(X, self.settings.dtype)
+            self._own_arrays()
+            geometry.learn_blocks(
+                self, X, labels, label_start, weight, class_weight, order, calibrate=calibrate, log_loss=log_loss,
+                progress=progress,
             )  # fmt: skip
             return
         before, cost = self._writable_state(X, order), None if log_loss is None else log_loss.copy()
@@ -254,19 +256,6 @@ class Learner:
                 progress(last)
         if largest and order is None:
             X.checked = limit
-
-    def _learn_blocks(self, examples: Examples, **options: Any) -> None:
-        """Learn rows under a dense covariance; they are checked first, for a product of matrices mixes them."""
-        if not is_checked(examples.X, self.settings.dtype):
-            check_rows(examples.X, self.settings.dtype)
-        self._own_arrays()
-        if self.settings.geometry == "kernel":
-            sizes = {"n_features": self.n_features, "n_classes": self.n_classes}
-            state = dict(self.state)  # whose arrays are replaced where they grow
-            kernels.learn(self.settings, state, examples, **sizes, **options)
-            self.state = state
-            return
-        blocks.learn(self.settings, self.state, examples, device=self.device, **options)
 
     def _own_arrays(self) -> None:
         for name, array in self.state.items():
@@ -328,7 +317,7 @@ class Learner:
     def margin_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of the scores under the Gaussian over weights, both of the shape of :meth:`decision`."""
         self._check_rows(X)
-        variance = self._variances(X)
+        variance = geometry.variances(self, X)
         if self.settings.task == "binary":
             variance = variance[:, 0]
         elif self.settings.task == "multilabel":
@@ -348,7 +337,7 @@ class Learner:
         if self.settings.task == "binary":
             return calibration.sigmoid(calibration.moderated(*self.margin_distribution(X), prior), state)
         scores = self._scores(X)
-        variance = self._top_variances(X, scores)
+        variance = geometry.top_variances(self, X, scores)
         return calibration.softmax(calibration.moderated(scores, variance, prior), state)
 
     def predict(self, X: _core.Matrix) -> np.ndarray:
@@ -360,31 +349,7 @@ class Learner:
 
     def _scores(self, X: _core.Matrix) -> np.ndarray:
         self._check_rows(X)
-        if self.settings.geometry == "kernel":
-            return kernels.scores(self.settings, self.state, X, self.n_features, self.n_classes)
-        scores = np.empty((X.shape[0], self.settings.columns(self.n_classes)))
-        self.settings.core().scores(self.state, X, scores)
-        return scores
-
-    def _variances(self, X: _core.Matrix) -> np.ndarray:
-        """Of every column's score; of sets of labels, minus the threshold's."""
-        if self.settings.geometry == "kernel":
-            return kernels.variances(self.settings, self.state, X, self.n_features, self.n_classes)
-        if self.settings.dense:
-            return blocks.variances(self.settings, self.state, X)
-        variance = np.empty((X.shape[0], self.settings.columns(self.n_classes)))
-        self.settings.core().variances(self.state, X, variance)
-        return variance
-
-    def _top_variances(self, X: _core.Matrix, scores: np.ndarray) -> np.ndarray:
-        """Of the difference between each row's two best scores."""
-        if self.settings.geometry == "kernel":
-            return kernels.top_variances(self.settings, self.state, X, scores, self.n_features, self.n_classes)
-        if self.settings.dense:
-            return blocks.top_variances(self.settings, self.state, X, scores)
-        variance = np.empty(X.shape[0])
-        self.settings.core().top_variances(self.state, X, scores, variance)
-        return variance
+        return geometry.scores(self, X)
 
     def _check_rows(self, X: _core.Matrix) -> None:
         """Nothing is read off rows that were not checked."""
@@ -411,7 +376,9 @@ class Learner:
         """Kernel learners: coefficients of the support rows in each column's predicting mean, and those rows."""
         if self.settings.geometry != "kernel":
             raise AttributeError('only covariance="kernel" keeps coefficients of examples')
-        return kernels.dual(self.settings, self.state, self.n_features, self.n_classes)
+        from . import kernel
+
+        return kernel.dual(self.settings, self.state, self.n_features, self.n_classes)
 
     def mean(self) -> np.ndarray:
         """Mean of the predicting weights, the intercept's last: shape (classes, n_features + intercept)."""

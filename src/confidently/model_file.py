@@ -13,11 +13,10 @@ import glob
 import json
 import os
 import re
-import secrets
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +24,9 @@ from .features import Features, Strings
 from .files import sync_directory
 from .learner import Learner
 from .state import State, prior_weights
-from .topic_learner import TopicLearner
+
+if TYPE_CHECKING:
+    from .topic_learner import TopicLearner
 
 FORMAT = 2  # 1 had the names of features in its header
 KEY = "confidently"
@@ -79,12 +80,12 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     from safetensors.numpy import save as serialize
 
     path = Path(path).resolve()  # what a link points to is replaced, not the link
-    arrays = model.learner.packed() if isinstance(model.learner, TopicLearner) else _packed(model.learner)
+    arrays = _packed(model.learner) if isinstance(model.learner, Learner) else model.learner.packed()
     if model.features is not None:
         arrays |= model.features.arrays()
     header = json.dumps({**model.header(), "crc32": {name: _checksum(array) for name, array in arrays.items()}})
     content = serialize(arrays, metadata={KEY: _signed(header)})
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -143,13 +144,19 @@ def load(path: str | os.PathLike[str], kind: str | None = "linear") -> Model:
     try:
         _check_sums(header["crc32"], arrays)
         features = _features(header, arrays)
-        learner = TopicLearner.from_header(header, arrays) if found == TopicLearner.kind else _linear(header, arrays)
+        learner = _linear(header, arrays) if found == "linear" else _topics(header, arrays)
         _check_names(learner, header["classes"], features)
         return Model(
             learner, header["classes"], features, header["estimator"], header["source"], header.get("training", {})
         )
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, MemoryError) as error:
         raise ModelFileError(f"{path} is a damaged model file ({type(error).__name__}: {error})") from error
+
+
+def _topics(header: dict[str, Any], arrays: State) -> TopicLearner:
+    from .topic_learner import TopicLearner
+
+    return TopicLearner.from_header(header, arrays)
 
 
 def _linear(header: dict[str, Any], arrays: State) -> Learner:

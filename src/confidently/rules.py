@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, dataclass_transform
 
 from . import _core
 
@@ -55,7 +55,8 @@ def check_number(owner: str, name: str, value: object, allowed: Range) -> None:
         raise ValueError(f"{owner}: {name} must be in {allowed}, got {value!r}")
 
 
-@dataclass(frozen=True)
+@dataclass_transform(frozen_default=True, field_specifiers=(parameter,))
+@dataclass(repr=False, eq=False)
 class Rule:
     """Base of all rules. Compare, hash, ``get_params`` and :func:`make_rule` work alike for every one of them."""
 
@@ -66,11 +67,33 @@ class Rule:
     learns_precision: ClassVar[bool] = True  # False: zeta is always 0, so that no covariance need be stored
     counts_misses: ClassVar[bool] = False  # True: some examples cannot be satisfied inside the ellipsoid
 
+    def __init_subclass__(cls) -> None:
+        # of a frozen dataclass's six methods only the first differs: the others, written anew for each rule, would be a
+        # tenth of the command line's start
+        dataclass(repr=False, eq=False)(cls)
+
     def __post_init__(self) -> None:
         for f in fields(self):
             value = getattr(self, f.name)
             if value is not None or f.default is not None:
                 check_number(type(self).__name__, f.name, value, f.metadata["range"])
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in vars(self) or name not in self.__dataclass_fields__:
+            raise FrozenInstanceError(f"a rule cannot be changed: with_params({name}=...) makes another")
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        raise FrozenInstanceError(f"a rule cannot be changed: it keeps its {name}")
+
+    def __eq__(self, other: object) -> bool:
+        return self.get_params() == other.get_params() if type(other) is type(self) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self.get_params().values()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.get_params().items())})"
 
     def get_params(self, deep: bool = True) -> dict[str, float | None]:
         """The parameters by name, as scikit-learn asks for them."""
@@ -101,7 +124,6 @@ class Rule:
         self.__dict__.update(state)
 
 
-@dataclass(frozen=True)
 class ConfidenceRule(Rule):
     """Base of the rules that demand a margin of ``phi`` standard deviations.
 
@@ -145,7 +167,6 @@ class ConfidenceRule(Rule):
         return NormalDist().inv_cdf(float(self.eta))
 
 
-@dataclass(frozen=True)
 class Perceptron(Rule):
     """Rosenblatt's perceptron: a fixed step on every mistake."""
 
@@ -156,7 +177,6 @@ class Perceptron(Rule):
     learns_precision = False
 
 
-@dataclass(frozen=True)
 class PA(Rule):
     """Passive-aggressive: the least change that reaches margin 1."""
 
@@ -167,7 +187,6 @@ class PA(Rule):
     learns_precision = False
 
 
-@dataclass(frozen=True)
 class PA1(Rule):
     """PA-I: passive-aggressive with a longest step ``C`` (hinge loss)."""
 
@@ -179,7 +198,6 @@ class PA1(Rule):
     C: float = parameter(1.0, POSITIVE, "aggressiveness: the longest step")
 
 
-@dataclass(frozen=True)
 class PA2(Rule):
     """PA-II: passive-aggressive with squared hinge loss."""
 
@@ -191,7 +209,6 @@ class PA2(Rule):
     C: float = parameter(1.0, POSITIVE, "aggressiveness: weight of the loss")
 
 
-@dataclass(frozen=True)
 class SOP(Rule):
     """Second-order perceptron: AROW with r = 1 behind a mistake gate; the prior variance plays 1/a."""
 
@@ -201,7 +218,6 @@ class SOP(Rule):
     source = "Cesa-Bianchi, Conconi & Gentile, SIAM J. Computing 34, 2005"
 
 
-@dataclass(frozen=True)
 class CWStdev(ConfidenceRule):
     """Exact convex confidence-weighted learning: the margin must reach ``phi`` of its standard deviations.
 
@@ -215,7 +231,6 @@ class CWStdev(ConfidenceRule):
     default_eta = 0.95
 
 
-@dataclass(frozen=True)
 class CWVar(ConfidenceRule):
     """The first confidence-weighted rule, with the variance in place of the standard deviation."""
 
@@ -226,7 +241,6 @@ class CWVar(ConfidenceRule):
     default_eta = 0.95
 
 
-@dataclass(frozen=True)
 class AROW(Rule):
     """Adaptive regularisation of weights: confidence grows with every example, noise only bends the mean."""
 
@@ -237,7 +251,6 @@ class AROW(Rule):
     r: float = parameter(0.1, POSITIVE, "noise: large values trust single examples less")
 
 
-@dataclass(frozen=True)
 class SCW1(ConfidenceRule):
     """Soft confidence-weighted learning with linear loss."""
 
@@ -249,7 +262,6 @@ class SCW1(ConfidenceRule):
     C: float = parameter(1.0, POSITIVE, "weight of the loss: the longest step")
 
 
-@dataclass(frozen=True)
 class SCW2(ConfidenceRule):
     """Soft confidence-weighted learning with squared loss."""
 
@@ -261,7 +273,6 @@ class SCW2(ConfidenceRule):
     C: float = parameter(1.0, POSITIVE, "weight of the squared loss")
 
 
-@dataclass(frozen=True)
 class NHERD(Rule):
     """Normal herd: a Gaussian herd of classifiers, each moved by PA-II."""
 
@@ -272,7 +283,6 @@ class NHERD(Rule):
     C: float = parameter(1.0, POSITIVE, "aggressiveness")
 
 
-@dataclass(frozen=True)
 class CELLIP(Rule):
     """Classical ellipsoid method: cut the ellipsoid by the example's half-space, keep one around the rest.
 
@@ -293,7 +303,6 @@ class CELLIP(Rule):
     )
 
 
-@dataclass(frozen=True)
 class IELLIP(Rule):
     """Improved ellipsoid method: the cut of update k is c_k = c b^k, ever shallower, so that noise does no harm.
 
@@ -309,7 +318,6 @@ class IELLIP(Rule):
     c: float = parameter(0.1, UNIT, "depth of the first cut")
 
 
-@dataclass(frozen=True)
 class BayesPA(Rule):
     """Online Bayesian passive-aggressive learning, averaging classifier: PA-I with C = 2c at margin epsilon."""
 
@@ -322,7 +330,6 @@ class BayesPA(Rule):
     epsilon: float = parameter(1.0, Range(0.0, math.inf, closed_low=True), "margin")
 
 
-@dataclass(frozen=True)
 class GibbsPA(Rule):
     """BayesPA with Gibbs classifiers, by data augmentation: learns from every example, less from easy ones."""
 
@@ -334,7 +341,6 @@ class GibbsPA(Rule):
     epsilon: float = BayesPA.__dataclass_fields__["epsilon"]
 
 
-@dataclass(frozen=True)
 class GibbsPAExact(Rule):
     """The same posterior as ``GibbsPA``, by its exact mean and variance along the example."""
 
@@ -346,7 +352,6 @@ class GibbsPAExact(Rule):
     epsilon: float = BayesPA.__dataclass_fields__["epsilon"]
 
 
-@dataclass(frozen=True)
 class Probit(Rule):
     """Probit regression by assumed-density filtering, as in AdPredictor."""
 

@@ -9,6 +9,8 @@ from importlib import import_module
 
 import click
 
+from .. import __version__
+
 # What each command does, in the words its own help begins with: here, so that listing them imports none.
 COMMANDS = {
     "train": "Learn a model from data of any size, in little memory.",
@@ -40,7 +42,7 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="confidently", message="%(prog)s %(version)s")
+@click.version_option(__version__, message="%(prog)s %(version)s")
 def cli() -> None:
     """Online classifiers that know how sure they are.
 

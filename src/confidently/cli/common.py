@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -98,6 +97,8 @@ def output(path: str | None) -> Iterator[TextIO]:
 @contextmanager
 def new_file(path: str) -> Iterator[str]:
     """The name of a temporary file beside ``path``, which takes its place when all is written."""
+    import tempfile  # brings in four modules of compression, which few need
+
     target = Path(path).absolute()
     descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     os.close(descriptor)

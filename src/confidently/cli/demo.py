@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
+
+if TYPE_CHECKING:
+    import numpy as np
 
 CONTENDERS = ("cw_stdev", "arow", "gibbs_pa", "pa", "iellip")
 PRIOR_VARIANCE = {"iellip": 0.1}  # as in its paper's experiments
@@ -42,7 +44,7 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
     runs[0]["classifier"].save(model_path)
     model = load(model_path)
     probabilities = model.predict_proba(data.X_test)
-    order = np.argsort(probabilities.max(axis=1))
+    order = probabilities.max(axis=1).argsort()
     drawn = _draw(picture_path, runs, model)
     results = {
         "rules": [{key: run[key] for key in ("name", "progressive_error", "test_error", "updates")} for run in runs],
@@ -58,6 +60,7 @@ class Digits:
     """scikit-learn's digits, rows of length 1, in a random order: training and test part."""
 
     def __init__(self, seed: int) -> None:
+        import numpy as np
         from sklearn.datasets import load_digits
 
         X, y = load_digits(return_X_y=True)

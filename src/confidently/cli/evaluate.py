@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .answers import probabilities
 from .common import (
     class_names,
     data_argument,
@@ -77,6 +76,7 @@ def _classes(model: Model, data: tuple[str, ...]) -> dict[str, Any]:
 
     from ..metrics import ClassMetrics, area_under_curve
     from ..streaming import Answering
+    from .answers import probabilities
 
     answering, metrics = Answering(model.learner), ClassMetrics(len(class_names(model)))
     binary, scores, truths = model.learner.settings.task == "binary", [], []

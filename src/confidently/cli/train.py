@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .checkpoint import Checkpoints
 from .common import check_output, data_argument, json_option, reported
-from .interrupts import Interrupted
 from .new_learner import learner_options
 from .progress import reporter
 from .reading_options import on_error_option, reading_options
 from .rule_options import rule_options
 from .sections import Sectioned, in_section
-from .summary import result_of, summary
-from .training import Training
+
+if TYPE_CHECKING:
+    from .checkpoint import Checkpoints
+    from .interrupts import Interrupted
+    from .training import Training
 
 # Options that say how to train, not what: they may be others when a training is resumed.
 HOW = ("data", "output_path", "as_json", "quiet", "cache", "checkpoint_every", "resume")
@@ -99,6 +99,10 @@ def train(ctx: click.Context, data: tuple[str, ...], **options: Any) -> None:
     beside the model.
     """
     _check_usage(ctx, data, options)
+    from .interrupts import Interrupted
+    from .summary import result_of, summary
+    from .training import Training
+
     report = reporter(options["quiet"], options["as_json"])
     with reported():
         checkpoints = _checkpoints(ctx, data, options, report)
@@ -120,10 +124,11 @@ def train(ctx: click.Context, data: tuple[str, ...], **options: Any) -> None:
 
 
 def _checkpoints(ctx: click.Context, data: tuple[str, ...], options: dict[str, Any], report: Any) -> Checkpoints | None:
-    from ..data.cache import fingerprints
-
     if options["output_path"] is None:
         return None
+    from ..data.cache import fingerprints
+    from .checkpoint import Checkpoints
+
     described = {
         max(parameter.opts, key=len): options[str(parameter.name)]
         for parameter in ctx.command.params
@@ -188,6 +193,8 @@ def _check_validation(ctx: click.Context, options: dict[str, Any]) -> None:
 
 
 def _check_share(text: str) -> None:
+    from fractions import Fraction
+
     try:
         fits = 0 < Fraction(text) < 1
     except (ValueError, ZeroDivisionError):

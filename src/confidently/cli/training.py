@@ -18,12 +18,12 @@ from .progress import Quiet, next_line
 from .reading_options import chosen_reading
 from .rule_options import chosen_rule
 from .training_data import TrainingData
-from .validation import Holdout, measure
 
 if TYPE_CHECKING:
     from ..data import Batch
     from ..model_file import Model
     from .checkpoint import Checkpoints
+    from .validation import Holdout
 
 # A dense covariance learns by products of matrices, whose last digits depend on how many rows they take: so it always
 # gets as many, whatever file they come from and wherever a checkpoint is due.
@@ -91,8 +91,15 @@ class Training:
         return TrainingData(
             paths, self.reading, self.learner.learner.settings.dtype, multilabel, on_error=options["on_error"],
             classes=classes, cache=options["cache"], beside=options["output_path"], caching=options["passes"] > 1,
-            holdout=Holdout(options["holdout"]) if options["holdout"] else None,
+            holdout=self._holdout(),
         )  # fmt: skip
+
+    def _holdout(self) -> Holdout | None:
+        if not self.options["holdout"]:
+            return None
+        from .validation import Holdout
+
+        return Holdout(self.options["holdout"])
 
     def run(self) -> None:
         """Learn the data, as often as asked.
@@ -171,7 +178,11 @@ class Training:
 
     def _validation(self) -> dict[str, Any] | None:
         paths = [str(self.data.held)] if self.data.holdout else self.options["validation"]
-        return {"pass": self.position.passes + 1, **measure(self.model(), paths)} if paths else None
+        if not paths:
+            return None
+        from .validation import measure
+
+        return {"pass": self.position.passes + 1, **measure(self.model(), paths)}
 
     def _judge(self, found: dict[str, Any]) -> None:
         """Compare with the best so far; keep the model if it is better."""

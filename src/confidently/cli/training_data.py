@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -22,6 +21,8 @@ from ..matrix import largest_value
 from .common import BadInput, open_data
 
 if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
     from ..data import Reading, Stream
     from ..features import Features
     from .validation import Holdout
@@ -78,7 +79,7 @@ class TrainingData:
         self.options: dict[str, Any] = {"on_error": on_error, "classes": list(classes)}
         self.dtype, self.beside, self.keep = dtype, beside, False
         self.skipped, self.skipped_examples = 0, list[str]()
-        self.folder: tempfile.TemporaryDirectory[str] | None = None
+        self.folder: TemporaryDirectory[str] | None = None
         self.origin = Origin(sources=fingerprints(paths), multilabel=multilabel, classes=list(classes))
         cached_already = all(is_cache(path) for path in paths)
         self.cache_asked = cache is not None
@@ -169,7 +170,9 @@ class TrainingData:
         if self.beside is not None:
             return self.beside + suffix
         if self.folder is None:
-            self.folder = tempfile.TemporaryDirectory(prefix="confidently-")
+            from tempfile import TemporaryDirectory
+
+            self.folder = TemporaryDirectory(prefix="confidently-")
         return str(Path(self.folder.name) / suffix)
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..metrics import LEAST_PROBABILITY, ClassMetrics
-from .evaluate import numbered, probabilities, relevant_labels
+from .answers import probabilities
+from .evaluate import numbered, relevant_labels
 
 if TYPE_CHECKING:
     from ..model_file import Model

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import bz2
 import io
-import lzma
-import zlib
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from .batch import DataError
-
-try:
-    from isal import isal_zlib as inflate  # about 2.5 times as fast
-except ImportError:
-    inflate = zlib
 
 MAGIC = {
     b"\x1f\x8b": "gzip",
@@ -26,19 +19,19 @@ MAGIC = {
 SUFFIXES = {".zst": "zstd", ".lz4": "lz4"}
 SKIPPABLE = b"\x2a\x4d\x18"  # behind any byte of 0x50 to 0x5f: a frame to pass over, of zstd or of lz4
 
-MEMBERS: dict[str, Callable[[], Any]] = {
-    "gzip": lambda: inflate.decompressobj(wbits=31),
-    "bzip2": bz2.BZ2Decompressor,
-    "xz": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ),
-}
-DAMAGE = (inflate.error, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError)
-
 
 class Chunk(NamedTuple):
     """Some decompressed bytes, and how many stored bytes were read to get there."""
 
     data: bytes
     bytes_read: int
+
+
+class Unpacker(NamedTuple):
+    """What begins a member of a compressed file, and what it raises where that is damaged."""
+
+    begin: Callable[[], Any]
+    error: type[Exception]
 
 
 def compression_of(head: bytes, name: str) -> str | None:
@@ -63,7 +56,7 @@ def decompressed(name: str, kind: str, stored: Iterable[Chunk], chunk_bytes: int
 
 
 def _members(name: str, kind: str, stored: Iterable[Chunk], chunk_bytes: int) -> Iterator[Chunk]:
-    member, done = None, 0
+    unpacker, member, done = MEMBERS[kind](), None, 0
     for data, done in stored:
         while True:
             if member is None:
@@ -72,10 +65,10 @@ def _members(name: str, kind: str, stored: Iterable[Chunk], chunk_bytes: int) ->
                     break
                 if not _begins(data, kind):
                     raise DataError(f"{name} is a damaged {kind} file: something else follows, near byte {done}")
-                member = MEMBERS[kind]()
+                member = unpacker.begin()
             try:
                 text = member.decompress(data, chunk_bytes)
-            except DAMAGE as error:
+            except (unpacker.error, EOFError, OSError, ValueError) as error:
                 raise DataError(f"{name} is a damaged {kind} file, near byte {done} ({error})") from None
             if text:
                 yield Chunk(text, done)
@@ -96,6 +89,29 @@ def _begins(data: bytes, kind: str) -> bool:
 
 def _truncated(name: str, kind: str, done: int) -> DataError:
     return DataError(f"{name} is a truncated {kind} file: it ends after {done} bytes, in the middle of the data")
+
+
+def _gzip() -> Unpacker:
+    try:
+        from isal import isal_zlib as inflate  # about 2.5 times as fast
+    except ImportError:
+        import zlib as inflate
+    return Unpacker(partial(inflate.decompressobj, wbits=31), inflate.error)
+
+
+def _bzip2() -> Unpacker:
+    import bz2
+
+    return Unpacker(bz2.BZ2Decompressor, OSError)
+
+
+def _xz() -> Unpacker:
+    import lzma
+
+    return Unpacker(partial(lzma.LZMADecompressor, lzma.FORMAT_XZ), lzma.LZMAError)
+
+
+MEMBERS = {"gzip": _gzip, "bzip2": _bzip2, "xz": _xz}  # imported only when such a file comes
 
 
 class _Stored(io.RawIOBase):
