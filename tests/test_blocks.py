@@ -72,6 +72,26 @@ def test_many_classes_in_blocks_and_row_by_row(covariance, task):
         np.testing.assert_allclose(other.covariance(), whole.covariance(), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize(("covariance", "task"), [("full", "binary"), ("full", "joint"), ("full", "one-vs-rest"),
+                                                  ("shared", "joint"), ("shared", "binary")])  # fmt: skip
+@pytest.mark.parametrize("rule", ["arow", "cw_stdev", "iellip"])
+def test_small_covariances_need_no_products_of_matrices(monkeypatch, rule, covariance, task):
+    X, y, _, _ = load("usps", 150, 10)
+    classes = 2 if task == "binary" else 4
+    X, y = X[:, ::8], np.minimum(y - y.min(), classes - 1).astype(np.int32)
+    options = {"task": task, "classes": classes, "covariance": covariance, "average": True}
+    monkeypatch.setattr(states, "SMALL", 0)
+    whole, mixed = learned(rule, X, y, **options), learned(rule, X[:3], y[:3], one_by_one=True, **options)
+    assert mixed.state["pending_rows"][0] > 0
+    monkeypatch.setattr(states, "SMALL", 4 * X.shape[1] + 4)
+    monkeypatch.setattr("confidently.blocks.BlockLearner.learn", None)
+    mixed.learn(as_matrix(X[3:]), y[3:])
+    for other in (mixed, learned(rule, csr_matrix(X), y, **options)):
+        assert decisions(other) == decisions(whole)
+        np.testing.assert_allclose(other.mean(), whole.mean(), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(other.covariance(), whole.covariance(), rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize("a", [0.25, 16.0, 3.7])
 @pytest.mark.parametrize("covariance", ["full", "shared"])
 def test_scaling_the_prior_scales_the_posterior(covariance, a):
@@ -121,12 +141,29 @@ def test_products_on_another_device(monkeypatch, task):
         np.testing.assert_array_equal(array, there.state[name], err_msg=name)
 
 
-def test_products_by_torch():
-    pytest.importorskip("torch")
-    X, y = real_rows("usps pair")
-    here, there = learned("cw_stdev", X, y), learned("cw_stdev", X, y, device="cpu")
-    assert decisions(here) == decisions(there)
-    np.testing.assert_allclose(there.covariance(), here.covariance(), rtol=1e-9, atol=1e-9)
+TORCH_CASES = [("full", "binary"), ("full", "joint"), ("full", "one-vs-rest"), ("shared", "joint")]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("rule", ["cw_stdev", "arow", "iellip"])
+@pytest.mark.parametrize(("covariance", "task"), TORCH_CASES)
+def test_products_by_torch(covariance, task, rule, dtype):
+    """Blocks, single rows, dense and sparse: on PyTorch's CPU device as with NumPy."""
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    X, y, _, _ = load("usps", 200, 10)
+    classes = 2 if task == "binary" else 4
+    X, y = X[:, ::4], np.minimum(y - y.min(), classes - 1).astype(np.int32)
+    options = {"task": task, "classes": classes, "covariance": covariance, "average": True, "dtype": dtype}
+    here = learned(rule, X, y, block_size=50, **options)
+    there = learned(rule, csr_matrix(X[:90]), y[:90], block_size=50, device="cpu", **options)
+    for i in range(90, 110):
+        there.learn(as_matrix(X[i : i + 1]), y[i : i + 1])
+    there.learn(as_matrix(X[110:]), y[110:])
+    tolerance = 1e-9 if dtype == "float64" else 2e-4
+    assert dtype == "float32" or decisions(here) == decisions(there)
+    assert all(isinstance(array, np.ndarray) and array.flags.c_contiguous for array in there.state.values())
+    np.testing.assert_allclose(there.mean(), here.mean(), rtol=tolerance, atol=tolerance * np.abs(here.mean()).max())
+    np.testing.assert_allclose(there.covariance(), here.covariance(), rtol=tolerance, atol=tolerance)
 
 
 def test_a_device_that_is_not_there():

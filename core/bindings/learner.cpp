@@ -4,6 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "../geometry_dense.hpp"
 #include "../geometry_diagonal.hpp"
 #include "../geometry_identity.hpp"
 #include "../geometry_packed.hpp"
@@ -38,7 +39,7 @@ Matrix csr(Input<Value, 1> values, Input<std::int32_t, 1> columns, Input<std::in
             start.data()[n], {nb::cast(values), nb::cast(columns), nb::cast(start)}};
 }
 
-enum class Covariance { identity, diagonal };
+enum class Covariance { identity, diagonal, full, shared };
 
 // A learner's settings. The state it works on is a dict of NumPy arrays that belongs to Python (src/confidently/state.py).
 struct Learner {
@@ -74,7 +75,23 @@ struct Learner {
             case Covariance::diagonal:
                 if (packable(state)) return f(PackedGeometry<Real>{w, least}, Real());
                 return f(DiagonalGeometry<Real>{w, scales, least}, Real());
+            case Covariance::full:
+            case Covariance::shared: return f(dense_geometry(state, w, scales), Real());
         }
+    }
+
+    template <class Real>
+    DenseGeometry<Real> dense_geometry(const nb::dict& state, const Weights<Real>& w, const Scales& scales) const {
+        const Sharing sharing = independent() ? Sharing::independent
+                                : covariance == Covariance::shared ? Sharing::shared : Sharing::joint;
+        const auto matrices = entry<Real, 3>(state, "covariance");
+        const std::int64_t size = w.n_features * (sharing == Sharing::joint ? w.columns : 1);
+        require(matrices.shape(0) == std::size_t(independent() ? w.columns : 1) &&
+                    std::int64_t(matrices.shape(1)) == size && std::int64_t(matrices.shape(2)) == size,
+                "covariance does not fit the weights");
+        require(*data<std::int64_t>(state, "pending_rows") == 0, "what is pending must be taken off first");
+        return {w, scales, {const_cast<Real*>(matrices.data()), size}, sharing,
+                std::max(min_variance, kDenseNoise<Real>) * prior_variance};
     }
 
     bool packable(const nb::dict& state) const {
@@ -174,7 +191,9 @@ void bind_learner(nb::module_& m) {
 
     nb::enum_<Covariance>(m, "Covariance")
         .value("identity", Covariance::identity)
-        .value("diag", Covariance::diagonal);
+        .value("diag", Covariance::diagonal)
+        .value("full", Covariance::full)
+        .value("shared", Covariance::shared);
     nb::enum_<Task>(m, "Task")
         .value("binary", Task::binary)
         .value("joint", Task::joint)

@@ -25,7 +25,7 @@ from . import _core
 from .arrays import namespace
 from .state import TASKS, Settings, State
 
-SPARSE_BELOW = 0.02  # share of values that are not 0 below which a sparse product is taken to beat a dense one
+SPARSE_BELOW = 0.03  # share of values that are not 0 below which a sparse product is taken to beat a dense one
 ROWS_A_QUESTION = 1024  # rows whose variances are computed at a time
 SHARINGS = {"one-vs-rest": _core.Sharing.independent}
 
@@ -126,13 +126,17 @@ class BlockLearner:
             self.state["covariance"][:] = self.xp.get(self.sigma)
             self.state["pending"][:] = self.xp.get(self.pending)
 
+    def settle(self) -> None:
+        """Take off the covariances what is pending."""
+        self._lose([])
+
     def learn(self, block: Block, calibrate: bool, log_loss: np.ndarray | None) -> int:
         """Learn the first rows of a block, all of them if one Gram matrix serves; return how many."""
         A = block.dense(self.settings, self.rows)
         learners = range(len(self.sigma))
         products = [self._product(learner, block, A) for learner in learners]
         if any(product is None for product in products):
-            self._lose([])
+            self.settle()
             products = [self._product(learner, block, A) for learner in learners]
         gram = np.stack([self.xp.get(gram) for _, gram in products])
         start = (A @ self.state["weights"][:, 0]).astype(np.float64, order="C", copy=False)

@@ -1,7 +1,7 @@
 """What a learner asks of its covariance, in each of the forms this may have.
 
-A diagonal one, or none, is compiled, row by row; dense ones go by products of matrices (:mod:`confidently.blocks`), a
-kernel's by coefficients of examples (:mod:`confidently.kernel`). These two are imported only when they are asked for.
+A diagonal one, none, or a small dense one is compiled, row by row; larger ones go by products of matrices
+(:mod:`confidently.blocks`), a kernel's by coefficients of examples (:mod:`confidently.kernel`). These two are imported only when they are asked for.
 """
 
 from __future__ import annotations
@@ -14,6 +14,23 @@ from . import _core
 
 if TYPE_CHECKING:
     from .learner import Learner
+
+
+def is_row_by_row(learner: Learner) -> bool:
+    """Whether rows are learned by the compiled loop alone, without products of matrices."""
+    settings = learner.settings
+    if settings.dense:
+        rows, _, columns = learner.state["weights"].shape
+        return learner.device is None and settings.row_by_row(rows, columns)
+    return settings.geometry != "kernel"
+
+
+def settle(learner: Learner) -> None:
+    """Take off a dense covariance what blocks left pending: the compiled loop knows nothing of it."""
+    if learner.settings.dense and learner.state["pending_rows"][0]:
+        from . import blocks
+
+        blocks.BlockLearner(learner.settings, learner.state).settle()
 
 
 def learn_blocks(learner: Learner, *examples: Any, **options: Any) -> None:

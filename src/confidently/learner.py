@@ -228,7 +228,7 @@ class Learner:
         if order is not None and len(order) and not 0 <= order.min() <= order.max() < X.shape[0]:
             raise ValueError(f"order must name rows 0 to {X.shape[0] - 1}, got {order.min()} to {order.max()}")
         self._check_width(X)
-        if self.settings.dense or self.settings.geometry == "kernel":
+        if not geometry.is_row_by_row(self):
             if not is_checked(X, self.settings.dtype):  # all at once, for a product of matrices mixes rows
                 check_rows(X, self.settings.dtype)
             self._own_arrays()
@@ -238,7 +238,7 @@ class Learner:
             )  # fmt: skip
             return
         before, cost = self._writable_state(X, order), None if log_loss is None else log_loss.copy()
-        core, n = self.settings.core(), X.shape[0] if order is None else len(order)
+        core, n = self.settings.core(dense=True), X.shape[0] if order is None else len(order)
         limit = largest_value(self.settings.dtype)
         largest = 0.0 if is_checked(X, self.settings.dtype) else limit
         for first in range(0, n, ROWS_A_STRIDE):
@@ -274,6 +274,7 @@ class Learner:
         ):
             check_rows(X, self.settings.dtype)
         self._own_arrays()
+        geometry.settle(self)
         unchecked = not is_checked(X, self.settings.dtype)
         return {name: array.copy() for name, array in self.state.items()} if unchecked else {}
 

@@ -45,7 +45,8 @@ DENSE = ("full", "shared")
 COUNTERS = ("n_seen", "mistakes", "infeasible")
 # Rows learned at a time with a dense covariance: an eighth of its size within these bounds, and no more
 # places (rows x classes sharing it) than keep their Gram matrix small.
-BLOCK_SHARE, LEAST_BLOCK, LARGEST_BLOCK, MOST_PLACES = 8, 32, 256, 1024
+BLOCK_SHARE, LEAST_BLOCK, LARGEST_BLOCK, MOST_PLACES = 8, 64, 256, 1024
+SMALL = 100  # D up to which a dense covariance is learned row by row
 SIGMOID_START = np.array([1.0, 0.0, 0.0, 0.0, 0.0])  # a, b, Hessian
 TEMPERATURE_START = np.array([1.0, 0.0])  # a, second derivative
 
@@ -99,11 +100,15 @@ class Settings:
         chosen = self.block_size or min(max(size // BLOCK_SHARE, LEAST_BLOCK), LARGEST_BLOCK)
         return max(1, min(chosen, MOST_PLACES * rows // max(size, 1)))
 
-    def core(self) -> _core.Learner:
-        """The compiled learner row by row; it knows the weights of a dense covariance, but not the covariance."""
+    def row_by_row(self, rows: int, columns: int) -> bool:
+        """Whether a dense covariance over so many features is so small that products of matrices do not pay."""
+        return self.block_size is None and self.covariance_size(rows, columns) <= SMALL
+
+    def core(self, dense: bool = False) -> _core.Learner:
+        """The compiled learner row by row; unless ``dense``, it knows a dense covariance's weights only."""
         return _core.Learner(
             self.rule.compiled,
-            _core.Covariance.diag if self.geometry == "diag" else _core.Covariance.identity,
+            getattr(_core.Covariance, self.geometry if dense or not self.dense else "identity"),
             TASKS[self.task],
             intercept=self.fit_intercept,
             average=self.average,

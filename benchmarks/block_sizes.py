@@ -1,0 +1,123 @@
+"""How the constants of dense covariances were chosen: rows a block, when to go row by row, which products are sparse.
+
+Parts: ``blocks`` (rows a second by size of the covariance and of the block), ``small`` (the compiled loop row by row
+against blocks), ``sparse`` (a block's product of matrices, by density). All of a line is timed in turn; medians.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from harness import arguments, interleaved, machine, table, write_json
+from scipy.sparse import random as random_sparse
+
+from confidently import blocks
+from confidently.learner import Learner
+from confidently.matrix import as_matrix
+
+SIZES = (150, 250, 500, 1000, 2000, 4000)
+BLOCKS = (16, 32, 64, 128, 256, 512)
+SMALL = (20, 50, 75, 100, 125, 150, 200, 300)
+DENSITIES = (0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1)
+ROWS = 1024
+
+
+def noise(d: int, n: int, dtype: str = "float64") -> tuple[Any, np.ndarray]:
+    """Rows of length about 1 with labels that cannot be learned: nearly every row is an update."""
+    rng = np.random.default_rng(0)
+    return as_matrix((rng.normal(size=(n, d)) / np.sqrt(d)).astype(dtype)), rng.integers(0, 2, n).astype(np.int32)
+
+
+def rates(runs: dict[Any, Any], rows: int, repetitions: int) -> dict[Any, float]:
+    """Rows a second."""
+    return {name: rows / median(times) for name, times in interleaved(runs, repetitions).items()}
+
+
+def learning(d: int, X: Any, y: np.ndarray, small: int = 0, **options: Any) -> Any:
+    """A function that learns the rows once more, by the compiled loop if d is at most ``small``."""
+    learner = Learner("arow", "full", n_features=d, fit_intercept=False, **options)
+
+    def run() -> None:
+        with patch("confidently.state.SMALL", small):
+            learner.learn(X, y)
+
+    return run
+
+
+def block_sizes(dtype: str, repetitions: int) -> dict[int, dict[int, float]]:
+    """Part 1."""
+    found = {}
+    for d in SIZES:
+        n = min(ROWS, 4_000_000 // d)
+        X, y = noise(d, n, dtype)
+        runs = {size: learning(d, X, y, block_size=size, dtype=dtype) for size in BLOCKS}
+        found[d] = rates(runs, n, repetitions)
+        print(d, *(f"{rate:,.0f}" for rate in found[d].values()), sep="  ", flush=True)
+    print(f"\nRows a second, {dtype}, by block size\n")
+    print(table(["d", *map(str, BLOCKS)], [[d, *(f"{rate:,.0f}" for rate in r.values())] for d, r in found.items()]))
+    return found
+
+
+def small(dtype: str, repetitions: int) -> dict[int, dict[str, float]]:
+    """Part 2."""
+    found = {}
+    for d in SMALL:
+        X, y = noise(d, ROWS, dtype)
+        runs = {"row by row": learning(d, X, y, small=d, dtype=dtype), "blocks": learning(d, X, y, dtype=dtype)}
+        found[d] = rates(runs, ROWS, repetitions)
+    print(f"\nRows a second, {dtype}\n")
+    print(table(["d", "row by row", "blocks"], [[d, *(f"{v:,.0f}" for v in r.values())] for d, r in found.items()]))
+    return found
+
+
+def sparse(repetitions: int) -> dict[str, float]:
+    """Part 3: seconds of the dense product over those of the sparse one."""
+    found, lines = {}, []
+    for d in (500, 2000, 4000):
+        line = [d]
+        for density in DENSITIES:
+            X = as_matrix(random_sparse(256, d, density, "csr", random_state=0))
+            y = np.zeros(256, dtype=np.int32)
+            state = Learner("arow", "full", n_features=d, fit_intercept=False)
+            block = blocks.Examples(X, y).block(0, 256)
+            learner = blocks.BlockLearner(state.settings, state.state)
+            A = block.dense(state.settings, d)
+
+            def product(below: float, learner: Any = learner, block: Any = block, A: np.ndarray = A) -> None:
+                with patch("confidently.blocks.SPARSE_BELOW", below):
+                    learner._product(0, block, A)
+
+            runs = {"dense": lambda: product(0.0), "sparse": lambda: product(2.0)}
+            seconds = interleaved(runs, repetitions)
+            found[f"{d}, {density}"] = median(seconds["dense"]) / median(seconds["sparse"])
+            line.append(f"{found[f'{d}, {density}']:.2f}")
+        lines.append(line)
+    print("\nSeconds of a dense product over those of a sparse one, by share of values that are not 0\n")
+    print(table(["d", *map(str, DENSITIES)], lines))
+    return found
+
+
+def main() -> None:
+    options = arguments(
+        __doc__,
+        ("--part", {"choices": ["blocks", "small", "sparse"], "action": "append", "help": "default: all"}),
+        ("--dtype", {"choices": ["float64", "float32"], "default": "float64"}),
+        ("--repetitions", {"type": int, "default": 5}),
+    )
+    parts, found = options.part or ["blocks", "small", "sparse"], {}
+    print(machine())
+    if "small" in parts:
+        found["small"] = small(options.dtype, options.repetitions)
+    if "blocks" in parts:
+        found["blocks"] = block_sizes(options.dtype, options.repetitions)
+    if "sparse" in parts:
+        found["sparse"] = sparse(options.repetitions)
+    if options.json:
+        write_json(options.json, found)
+
+
+if __name__ == "__main__":
+    main()
