@@ -1,7 +1,8 @@
 """What a learner asks of its covariance, in each of the forms this may have.
 
 A diagonal one, none, or a small dense one is compiled, row by row; larger ones go by products of matrices
-(:mod:`confidently.blocks`), a kernel's by coefficients of examples (:mod:`confidently.kernel`). These two are imported only when they are asked for.
+(:mod:`confidently.blocks`), a kernel's by coefficients of examples (:mod:`confidently.kernel`). These two are imported
+only when they are asked for.
 """
 
 from __future__ import annotations
