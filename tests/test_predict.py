@@ -161,6 +161,7 @@ def test_what_is_kept_comes_first_and_whole(trained, tmp_path, kind):
         (["-o", "{model}"], "is also an input"),
         (["--keep", "class"], "--keep class: predict has a column of this name"),
         (["--keep", "a,a"], "--keep a: predict has a column of this name"),
+        (["--keep", "a", "--proba"], "svmlight has no 'a' to keep"),
     ],
 )
 def test_what_is_wrong_is_one_line(ok, call, data, tmp_path, arguments, problem):

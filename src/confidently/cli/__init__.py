@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -62,8 +63,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """The exit code of the command line: 0, 2 for bad usage or input, 130 when interrupted, 141 on a broken pipe."""
     try:
         given = list(sys.argv[1:] if arguments is None else arguments)
-        with cli.make_context("confidently", list(given), obj=given) as context:
-            cli.invoke(context)
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            with cli.make_context("confidently", list(given), obj=given) as context:
+                cli.invoke(context)
         sys.stdout.flush()
         return 0
     except click.exceptions.Exit as exit:
@@ -92,6 +95,10 @@ def _described(error: click.ClickException) -> str:
     if isinstance(error, click.UsageError) and error.ctx is not None:
         return f"{message.rstrip('.')} (see {error.ctx.command_path} --help)"
     return message
+
+
+def _warn(message: Warning | str, *where: object, **how: object) -> None:
+    click.echo(f"confidently: warning: {message}", err=True)
 
 
 def _complain(message: str) -> int:

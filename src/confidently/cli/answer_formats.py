@@ -60,6 +60,7 @@ class Lines:
         self.file, self.columns = file, columns
         self.memory: dict[Any, str] = {}
         self.pattern = self.line()
+        self.heading: str | None = None  # to be written first, with the first rows: without any there is an error
 
     def line(self) -> str:
         """A row's pattern, with a place for each column."""
@@ -71,6 +72,9 @@ class Lines:
 
     def write(self, values: Sequence[Sequence[Any]]) -> None:
         """Write rows; who waits for them gets them at once."""
+        if self.heading is not None:
+            self.file.write(self.heading)
+            self.heading = None
         parts = [self._encoded(column, found) for column, found in zip(self.columns, values, strict=True)]
         self.file.write(self.pattern * len(parts[0]) % tuple(chain.from_iterable(zip(*parts, strict=True))))
         if self.file is sys.stdout:
@@ -95,7 +99,7 @@ class Tsv(Lines):
     def __init__(self, file: TextIO, columns: list[Column]) -> None:
         super().__init__(file, columns)
         if self.has_heading():
-            file.write(self.separator.join(self.text(column.heading) for column in columns) + "\n")
+            self.heading = self.separator.join(self.text(column.heading) for column in columns) + "\n"
 
     def has_heading(self) -> bool:
         """Whether a first line names the columns."""

@@ -28,8 +28,9 @@ OUTPUT_FORMATS = ("tsv", "csv", "jsonl", "parquet")  # as in .answer_formats, wh
     help="Predict - (JSON, Parquet: null) where the probability of the predicted class is below P.",
 )  # fmt: skip
 @click.option(
-    "--keep", metavar="A,B,...", help="Columns of the input to write before the prediction; tag: the tag of VW text."
-)
+    "--keep", metavar="A,B,...", multiple=True,
+    help="Columns of the input to write before the prediction; tag: the tag of VW text. May be repeated.",
+)  # fmt: skip
 @click.option(
     "--output-format", type=click.Choice(OUTPUT_FORMATS),
     help="How to write; by default what the suffix of -o FILE tells, else tsv.",
@@ -41,7 +42,7 @@ def predict(
     data: tuple[str, ...],
     ranking: bool,
     abstain: float | None,
-    keep: str | None,
+    keep: tuple[str, ...],
     output_format: str | None,
     output_path: str | None,
     as_json: bool,
@@ -62,8 +63,10 @@ def predict(
     from .answer_formats import format_of, writer
     from .answers import Answers, Wanted
 
-    kept = tuple(name.strip() for name in keep.split(",")) if keep else ()
+    kept = tuple(name.strip() for names in keep for name in names.split(","))
     wanted = Wanted(frozenset(name for name, asked in numbers.items() if asked), ranking, abstain, kept)
+    if "" in kept:
+        raise click.UsageError(f"--keep takes names of columns separated by commas; got {','.join(keep)!r}")
     answers, answering = Answers(model, wanted), Answering(model.learner)
     kind = output_format or ("jsonl" if as_json else format_of(output_path))
     options: dict[str, Any] = {"ignore_labels": True, "keep": kept}

@@ -1,7 +1,8 @@
 """Files and streams of examples, larger than memory, as batches of rows."""
 
+from .advice import DataWarning
 from .batch import Batch, DataError, NewLabel
 from .reading import FORMATS, Reading
 from .stream import Stream, open_stream
 
-__all__ = ["FORMATS", "Batch", "DataError", "NewLabel", "Reading", "Stream", "open_stream"]
+__all__ = ["FORMATS", "Batch", "DataError", "DataWarning", "NewLabel", "Reading", "Stream", "open_stream"]

@@ -49,9 +49,18 @@ def _use_of(column: str, uses: dict[str, _core.Use]) -> _core.Use:
     return _core.Use.value
 
 
+def _if_headless(reading: Reading) -> str:
+    """What to do if the first line is a row and no header."""
+    if reading.format not in ("csv", "tsv") or reading.columns:
+        return ""
+    short_cut = ", or read a label, a tab and text with --format text" if reading.format == "tsv" else ""
+    return f" (if that is a row and no header: name the columns with --columns{short_cut})"
+
+
 def _check_presence(name: str, columns: Sequence[str], reading: Reading, demands: Demands, label: str) -> None:
     there = {".".join(column.split(".")[:n]) for column in columns for n in range(1, column.count(".") + 2)}
     listed = ", ".join(columns[:MOST_LISTED]) + (", ..." if len(columns) > MOST_LISTED else "")
+    listed += _if_headless(reading)
     if not demands.ignore_labels:
         if label not in there:
             raise DataError(f"{name} has no column {label!r} of labels; say which it is (--label); there are {listed}")

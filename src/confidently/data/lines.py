@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .. import _core
+from .advice import looked_through
 from .background import in_background
 from .batch import Batch, DataError, batch_of
+from .compression import Chunk
 from .demands import Demands
 from .reading import DEFAULT_LABEL, Reading
 from .source import display_name, read_chunks
@@ -25,7 +27,7 @@ def read_lines(paths: Sequence[str | os.PathLike[str]], reading: Reading, demand
     before = 0
     for path in paths:
         name, rows, done = display_name(path), 0, 0
-        for parsed, done in _parsed(name, reader, path, demands.chunk_bytes):
+        for parsed, done in _parsed(name, reader, _chunks(name, path, reading, demands)):
             rows += len(parsed["start"]) - 1 + parsed["n_skipped"]
             if len(parsed["start"]) > 1 or parsed["n_skipped"]:
                 yield batch_of(name, "line", parsed, demands.keep, before + done)
@@ -60,12 +62,15 @@ def reader_of(reading: Reading, demands: Demands) -> Any:
     raise ValueError(f"no reader for {reading.format}")
 
 
-def _parsed(
-    name: str, reader: Any, path: str | os.PathLike[str], chunk_bytes: int
-) -> Iterator[tuple[dict[str, Any], int]]:
+def _chunks(name: str, path: str | os.PathLike[str], reading: Reading, demands: Demands) -> Iterator[Chunk]:
+    chunks = read_chunks(path, demands.chunk_bytes)
+    return looked_through(name, chunks, reading, demands) if reading.format == "jsonl" else chunks
+
+
+def _parsed(name: str, reader: Any, chunks: Iterator[Chunk]) -> Iterator[tuple[dict[str, Any], int]]:
     done = 0
     try:
-        for data, done in in_background(read_chunks(path, chunk_bytes), CHUNKS_AHEAD):
+        for data, done in in_background(chunks, CHUNKS_AHEAD):
             yield reader.feed(data), done
         yield reader.finish(), done
     except DataError:

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 from ..features import Features
+from .advice import warn_of_texts
 from .background import in_background
 from .batch import Batch, DataError
 from .cache_reader import read_cache, reading_of_caches
@@ -15,7 +16,7 @@ from .csv_text import read_csv
 from .demands import Demands
 from .lines import read_lines
 from .paths import Paths, expanded
-from .reading import Reading, format_of
+from .reading import TABLES, Reading, format_of
 from .selection import pass_over
 from .source import CHUNK_BYTES
 
@@ -55,10 +56,11 @@ class Stream:
     """
 
     def __init__(
-        self, source: Generator[Batch], held: list[Batch], reading: Reading, multilabel: bool, most_skipped: float
-    ) -> None:
+        self, source: Generator[Batch], held: list[Batch], reading: Reading, multilabel: bool, most_skipped: float,
+        advise: bool,
+    ) -> None:  # fmt: skip
         self.source, self.batches, self.reading = source, chain(held, source), reading
-        self.multilabel, self.most_skipped = multilabel, most_skipped
+        self.multilabel, self.most_skipped, self.advise = multilabel, most_skipped, advise
         self.skipped, self.skipped_examples = 0, list[str]()
 
     def __enter__(self) -> Stream:
@@ -73,6 +75,9 @@ class Stream:
     def __next__(self) -> Batch:
         batch = next(self.batches)
         self._count_skipped(batch)
+        if self.advise:
+            warn_of_texts(batch)
+            self.advise = False
         if self.multilabel:
             return batch
         if batch.listed is not None:
@@ -191,9 +196,10 @@ def open_stream(
         batches = READERS[reading.format](files, reading, demands)
         batches = pass_over(batches, first_row) if first_row else batches
     source = in_background(batches, BATCHES_AHEAD)
+    advise = cached is None and reading.format in TABLES and not freeze
     if demands.multilabel is None and not ignore_labels:
-        return Stream(source, *_decide(source, reading), most_skipped)
-    return Stream(source, [], reading, ignore_labels or bool(multilabel), most_skipped)
+        return Stream(source, *_decide(source, reading), most_skipped, advise)
+    return Stream(source, [], reading, ignore_labels or bool(multilabel), most_skipped, advise)
 
 
 def _most_skipped(on_error: str | int) -> float:

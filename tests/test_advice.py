@@ -1,0 +1,150 @@
+"""Data that can be read but are perhaps not meant as they are read: a warning, in one sentence."""
+
+import gzip
+import json
+import warnings
+
+import pytest
+
+from confidently.data import DataError, DataWarning, open_stream
+
+TEXTS = [f"message number {k} about the weather of day {k * 7}" for k in range(200)]
+
+
+def write(path, columns):
+    """A table of columns, in the format of the suffix."""
+    rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif path.suffix == ".csv":
+        path.write_text("\n".join([",".join(columns), *(",".join(map(str, row.values())) for row in rows)]) + "\n")
+    else:
+        pa = pytest.importorskip("pyarrow")
+        pa.parquet.write_table(pa.table(columns), path)
+    return path
+
+
+def warned(path, **how):
+    with warnings.catch_warnings(record=True) as found, open_stream(path, **how) as stream:
+        warnings.simplefilter("always")
+        for _ in stream:
+            pass
+    assert all(warning.category is DataWarning for warning in found)
+    return [str(warning.message) for warning in found]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_texts_taken_as_categories(tmp_path, suffix):
+    labels, places = [k % 2 for k in range(200)], [f"place {k % 50} with a long long name" for k in range(200)]
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow.parquet")
+    file = write(tmp_path / f"a.{suffix}", {"label": labels, "text": TEXTS, "place": places, "n": range(200)})
+    [told] = warned(file, multilabel=False)
+    assert "column 'text' has 200 different long values in the first 200 rows" in told
+    assert "--text text" in told and "--drop text" in told
+    for how in ({"text": "text"}, {"text": "text", "ngrams": (1, 2), "analyzer": "char"}, {"drop": "text"}):
+        assert not warned(file, multilabel=False, **how)
+    assert not warned(file, ignore_labels=True, freeze=True)  # to predict, it is too late
+    assert not warned(write(tmp_path / f"b.{suffix}", {"label": labels[:90], "text": TEXTS[:90]}), multilabel=False)
+    names = write(tmp_path / f"c.{suffix}", {"label": labels, "name": [f"name {k}" for k in range(200)]})
+    assert not warned(names, multilabel=False)
+
+
+ASKED = {"text": "text", "category": "kind", "drop": "id", "weight": "w"}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(("use", "column"), ASKED.items())
+def test_columns_that_json_lines_do_not_have(tmp_path, use, column, packed):
+    rows = [{"label": k % 2, "text": "a b", "kind": k % 3, "id": k, "w": 1.5, "more": {"x": 1}} for k in range(30)]
+    rows[0] = {"label": 1}  # the first row alone tells nothing
+    file = write_rows(tmp_path, rows, packed)
+    assert not warned(file, multilabel=False, **ASKED)
+    assert not warned(file, multilabel=False, text="more.x", drop="more")
+    told = warned(file, multilabel=False, **{**ASKED, use: column + "s"})
+    assert told == [
+        f"{file}: no column {column + 's'!r} (--{use}) in the first 30 rows; there are label, text, kind, id, w, more, "
+        "more.x"
+    ]
+    few = write_rows(tmp_path, rows[:5], packed)
+    assert not warned(few, multilabel=False, **{**ASKED, use: column + "s"})
+
+
+def write_rows(folder, rows, packed):
+    text = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    file = folder / f"{len(rows)}.jsonl{'.gz' if packed else ''}"
+    file.write_bytes(gzip.compress(text) if packed else text)
+    return file
+
+
+def test_a_column_late_in_the_data_and_in_pieces(tmp_path):
+    rows = [{"label": k % 2, "x": 1, **({"late": "a"} if k == 40 else {})} for k in range(50)]
+    file = write_rows(tmp_path, rows, False)
+    assert not warned(file, multilabel=False, text="late")
+    [told] = warned(file, multilabel=False, text="late", chunk_bytes=500)  # what has not come yet cannot be seen
+    assert "no column 'late' (--text)" in told
+
+
+def test_labels_of_sets_that_are_nowhere(tmp_path):
+    file = write_rows(tmp_path, [{"labels": ["a"], "x": 1}] * 20, False)
+    [told] = warned(file, multilabel=True, label="label")
+    assert "no column 'label' (--label) in the first 20 rows; there are labels, x" in told
+    with pytest.raises(DataError, match="--label"):  # one label a row: an error, and that is enough
+        warned(file, multilabel=False, label="label")
+
+
+def test_prediction_warns_of_what_training_had(tmp_path):
+    file = write_rows(tmp_path, [{"body": "a b"}] * 20, False)
+    assert warned(file, ignore_labels=True, freeze=True, drop="id", weight="w", label="y") == []
+    [told] = warned(file, ignore_labels=True, freeze=True, text="text", drop="id")
+    assert "no column 'text' (--text)" in told
+    [told] = warned(write_rows(tmp_path, [{"body": "a b"}], False), ignore_labels=True, freeze=True, keep=["id"])
+    assert "no column 'id' (--keep)" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "told"),
+    [
+        (
+            "a.tsv",
+            {},
+            "row and no header: name the columns with --columns, or read a label, a tab and text with --format text)",
+        ),
+        (
+            "a.csv",
+            {},
+            "(--label); there are 1, some text (if that is a row and no header: name the columns with --columns)",
+        ),
+        ("a.csv", {"columns": ("y", "x")}, "say which it is (--label); there are y, x"),
+        (
+            "a.csv",
+            {"ignore_labels": True, "text": "x"},
+            "has no column 'x'; there are 1, some text (if that is a row and no header: name",
+        ),
+    ],
+)
+def test_tables_without_a_header_are_told_what_to_do(tmp_path, name, how, told):
+    (tmp_path / name).write_text("1\tsome text\n0\tmore\n" if name == "a.tsv" else "1,some text\n0,more\n")
+    with pytest.raises(DataError) as error:
+        list(open_stream(tmp_path / name, **how))
+    assert told in str(error.value)
+
+
+def test_the_command_line_warns_in_a_line_and_goes_on(call, tmp_path):
+    file, model = write(tmp_path / "a.csv", {"label": [k % 2 for k in range(200)], "text": TEXTS}), tmp_path / "m.cw"
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        code, out, err = call("train", file, "-q", "-o", model)
+        assert code == 0 and out.startswith("rows       200\n")
+        assert err.startswith("confidently: warning: column 'text' has 200 ") and err.count("\n") == 1
+        code, out, err = call("train", file, "-q", "-o", model, "--text", "text", "--passes", 2)
+        assert code == 0 and err == ""
+
+
+def test_several_keeps_are_all_kept(ok, call, tmp_path):
+    file, model = write_rows(tmp_path, [{"label": k % 2, "x": k, "id": f"i{k}"} for k in range(12)], False), "m.cw"
+    ok("train", file, "-q", "--drop", "id", "-o", tmp_path / model)
+    lines = ok("predict", tmp_path / model, file, "--keep", "id", "--keep", "label, x").splitlines()
+    assert lines[0] == "id\tlabel\tx\tclass" and lines[3].startswith("i2\t0\t2\t")
+    code, out, err = call("predict", tmp_path / model, file, "--keep", "id,,x")
+    assert code == 2 and out == "" and "--keep takes names of columns separated by commas; got 'id,,x'" in err
