@@ -10,6 +10,7 @@ from command_line import COMMAND, rows
 from data_sets import shared_data
 
 from confidently import RULES
+from confidently.cli import compare_progress
 from confidently.comparison import GRIDS, compare, contending_rules
 from confidently.data import open_stream
 from confidently.learner import Learner
@@ -115,6 +116,19 @@ def test_the_table_is_sorted_and_marks_the_best(ok, data):
     assert len(body) == len(RULES) and [line[0] for line in body] == ["*"] + [" "] * 16
     errors = [float(line.split(" %")[0].split()[-1]) for line in body]
     assert errors == sorted(errors)
+
+
+def test_progress_comes_after_a_while(call, monkeypatch, tmp_path):
+    path = tmp_path / "data.svm"
+    path.write_text(rows(5000))
+    assert call("compare", path)[2] == ""
+    monkeypatch.setattr(compare_progress, "SILENT_SECONDS", 0.0)
+    code, out, err = call("compare", path, "--rules", "pa,arow", "--json")
+    title, heading, *lines = [line.split() for line in err.splitlines()]
+    assert code == 0 and title == ["comparing"] and heading[:2] == ["rows", "error"] and lines[-1][0] == "5,000"
+    best = json.loads(out)["trials"][0]
+    assert lines[-1][3] == best["rule"] and lines[-1][1] == f"{best['error']:.4f}"
+    assert call("compare", path, "-q")[2] == ""
 
 
 def test_standard_input_is_read_once(data):

@@ -117,7 +117,7 @@ def compare(
     multiclass: str = "joint",
     classes: Sequence[Name] = (),
     threads: int | None = None,
-    progress: Callable[[Batch], None] | None = None,
+    progress: Callable[[Batch, Contender], None] | None = None,
     **settings: Any,
 ) -> Comparison:
     """Learn one stream with many rules at the same time.
@@ -138,7 +138,7 @@ def compare(
     threads : int, optional
         Learners that work at the same time; by default as many as there are processors. Changes no result.
     progress : callable, optional
-        Called with each batch when all have learned it.
+        Called with each batch when all have learned it, and the learner with the fewest mistakes so far.
     **settings
         Of every :class:`confidently.learner.Learner`: ``covariance``, ``prior_variance``, ...
 
@@ -173,10 +173,10 @@ def compare(
         for batch, parts in _cut_at_points(stream):
             list(pool.map(Contender.learn, contenders, repeat(parts)))  # a list, so that errors are raised here
             if progress is not None:
-                progress(batch)
+                progress(batch, min(contenders, key=Contender.order))
     if contenders[0].rows == 0:
         raise DataError("there are no rows to learn from: all were passed over")
-    contenders.sort(key=lambda contender: (contender.learner.mistakes, contender.log_loss))
+    contenders.sort(key=Contender.order)
     return Comparison([contender.trial() for contender in contenders], contenders[0].stream_learner.classes.names)
 
 
@@ -234,6 +234,10 @@ class Contender:
     def log_loss(self) -> float:
         """The log-loss of all rows together."""
         return float(self.stream_learner.log_loss[0])
+
+    def order(self) -> tuple[int, float]:
+        """By this the best come first."""
+        return self.learner.mistakes, self.log_loss
 
     def _mark(self) -> None:
         self.curve.append((self.rows, self.learner.mistakes / self.rows))

@@ -62,6 +62,15 @@ def open_data(paths: Sequence[str], reading: Reading, dtype: str, **options: Any
     return open_stream(list(paths), reading, largest=largest_value(dtype), **options)
 
 
+def total_bytes(paths: Sequence[str]) -> int | None:
+    """Bytes of all files together; ``None`` where they are not known."""
+    from ..data.paths import expanded
+    from ..data.source import size_of
+
+    sizes = [size_of(path) for path in expanded(paths)]
+    return None if None in sizes else sum(size for size in sizes if size is not None)
+
+
 def class_names(model: Model) -> list[str]:
     """The classes as they are written, by number."""
     return [ABSENT if name is None else str(name) for name in model.classes]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .common import ABSENT, data_argument, json_option, open_data, percent, reported, table
+from .common import ABSENT, data_argument, json_option, open_data, percent, reported, table, total_bytes
 from .new_learner import announced, form_of, form_options
 from .pictures import check_picture, picture_option, save_picture
 from .reading_options import chosen_reading, on_error_option, reading_options
@@ -40,6 +41,7 @@ def _form_options(command: Any) -> Any:
     "--threads", type=click.IntRange(1), help="Learners that work at the same time; by default, one a processor."
 )
 @picture_option
+@click.option("-q", "--quiet", is_flag=True, help="Do not report progress.")
 @json_option
 def compare(
     data: tuple[str, ...], rule_names: str, picture: str | None, as_json: bool, classes: str | None, **options: Any
@@ -78,13 +80,18 @@ def _compare(
 ) -> tuple[Comparison, int]:
     from ..comparison import compare as compare_rules
     from ..data import DataError
+    from .compare_progress import ComparisonProgress
 
     reading, multilabel, on_error = chosen_reading(options, data), options["multilabel"] or None, options["on_error"]
-    with open_data(data, reading, options["dtype"], multilabel=multilabel, on_error=on_error) as stream:
+    progress = None if options["quiet"] else ComparisonProgress(total_bytes(data))
+    with (
+        progress or nullcontext(),
+        open_data(data, reading, options["dtype"], multilabel=multilabel, on_error=on_error) as stream,
+    ):
         try:
             found = compare_rules(
                 stream, rules, grid=options["grid"], multiclass=options["multiclass"], classes=names,
-                threads=options["threads"], **form_of(options),
+                threads=options["threads"], progress=progress and progress.learned, **form_of(options),
             )  # fmt: skip
             return found, stream.skipped
         except DataError:

@@ -17,6 +17,8 @@ REFRESH_SECONDS = 0.1
 class Live(Quiet):
     """A bar for every pass; how far it is, where the size of the input is known."""
 
+    title = "learning"
+
     def __init__(self) -> None:
         self.console = Console(stderr=True, highlight=False)
         self.progress: Progress | None = None
@@ -31,7 +33,7 @@ class Live(Quiet):
             columns += [TextColumn("eta"), TimeRemainingColumn(compact=True)]
         self.total, self.last, self.number, self.passes = total_bytes, now, number, passes
         self.progress = Progress(*columns, console=self.console)
-        title = f"pass {number}/{passes}" if passes > 1 else "learning"
+        title = f"pass {number}/{passes}" if passes > 1 else self.title
         self.task = self.progress.add_task(title, total=total_bytes, status="")
         self.progress.start()
 
@@ -59,6 +61,17 @@ class Live(Quiet):
 
     def _show(self, now: Standing) -> None:
         assert self.progress is not None
+        self.progress.update(self.task, completed=now.bytes_read, status=self._status(now))
+
+    def _status(self, now: Standing) -> str:
         log_loss = "" if now.mean_log_loss is None else f"  log-loss {now.mean_log_loss:.4f}"
-        status = f"{now.rows:,} rows  error {now.error:.4f}{log_loss}  {now.rows_per_second:,.0f} rows/s"
-        self.progress.update(self.task, completed=now.bytes_read, status=status)
+        return f"{now.rows:,} rows  error {now.error:.4f}{log_loss}  {now.rows_per_second:,.0f} rows/s"
+
+
+class LiveComparison(Live):
+    """A bar for a comparison."""
+
+    title, best = "comparing", ""
+
+    def _status(self, now: Standing) -> str:
+        return f"{now.rows:,} rows  {now.rows_per_second:,.0f} rows/s  best so far {self.best} {now.error:.4f}"

@@ -15,10 +15,9 @@ from ..data import Batch
 from ..data.cache import CacheBuilder, Origin, fingerprints
 from ..data.cache_file import is_cache
 from ..data.cache_reader import Cache
-from ..data.paths import expanded
 from ..data.selection import chosen, joined_features, pass_over
 from ..matrix import largest_value
-from .common import BadInput, open_data
+from .common import BadInput, open_data, total_bytes
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
@@ -102,8 +101,7 @@ class TrainingData:
     @property
     def total_bytes(self) -> int | None:
         """Bytes of what the next pass will read; ``None`` where they are not known."""
-        paths = [self.cache] if self.cache_ready else expanded(self.paths)
-        return sum(os.path.getsize(path) for path in paths) if all(map(os.path.isfile, paths)) else None
+        return total_bytes([str(self.cache)] if self.cache_ready else self.paths)
 
     @contextmanager
     def one_pass(self, rows: int, features: Features | None) -> Iterator[tuple[Stream, Iterator[Batch]]]:
