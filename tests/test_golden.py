@@ -33,6 +33,8 @@ RUNS = {
     ("letter", "shared"): (2000, 1000),
     ("shuttle", "full"): (5000, 2000),
     ("shuttle", "shared"): (5000, 2000),
+    ("spambase", "kernel"): (400, 500),
+    ("usps", "kernel"): (200, 500),
 }
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 
 from confidently import OnlineClassifier, progressive_validation
@@ -89,6 +90,17 @@ def test_ellipses_of_several_classes_are_in_their_block():
         classifier = OnlineClassifier("arow", covariance, multiclass=multiclass).fit(iris.data, iris.target)
         display = WeightEllipsesDisplay.from_estimator(classifier, [(1, 3)], column=2)
         np.testing.assert_allclose(np.diag(display.covariances[0]), classifier.variance_[2, [1, 3]])
+        assert display.covariances[0, 0, 1] == pytest.approx(
+            classifier.marginal(2).correlation(1, 3) * np.sqrt(classifier.variance_[2, [1, 3]].prod())
+        )
+    sets = np.eye(3, dtype=int)[iris.target]  # sets of labels: their weights minus the calibration label's
+    classifier = OnlineClassifier("arow", "full").fit(iris.data, sets)
+    display = WeightEllipsesDisplay.from_estimator(classifier, [(1, 3)], column=1)
+    np.testing.assert_allclose(np.diag(display.covariances[0]), classifier.variance_[1, [1, 3]])
+    drawn = classifier.sample_weights(20_000, random_state=0)[:, 1][:, [1, 3]]
+    np.testing.assert_allclose(np.cov(drawn.T), display.covariances[0], rtol=0.1, atol=0.01)
+    with pytest.raises(NotFittedError):
+        WeightEllipsesDisplay.from_estimator(OnlineClassifier())
 
 
 def test_decisive_weights_are_the_largest():
@@ -96,7 +108,7 @@ def test_decisive_weights_are_the_largest():
     display = DecisiveWeightsDisplay.from_estimator(classifier, CANCER.feature_names, top=5)
     best = np.argsort(-np.abs(classifier.coef_[0]))[:5]
     assert [label.get_text() for label in display.ax_.get_yticklabels()] == list(CANCER.feature_names[best])
-    np.testing.assert_array_equal(display.variance, classifier.variance_[0, best])
+    np.testing.assert_allclose(display.variance, classifier.variance_[0, best], rtol=1e-12)
     with pytest.raises(ValueError, match="30 features"):
         DecisiveWeightsDisplay.from_estimator(classifier, ["a"])
 
@@ -108,6 +120,11 @@ def test_map_asks_the_classifier():
     assert display.mean[11, 3] == pytest.approx(mean[0])
     assert display.deviation[11, 3] == pytest.approx(np.sqrt(variance[0]))
     assert DecisionMapDisplay(display.x, display.y, display.mean, display.deviation, "deviation").plot() is not None
+    drawn = DecisionMapDisplay.from_estimator(classifier, X[:, :2], resolution=15, samples=4, random_state=7)
+    weights = classifier.sample_weights(4, random_state=7)[2, 0]
+    assert drawn.samples.shape == (4, 15, 15)
+    assert drawn.samples[2, 11, 3] == pytest.approx(weights @ [drawn.x[3], drawn.y[11], 1.0])
+    assert len(drawn.ax_.collections) == len(display.ax_.collections) + 4
     with pytest.raises(ValueError, match="two features"):
         DecisionMapDisplay.from_estimator(classifier, X)
 

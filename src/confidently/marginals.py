@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,13 @@ class Marginal:
         """Of each weight, shape (d,)."""
         diagonal = self.covariance if self.covariance.ndim == 1 else self.covariance.diagonal()
         return np.sqrt(np.maximum(diagonal, 0.0))
+
+    def covariance_of(self, weights: Sequence[int]) -> np.ndarray:
+        """Covariance matrix of some weights, (k, k)."""
+        chosen = np.asarray(weights)
+        if self.covariance.ndim == 1:
+            return np.diag(self.covariance[chosen])
+        return self.covariance[np.ix_(chosen, chosen)]
 
     def correlation(self, i: int, j: int) -> float:
         """Of weights i and j, in [-1, 1]; 0 between two weights under a diagonal covariance."""

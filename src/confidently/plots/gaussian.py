@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..marginals import Marginal, marginal
 from .base import Display, line_style, tidy
 
 if TYPE_CHECKING:
@@ -60,17 +61,10 @@ class WeightEllipsesDisplay(Display):
         **options
             Handed to ``matplotlib.patches.Ellipse``.
         """
-        mean, variance = estimator.coef_[column], estimator.variance_[column]
-        covariances = [np.diag(variance[list(pair)]) for pair in pairs]
-        if estimator.covariance != "diag":
-            sigma, first = np.asarray(estimator.covariance_), 0
-            if sigma.ndim == 3:
-                sigma = sigma[column]
-            elif estimator.covariance == "full":
-                first = column * (len(mean) + bool(estimator.fit_intercept))
-            covariances = [sigma[np.ix_(first + np.array(pair), first + np.array(pair))] for pair in pairs]
+        about = _about(estimator, column)
         names = [f"{a}, {b}" for a, b in pairs] if names is None else names
-        display = cls([mean[list(pair)] for pair in pairs], covariances, names, deviations)
+        means, covariances = [about.mean[list(pair)] for pair in pairs], [about.covariance_of(pair) for pair in pairs]
+        display = cls(means, covariances, names, deviations)
         display.plot(ax, **options)
         return display
 
@@ -78,9 +72,9 @@ class WeightEllipsesDisplay(Display):
         from matplotlib.patches import Ellipse
 
         for k, (name, mean, sigma) in enumerate(zip(self.names, self.means, self.covariances, strict=True)):
-            size, axes = np.linalg.eigh(sigma)
-            width, height = 2 * self.deviations * np.sqrt(np.maximum(size, 0))
-            angle = np.degrees(np.arctan2(axes[1, 0], axes[0, 0]))
+            lengths, directions = Marginal(mean, sigma).principal_axes()
+            width, height = 2 * self.deviations * lengths
+            angle = np.degrees(np.arctan2(*directions[0, ::-1]))
             style = line_style(k)
             look = {"facecolor": "none", "edgecolor": style["color"], "lw": 1.5} | options
             ax.add_patch(Ellipse(mean, width, height, angle=angle, **look))
@@ -125,7 +119,8 @@ class DecisiveWeightsDisplay(Display):
         ``feature_names`` are by default those of the data frame it learned, or the columns' numbers; ``options`` go to
         ``ax.errorbar``.
         """
-        mean, variance = estimator.coef_[column], estimator.variance_[column]
+        about, n = _about(estimator, column), estimator.coef_.shape[1]
+        mean, variance = about.mean[:n], about.standard_deviation[:n] ** 2
         if feature_names is None:
             feature_names = getattr(estimator, "feature_names_in_", np.arange(len(mean)).astype(str))
         if len(feature_names) != len(mean):
@@ -158,6 +153,8 @@ class DecisionMapDisplay(Display):
     mean, deviation : array of shape (n_y, n_x)
     what : {"mean", "deviation"}
         Which of the two is in colours. With "deviation" the line mean = 0 is drawn over it.
+    samples : array of shape (n_samples, n_y, n_x)
+        Margins of classifiers drawn from the posterior, whose lines of 0 are drawn thinly.
 
     Examples
     --------
@@ -169,15 +166,16 @@ class DecisionMapDisplay(Display):
     (120, 120)
     """
 
-    def __init__(self, x: Any, y: Any, mean: Any, deviation: Any, what: str = "mean") -> None:
+    def __init__(self, x: Any, y: Any, mean: Any, deviation: Any, what: str = "mean", samples: Any = ()) -> None:
         if what not in ("mean", "deviation"):
             raise ValueError(f"what must be 'mean' or 'deviation', got {what!r}")
         self.x, self.y, self.mean, self.deviation, self.what = x, y, np.asarray(mean), np.asarray(deviation), what
+        self.samples = np.asarray(samples)
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any = None, *, what: str = "mean", resolution: int = 120, room: float = 0.1,
-        ax: Axes | None = None, **options: Any,
+        samples: int = 0, random_state: int | np.random.Generator | None = None, ax: Axes | None = None, **options: Any,
     ) -> DecisionMapDisplay:  # fmt: skip
         """From a fitted classifier of two classes and two features.
 
@@ -188,6 +186,11 @@ class DecisionMapDisplay(Display):
             Rows: the map reaches as far as they do, and ``room`` times as much beyond; with ``y`` they are drawn on it.
         resolution : int
             Points of the grid in each direction.
+        samples : int
+            So many classifiers are drawn from the posterior (an OnlineClassifier's, not a kernel's) and shown by the
+            lines on which they are undecided.
+        random_state
+            Seed of the draws.
         **options
             Handed to ``ax.pcolormesh``.
         """
@@ -202,7 +205,10 @@ class DecisionMapDisplay(Display):
         if mean.ndim != 1:
             raise ValueError("a map shows the margin of two classes; the classifier has more")
         shape = (resolution, resolution)
-        display = cls(x, y_grid, mean.reshape(shape), np.sqrt(variance).reshape(shape), what)
+        drawn = (
+            _margins(estimator.sample_weights(samples, random_state), points) if samples else np.empty((0, len(mean)))
+        )
+        display = cls(x, y_grid, mean.reshape(shape), np.sqrt(variance).reshape(shape), what, drawn.reshape(-1, *shape))
         display.plot(ax, **options)
         if y is not None:
             positive = np.asarray(y) == estimator.classes_[1]
@@ -222,7 +228,23 @@ class DecisionMapDisplay(Display):
         else:
             look = {"cmap": "viridis", "shading": "gouraud", "rasterized": True} | options
             colours = ax.pcolormesh(self.x, self.y, self.deviation, **look)
+        for margin in self.samples:
+            ax.contour(self.x, self.y, margin, levels=[0.0], colors="0.4", linewidths=0.5, alpha=0.7)
         ax.contour(self.x, self.y, self.mean, levels=[0.0], colors="black" if self.what == "mean" else "white")
         ax.figure.colorbar(colours, ax=ax, label=f"{'mean' if self.what == 'mean' else 'std. deviation'} of the margin")
         ax.set(xlabel="first feature", ylabel="second feature")
         tidy(ax, grid=False)
+
+
+def _about(estimator: Any, column: int) -> Marginal:
+    """The Gaussian over the weights of a row of ``coef_``."""
+    from sklearn.utils.validation import check_is_fitted
+
+    check_is_fitted(estimator)
+    return marginal(estimator.learner_, column)
+
+
+def _margins(weights: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Of points of two features under drawn weights of two classes: (draws, points)."""
+    own = weights[:, 0]
+    return own[:, :2] @ points.T + own[:, 2:].sum(axis=1, keepdims=True)
