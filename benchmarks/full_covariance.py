@@ -26,6 +26,11 @@ from confidently.matrix import as_matrix
 SIZES = (100, 200, 300, 500, 1000, 2000, 4000)
 RULES = ("arow", "cw_stdev")
 ROWS = 1024
+# rule, several classes, budget
+KERNELS = (
+    ("cw_stdev", "joint", 500), ("cw_stdev", "joint", 1000), ("cw_stdev", "joint", 2000),
+    ("cw_stdev", "one-vs-rest", 500), ("arow", "joint", 500), ("arow", "joint", 1000),
+)  # fmt: skip
 
 
 class RowByRow:
@@ -146,11 +151,10 @@ def kernel() -> list[list[Any]]:
     X = split[0]
     gamma = 1.0 / (X.shape[1] * X.var())  # SVC's default
     models: dict[str, Any] = {"SVC(kernel='rbf')": SVC()}
-    for multiclass in ("joint", "one-vs-rest"):
-        for budget in (500, 1000, 2000, None):
-            models[f"cw_stdev, {multiclass}, budget {budget}"] = OnlineClassifier(
-                "cw_stdev", "kernel", multiclass=multiclass, budget=budget, kernel_params={"gamma": gamma}
-            )
+    for rule, multiclass, budget in KERNELS:
+        models[f"{rule}, {multiclass}, budget {budget}"] = OnlineClassifier(
+            rule, "kernel", multiclass=multiclass, budget=budget, kernel_params={"gamma": gamma}
+        )
     for label, model in models.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the budget bites

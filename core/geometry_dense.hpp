@@ -14,32 +14,31 @@
 namespace confidently {
 
 // Symmetric matrices of size n, one a learner, stored whole.
-template <class Real>
 struct Symmetric {
-    Real* base;
+    double* base;
     std::int64_t n;
 
-    Real* row(int learner, std::int64_t i) const { return base + (learner * n + i) * n; }
+    double* row(int learner, std::int64_t i) const { return base + (learner * n + i) * n; }
 
     // out += x * (row i)
     void accumulate(int learner, std::int64_t i, double x, double* out) const {
-        const Real* s = row(learner, i);
+        const double* s = row(learner, i);
         for (std::int64_t j = 0; j < n; ++j) out[j] += x * s[j];
     }
 
     // S -= u u'. The product of two numbers commutes, so S stays symmetric to the last bit.
     void subtract_outer(int learner, const double* u) const {
         for (std::int64_t i = 0; i < n; ++i) {
-            Real* s = row(learner, i);
+            double* s = row(learner, i);
             const double ui = u[i];
             if (ui == 0.0) continue;
-            for (std::int64_t j = 0; j < n; ++j) s[j] = static_cast<Real>(s[j] - ui * u[j]);
+            for (std::int64_t j = 0; j < n; ++j) s[j] -= ui * u[j];
         }
     }
 
     void multiply(int learner, double by) const {
-        Real* s = row(learner, 0);
-        for (std::int64_t i = 0; i < n * n; ++i) s[i] = static_cast<Real>(by * s[i]);
+        double* s = row(learner, 0);
+        for (std::int64_t i = 0; i < n * n; ++i) s[i] *= by;
     }
 };
 
@@ -55,7 +54,7 @@ struct DenseGeometry {
 
     Weights<Real> weights;
     Scales scales;
-    Symmetric<Real> sigma;
+    Symmetric sigma;
     Sharing sharing;
     double least;
 

@@ -4,6 +4,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <type_traits>
+
 #include "../geometry_dense.hpp"
 #include "../geometry_diagonal.hpp"
 #include "../geometry_identity.hpp"
@@ -76,12 +79,14 @@ struct Learner {
                 if (packable(state)) return f(PackedGeometry<Real>{w, least}, Real());
                 return f(DiagonalGeometry<Real>{w, scales, least}, Real());
             case Covariance::full:
-            case Covariance::shared: return f(dense_geometry(state, w, scales), Real());
+            case Covariance::shared: return with_matrices(state, w, scales, f);
         }
     }
 
-    template <class Real>
-    DenseGeometry<Real> dense_geometry(const nb::dict& state, const Weights<Real>& w, const Scales& scales) const {
+    // calls f with the geometry over the state's covariances. Those in single precision are widened for the length of
+    // the call: rounded after every row they would lose three digits in a few thousand.
+    template <class Real, class F>
+    void with_matrices(const nb::dict& state, const Weights<Real>& w, const Scales& scales, F&& f) const {
         const Sharing sharing = independent() ? Sharing::independent
                                 : covariance == Covariance::shared ? Sharing::shared : Sharing::joint;
         const auto matrices = entry<Real, 3>(state, "covariance");
@@ -90,8 +95,18 @@ struct Learner {
                     std::int64_t(matrices.shape(1)) == size && std::int64_t(matrices.shape(2)) == size,
                 "covariance does not fit the weights");
         require(*data<std::int64_t>(state, "pending_rows") == 0, "what is pending must be taken off first");
-        return {w, scales, {const_cast<Real*>(matrices.data()), size}, sharing,
-                std::max(min_variance, kDenseNoise<Real>) * prior_variance};
+        DenseGeometry<Real> geometry{w, scales, {nullptr, size}, sharing,
+                                     std::max(min_variance, kDenseNoise<Real>) * prior_variance};
+        Real* stored = const_cast<Real*>(matrices.data());
+        if constexpr (std::is_same_v<Real, double>) {
+            geometry.sigma.base = stored;
+            f(geometry, Real());
+        } else {
+            std::vector<double> wide(stored, stored + matrices.size());
+            geometry.sigma.base = wide.data();
+            f(geometry, Real());
+            std::transform(wide.begin(), wide.end(), stored, [](double s) { return static_cast<Real>(s); });
+        }
     }
 
     bool packable(const nb::dict& state) const {
