@@ -290,9 +290,36 @@ def test_float32_models(tmp_path):
     assert found.mean == pytest.approx(np.sort(mean[0])[-1] - np.sort(mean[0])[-2], rel=1e-6)
 
 
-def test_kernel_models_have_no_weights_to_show(call, tmp_path):
-    model = Model(Learner("arow", "kernel", n_features=2), ["a", "b"])
-    save(model, tmp_path / "m.cw")
-    for arguments in ([], ["--row", "1:1"]):
-        code, out, err = call("inspect", tmp_path / "m.cw", *arguments)
-        assert code == 2 and out == "" and "not weights of features" in err and err.count("\n") == 1
+@pytest.mark.parametrize("task", ["binary", "joint", "multilabel"])
+def test_kernel_models_show_the_examples_they_keep(call, ok, tmp_path, task):
+    random = np.random.default_rng(0)
+    X, path = random.normal(size=(60, 4)), tmp_path / "m.cw"
+    names = ["a", "b"] if task == "binary" else ["a", "b", "c"]
+    learner = Learner("arow", "kernel", task, len(names), 4, kernel="linear", budget=300)
+    labels, start = random.integers(len(names), size=60).astype(np.int32), np.arange(61)
+    learner.learn(as_matrix(X), labels, start if task == "multilabel" else None)
+    save(Model(learner, names, Features.named(["u", "v", "w", "x"])), path)
+    found = json.loads(ok("inspect", path, "--top", 1000, "--json"))
+    rows = learner.dual()[1]
+    assert found["kernel"] == {"name": "linear", "parameters": {}, "budget": 300, "examples_kept": len(rows)}
+    views = found["kept"]
+    assert [view["class"] for view in views] == (["b"] if task == "binary" else names)
+    scores = learner.decision(as_matrix(np.eye(4))).reshape(4, -1)
+    for view, score in zip(views, scores.T, strict=True):
+        sizes = [abs(kept["coefficient"]) for kept in view["decisive"]]
+        assert sizes == sorted(sizes, reverse=True)
+        # with a linear kernel the score of a unit vector is the sum of coefficients times one feature, plus intercepts
+        total = sum(kept["coefficient"] * (1 + kept["features"]["u"]) for kept in view["decisive"])
+        assert total == pytest.approx(score[0], rel=1e-9)
+    text = ok("inspect", path, "--top", 3, "--class", "b")
+    assert "kernel      linear()" in text and "at most 300" in text and text.count("u:") == 3
+    for arguments in (["--row", "1:1"], ["--picture", tmp_path / "x.png"]):
+        code, out, err = call("inspect", path, *arguments)
+        assert code == 2 and out == "" and "kernel model" in err and err.count("\n") == 1
+
+
+def test_a_kernel_model_of_nothing(ok, tmp_path):
+    save(Model(Learner("arow", "kernel", n_features=2), ["a", "b"]), tmp_path / "m.cw")
+    assert "coefficients: none" in ok("inspect", tmp_path / "m.cw")
+    with pytest.raises(ValueError, match="not weights of features"):
+        class_views(load(tmp_path / "m.cw"))

@@ -20,6 +20,7 @@ from .model_file import Model
 from .state import prior_weights
 
 INTERCEPT = "(intercept)"
+MOST_FEATURES = 6  # of an example that is shown
 TOUCHED = 1e-12  # a variance below the prior's by this share of it has been learned from; less is rounding
 
 
@@ -128,11 +129,77 @@ def _class_view(
     return ClassView(name, decisive, listed(known[np.argsort(ratio[known], kind="stable")]), len(met))
 
 
+@dataclass(frozen=True)
+class Kept:
+    """An example that a kernel model keeps.
+
+    Attributes
+    ----------
+    number : int
+        From 1, in the order in which they were learned.
+    coefficient : float
+        In the mean of the class it is shown for: positive ones make similar rows likelier to be of it.
+    features : dict
+        Its features of largest size, by name or number.
+    """
+
+    number: int
+    coefficient: float
+    features: dict[str | int, float]
+
+
+def kept_examples(model: Model, top: int = 20) -> list[tuple[Any, list[Kept]]]:
+    """The examples that decide most in a kernel model: those with the largest coefficients, for every class.
+
+    Parameters
+    ----------
+    model : Model
+        Of a learner with covariance="kernel".
+    top : int
+        How many of each class, at most.
+
+    Returns
+    -------
+    list of (name, list of Kept)
+        One for two classes, for the second; else one a class or label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from confidently.matrix import as_matrix
+    >>> learner = Learner("arow", "kernel", n_features=2, kernel="linear", fit_intercept=False)
+    >>> learner.learn(as_matrix(np.array([[1.0, 0.0], [0.0, 1.0]])), np.array([1, 0], dtype=np.int32))
+    >>> [(name, [(e.number, round(e.coefficient, 3)) for e in kept]) for name, kept in
+    ...  kept_examples(Model(learner, ["ham", "spam"]))]
+    [('spam', [(1, 0.909), (2, -0.909)])]
+    """
+    from scipy.sparse import csr_array
+
+    learner, naming = model.learner, Naming(model)
+    coefficients, support = learner.dual()
+    support = csr_array(support)
+    if learner.settings.task == "multilabel":  # the calibration label comes first
+        coefficients = coefficients[1:] - coefficients[:1]
+    names = model.classes[1:2] or [None] if learner.settings.task == "binary" else model.classes
+
+    def kept(row: int, coefficient: float) -> Kept:
+        entries = slice(support.indptr[row], support.indptr[row + 1])
+        values, columns = support.data[entries], support.indices[entries]
+        largest = np.argsort(-np.abs(values), kind="stable")[:MOST_FEATURES]
+        return Kept(row + 1, coefficient, {naming.given(int(columns[k])): float(values[k]) for k in largest})
+
+    found = []
+    for name, weights in zip(names, coefficients, strict=True):
+        order = [int(row) for row in np.argsort(-np.abs(weights), kind="stable")[:top] if weights[row]]
+        found.append((name, [kept(row, float(weights[row])) for row in order]))
+    return found
+
+
 def check_weights(learner: Learner) -> None:
     """Raise ``ValueError`` where features have no weights that could be shown."""
     if learner.settings.covariance == "kernel":
         raise ValueError(
-            "a kernel model has coefficients of the examples it keeps, not weights of features: nothing to inspect"
+            "a kernel model has coefficients of the examples it keeps, not weights of features, to explain a row with"
         )
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .common import ABSENT, BadInput, class_names, json_option, load_model, model_argument, open_for, percent, reported
+from .common import ABSENT, BadInput, class_names, json_option, load_model, model_argument, open_for, reported
 from .common import table as lined_up
+from .model_facts import facts_of, facts_text
 from .pictures import check_picture, picture_option, save_picture
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from ..model_file import Model
 
 MOST_CLASSES_SHOWN = 12
-MOST_CLASSES_LISTED = 10
 
 
 @click.command()
@@ -42,19 +42,21 @@ def inspect(
     Features are ordered by |mean|/std of their weights: how many standard deviations lie between a weight and having
     no effect. The other list has features that the model still cannot place although it knows them well: of the half
     of the features met whose variance has shrunk most, those with the smallest |mean|/std. With --row, what each
-    feature of the row adds to the mean and to the variance of the margin.
+    feature of the row adds to the mean and to the variance of the margin. Models with a kernel have no weights of
+    features: of them the examples are shown that have the largest coefficients.
     """
     check_picture(picture, [model_path])
-    from ..inspection import check_weights
-
     model = load_model(model_path)
-    try:
-        check_weights(model.learner)
-    except ValueError as error:
-        raise BadInput(f"{model_path}: {error}") from None
+    kernel = model.learner.settings.covariance == "kernel"
+    if kernel and (row is not None or picture):
+        raise BadInput(f"{model_path} is a kernel model, without weights of features: leave out --row and --picture")
     if class_name is not None and class_name not in class_names(model):
         raise click.UsageError(f"no class is called {class_name!r}; there are {', '.join(class_names(model))}")
-    if row is None:
+    if kernel:
+        from .inspect_kernel import show_kernel
+
+        show_kernel(model, model_path, top, class_name, as_json)
+    elif row is None:
         _show_model(model, model_path, top, class_name, picture, as_json)
     else:
         _show_row(model, row, top, class_name, picture, as_json)
@@ -73,40 +75,15 @@ def _show_model(model: Model, path: str, top: int, class_name: str | None, pictu
         from .inspect_picture import draw_model
 
         save_picture(draw_model(model, views), picture)
-    facts = _facts(model, path)
+    facts = facts_of(model, path)
     if as_json:
         click.echo(json.dumps({**facts, "weights": [_view(view) for view in views]}))
         return
-    parts = [_facts_text(model, facts)]
+    parts = [facts_text(facts)]
     parts += [part for view in views[:MOST_CLASSES_SHOWN] for part in _view_text(model, view)]
     if len(views) > MOST_CLASSES_SHOWN:
         parts.append(f"({len(views) - MOST_CLASSES_SHOWN} classes more; --class NAME shows one)")
     click.echo("\n\n".join(parts + ([f"Picture: {picture}"] if picture else [])))
-
-
-def _facts(model: Model, path: str) -> dict[str, Any]:
-    learner = model.learner
-    settings = learner.settings
-    return {
-        "model": path,
-        "model_bytes": os.path.getsize(path),
-        "rule": {"name": settings.rule.name, "parameters": settings.rule.get_params()},
-        "covariance": settings.covariance,
-        "task": settings.task,
-        "prior_variance": settings.prior_variance,
-        "fit_intercept": settings.fit_intercept,
-        "average": settings.average,
-        "dtype": settings.dtype,
-        "classes": class_names(model),
-        "features": learner.n_features,
-        "names": model.features is not None,
-        "rows_seen": learner.n_seen,
-        "mistakes": learner.mistakes,
-        "updates": learner.updates,
-        "infeasible": learner.infeasible if settings.rule.counts_misses else None,
-        "source": model.source,
-        "estimator": model.estimator,
-    }
 
 
 def _view(view: ClassView) -> dict[str, Any]:
@@ -117,26 +94,6 @@ def _view(view: ClassView) -> dict[str, Any]:
 
 def _weight(weight: Weight) -> dict[str, Any]:
     return {**asdict(weight), "ratio": weight.decisive, "sign_wrong": weight.doubt}
-
-
-def _facts_text(model: Model, facts: dict[str, Any]) -> str:
-    names, rule = facts["classes"], facts["rule"]
-    listed = ", ".join(names[:MOST_CLASSES_LISTED]) + (", ..." if len(names) > MOST_CLASSES_LISTED else "")
-    parameters = ", ".join(f"{k}={v:g}" for k, v in rule["parameters"].items() if v is not None)
-    what = "labels" if facts["task"] == "multilabel" else "classes"
-    share = percent(facts["mistakes"] / facts["rows_seen"]) if facts["rows_seen"] else "no rows"
-    rows = [
-        ["model", f"{facts['model']} ({facts['model_bytes']:,} bytes)"],
-        ["learner", f"{rule['name']}({parameters}), covariance {facts['covariance']}, {facts['task']}"],
-        ["trained on", f"{facts['rows_seen']:,} rows (all passes together)"],
-        ["mistakes", f"{facts['mistakes']:,} of them predicted wrongly before they were learned ({share})"],
-        ["updates", f"{facts['updates']:,}"],
-        [what, f"{len(names):,} ({listed})"],
-        ["features", f"{facts['features']:,}"],
-    ]
-    if facts["source"].get("format"):
-        rows.append(["rows from", facts["source"]["format"]])
-    return lined_up(rows, str.ljust)
 
 
 def _view_text(model: Model, view: ClassView) -> list[str]:

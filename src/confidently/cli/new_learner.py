@@ -22,7 +22,8 @@ form_options = [
         type=click.Choice(["diag", "full", "shared"]),
         default="diag",
         show_default=True,
-        help="What is kept of the weights' covariance: a variance each, all of it, or one matrix for all classes.",
+        help="What is kept of the weights' covariance: a variance each, all of it, or one matrix for all classes. "
+        "Kernels keep examples, without end on a stream: they are for Python (OnlineClassifier).",
     ),
     click.option(
         "--prior-variance", type=float, default=1.0, show_default=True, help="Variance of every weight at the start."
