@@ -130,6 +130,12 @@ def test_tables_without_a_header_are_told_what_to_do(tmp_path, name, how, told):
     assert told in str(error.value)
 
 
+def test_what_has_labels_has_a_header(tmp_path):
+    (tmp_path / "a.csv").write_text("label,x\n1,some text\n")
+    with pytest.raises(DataError, match=r"has no column 'z'; there are label, x$"):
+        list(open_stream(tmp_path / "a.csv", text="z"))
+
+
 def test_the_command_line_warns_in_a_line_and_goes_on(call, tmp_path):
     file, model = write(tmp_path / "a.csv", {"label": [k % 2 for k in range(200)], "text": TEXTS}), tmp_path / "m.cw"
     with warnings.catch_warnings():

@@ -60,7 +60,8 @@ def _if_headless(reading: Reading) -> str:
 def _check_presence(name: str, columns: Sequence[str], reading: Reading, demands: Demands, label: str) -> None:
     there = {".".join(column.split(".")[:n]) for column in columns for n in range(1, column.count(".") + 2)}
     listed = ", ".join(columns[:MOST_LISTED]) + (", ..." if len(columns) > MOST_LISTED else "")
-    listed += _if_headless(reading)
+    if label not in there:
+        listed += _if_headless(reading)
     if not demands.ignore_labels:
         if label not in there:
             raise DataError(f"{name} has no column {label!r} of labels; say which it is (--label); there are {listed}")
