@@ -45,7 +45,7 @@ LAZY = {  # and the module of each
     "MIRA": "mira",
     "OnlineClassifier": "classifier",
     "OnlineMedLDA": "topics",
-    "load": "classifier",
+    "load": "loading",
     "progressive_validation": "progressive",
 }
 

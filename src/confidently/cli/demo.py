@@ -34,7 +34,7 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
     digits held out. Saves the CW-Stdev model, loads it again, shows its most and least certain digits, and draws
     learning curves and weights (needs matplotlib).
     """
-    from ..classifier import load
+    from ..loading import load
 
     data = Digits(seed)
     runs = [_run_rule(rule, data) for rule in CONTENDERS]
