@@ -88,10 +88,10 @@ def rates(rule: str, d: int, repetitions: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def speed(sizes: list[int], repetitions: int) -> list[dict[str, Any]]:
+def speed(rules: list[str], sizes: list[int], repetitions: int) -> list[dict[str, Any]]:
     """Part 1: rows a second on random dense rows."""
     found = []
-    for rule in RULES:
+    for rule in rules:
         for d in sizes:
             found.append(rates(rule, d, repetitions))
             print(found[-1], flush=True)
@@ -199,13 +199,14 @@ def main() -> None:
     options = arguments(
         __doc__,
         ("--part", {"choices": ["speed", "data", "kernel", "picture"], "action": "append", "help": "default: all"}),
+        ("--rule", {"choices": RULES, "action": "append", "help": "of the speed; default: all"}),
         ("--sizes", {"type": int, "nargs": "*", "default": list(SIZES), "help": "numbers of features"}),
         ("--repetitions", {"type": int, "default": 5}),
     )
     parts, found = options.part or ["speed", "data", "kernel", "picture"], {}
     print(machine())
     if "speed" in parts:
-        found["speed"] = speed(options.sizes, options.repetitions)
+        found["speed"] = speed(options.rule or list(RULES), options.sizes, options.repetitions)
     if set(parts) - {"speed"} and have_data():
         if "data" in parts:
             found["data"] = data()

@@ -59,19 +59,9 @@ struct DenseGeometry {
     double least;
 
     Glance look(const Row& row, Pair p) const {
-        Glance g{weights.score(row, p), 0.0, false, false, std::vector<double>(static_cast<std::size_t>(sigma.n))};
-        double* q = g.direction.data();
+        Glance g = unfloored(row, p);
         double norm = 0.0;
-        row.each([&](std::int32_t j, double x) {
-            norm += x * x;
-            each_share(j, p, x, [&](std::int64_t i, double z) { sigma.accumulate(learner(p), i, z, q); });
-        });
-        const double scale = scales.of(p.column());
-        for (double& entry : g.direction) entry *= scale;
-        row.each([&](std::int32_t j, double x) {
-            each_share(j, p, x, [&](std::int64_t i, double z) { g.variance += z * q[i]; });
-        });
-        g.variance *= sides(p);
+        row.each([&](std::int32_t, double x) { norm += x * x; });
         const double floor = least * norm * (p.both() ? 2.0 : 1.0);
         g.spent = g.variance <= floor;
         g.lost = g.variance <= 0.0;
@@ -79,7 +69,7 @@ struct DenseGeometry {
         return g;
     }
 
-    double variance(const Row& row, Pair p) const { return look(row, p).variance; }
+    double variance(const Row& row, Pair p) const { return std::max(unfloored(row, p).variance, 0.0); }
 
     void move(const Row&, Pair p, Glance& g, const Step& step, double age) const {
         if (g.lost) return;
@@ -95,6 +85,21 @@ struct DenseGeometry {
     }
 
   private:
+    Glance unfloored(const Row& row, Pair p) const {
+        Glance g{weights.score(row, p), 0.0, false, false, std::vector<double>(static_cast<std::size_t>(sigma.n))};
+        double* q = g.direction.data();
+        row.each([&](std::int32_t j, double x) {
+            each_share(j, p, x, [&](std::int64_t i, double z) { sigma.accumulate(learner(p), i, z, q); });
+        });
+        const double scale = scales.of(p.column());
+        for (double& entry : g.direction) entry *= scale;
+        row.each([&](std::int32_t j, double x) {
+            each_share(j, p, x, [&](std::int64_t i, double z) { g.variance += z * q[i]; });
+        });
+        g.variance *= sides(p);
+        return g;
+    }
+
     int learner(Pair p) const { return scales.independent ? p.column() : 0; }
     double sides(Pair p) const { return sharing == Sharing::shared && p.both() ? 2.0 : 1.0; }
     std::int64_t first(int column) const { return sharing == Sharing::joint ? column * weights.n_features : 0; }

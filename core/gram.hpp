@@ -7,6 +7,7 @@
 // covariances are the same to this file, and whoever calls it does the products of matrices.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -233,7 +234,8 @@ struct GramGeometry {
     Scores weights{pass, pass->columns};
 
     Glance look(const Row& row, Pair p) const { return pass->look(*row.column, p); }
-    double variance(const Row& row, Pair p) const { return pass->variance(*row.column, p); }
+    // below 0 is rounding's, where values are large and all was learned
+    double variance(const Row& row, Pair p) const { return std::max(pass->variance(*row.column, p), 0.0); }
     void move(const Row& row, Pair p, const Glance& seen, const Step& step, double age) const {
         pass->move(*row.column, p, seen, step, age);
     }

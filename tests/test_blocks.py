@@ -192,16 +192,25 @@ def awkward(kind, rng):
     return X * [1e6, 1e-6, 1.0, 1e3, 1e-3, 1.0], y
 
 
+AWKWARD_LEARNERS = [
+    ("full", "binary", None), ("full", "binary", 16), ("full", "joint", 16), ("full", "one-vs-rest", 16),
+    ("shared", "joint", None), ("shared", "joint", 16),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("rule", ["cw_stdev", "cw_var", "arow", "nherd", "gibbs_pa_exact"])
 @pytest.mark.parametrize("kind", ["contradictions", "constant and collinear", "badly scaled"])
-def test_awkward_rows_leave_a_finite_sensible_learner(kind, rule, dtype):
+@pytest.mark.parametrize(("covariance", "task", "block_size"), AWKWARD_LEARNERS)
+def test_awkward_rows_leave_a_finite_sensible_learner(covariance, task, block_size, kind, rule, dtype):
     X, y = awkward(kind, np.random.default_rng(0))
-    learner = learned(rule, X, y, dtype=dtype)
+    learner = learned(rule, X, y, dtype=dtype, covariance=covariance, task=task, block_size=block_size)
     assert all(np.isfinite(array).all() for array in learner.state.values())
     mean, variance = learner.margin_distribution(as_matrix(X, dtype))
     assert np.isfinite(mean).all()
     assert (variance >= 0).all()
+    sigma = learner.covariance().astype(np.float64)
+    assert np.linalg.eigvalsh(sigma).min() > -2e-6 * np.abs(sigma).max()  # float32's rounding of the prior
     if kind != "contradictions":
         assert (learner.predict(as_matrix(X, dtype)) == y).mean() > 0.75
 
