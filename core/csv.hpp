@@ -19,6 +19,8 @@
 
 namespace confidently {
 
+inline constexpr std::size_t kLongestLine = std::size_t(64) << 20;  // a file without line ends must not fill the memory
+
 struct CsvFormat {
     char delimiter;
     bool quotes;  // whether cells may be quoted

@@ -1,4 +1,4 @@
-// A streaming reader of text with a row a line: bytes cut anywhere go in, checked CSR rows come out.
+// A reader of text with a row a line: bytes go in, checked CSR rows come out.
 //
 // A format is a struct with
 //   static constexpr const char* name;                 what the text is called
@@ -17,11 +17,10 @@
 #include <utility>
 
 #include "decimal.hpp"
+#include "numbering.hpp"
 #include "rows_out.hpp"
 
 namespace confidently {
-
-inline constexpr std::size_t kLongestLine = std::size_t(64) << 20;  // a file without line ends must not fill the memory
 
 inline bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 inline bool ends_token(char c) { return is_space(c) || c == '\n'; }
@@ -67,59 +66,62 @@ inline void read_labels(std::string_view text, RowWriter& rows) {
     }
 }
 
+inline std::int64_t count_lines(std::string_view text) {
+    constexpr std::size_t block = 255;  // whose counts fit a byte: several of those are counted at a time
+    std::int64_t n = 0;
+    for (; !text.empty(); text.remove_prefix(std::min(block, text.size()))) {
+        std::uint8_t here = 0;
+        for (const char c : text.substr(0, block)) here = static_cast<std::uint8_t>(here + (c == '\n'));
+        n += here;
+    }
+    return n;
+}
+
 template <class Format>
 class LineReader {
   public:
     LineReader(Format format, ReaderOptions options) : writer(std::move(options)), format_(std::move(format)) {}
 
-    // The rows of the lines that end in text. Throws std::invalid_argument, with line and column, at what is wrong.
-    ParsedRows feed(std::string_view text) {
-        writer.begin_batch(line_ + 1);
-        if (text.find('\n') == std::string_view::npos) {
-            keep(text);
-            return writer.take();
-        }
-        writer.rows.room(static_cast<std::int64_t>((carry_.size() + text.size()) / Format::least_feature_bytes + 2));
-        if (!carry_.empty()) {
-            const std::size_t first = text.find('\n') + 1;
-            keep(text.substr(0, first));
-            parse(carry_);
-            carry_.clear();
+    // Reads the rows of the lines that end in text; the first of them, which has that number in its file, begins with begun.
+    // Throws std::invalid_argument, with line and column, at what is wrong.
+    void parse(const std::string& begun, std::string_view text, std::int64_t line) {
+        writer.begin_batch(line);
+        writer.rows.room(static_cast<std::int64_t>((begun.size() + text.size()) / Format::least_feature_bytes + 2));
+        if (!begun.empty()) {
+            const std::size_t first = text.find('\n') + 1;  // npos + 1 is 0
+            if (first > 0) parse_lines(begun + std::string(text.substr(0, first)), line++);
             text.remove_prefix(first);
         }
-        const std::size_t whole = text.rfind('\n') + 1;  // npos + 1 is 0
-        parse(text.substr(0, whole));
-        keep(text.substr(whole));
-        return writer.take();
+        parse_lines(text.substr(0, text.rfind('\n') + 1), line);
     }
 
-    // The row of a last line without an end; what is fed next is another file.
-    ParsedRows finish() {
-        ParsedRows rows = feed(carry_.empty() ? "" : "\n");
-        line_ = 0;
+    // Gives what is new in the rows its numbers in the stream; for one piece of it after the other.
+    void number(Numbering& numbering) {
+        numbering.number_labels(writer.rows, numbers_);
+        if (writer.options.own_columns) numbering.number_features(writer.rows, numbers_);
+    }
+
+    // The rows that were read, and numbered.
+    ParsedRows take() {
+        ParsedRows rows = writer.take();
+        for (std::int32_t& label : rows.labels) label = numbers_.labels[static_cast<std::size_t>(label)];
+        if (writer.options.own_columns) finish_entries(rows, numbers_, writer.options.l2, order_);
         return rows;
     }
 
     RowWriter writer;
 
   private:
-    void keep(std::string_view text) {
-        if (carry_.size() + text.size() > kLongestLine)
-            throw std::invalid_argument("line " + std::to_string(line_ + 1) +
-                                        " is longer than 64 MiB: this does not look like " + Format::name);
-        carry_ += text;
-    }
-
-    void parse(std::string_view text) {
+    void parse_lines(std::string_view text, std::int64_t line) {
         const char *p = text.data(), *end = p + text.size();
-        while (p != end) {
+        for (; p != end; ++line) {
             const char* begin = p;
-            if (++line_ == 1 && text.starts_with("\xef\xbb\xbf")) p += 3;  // a byte order mark
+            if (line == 1 && text.starts_with("\xef\xbb\xbf")) p += 3;  // a byte order mark
             try {
-                p = format_.parse_line(p, end, line_, writer);
+                p = format_.parse_line(p, end, line, writer);
             } catch (const RowError& error) {
                 writer.take_back();
-                writer.skip(line_, placed(error, begin));
+                writer.skip(line, placed(error, line, begin));
                 p = error.at ? error.at : begin;
             }
             while (*p != '\n') ++p;
@@ -127,15 +129,15 @@ class LineReader {
         }
     }
 
-    std::string placed(const RowError& error, const char* begin) const {
-        const std::string where = "line " + std::to_string(line_);
+    static std::string placed(const RowError& error, std::int64_t line, const char* begin) {
+        const std::string where = "line " + std::to_string(line);
         if (!error.at) return where + ": " + error.what;
         return where + ", column " + std::to_string(error.at - begin + 1) + ": " + error.what;
     }
 
     Format format_;
-    std::string carry_;  // a line whose end has not been seen
-    std::int64_t line_ = 0;
+    Numbers numbers_;
+    RowOrder order_;
 };
 
 }  // namespace confidently

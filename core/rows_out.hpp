@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -15,6 +16,7 @@
 
 #include "hashing.hpp"
 #include "label_table.hpp"
+#include "row_order.hpp"
 #include "rows.hpp"
 
 namespace confidently {
@@ -49,6 +51,12 @@ struct NewFeatures {
     std::vector<std::int64_t> row;
     std::vector<std::uint32_t> key;
     Strings names;
+
+    void add(std::int64_t its_row, std::uint32_t its_key, std::string_view prefix, std::string_view name) {
+        row.push_back(its_row);
+        key.push_back(its_key);
+        names.add(prefix, name);
+    }
 };
 
 // A row that was passed over, and why.
@@ -102,6 +110,7 @@ struct ReaderOptions {
     int bits;                   // of hashes of names; FeatureTable::kExact: names are kept
     std::vector<std::string> classes;  // all labels there may be; empty: any
     std::size_t n_kept;
+    bool own_columns = false;  // columns of features are numbered anew afterwards (numbering.hpp), and rows finished then
 };
 
 // What is wrong with a row. at points into its text, nullptr where there is none.
@@ -123,6 +132,11 @@ inline std::string excerpt(std::string_view text) {
 
 [[noreturn]] inline void fail(std::string_view token, const std::string& kind, const std::string& problem) {
     throw RowError{token.data(), kind + " " + excerpt(token) + " " + problem};
+}
+
+[[noreturn]] inline void throw_too_many(std::int64_t most_columns) {
+    throw std::invalid_argument("the data have more than " + std::to_string(most_columns) +
+                                " different features; hash their names into fewer (--bits)");
 }
 
 // Collects the rows of one batch after the other. A row is begun, filled and ended, or taken back as if it had never been.
@@ -195,7 +209,8 @@ class RowWriter {
 
     // The entries from first on: each column once, its value 1.
     void once(std::int64_t first) {
-        sorted(first, [](double& kept, double, bool) { kept = 1.0; });
+        rows.size = first + order_.sort(rows.columns.get() + first, rows.values.get() + first, rows.size - first, std::identity(),
+                                        [](double& kept, double, bool) { kept = 1.0; });
         ascending_ = false;  // beside what was there before
     }
 
@@ -248,9 +263,7 @@ class RowWriter {
         }
         rows.label_start.push_back(static_cast<std::int64_t>(rows.labels.size()));
         settle();
-        if (!ascending_) sort_row();
-        if (options.l2) normalize();
-        if (rows.size > row_start_) rows.n_columns = std::max<std::int64_t>(rows.n_columns, rows.columns[rows.size - 1] + 1);
+        if (!options.own_columns) finish_entries();
         if (weight_ != 1.0 && rows.weights.empty()) rows.weights.assign(rows.start.size() - 1, 1.0);
         if (weight_ != 1.0 || !rows.weights.empty()) rows.weights.push_back(weight_);
         rows.start.push_back(rows.size);
@@ -291,6 +304,14 @@ class RowWriter {
     static constexpr double kLargestExampleWeight = 1e9;
     static constexpr std::int64_t kMostSkippedShown = 5;
 
+    void finish_entries() {
+        std::int32_t* columns = rows.columns.get() + row_start_;
+        double* values = rows.values.get() + row_start_;
+        if (!ascending_) rows.size = row_start_ + order_.sort_and_sum(columns, values, rows.size - row_start_, std::identity());
+        if (options.l2) normalize(values, rows.size - row_start_);
+        if (rows.size > row_start_) rows.n_columns = std::max<std::int64_t>(rows.n_columns, rows.columns[rows.size - 1] + 1);
+    }
+
     // Features from the n-th on are unknown again.
     void forget(std::int64_t n) {
         forgotten_ += features_.size() > n;
@@ -304,59 +325,8 @@ class RowWriter {
     }
 
     void announce(std::int32_t column, const Namespace& space, std::string_view name) {
-        if (column < 0)
-            throw std::invalid_argument("the data have more than " + std::to_string(options.most_columns) +
-                                        " different features; hash their names into fewer (--bits)");
-        rows.new_features.row.push_back(rows.n_rows());
-        rows.new_features.key.push_back(features_.key(column));
-        rows.new_features.names.add(space.prefix, name);
-    }
-
-    // The entries from first on with ascending columns, each once; f(kept, value, again) makes one value of equal columns'.
-    template <class F>
-    void sorted(std::int64_t first, F&& f) {
-        order_.clear();
-        for (std::int64_t k = first; k < rows.size; ++k)
-            order_.push_back(static_cast<std::uint64_t>(rows.columns[k]) << 32 | static_cast<std::uint64_t>(k - first));
-        sort_order();
-        values_.assign(rows.values.get() + first, rows.values.get() + rows.size);
-        rows.size = first;
-        for (const std::uint64_t entry : order_) {
-            const auto column = static_cast<std::int32_t>(entry >> 32);
-            const double value = values_[static_cast<std::size_t>(entry & 0xffffffff)];
-            const bool again = rows.size > first && rows.columns[rows.size - 1] == column;
-            if (!again) rows.columns[rows.size++] = column;
-            f(rows.values[rows.size - 1], value, again);
-        }
-    }
-
-    // order_ by column, equal ones as they came: byte by byte of the column, which guesses no comparison wrong.
-    void sort_order() {
-        constexpr std::size_t few = 24;  // that are sorted faster by comparing
-        if (order_.size() < few) return std::sort(order_.begin(), order_.end());
-        std::uint64_t all = 0;
-        for (const std::uint64_t entry : order_) all |= entry;
-        sorted_.resize(order_.size());
-        for (int shift = 32; all >> shift; shift += 8) {
-            std::array<std::uint32_t, 257> place{};
-            for (const std::uint64_t entry : order_) ++place[(entry >> shift & 0xff) + 1];
-            for (std::size_t k = 1; k < 256; ++k) place[k] += place[k - 1];
-            for (const std::uint64_t entry : order_) sorted_[place[entry >> shift & 0xff]++] = entry;
-            order_.swap(sorted_);
-        }
-    }
-
-    // Ascending columns, equal ones summed in the order they came.
-    void sort_row() {
-        sorted(row_start_, [](double& sum, double value, bool again) { sum = again ? sum + value : value; });
-    }
-
-    void normalize() {
-        double sum = 0.0;
-        for (std::int64_t k = row_start_; k < rows.size; ++k) sum += rows.values[k] * rows.values[k];
-        if (!(sum > 0.0)) return;
-        const double length = std::sqrt(sum);
-        for (std::int64_t k = row_start_; k < rows.size; ++k) rows.values[k] /= length;
+        if (column < 0) throw_too_many(options.most_columns);
+        rows.new_features.add(rows.n_rows(), features_.key(column), space.prefix, name);
     }
 
     struct Waiting {
@@ -375,8 +345,7 @@ class RowWriter {
     std::int64_t line_ = 0, row_start_ = 0, before_ = -1;
     double weight_ = 1.0;
     bool ascending_ = true;
-    std::vector<std::uint64_t> order_, sorted_;  // column, entry
-    std::vector<double> values_;
+    RowOrder order_;
 };
 
 }  // namespace confidently

@@ -25,13 +25,28 @@ nb::object name_keys(Input<std::uint8_t, 1> text, Input<std::int64_t, 1> start) 
     return array_of(std::move(keys));
 }
 
-// feed, finish and restore, which every reader of lines has
+template <class Reader>
+nb::dict take_rows(Reader& reader) {
+    ParsedRows rows;
+    {
+        nb::gil_scoped_release release;
+        rows = reader.take();
+    }
+    return python_rows(std::move(rows));
+}
+
+// What every reader of lines has: parse, number, take, in this order, and before them restore.
 template <class Reader>
 nb::class_<Reader> line_reader(nb::module_& m, const char* name) {
+    using Release = nb::call_guard<nb::gil_scoped_release>;
     return nb::class_<Reader>(m, name)
-        .def("feed", &feed_rows<Reader>, "text"_a)
-        .def("finish", [](Reader& reader) { return python_rows(reader.finish()); })
-        .def("restore", &restore_features<Reader>, "keys"_a, "text"_a, "start"_a, "freeze"_a);
+        .def("parse", [](Reader& reader, const nb::bytes& begun, const nb::bytes& text, std::int64_t line) {
+            nb::gil_scoped_release release;
+            reader.parse({begun.c_str(), begun.size()}, {text.c_str(), text.size()}, line);
+        }, "begun"_a, "text"_a, "line"_a)
+        .def("number", &Reader::number, "numbering"_a, Release())
+        .def("take", &take_rows<Reader>)
+        .def("restore", &restore_reader<Reader>, "keys"_a, "text"_a, "start"_a, "freeze"_a);
 }
 
 }  // namespace
@@ -44,15 +59,24 @@ void bind_readers(nb::module_& m) {
         .value("set", LabelCount::set);
     nb::class_<ReaderOptions>(m, "ReaderOptions")
         .def("__init__", [](ReaderOptions* self, double largest, std::int64_t most_columns, LabelCount labels, bool skip_errors,
-                            bool l2, int bits, const std::vector<std::string>& classes, std::size_t n_kept) {
+                            bool l2, int bits, const std::vector<std::string>& classes, std::size_t n_kept,
+                            bool own_columns) {
             require(bits == FeatureTable::kExact || (bits >= 1 && bits <= 32), "bits must be from 1 to 32");
-            new (self) ReaderOptions{largest, most_columns, labels, skip_errors, l2, bits, classes, n_kept};
-        }, nb::kw_only(), "largest"_a, "most_columns"_a, "labels"_a, "skip_errors"_a, "l2"_a, "bits"_a, "classes"_a, "n_kept"_a);
+            new (self) ReaderOptions{largest, most_columns, labels, skip_errors, l2, bits, classes, n_kept, own_columns};
+        }, nb::kw_only(), "largest"_a, "most_columns"_a, "labels"_a, "skip_errors"_a, "l2"_a, "bits"_a, "classes"_a, "n_kept"_a,
+             "own_columns"_a);
     nb::class_<NgramOptions>(m, "NgramOptions")
         .def("__init__", [](NgramOptions* self, bool characters, int shortest, int longest, bool binary) {
             require(1 <= shortest && shortest <= longest, "n-grams must have a length from 1 on");
             new (self) NgramOptions{characters, shortest, longest, binary};
         }, nb::kw_only(), "characters"_a, "shortest"_a, "longest"_a, "binary"_a);
+    nb::class_<Numbering>(m, "Numbering")
+        .def(nb::init<const ReaderOptions&>(), "options"_a)
+        .def("restore", [](Numbering& numbering, Input<std::uint32_t, 1> keys, Input<std::uint8_t, 1> text,
+                           Input<std::int64_t, 1> start) {
+            restore_features(numbering.features(), keys, text, start);
+        }, "keys"_a, "text"_a, "start"_a);
+    m.def("count_lines", [](const nb::bytes& text) { return count_lines({text.c_str(), text.size()}); }, "text"_a);
     m.def("name_keys", &name_keys, "text"_a.noconvert(), "start"_a.noconvert());
     line_reader<SvmlightReader>(m, "SvmlightReader")
         .def("__init__", [](SvmlightReader* self, const ReaderOptions& options, bool zero_based) {

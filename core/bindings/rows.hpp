@@ -45,28 +45,23 @@ inline nb::dict python_rows(ParsedRows rows) {
     return out;
 }
 
-template <class Reader>
-nb::dict feed_rows(Reader& reader, const nb::bytes& text) {
-    ParsedRows rows;
-    {
-        nb::gil_scoped_release release;
-        rows = reader.feed({text.c_str(), text.size()});
-    }
-    return python_rows(std::move(rows));
-}
-
-// Features a model knows, in the order of columns: their keys, and their names where those are kept. Others that appear
-// are then forgotten with their batch, if the features are to be frozen.
-template <class Reader>
-void restore_features(Reader& reader, Input<std::uint32_t, 1> keys, Input<std::uint8_t, 1> text, Input<std::int64_t, 1> start,
-                      bool freeze) {
+// Features a model knows, in the order of columns: their keys, and their names where those are kept.
+inline void restore_features(FeatureTable& features, Input<std::uint32_t, 1> keys, Input<std::uint8_t, 1> text,
+                             Input<std::int64_t, 1> start) {
     const bool named = start.shape(0) == keys.shape(0) + 1;
     for (std::size_t k = 0; k < keys.shape(0); ++k) {
         const std::int64_t first = named ? start.data()[k] : 0, last = named ? start.data()[k + 1] : 0;
         require(0 <= first && first <= last && last <= std::int64_t(text.shape(0)), "names of features are damaged");
-        reader.writer.features().restore(
-            keys.data()[k], {reinterpret_cast<const char*>(text.data()) + first, static_cast<std::size_t>(last - first)});
+        features.restore(keys.data()[k],
+                         {reinterpret_cast<const char*>(text.data()) + first, static_cast<std::size_t>(last - first)});
     }
+}
+
+// The same for a reader; features that appear later are forgotten with their batch, if the features are to be frozen.
+template <class Reader>
+void restore_reader(Reader& reader, Input<std::uint32_t, 1> keys, Input<std::uint8_t, 1> text, Input<std::int64_t, 1> start,
+                    bool freeze) {
+    restore_features(reader.writer.features(), keys, text, start);
     if (freeze) reader.writer.freeze();
 }
 

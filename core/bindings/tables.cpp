@@ -21,6 +21,15 @@ nb::object header_of(CsvReader& reader, const nb::bytes& text) {
     return names;
 }
 
+nb::dict feed_text(CsvReader& reader, const nb::bytes& text) {
+    ParsedRows rows;
+    {
+        nb::gil_scoped_release release;
+        rows = reader.feed({text.c_str(), text.size()});
+    }
+    return python_rows(std::move(rows));
+}
+
 // An Arrow column, and the arrays it looks at.
 struct HeldColumn {
     ArrowColumn column;
@@ -110,9 +119,9 @@ void bind_tables(nb::module_& m) {
         }, "options"_a, "ngrams"_a, nb::kw_only(), "delimiter"_a, "quotes"_a)
         .def("header", &header_of, "text"_a)
         .def("describe", &describe<CsvReader>, "columns"_a)
-        .def("feed", &feed_rows<CsvReader>, "text"_a)
+        .def("feed", &feed_text, "text"_a)
         .def("finish", [](CsvReader& reader) { return python_rows(reader.finish()); })
-        .def("restore", &restore_features<CsvReader>, "keys"_a, "text"_a, "start"_a, "freeze"_a);
+        .def("restore", &restore_reader<CsvReader>, "keys"_a, "text"_a, "start"_a, "freeze"_a);
     nb::class_<HeldColumn>(m, "ArrowColumn")
         .def("__init__", &make_column, "which"_a, nb::kw_only(), "numbers"_a = nb::none(), "text"_a = nb::none(),
              "start"_a = nb::none(), "entry"_a = nb::none(), "valid"_a = nb::none(), "valid_first"_a = 0,
@@ -123,7 +132,7 @@ void bind_tables(nb::module_& m) {
         }, "options"_a, "ngrams"_a)
         .def("describe", &describe<ArrowReader>, "columns"_a)
         .def("feed", &feed_columns, "n_rows"_a, "columns"_a)
-        .def("restore", &restore_features<ArrowReader>, "keys"_a, "text"_a, "start"_a, "freeze"_a);
+        .def("restore", &restore_reader<ArrowReader>, "keys"_a, "text"_a, "start"_a, "freeze"_a);
 }
 
 }  // namespace confidently::python

@@ -1,56 +1,116 @@
-"""Work ahead of time in a thread of its own."""
+"""Work ahead of time in threads, its results in order."""
 
 from __future__ import annotations
 
-import queue
 import threading
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from itertools import count
 from typing import Any
 
-POLL_SECONDS = 0.1  # how often a thread that waits looks whether it is still needed
 JOIN_SECONDS = 0.5  # parsing a chunk takes a hundredth of it; only a read that waits for input takes longer
 
+Turn = AbstractContextManager[None]
+Work = Callable[[Any, Turn], Any]
 
-class _Worker:
-    """Makes items in a thread of its own and queues them until it is told to stop."""
 
-    def __init__(self, items: Iterable[Any], ahead: int) -> None:
-        self.items = items
-        self.ready: queue.Queue[tuple[str, Any]] = queue.Queue(ahead)
-        self.stopped = threading.Event()
-        # a daemon: a read of standard input that never returns must not keep the program from ending
-        self.thread = threading.Thread(target=self._work, name="confidently-reader", daemon=True)
+class _Workers:
+    """Threads that take items one after the other and keep what becomes of them until it is asked for."""
 
-    def _work(self) -> None:
-        try:
-            for item in self.items:
-                self._put("item", item)
-                if self.stopped.is_set():
-                    return
-            self._put("end", None)
-        except BaseException as error:
-            self._put("error", error)
+    def __init__(self, items: Iterable[Any], works: Sequence[Work], ahead: int) -> None:
+        self.items, self.ahead = iter(items), ahead
+        self.taking, self.changed = threading.Lock(), threading.Condition()
+        self.taken = self.given = self.turn = 0
+        self.over = self.stopped = False
+        self.ready: dict[int, tuple[str, Any]] = {}
+        # daemons: a read of standard input that never returns must not keep the program from ending
+        self.threads = [
+            threading.Thread(target=self._run, args=(work,), name="confidently-reader", daemon=True) for work in works
+        ]
+        for thread in self.threads:
+            thread.start()
 
-    def _put(self, kind: str, item: Any) -> None:
-        while not self.stopped.is_set():
+    def _run(self, work: Work) -> None:
+        while (taken := self._take()) is not None:
+            index, item = taken
             try:
-                return self.ready.put((kind, item), timeout=POLL_SECONDS)
-            except queue.Full:
-                continue
+                self._put(index, "item", work(item, self._turn_of(index)))
+            except BaseException as error:
+                self._put(index, "error", error)
+
+    def _take(self) -> tuple[int, Any] | None:
+        with self.taking:
+            with self.changed:
+                self.changed.wait_for(lambda: self.stopped or self.taken - self.given < self.ahead)
+                if self.stopped or self.over:
+                    return None
+                index, self.taken = self.taken, self.taken + 1
+            try:
+                return index, next(self.items)
+            except StopIteration:
+                self._put(index, "end", None)
+            except BaseException as error:
+                self._put(index, "error", error)
+            self.over = True
+            return None
+
+    def _put(self, index: int, kind: str, item: Any) -> None:
+        with self.changed:
+            self.ready[index] = kind, item
+            self.changed.notify_all()
+
+    @contextmanager
+    def _turn_of(self, index: int) -> Iterator[None]:
+        """Entered in the order of items; after an error there is no next."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.stopped or self.turn == index)
+            if self.stopped:
+                raise InterruptedError("nothing more is wanted")
+        yield
+        with self.changed:
+            self.turn = index + 1
+            self.changed.notify_all()
+
+    def get(self, index: int) -> tuple[str, Any]:
+        with self.changed:
+            self.changed.wait_for(lambda: index in self.ready)
+            self.given = index + 1
+            self.changed.notify_all()
+            return self.ready.pop(index)
+
+    def stop(self) -> None:
+        with self.changed:
+            self.stopped = True
+            self.changed.notify_all()
+        for thread in self.threads:
+            thread.join(JOIN_SECONDS)  # so that no compiled code runs on while the interpreter goes down
 
 
-def in_background(items: Iterable[Any], ahead: int) -> Generator[Any]:
-    """The same items, made in a thread of their own at most ``ahead`` before they are asked for."""
-    worker = _Worker(items, ahead)
-    worker.thread.start()
+def in_order(items: Iterable[Any], works: Sequence[Work], ahead: int) -> Generator[Any]:
+    """What becomes of items, in their order, each work done in a thread of its own.
+
+    Parameters
+    ----------
+    items : iterable
+        Taken by one thread at a time, at most ``ahead`` before their results are asked for.
+    works : sequence of callable
+        Each takes an item and a context that is entered in the order of items, and gives a result. What they raise is
+        raised here in the place of the result, and ends everything.
+    ahead : int
+    """
+    workers = _Workers(items, works, ahead)
     try:
-        while True:
-            kind, item = worker.ready.get()
+        for index in count():
+            kind, item = workers.get(index)
             if kind == "error":
                 raise item
             if kind == "end":
                 return
             yield item
     finally:
-        worker.stopped.set()
-        worker.thread.join(JOIN_SECONDS)  # so that no compiled code runs on while the interpreter goes down
+        workers.stop()
+
+
+def in_background(items: Iterable[Any], ahead: int) -> Generator[Any]:
+    """The same items, made in a thread of their own at most ``ahead`` before they are asked for."""
+    return in_order(items, [lambda item, turn: item], ahead)

@@ -11,10 +11,10 @@ from .background import in_background
 from .batch import Batch, DataError, batch_of
 from .columns import column_uses
 from .demands import Demands
-from .lines import CHUNKS_AHEAD
 from .reading import Reading
 from .source import display_name, read_chunks
 
+CHUNKS_AHEAD = 4  # how far reading and inflating may run ahead of parsing
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 

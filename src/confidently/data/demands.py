@@ -52,8 +52,8 @@ class Demands:
     freeze: bool = False
     first_row: int = 0
 
-    def options(self, reading: Reading) -> _core.ReaderOptions:
-        """What every compiled reader must know."""
+    def options(self, reading: Reading, own_columns: bool = False) -> _core.ReaderOptions:
+        """What every compiled reader must know; ``own_columns``: it is one of several that share a stream."""
         kinds = {None: _core.LabelCount.any, True: _core.LabelCount.set, False: _core.LabelCount.one}
         return _core.ReaderOptions(
             largest=self.largest,
@@ -64,4 +64,5 @@ class Demands:
             bits=EXACT if reading.vocabulary else reading.bits,
             classes=list(self.classes),
             n_kept=len(self.keep),
+            own_columns=own_columns,
         )

@@ -3,41 +3,114 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from .. import _core
 from .advice import looked_through
-from .background import in_background
+from .background import Turn, in_order
 from .batch import Batch, DataError, batch_of
 from .compression import Chunk
 from .demands import Demands
 from .reading import DEFAULT_LABEL, Reading
+from .compression import Chunk
 from .source import display_name, read_chunks
 
 KEEPABLE = {"svmlight": (), "vw": ("tag",), "text": ()}  # what there is to hand on beside the row itself
-CHUNKS_AHEAD = 4  # how far reading and inflating may run ahead of parsing
+LONGEST_LINE = 64 << 20  # bytes: a file without line ends must not fill the memory
+MOST_PARSERS = 4  # learning, which is one thread's work, keeps up with no more
+PIECES_AHEAD = 2  # beside those that are being parsed
 
 
 def read_lines(paths: Sequence[str | os.PathLike[str]], reading: Reading, demands: Demands) -> Iterator[Batch]:
     """Batches of the rows of one file after the other, their labels as lists."""
-    reader = reader_of(reading, demands)
-    if (known := demands.features) is not None and reading.named:
-        reader.restore(known.key, known.names.text, known.names.start, demands.freeze)
+    parsers = Parsers(reading, demands, min(MOST_PARSERS, len(os.sched_getaffinity(0))))
     before = 0
     for path in paths:
         name, rows, done = display_name(path), 0, 0
-        for parsed, done in _parsed(name, reader, _chunks(name, path, reading, demands)):
-            rows += len(parsed["start"]) - 1 + parsed["n_skipped"]
-            if len(parsed["start"]) > 1 or parsed["n_skipped"]:
-                yield batch_of(name, "line", parsed, demands.keep, before + done)
+        try:
+            for parsed, done in parsers.rows(_chunks(name, path, reading, demands)):
+                rows += len(parsed["start"]) - 1 + parsed["n_skipped"]
+                if len(parsed["start"]) > 1 or parsed["n_skipped"]:
+                    yield batch_of(name, "line", parsed, demands.keep, before + done)
+        except DataError:
+            raise
+        except ValueError as error:
+            raise DataError(f"{name}, {error}") from None
         if rows == 0:
             raise DataError(f"{name} has no rows")
         before += done
 
 
-def reader_of(reading: Reading, demands: Demands) -> Any:
-    """The compiled reader of a format.
+class Parsers:
+    """Several compiled parsers of one stream; what they find does not depend on their number.
+
+    Each numbers features and labels as it meets them; in the order of the stream these get the numbers they have in it.
+    """
+
+    def __init__(self, reading: Reading, demands: Demands, n: int) -> None:
+        own_columns = reading.named and not demands.freeze  # else the columns are known
+        self.parsers = [parser_of(reading, demands, own_columns) for _ in range(n)]
+        self.numbering = _core.Numbering(demands.options(reading))
+        if (known := demands.features) is not None and reading.named:
+            features = known.key, known.names.text, known.names.start
+            if own_columns:
+                self.numbering.restore(*features)
+            for parser in [] if own_columns else self.parsers:
+                parser.restore(*features, demands.freeze)
+
+    def rows(self, chunks: Iterable[Chunk]) -> Iterator[tuple[dict[str, Any], int]]:
+        """The rows of a file, piece by piece, and the bytes that were read of it by then.
+
+        Raises
+        ------
+        ValueError
+            At what is wrong with the text, saying in which line.
+        """
+        works = [self._work_of(parser) for parser in self.parsers]
+        return in_order(pieces(chunks), works, len(works) + PIECES_AHEAD)
+
+    def _work_of(self, parser: Any) -> Any:
+        def work(piece: Piece, turn: Turn) -> tuple[dict[str, Any], int]:
+            parser.parse(piece.begun, piece.text, piece.line)
+            with turn:
+                parser.number(self.numbering)
+            return parser.take(), piece.bytes_read
+
+        return work
+
+
+class Piece(NamedTuple):
+    """The lines that end in a text, the first of which was begun before it.
+
+    Its number in the file is ``line``; ``bytes_read`` bytes of the file were read.
+    """
+
+    begun: bytes
+    text: bytes
+    line: int
+    bytes_read: int
+
+
+def pieces(chunks: Iterable[Chunk]) -> Iterator[Piece]:
+    """Bytes cut anywhere as lines; the last may lack its end."""
+    begun, line, done = list[bytes](), 1, 0
+    for text, done in chunks:
+        first, last = text.find(b"\n"), text.rfind(b"\n") + 1
+        if sum(map(len, begun)) + (first if last else len(text)) > LONGEST_LINE:
+            raise ValueError(f"line {line} is longer than 64 MiB: this does not look like text with a row a line")
+        if last:
+            yield Piece(b"".join(begun), text, line, done)
+            line += _core.count_lines(text)
+            begun = []
+        if last < len(text):
+            begun.append(text[last:])
+    if begun:
+        yield Piece(b"".join(begun), b"\n", line, done)
+
+
+def parser_of(reading: Reading, demands: Demands, own_columns: bool) -> Any:
+    """A compiled parser of a format; ``own_columns``: its numbers of features are not those of the stream.
 
     Raises
     ------
@@ -47,7 +120,7 @@ def reader_of(reading: Reading, demands: Demands) -> Any:
     keepable = KEEPABLE.get(reading.format, demands.keep)
     if missing := [what for what in demands.keep if what not in keepable]:
         raise DataError(f"{reading.format} has no {missing[0]!r} to keep; {' and '.join(keepable) or 'nothing'} can be")
-    options = demands.options(reading)
+    options = demands.options(reading, own_columns)
     if reading.format == "svmlight":
         return _core.SvmlightReader(options, zero_based=reading.zero_based)
     if reading.format == "vw":
@@ -65,15 +138,3 @@ def reader_of(reading: Reading, demands: Demands) -> Any:
 def _chunks(name: str, path: str | os.PathLike[str], reading: Reading, demands: Demands) -> Iterator[Chunk]:
     chunks = read_chunks(path, demands.chunk_bytes)
     return looked_through(name, chunks, reading, demands) if reading.format == "jsonl" else chunks
-
-
-def _parsed(name: str, reader: Any, chunks: Iterator[Chunk]) -> Iterator[tuple[dict[str, Any], int]]:
-    done = 0
-    try:
-        for data, done in in_background(chunks, CHUNKS_AHEAD):
-            yield reader.feed(data), done
-        yield reader.finish(), done
-    except DataError:
-        raise
-    except ValueError as error:
-        raise DataError(f"{name}, {error}") from None

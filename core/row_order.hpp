@@ -1,0 +1,83 @@
+// The entries of a row in the order of their columns.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace confidently {
+
+class RowOrder {
+  public:
+    // Ascending columns, each once. column_of(column) is what a column is called from now on; f(kept, value, again) makes
+    // one value of equal columns' in the order they came. Returns how many entries are left.
+    template <class ColumnOf, class F>
+    std::int64_t sort(std::int32_t* columns, double* values, std::int64_t n, ColumnOf&& column_of, F&& f) {
+        const auto length = static_cast<std::size_t>(n);
+        if (length > order_.size()) {
+            order_.resize(2 * length);
+            sorted_.resize(2 * length);
+            values_.resize(2 * length);
+        }
+        std::uint64_t all = 0;
+        for (std::size_t k = 0; k < length; ++k) {
+            const std::uint64_t column = static_cast<std::uint32_t>(column_of(columns[k]));
+            all |= column;
+            order_[k] = column << 32 | k;
+        }
+        sort_order(length, std::bit_width(all));
+        std::copy_n(values, n, values_.data());
+        std::int64_t size = 0;
+        for (std::size_t k = 0; k < length; ++k) {
+            const auto column = static_cast<std::int32_t>(order_[k] >> 32);
+            const double value = values_[static_cast<std::size_t>(order_[k] & 0xffffffff)];
+            const bool again = size > 0 && columns[size - 1] == column;
+            if (!again) columns[size++] = column;
+            f(values[size - 1], value, again);
+        }
+        return size;
+    }
+
+    // The same, equal columns summed.
+    template <class ColumnOf>
+    std::int64_t sort_and_sum(std::int32_t* columns, double* values, std::int64_t n, ColumnOf&& column_of) {
+        return sort(columns, values, n, column_of, [](double& sum, double value, bool again) { sum = again ? sum + value : value; });
+    }
+
+  private:
+    // Equal columns as they came: some bits of the columns after the other, which guesses no comparison wrong.
+    void sort_order(std::size_t n, int bits) {
+        constexpr std::size_t few = 24;    // that are sorted faster by comparing
+        constexpr std::size_t many = 256;  // beside which counters of a byte do not count
+        if (n < few) return std::sort(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(n));
+        const int digit = n < many ? 6 : 8;
+        const std::uint64_t mask = (1u << digit) - 1;
+        for (int shift = 32; shift < 32 + bits; shift += digit) {
+            std::array<std::uint32_t, 257> place;
+            std::fill_n(place.begin(), mask + 2, 0);
+            for (std::size_t k = 0; k < n; ++k) ++place[(order_[k] >> shift & mask) + 1];
+            for (std::size_t k = 1; k <= mask; ++k) place[k] += place[k - 1];
+            for (std::size_t k = 0; k < n; ++k) sorted_[place[order_[k] >> shift & mask]++] = order_[k];
+            order_.swap(sorted_);
+        }
+    }
+
+    std::vector<std::uint64_t> order_, sorted_;  // column, entry
+    std::vector<double> values_;
+};
+
+// Scales a row to length 1.
+inline void normalize(double* values, std::int64_t n) {
+    double sum = 0.0;
+    for (std::int64_t k = 0; k < n; ++k) sum += values[k] * values[k];
+    if (!(sum > 0.0)) return;
+    const double length = std::sqrt(sum);
+    for (std::int64_t k = 0; k < n; ++k) values[k] /= length;
+}
+
+}  // namespace confidently
