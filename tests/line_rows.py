@@ -1,27 +1,28 @@
-"""What a compiled reader of lines makes of a text that is fed in pieces, as plain Python."""
+"""What the compiled readers of lines make of a text that is cut anywhere, as plain Python."""
 
 from itertools import pairwise
 
 from confidently.data import Reading
+from confidently.data.compression import Chunk
 from confidently.data.demands import Demands
-from confidently.data.lines import reader_of
+from confidently.data.lines import Parsers
 from confidently.features import Strings
 
 
-def parser_of(how=None, **demands):
-    """A reader; ``how`` are Reading's, the others Demands'."""
-    return reader_of(Reading(**(how or {})), Demands(**demands))
+def parsers_of(how=None, n=2, **demands):
+    """So many parsers of one stream; ``how`` are Reading's, the others Demands'."""
+    return Parsers(Reading(**(how or {})), Demands(**demands), n)
 
 
-def pieces_of(parser, text, cuts=()):
+def pieces_of(parsers, text, cuts=()):
     edges = [0, *sorted(cut for cut in cuts if cut <= len(text)), len(text)]
-    return [parser.feed(text[a:b]) for a, b in pairwise(edges)] + [parser.finish()]
+    return [piece for piece, _ in parsers.rows(Chunk(text[a:b], b) for a, b in pairwise(edges))]
 
 
-def rows_of(parser, text, cuts=()):
+def rows_of(parsers, text, cuts=()):
     """(labels, weight, {feature: value}, kept) of every row; features by name where there are names, else by column."""
     labels_there, names, rows = [], [], []
-    for piece in pieces_of(parser, text, cuts):
+    for piece in pieces_of(parsers, text, cuts):
         labels_there += [int(name) if number else name.decode() for name, number, _, _ in piece["new_labels"]]
         _, keys, new_names = piece["new_features"]
         names += Strings(*new_names)

@@ -1,30 +1,23 @@
 """The reader of JSON lines against Python's json and a slow twin, cut anywhere, and on everything it must refuse."""
 
 import json
-from itertools import pairwise
 
+import line_rows
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from json_rows import Row
+from line_rows import parsers_of
 
-from confidently.data import DataError, Reading, open_stream
-from confidently.data.demands import Demands
-from confidently.data.lines import reader_of
+from confidently.data import DataError, open_stream
 from confidently.features import Features, Strings
 
 
-def pieces_of(text, /, cuts=(), demands=None, known=None, **how):
-    """What the compiled reader makes of the text, fed in pieces; names are kept."""
-    reader = reader_of(
-        Reading(format="jsonl", **{"vocabulary": True, "normalize": "none"} | how), Demands(**demands or {})
-    )
-    if known is not None:
-        features = Features.named(known)
-        reader.restore(features.key, features.names.text, features.names.start, True)
-    edges = [0, *sorted(cuts), len(text)]
-    return [reader.feed(text[a:b]) for a, b in pairwise(edges)] + [reader.finish()]
+def pieces_of(text, /, cuts=(), demands=None, **how):
+    """What the compiled readers make of the text; names are kept."""
+    how = {"format": "jsonl", "vocabulary": True, "normalize": "none"} | how
+    return line_rows.pieces_of(parsers_of(how, **demands or {}), text, cuts)
 
 
 def rows_of(text, /, cuts=(), demands=None, **how):
@@ -194,7 +187,8 @@ def test_rows_that_are_passed_over_leave_no_trace():
 
 def test_other_features_are_forgotten_with_their_batch():
     text = b'{"known":1,"new":2}\n'
-    for piece in pieces_of(text * 3, [len(text), 2 * len(text)], {"ignore_labels": True}, known=["other", "known"])[:3]:
+    demands = {"ignore_labels": True, "features": Features.named(["other", "known"]), "freeze": True}
+    for piece in pieces_of(text * 3, [len(text), 2 * len(text)], demands):
         assert piece["columns"].tolist() == [1, 2]
         assert list(Strings(*piece["new_features"][2])) == ["new"]
 

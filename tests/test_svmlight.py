@@ -5,40 +5,22 @@ import math
 import re
 import threading
 from decimal import Decimal
-from itertools import pairwise
 
+import line_rows
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from line_rows import parsers_of
 
-from confidently import _core
-from confidently.data import DataError, Reading, open_stream
-from confidently.data.demands import Demands
-
-
-def reader(zero_based=False, ignore_labels=False, largest=1e100):
-    options = Demands(ignore_labels=ignore_labels, largest=largest).options(Reading())
-    return _core.SvmlightReader(options, zero_based=zero_based)
+from confidently.data import DataError, open_stream
+from confidently.data.compression import Chunk
 
 
-def rows_of(text, cuts=(), **options):
-    """Rows as the compiled reader sees them: (labels, {column: value}), the text fed in pieces."""
-    parser, names, rows = reader(**options), [], []
-    edges = [0, *sorted(cuts), len(text)]
-    pieces = [parser.feed(text[a:b]) for a, b in pairwise(edges)] + [parser.finish()]
-    for piece in pieces:
-        names += [int(name) if number else name.decode() for name, number, _, _ in piece["new_labels"]]
-        start, label_start = piece["start"], piece["label_start"]
-        for i in range(len(start) - 1):
-            entries = slice(start[i], start[i + 1])
-            columns = piece["columns"][entries].tolist()
-            assert columns == sorted(set(columns))
-            labels = [] if options.get("ignore_labels") else piece["labels"][label_start[i] : label_start[i + 1]]
-            rows.append(
-                ([names[k] for k in labels], dict(zip(columns, piece["values"][entries].tolist(), strict=True)))
-            )
-    return rows
+def rows_of(text, cuts=(), zero_based=False, **demands):
+    """Rows as the compiled readers see them: (labels, {column: value})."""
+    parsers = parsers_of({"zero_based": zero_based}, **demands)
+    return [(labels, features) for labels, _, features in line_rows.rows_of(parsers, text, cuts)]
 
 
 def slowly(text, base=1):
@@ -218,10 +200,11 @@ def test_labels_must_be_utf8(tmp_path):
 
 
 def test_a_line_without_end_does_not_fill_the_memory():
-    parser, chunk = reader(), b"1:1 " * (1 << 18)
+    taken = []
+    chunks = (taken.append(k) or Chunk(b"1:1 " * (1 << 18), k) for k in range(1000))
     with pytest.raises(ValueError, match="line 1 is longer than 64 MiB"):
-        for _ in range(65):
-            parser.feed(chunk)
+        list(parsers_of().rows(chunks))
+    assert len(taken) == 65
 
 
 # --- files -------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from data_sets import _enron1, shared_data
-from line_rows import parser_of, rows_of
+from line_rows import parsers_of, rows_of
 from sklearn.feature_extraction.text import CountVectorizer
 
 from confidently.data import DataError, open_stream
@@ -24,7 +24,7 @@ OPTIONS = {
 
 
 def read(text, cuts=(), how=PLAIN, **demands):
-    return rows_of(parser_of(how, **{"multilabel": True, **demands}), text, cuts)
+    return rows_of(parsers_of(how, **{"multilabel": True, **demands}), text, cuts)
 
 
 def random_texts(n=60):

@@ -8,7 +8,7 @@ import pytest
 from data_sets import shared_data
 from hypothesis import example, given
 from hypothesis import strategies as st
-from line_rows import parser_of, pieces_of, rows_of
+from line_rows import parsers_of, pieces_of, rows_of
 from sklearn.datasets import load_svmlight_file
 from sklearn.utils import murmurhash3_32
 from test_streams import assert_same, trained
@@ -19,7 +19,7 @@ PLAIN = {"format": "vw", "vocabulary": True, "normalize": "none"}
 
 
 def read(text, cuts=(), how=PLAIN, **demands):
-    return rows_of(parser_of(how, keep=("tag",), **{"multilabel": True, **demands}), text, cuts)
+    return rows_of(parsers_of(how, keep=("tag",), **{"multilabel": True, **demands}), text, cuts)
 
 
 def slowly(text):
@@ -135,8 +135,8 @@ def test_features_are_hashed_as_scikit_learn_does():
     words = ["".join(random.choice(list("abcxyzäßжλ日"), size)) for size in random.integers(1, 12, 500)]
     text = " ".join(f"|{words[i]} {words[i + 1]} {words[i + 2]}:2 :3" for i in range(400))
     for bits in (9, 22, 30):
-        parser = parser_of({"format": "vw", "bits": bits}, multilabel=True)
-        [piece, _] = pieces_of(parser, f"1 {text} | {' '.join(words)}\n".encode())
+        parsers = parsers_of({"format": "vw", "bits": bits}, multilabel=True)
+        [piece] = pieces_of(parsers, f"1 {text} | {' '.join(words)}\n".encode())
         expected = []
         for i in range(400):
             seed = murmurhash3_32(words[i] + "^", 0, positive=True)

@@ -13,7 +13,6 @@ from .batch import Batch, DataError, batch_of
 from .compression import Chunk
 from .demands import Demands
 from .reading import DEFAULT_LABEL, Reading
-from .compression import Chunk
 from .source import display_name, read_chunks
 
 KEEPABLE = {"svmlight": (), "vw": ("tag",), "text": ()}  # what there is to hand on beside the row itself
