@@ -6,7 +6,6 @@ number of threads.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,7 @@ from itertools import product, repeat
 from typing import Any
 
 from .data import Batch, DataError, Stream
+from .data.background import processors
 from .labels import ClassTable, Name
 from .learner import Learner
 from .rules import RULES, Rule, make_rule
@@ -169,7 +169,7 @@ def compare(
         Contender(rule, default, ClassTable(classes, stream.multilabel, closed=bool(classes)), multiclass, settings)
         for rule, default in contending_rules(rules, grid)
     ]
-    with ThreadPoolExecutor(threads or _processors(), thread_name_prefix="confidently-learner") as pool:
+    with ThreadPoolExecutor(threads or processors(), thread_name_prefix="confidently-learner") as pool:
         for batch, parts in _cut_at_points(stream):
             list(pool.map(Contender.learn, contenders, repeat(parts)))  # a list, so that errors are raised here
             if progress is not None:
@@ -268,7 +268,3 @@ def _cut_at_points(stream: Iterable[Batch]) -> Iterator[tuple[Batch, list[Batch]
         parts.append(batch.rows(first, len(batch)))
         rows += len(batch)
         yield batch, parts
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

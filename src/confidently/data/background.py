@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -84,6 +85,11 @@ class _Workers:
             self.changed.notify_all()
         for thread in self.threads:
             thread.join(JOIN_SECONDS)  # so that no compiled code runs on while the interpreter goes down
+
+
+def processors() -> int:
+    """How many there are for this process."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def in_order(items: Iterable[Any], works: Sequence[Work], ahead: int) -> Generator[Any]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from .. import _core
 from .advice import looked_through
-from .background import Turn, in_order
+from .background import Turn, in_order, processors
 from .batch import Batch, DataError, batch_of
 from .compression import Chunk
 from .demands import Demands
@@ -23,7 +23,7 @@ PIECES_AHEAD = 2  # beside those that are being parsed
 
 def read_lines(paths: Sequence[str | os.PathLike[str]], reading: Reading, demands: Demands) -> Iterator[Batch]:
     """Batches of the rows of one file after the other, their labels as lists."""
-    parsers = Parsers(reading, demands, min(MOST_PARSERS, len(os.sched_getaffinity(0))))
+    parsers = Parsers(reading, demands, min(MOST_PARSERS, processors()))
     before = 0
     for path in paths:
         name, rows, done = display_name(path), 0, 0
