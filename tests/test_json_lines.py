@@ -252,6 +252,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("line", "place", "problem"), WRONG)
+@pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")  # of what broken rows lack
 def test_what_is_wrong_is_named_with_its_place(tmp_path, line, place, problem):
     file = tmp_path / "bad.jsonl"
     file.write_bytes(b'{"label":1}\r\n\n \t\n' + line.encode() + b'\n{"label":2}\n')
