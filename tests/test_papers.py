@@ -16,15 +16,13 @@ matplotlib.use("Agg")
 import numpy as np
 import pytest
 from data_sets import FOLDER, shared_data
-from sklearn.metrics.pairwise import rbf_kernel
 
-from confidently import CWStdev, step
 from confidently.papers import PAPERS, cw2008, ellipsoid2009, ellipsoids, multilabel, synthetic, text
 from confidently.papers.bounds import ellipsoid_bounds, theorem_4
-from confidently.papers.kernels import KernelOnline
 from confidently.papers.report import Report, new_figure
 from confidently.papers.run import Run
 
+NARROW, LONG = cw2008.SETTINGS
 FILE = Path(__file__).with_name("papers.json")
 
 
@@ -32,10 +30,10 @@ def synthetic_numbers():
     """Fig. 2a, 2b: mistakes of three settings of each learner, and two repetitions with the middle one."""
     found, chosen = {}, {}
     for c in synthetic.CONTENDERS:
-        stride = max(1, len(c.grid) // 3)
-        found[c.name] = synthetic.mistakes(c, cw2008.NARROW, range(2), stride).tolist()
+        places = range(0, len(c.grid), max(1, len(c.grid) // 3))
+        found[c.name] = synthetic.mistakes(c, places, NARROW, range(2)).tolist()
         chosen[c.name] = c.grid[len(c.grid) // 2]
-    for name, outcome in synthetic.repetitions(chosen, cw2008.LONG, range(2)).items():
+    for name, outcome in synthetic.repetitions(chosen, LONG, range(2)).items():
         wrong = outcome.test * synthetic.TEST_POINTS
         found[f"{name}, repeated"] = [outcome.total.tolist(), np.round(wrong).tolist()]
     return found
@@ -61,7 +59,7 @@ def bound_numbers():
 def multiclass_numbers():
     """Fig. 1 and 2: mistakes and updates by epoch on 400 letters."""
     found = {}
-    for c in (*ellipsoids.PAPERS_OWN, *ellipsoids.OTHERS[:4], ellipsoids.DECAY_CONTENDERS[-1]):
+    for c in (*ellipsoids.PAPERS_OWN, *ellipsoids.OTHERS[:5], ellipsoids.DECAY_CONTENDERS[-1], *ellipsoids.READINGS):
         epochs = ellipsoids.epochs("letter", FOLDER, 0, 400, c, {}, 0)
         found[c.name] = [epochs.mistakes.tolist(), epochs.updates.tolist(), epochs.infeasible]
     return found
@@ -125,7 +123,7 @@ def test_reports_are_whole_without_data(paper, tmp_path, monkeypatch):
 
 
 def test_runs_are_deterministic_in_any_number_of_processes():
-    tiny = {"axes": synthetic.Axes(2.0), "repeat": 4, "tuning": 2, "stride": 15, "block": 2}
+    tiny = {"axes": synthetic.Axes(2.0), "repeat": 4, "tuning": 2, "block": 2}
     one = synthetic.experiment(Run(seed=3), **tiny)
     two = synthetic.experiment(Run(seed=3, jobs=2), **tiny)
     for name, outcome in one.items():
@@ -141,26 +139,6 @@ def test_points_are_as_described():
     assert across.std() == pytest.approx(0.5, rel=0.02)
     assert X[:, 2:].std() == pytest.approx(2, rel=0.01)
     assert (y == np.sign(across)).all()
-
-
-def test_kernel_learner_is_the_dual_recursion():
-    """Theorem 2, with coefficients: mean = sum a_p phi_p, Sigma = I - sum B_pq phi_p phi_q'."""
-    rng = np.random.default_rng(0)
-    X, X_new = rng.standard_normal((40, 2)), rng.standard_normal((10, 2))
-    y = np.where((X**2).sum(axis=1) < 1.2, 1, -1)
-    K, K_new = rbf_kernel(X, gamma=0.8), rbf_kernel(X, X_new, gamma=0.8)
-    a, B = np.zeros(40), np.zeros((40, 40))
-    for i, label in enumerate(y):
-        m, v = label * (a @ K[:, i]), K[i, i] - K[:, i] @ B @ K[:, i]
-        taken = step("cw_stdev", m, v, eta=0.9)
-        if taken is not None:
-            alpha, zeta, _ = taken
-            c = np.eye(40)[i] - B @ K[:, i]
-            a, B = a + alpha * label * c, B + zeta / (1 + zeta * v) * np.outer(c, c)
-    model = KernelOnline(CWStdev(eta=0.9), gamma=0.8).fit(X, y)
-    mean, variance = model.margin_distribution(X_new)
-    np.testing.assert_allclose(mean, a @ K_new, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(variance, 1 - np.einsum("pi,pq,qi->i", K_new, B, K_new), rtol=1e-5, atol=1e-6)
 
 
 def test_measures_of_rankings_by_hand():

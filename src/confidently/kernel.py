@@ -25,6 +25,7 @@ from .blocks import Block, Examples
 from .state import TASKS, Settings, State, memory_bytes, updates_a_row
 
 ROWS_A_BLOCK = 64
+ROWS_A_QUESTION = 256  # answered at a time; every row's kernel with all others of them is computed for its own
 LEAST_NOISE = 1e-6  # share of its kernel by which a support row is smoothed when means are projected
 DENSE_ABOVE = 0.25  # share of values that are not 0 above which rows are written out for the kernel
 WITH_GAMMA = ("rbf", "poly", "polynomial", "sigmoid", "laplacian")  # whose gamma is 1/(number of features) by default
@@ -164,8 +165,8 @@ class KernelModel:
     def questions(self, X: _core.Matrix) -> Iterator[tuple[slice, np.ndarray, list[np.ndarray]]]:
         """Some rows at a time: which, their kernel with themselves, and :meth:`along` for each learner."""
         examples = Examples(X, np.zeros(X.shape[0], dtype=np.int32))
-        for first in range(0, X.shape[0], ROWS_A_BLOCK):
-            block = examples.block(first, min(first + ROWS_A_BLOCK, X.shape[0]))
+        for first in range(0, X.shape[0], ROWS_A_QUESTION):
+            block = examples.block(first, min(first + ROWS_A_QUESTION, X.shape[0]))
             rows = self.kernel.rows(*taken(block))
             k = self.kernel(self.support, rows)
             ps = [self.along(learner, k) for learner in range(len(self.prior))]

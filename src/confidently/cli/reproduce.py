@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from pathlib import Path
@@ -31,12 +32,18 @@ if TYPE_CHECKING:
     "--data", metavar="FOLDER", type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder of the data sets; without it experiments on real data are left out.",
 )  # fmt: skip
+@click.option(
+    "--axes", "axes", multiple=True, metavar="LONG:SHORT[:NOISE]", callback=lambda _, __, given: _axes(given),
+    help="cw2008: standard deviations of the points that it draws, which the paper leaves open; more than once for "
+    "several.  [default: 2:1 and 10:1, noise 2]",
+)  # fmt: skip
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
 @click.option("--quiet", is_flag=True, help="Do not show progress.")
 @json_option
 def reproduce(
-    paper: str, out: Path, quick: bool, seed: int, data: Path | None, jobs: int, quiet: bool, as_json: bool
-) -> None:
+    paper: str, out: Path, quick: bool, seed: int, data: Path | None, axes: tuple[tuple[float, ...], ...], jobs: int,
+    quiet: bool, as_json: bool,
+) -> None:  # fmt: skip
     """Run a paper's experiments and say which of its claims are borne out.
 
     PAPER is cw2008 (Crammer, Dredze & Pereira, confidence-weighted learning) or ellipsoid2009 (Yang, Jin & Ye, the
@@ -53,10 +60,24 @@ def reproduce(
         raise click.UsageError("reproduce draws figures: pip install 'confidently[plots]'")
     began = time.monotonic()
     progress = Progress() if quiet else Live() if sys.stderr.isatty() else Plain()
-    report = run_paper(paper, Run(seed, quick, data, jobs, progress))
+    report = run_paper(paper, Run(seed, quick, data, jobs, axes, progress))
     report.settings["seconds"] = round(time.monotonic() - began, 1)
     report.write(out)
     click.echo(json.dumps(report.results()) if as_json else _summary(report, out))
+
+
+def _axes(given: tuple[str, ...]) -> tuple[tuple[float, ...], ...]:
+    """Two or three standard deviations each."""
+    found = []
+    for text in given:
+        try:
+            numbers = tuple(float(part) for part in text.split(":"))
+        except ValueError:
+            numbers = ()
+        if not (2 <= len(numbers) <= 3 and all(0 < number < math.inf for number in numbers)):
+            raise click.BadParameter(f"{text!r} is not two or three numbers > 0 with colons, such as 2:1 or 2:1:2")
+        found.append(numbers)
+    return tuple(found)
 
 
 def _summary(report: Report, out: Path) -> str:

@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 from ..classifier import OnlineClassifier
 from ..rules import CELLIP, IELLIP, CWStdev
 from ..theory import cellip_mistake_bound, confidence_loss, cw_mistake_bound, iellip_mistake_bound, least_multiple
-from .synthetic import Axes, points
+from .synthetic import SEPARATOR, Axes, points
 
 STRIDE = 25  # rows between two points of the curves
 HARD_MARGIN = 1e5  # C of the support vector machine that stands for the widest margin
@@ -33,7 +33,7 @@ def separable(seed: int, n: int, margin: float) -> tuple[np.ndarray, np.ndarray,
     rng = np.random.default_rng(seed)
     X, y = points(rng, 4 * n, Axes(2.0))
     u = np.zeros(X.shape[1])
-    u[:2] = np.array([1.0, -1.0]) / np.sqrt(2)
+    u[:2] = SEPARATOR
     length = np.linalg.norm(X, axis=1)
     kept = np.flatnonzero(np.abs(X @ u) >= margin * length.max())[:n]
     return X[kept] / length.max(), y[kept], u

@@ -151,6 +151,11 @@ def surroundings() -> dict[str, str]:
     return {"software": f"Python {platform.python_version()}, {versions}", "machine": platform.machine()}
 
 
+def setting_text(setting: dict[str, float]) -> str:
+    """Parameters and their values."""
+    return ", ".join(f"{key}={value:.4g}" for key, value in setting.items())
+
+
 def new_figure(columns: int = 1, rows: int = 1, width: float = 5.6, height: float = 4.0, **options: Any) -> Any:
     """A figure of its own, known to no window, and its axes."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -202,6 +207,7 @@ def _save(figure: Figure, path: Path) -> bytes:
 
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=110)
+    figure.set_layout_engine("none")  # as laid out now
     with _whole(path.with_suffix(".png"), "wb") as file:
         file.write(picture.getvalue())
     with matplotlib.rc_context({"svg.hashsalt": path.name}), _whole(path.with_suffix(".svg"), "wb") as file:

@@ -37,6 +37,8 @@ class Run:
         Folder of the data sets; experiments that need one that is not there are left out, and the report says so.
     jobs : int
         Processes.
+    axes : tuple of (float, ...)
+        cw2008: standard deviations of its points, along, across and perhaps of the noise; empty: the two of the report.
     progress : Progress
     """
 
@@ -44,6 +46,7 @@ class Run:
     quick: bool = False
     data: Path | None = None
     jobs: int = 1
+    axes: tuple[tuple[float, ...], ...] = ()
     progress: Progress = field(default_factory=Progress, compare=False)
 
     def size(self, full: int, quick: int) -> int:

@@ -13,19 +13,24 @@ from ..progressive import progressive_validation
 from ..rules import make_rule
 
 POINTS, TEST_POINTS, FEATURES = 1000, 10_000, 20
-STRIDE = 20  # rows between two points of the curves
-NOISE = 2.0  # standard deviation of the features that do not matter
+STRIDE = 50  # rows between two points of the curves
 SEPARATOR = np.array([1.0, -1.0]) / np.sqrt(2)  # across the long axis
+COARSE = 3  # every third setting is tried on a third of the tuning seeds, then what lies around the best on all
 # Seeds of the runs that choose parameters lie beyond those of the runs that are shown.
 TUNING_SEEDS = 1_000_000
 
 
 @dataclass(frozen=True)
 class Axes:
-    """Standard deviations of the two features that matter, along and across the direction of 45 degrees."""
+    """Standard deviations: of the two features that matter, along and across 45 degrees, and of those that do not."""
 
     long: float
     short: float = 1.0
+    noise: float = 2.0
+
+    def __str__(self) -> str:
+        noise = "" if self.noise == Axes.noise else f", noise {self.noise:g}"
+        return f"{self.long:g} : {self.short:g}{noise}"
 
 
 def points(rng: np.random.Generator, n: int, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
@@ -33,7 +38,7 @@ def points(rng: np.random.Generator, n: int, axes: Axes) -> tuple[np.ndarray, np
     along, across = axes.long * rng.standard_normal(n), axes.short * rng.standard_normal(n)
     X = np.empty((n, FEATURES))
     X[:, 0], X[:, 1] = (along + across) / np.sqrt(2), (along - across) / np.sqrt(2)
-    X[:, 2:] = NOISE * rng.standard_normal((n, FEATURES - 2))
+    X[:, 2:] = axes.noise * rng.standard_normal((n, FEATURES - 2))
     return X, np.where(across > 0, 1, -1)
 
 
@@ -73,14 +78,13 @@ CONTENDERS = (
 )
 
 
-def mistakes(contender: Contender, axes: Axes, seeds: Sequence[int], stride: int = 1) -> np.ndarray:
-    """Mistakes in one pass, (settings, seeds), of every ``stride``-th setting."""
-    grid = contender.grid[::stride]
-    found = np.empty((len(grid), len(seeds)))
+def mistakes(contender: Contender, places: Sequence[int], axes: Axes, seeds: Sequence[int]) -> np.ndarray:
+    """Mistakes in one pass, (settings, seeds), of the settings at some places of the grid."""
+    found = np.empty((len(places), len(seeds)))
     for column, seed in enumerate(seeds):
         X, y = points(np.random.default_rng(seed), POINTS, axes)
-        for row, setting in enumerate(grid):
-            found[row, column] = contender.make(setting).fit(X, y).mistakes_
+        for row, place in enumerate(places):
+            found[row, column] = contender.make(contender.grid[place]).fit(X, y).mistakes_
     return found
 
 
@@ -134,17 +138,27 @@ def joined(parts: list[dict[str, Outcome]]) -> dict[str, Outcome]:
     }
 
 
-def experiment(run: Any, axes: Axes, repeat: int, tuning: int, stride: int = 1, block: int = 20) -> dict[str, Outcome]:
+def experiment(run: Any, axes: Axes, repeat: int, tuning: int, block: int = 20) -> dict[str, Outcome]:
     """Choose every contender's setting on seeds of its own, then repeat with it."""
-    title = f"axes {axes.long:g} : {axes.short:g}"
+    title = f"axes {axes}"
     base = run.seed * 2 * TUNING_SEEDS
-    tuning_seeds = range(base + TUNING_SEEDS, base + TUNING_SEEDS + tuning)
-    cut = [tuning_seeds[i : i + 5] for i in range(0, tuning, 5)]
-    found = run.each(f"{title}, tuning", mistakes, [(c, axes, seeds, stride) for c in CONTENDERS for seeds in cut])
-    chosen = {}
-    for k, c in enumerate(CONTENDERS):
-        by_setting = np.hstack(found[k * len(cut) : (k + 1) * len(cut)]).mean(axis=1)
-        chosen[c.name] = c.grid[::stride][int(by_setting.argmin())]
+    seeds = range(base + TUNING_SEEDS, base + TUNING_SEEDS + tuning)
+    coarse = {c.name: list(range(0, len(c.grid), COARSE)) for c in CONTENDERS}
+    best = _best(run, f"{title}, coarse tuning", axes, coarse, seeds[: -(-tuning // COARSE)])
+    near = {c.name: [k for k in range(len(c.grid)) if abs(k - best[c.name]) < COARSE] for c in CONTENDERS}
+    best = _best(run, f"{title}, fine tuning", axes, near, seeds)
+    chosen = {c.name: c.grid[best[c.name]] for c in CONTENDERS}
     seeds = range(base, base + repeat)
     blocks = [seeds[i : i + block] for i in range(0, repeat, block)]
     return joined(run.each(f"{title}, runs", repetitions, [(chosen, axes, b) for b in blocks]))
+
+
+def _best(run: Any, stage: str, axes: Axes, places: dict[str, list[int]], seeds: Sequence[int]) -> dict[str, int]:
+    """By contender, which of these places of its grid gives the fewest mistakes on average."""
+    cut = [seeds[i : i + 10] for i in range(0, len(seeds), 10)]
+    found = run.each(stage, mistakes, [(c, places[c.name], axes, some) for c in CONTENDERS for some in cut])
+    best = {}
+    for k, c in enumerate(CONTENDERS):
+        mean = np.hstack(found[k * len(cut) : (k + 1) * len(cut)]).mean(axis=1)
+        best[c.name] = places[c.name][int(mean.argmin())]
+    return best

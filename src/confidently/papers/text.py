@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import time
 import warnings
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
@@ -22,70 +17,101 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
 from ..classifier import OnlineClassifier
+from ..features import Strings
 from ..rules import make_rule
+from .reading import examples
 
-COLUMNS = 2**20
 Setting = dict[str, float]
-Texts = tuple[list[str], np.ndarray]  # and whether each is of the second class
 
 
 # --- tasks ---------------------------------------------------------------------------------------------------------
 
 
-def json_lines(file: Path) -> Iterator[dict[str, Any]]:
-    """The objects of a gzip file, one a line."""
-    with gzip.open(file, "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
+@dataclass(frozen=True)
+class Task:
+    """Two labels of some files of JSON lines.
+
+    Attributes
+    ----------
+    files : tuple of str
+        Within the folder of the data sets.
+    classes : (str, str)
+        Rows with other labels, and with several, are left out.
+    text, drop : tuple of str
+        Keys whose words count, and those that are left out.
+    label : str
+        The label's key.
+    needed : str, optional
+        The key that must not be empty.
+    """
+
+    files: tuple[str, ...]
+    classes: tuple[str, str]
+    text: tuple[str, ...] = ("text",)
+    drop: tuple[str, ...] = ()
+    label: str = "label"
+    needed: str | None = None
 
 
-def _newsgroups(first: str, second: str, data: Path) -> Texts:
-    rows = [r for part in ("train", "test") for r in json_lines(data / "newsgroups" / f"{part}.jsonl.gz")]
-    return _pair([(r["text"], r["group"]) for r in rows], first, second)
+def _newsgroups(first: str, second: str) -> Task:
+    files = ("newsgroups/train.jsonl.gz", "newsgroups/test.jsonl.gz")
+    return Task(files, (first, second), drop=("id",), label="group")
 
 
-def _reuters(first: str, second: str, data: Path) -> Texts:
-    rows = [r for r in json_lines(data / "reuters21578" / "reuters21578.jsonl.gz") if r["body"]]
-    one = [(f"{r['title']}\n{r['body']}", r["topics"][0]) for r in rows if len(r["topics"]) == 1]
-    return _pair(one, first, second)
+def _reuters(first: str, second: str) -> Task:
+    other = ("id", "topics_attr", "lewissplit", "cgisplit", "date", "places", "modapte")
+    files = ("reuters21578/reuters21578.jsonl.gz",)
+    return Task(files, (first, second), ("title", "body"), other, "topics", needed="body")
 
 
-def _sentiment(file: str, data: Path) -> Texts:
-    rows = [(f"{r.get('title', '')}\n{r['text']}", r["label"]) for r in json_lines(data / file)]
-    return _pair(rows, "negative", "positive")
+def _sentiment(file: str, text: tuple[str, ...]) -> Task:
+    return Task((file,), ("negative", "positive"), text, drop=("split",))
 
 
-def _enron(data: Path) -> Texts:
-    return _pair([(r["text"], r["label"]) for r in json_lines(data / "enron_spam" / "enron1.jsonl.gz")], "ham", "spam")
-
-
-def _pair(rows: list[tuple[str, str]], first: str, second: str) -> Texts:
-    kept = [(text, name == second) for text, name in rows if name in (first, second)]
-    return [text for text, _ in kept], np.array([second_class for _, second_class in kept])
-
-
+BLITZER = ("books", "dvd", "electronics")
 FDU = ("camera_photo", "health_personal_care", "music", "sports_outdoors", "toys_games", "video")
-TASKS: dict[str, Callable[[Path], Texts]] = {
-    "news comp": partial(_newsgroups, "comp.sys.ibm.pc.hardware", "comp.sys.mac.hardware"),
-    "news sci": partial(_newsgroups, "sci.electronics", "sci.med"),
-    "news talk": partial(_newsgroups, "talk.politics.guns", "talk.politics.mideast"),
-    "reuters acq": partial(_reuters, "acq", "earn"),
-    "reuters trade": partial(_reuters, "crude", "trade"),
-    "reuters money": partial(_reuters, "interest", "money-fx"),
-    "spam enron1": _enron,
-    **{d: partial(_sentiment, f"amazon_sentiment/{d}.text.jsonl.gz") for d in ("books", "dvd", "electronics")},
-    **{d: partial(_sentiment, f"amazon_sentiment_fdu/{d}.jsonl.gz") for d in FDU},
+TASKS = {
+    "news comp": _newsgroups("comp.sys.ibm.pc.hardware", "comp.sys.mac.hardware"),
+    "news sci": _newsgroups("sci.electronics", "sci.med"),
+    "news talk": _newsgroups("talk.politics.guns", "talk.politics.mideast"),
+    "reuters acq": _reuters("acq", "earn"),
+    "reuters trade": _reuters("crude", "trade"),
+    "reuters money": _reuters("interest", "money-fx"),
+    "spam enron1": Task(("enron_spam/enron1.jsonl.gz",), ("ham", "spam"), drop=("file", "date")),
+    **{d: _sentiment(f"amazon_sentiment/{d}.text.jsonl.gz", ("title", "text")) for d in BLITZER},
+    **{d: _sentiment(f"amazon_sentiment_fdu/{d}.jsonl.gz", ("text",)) for d in FDU},
 }
-FOLDERS = ("newsgroups", "reuters21578", "enron_spam", "amazon_sentiment", "amazon_sentiment_fdu")
+SENTIMENT = (*BLITZER, *FDU)
+FOLDERS = tuple(dict.fromkeys(task.files[0].split("/")[0] for task in TASKS.values()))
 
 
 def rows_of(name: str, data: Path, most: int | None = None, seed: int = 0) -> tuple[csr_array, np.ndarray]:
     """Shuffled rows of a task: words and pairs of neighbouring words, present or not, rows of length 1."""
-    texts, y = TASKS[name](data)
-    order = np.random.default_rng(seed).permutation(len(y))[:most]
-    words = HashingVectorizer(n_features=COLUMNS, ngram_range=(1, 2), binary=True, alternate_sign=False, norm=None)
-    X = normalize(words.transform([texts[i] for i in order]))
-    there = np.flatnonzero(np.bincount(X.indices, minlength=COLUMNS))  # columns that are empty cost memory only
-    return csr_array(X[:, there]), y[order].astype(int)
+    task = TASKS[name]
+    found = examples(
+        [data / file for file in task.files], format="jsonl", label=task.label, text=task.text, drop=task.drop,
+        multilabel=True, keep=(task.needed,) if task.needed else (), ngrams=(1, 2), vocabulary=True, normalize="none",
+    )  # fmt: skip
+    one = np.flatnonzero(np.diff(found.label_start) == 1)
+    if task.needed:
+        one = one[np.diff(found.kept[task.needed].start)[one] > 0]
+    labels = found.names[found.labels[found.label_start[:-1][one]]]
+    wanted = np.flatnonzero(np.isin(labels, task.classes))
+    order = wanted[np.random.default_rng(seed).permutation(len(wanted))[:most]]
+    return _words(found.X[one[order]], found.features), (labels[order] == task.classes[1]).astype(int)
+
+
+def _words(X: csr_array, names: Strings) -> csr_array:
+    """A word of the title is the same word in the text; rows of length 1."""
+    there = np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]))  # empty columns cost memory only
+    words = [name.partition(":")[2] for name in names.chosen(there)]
+    column = dict(zip(dict.fromkeys(words), range(len(words)), strict=False))
+    place = np.zeros(X.shape[1], dtype=np.int32)
+    place[there] = [column[word] for word in words]
+    X = csr_array((np.ones(X.nnz), place[X.indices], X.indptr), shape=(X.shape[0], len(column)))
+    X.sum_duplicates()
+    X.data[:] = 1.0
+    return csr_array(normalize(X))
 
 
 # --- learners ------------------------------------------------------------------------------------------------------
@@ -202,3 +228,11 @@ def experiment(
         "text, cross-validation", cross_validated, [(t, run.data, chosen, n, most, run.seed, 1) for t in tasks]
     )
     return chosen, dict(zip(tasks, scores, strict=True))
+
+
+def repeated_passes(
+    run: Any, n: int, most: int | None, tasks: list[str], chosen: dict[str, Setting], passes: int
+) -> dict[str, dict[str, list[Score]]]:
+    """Scores of some rules after several passes."""
+    work = [(t, run.data, chosen, n, most, run.seed, passes) for t in tasks]
+    return dict(zip(tasks, run.each(f"text, {passes} passes", cross_validated, work), strict=True))
