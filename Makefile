@@ -26,11 +26,12 @@ bench: $(VENV)/installed
 pictures: $(VENV)/installed
 	$(BIN)/python docs/pictures/draw.py
 
-# The papers' experiments in full, with reports in out/; DATA is the folder of the data sets.
+# The papers' experiments in full, with reports in out/, and docs/papers.md from them; DATA is the folder of the data sets.
 DATA ?= ../shared/data
 papers: $(VENV)/installed
 	nice $(BIN)/confidently reproduce cw2008 --out out/cw2008 --data $(DATA) --jobs 2
 	nice $(BIN)/confidently reproduce ellipsoid2009 --out out/ellipsoid2009 --data $(DATA) --jobs 2
+	$(BIN)/python docs/write_papers.py out
 
 # The tests that reach compiled code, under AddressSanitizer and UndefinedBehaviorSanitizer.
 sanitize: $(VENV)/sanitized

@@ -17,9 +17,20 @@ import numpy as np
 import pytest
 from data_sets import FOLDER, shared_data
 
-from confidently.papers import PAPERS, cw2008, ellipsoid2009, ellipsoids, multilabel, synthetic, text
+from confidently import _core
+from confidently.papers import (
+    PAPERS,
+    cw2008,
+    ellipsoid2009,
+    ellipsoid_readings,
+    ellipsoids,
+    multilabel,
+    synthetic,
+    text,
+    text_report,
+)
 from confidently.papers.bounds import ellipsoid_bounds, theorem_4
-from confidently.papers.report import Report, new_figure
+from confidently.papers.report import Claim, Report, Table, new_figure
 from confidently.papers.run import Run
 
 NARROW, LONG = cw2008.SETTINGS
@@ -141,6 +152,77 @@ def test_points_are_as_described():
     assert (y == np.sign(across)).all()
 
 
+def scores(errors):
+    """Of two folds, by task and learner, from the errors of the first; the second errs a hundredth more."""
+    return {
+        task: {name: [text.Score(e, 0.3, 0.4, 0.01), text.Score(e + 0.01, 0.3, 0.4, 0.01)] for name, e in by.items()}
+        for task, by in errors.items()
+    }
+
+
+def test_text_claims_follow_the_errors():
+    learners = {"cw_stdev": 0.10, "cw_var": 0.10, "arow": 0.09, "gibbs_pa": 0.085, "LinearSVC": 0.095}
+    errors = {task: dict(learners) for task in ("books", "dvd", "spam enron1")}
+    errors["books"]["cw_stdev"] = 0.08
+    report = Report("x", "t", {})
+    report.section("Text")
+    text_report.tables(report, {name: {} for name in learners}, scores(errors))
+    text_report.stdev_against_var(report, scores(errors), 1)
+    errors["dvd"]["cw_stdev"] = errors["spam enron1"]["cw_stdev"] = 0.11
+    text_report.stdev_against_var(report, scores(errors), 10)
+    text_report.best_online(report, scores(errors))
+    text_report.no_worse_than_before(report, scores(errors))
+    level, not_level, best, before = report.parts(Claim)
+    assert level.holds and level.found.startswith("On 3 of 3 (1 better, 2 the same)")
+    assert not not_level.holds and "1 for CW-Stdev, 2 for CW-Var" in not_level.why
+    assert best.holds and best.found == "gibbs_pa 9.00 % against 10.00 %."
+    # AROW 9.5 % is as before; CW-Stdev: seven times 10 % (8.5 and 11.5) and once 11.5 %
+    assert not before.holds and "arow 9.50 %" in before.found and "cw_stdev 10.19 %" in before.found
+    order, means = report.parts(Table)[0].header[1:], report.parts(Table)[0].rows[-1][1:]
+    assert order[:3] == ["gibbs_pa", "arow", "cw_stdev"]
+    assert means == pytest.approx([9.0, 9.5, 100 * (0.085 + 0.105 + 0.105) / 3, 10.0, 10.5])
+
+
+def test_readings_of_the_ellipsoid_paper_are_compared():
+    def runs(*errors):
+        return [ellipsoids.Epochs(np.array([60.0, 50.0, e]), np.full(3, 70.0), 0.5, 100, 0) for e in errors]
+
+    names = ("PA", "MIRA", ellipsoids.GATED.name, ellipsoids.GATED_MIRA.name, ellipsoids.IELLIP)
+    report = Report("x", "t", {})
+    ellipsoid_readings.add(report, {"a": dict(zip(names, map(runs, (30, 29, 41, 40, 39)), strict=True))})
+    ellipsoid_readings.add(report, {"b": {n: runs(e, e + 1) for n, e in zip(names, (30, 29, 38, 40, 39), strict=True)}})
+    better, worse = report.parts(Claim)
+    assert better.holds
+    assert not worse.holds and "+1.00 ± 0.71 points from PA, mistakes only" in worse.why
+
+
+def test_mira_on_mistakes_only_is_a_plain_loop():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 3)), rng.integers(4, size=60)
+    W, updates = np.zeros((4, 3)), 0
+    for x, k in zip(X, y, strict=True):
+        scores = W @ x
+        if scores[k] <= np.delete(scores, k).max():
+            W += np.outer(_core.mira_step(scores, k, x @ x, 0.1, 1.0), x)
+            updates += 1
+    model = ellipsoids.MistakesOnlyMIRA(gamma=0.1, fit_intercept=False).fit(X, y)
+    np.testing.assert_allclose(model.coef_, W, atol=1e-12)
+    assert (model.updates_, model.mistakes_, model.n_seen_) == (updates, updates, 60)
+
+
+def test_axes_are_tried_until_the_paper_s_numbers_hold(monkeypatch):
+    monkeypatch.setattr(cw2008, "SCANNED", (1.5,))
+    monkeypatch.setattr(synthetic, "CONTENDERS", tuple(replace(c, grid=c.grid[12:13]) for c in synthetic.CONTENDERS))
+    report = Report("x", "t", {})
+    run = Tiny()
+    outcomes = {axes: synthetic.experiment(run, axes, 2, 2) for axes in (NARROW, LONG)}
+    cw2008.thresholds(report, run, outcomes)
+    exist, second, first = report.parts(Claim)
+    assert "1.5 : 1" in exist.says + exist.found + second.why or not exist.holds
+    assert [row[0] for row in report.parts(Table)[0].rows] == ["1.5 : 1", "2 : 1", "10 : 1"]
+    assert second.says.startswith("Axes 2 : 1") and first.says.startswith("Axes 2 : 1")
+
+
 def test_measures_of_rankings_by_hand():
     Y = np.array([[1, 0, 0, 1], [0, 1, 0, 0]])
     scores = np.array([[2.0, 1.0, -1.0, -2.0], [0.5, 1.0, 3.0, -1.0]])
@@ -175,6 +257,20 @@ def test_command_refuses_what_it_does_not_know(call, tmp_path):
     code, _, error = call("reproduce", "nothing2000", "--out", tmp_path)
     assert code == 2
     assert "cw2008, ellipsoid2009" in error
+
+
+@pytest.mark.parametrize("axes", ["2", "2:x", "2:0", "1:2:3:4", "2:inf"])
+def test_command_refuses_axes_that_are_none(axes, call, tmp_path):
+    code, _, error = call("reproduce", "cw2008", "--out", tmp_path, "--axes", axes)
+    assert code == 2
+    assert "two or three numbers > 0" in error
+
+
+def test_command_hands_axes_on(ok, tmp_path, monkeypatch):
+    given = []
+    monkeypatch.setattr(cw2008, "reproduce", lambda run: given.append(run.axes) or Report("cw2008", "title", {}))
+    ok("reproduce", "cw2008", "--out", tmp_path, "--axes", "3:1", "--axes", "4:1:1.5")
+    assert given == [((3.0, 1.0), (4.0, 1.0, 1.5))]
 
 
 def test_command_writes_and_tells(ok, tmp_path, monkeypatch):

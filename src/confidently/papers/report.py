@@ -110,6 +110,7 @@ class Report:
             "name": self.name,
             "title": self.title,
             "settings": self.settings,
+            "sections": [{"title": s.title, "parts": [_plain(part) for part in s.parts]} for s in self.sections],
             "claims": [asdict(c) | {"verdict": c.verdict} for c in self.parts(Claim)],
             "numbers": self.numbers,
             "tables": {t.name: {"header": t.header, "rows": t.rows} for t in self.parts(Table)},
@@ -143,6 +144,17 @@ class Report:
             for key, value in (self.settings | surroundings()).items()
         )
         return "\n".join([*lines, "<h2>Settings</h2>", f"<table>{rows}</table>", "</html>", ""])
+
+
+def _plain(part: Any) -> dict[str, Any]:
+    """A part of a section as plain data: text, a claim, or the name of a table or figure and what it shows."""
+    if isinstance(part, str):
+        return {"text": part}
+    if isinstance(part, Claim):
+        return {"claim": asdict(part) | {"verdict": part.verdict}}
+    if isinstance(part, Table):
+        return {"table": part.name, "caption": part.caption}
+    return {"figure": part[0], "caption": part[1]}
 
 
 def surroundings() -> dict[str, str]:

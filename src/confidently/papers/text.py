@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +86,9 @@ SENTIMENT = (*BLITZER, *FDU)
 FOLDERS = tuple(dict.fromkeys(task.files[0].split("/")[0] for task in TASKS.values()))
 
 
+@lru_cache(maxsize=4)
 def rows_of(name: str, data: Path, most: int | None = None, seed: int = 0) -> tuple[csr_array, np.ndarray]:
-    """Shuffled rows of a task: words and pairs of neighbouring words, present or not, rows of length 1."""
+    """Shuffled rows of a task: words and pairs of neighbours, present or not, of length 1. Not to be written to."""
     task = TASKS[name]
     found = examples(
         [data / file for file in task.files], format="jsonl", label=task.label, text=task.text, drop=task.drop,

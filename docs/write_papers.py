@@ -1,0 +1,105 @@
+"""Writes papers.md and its pictures from what `make papers` left: python docs/write_papers.py out.
+
+The page is the two reports in Markdown: their text, figures, tables and claims, in their order.
+"""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+PAGE = FOLDER / "papers.md"
+PAPERS = {
+    "cw2008": "Exact convex confidence-weighted learning (Crammer, Dredze & Pereira 2008)",
+    "ellipsoid2009": "Online learning by ellipsoid method (Yang, Jin & Ye 2009)",
+}
+TOO_WIDE = ("text_error",)  # tables that are left to the report
+HEAD = """# The papers, reproduced
+
+`confidently reproduce` runs the experiments of two papers and says of each claim whether it was borne out. It writes
+a page of its own (`report.html`, with all figures in it), the figures as PNG and SVG, the tables as CSV, and every
+number in `results.json`. `--quick` is a reduced size, `--seed` decides all chance, `--data` is the folder of the data
+sets (what is not there is left out), `--jobs` the number of processes, `--axes` the shape of the points that `cw2008`
+draws. What is proved is in [mathematics](mathematics.md#what-is-proved).
+
+<!-- not run: takes minutes -->
+```console
+$ confidently reproduce cw2008 --out out/cw2008 --quick
+$ confidently reproduce ellipsoid2009 --out out/ellipsoid2009 --data DATA --jobs 2
+```
+
+What follows is written by `docs/write_papers.py` from the results of `make papers`, which runs both in full. Claims are
+the papers' unless they are called ours.
+"""
+
+
+def page(results: dict[str, Any]) -> str:
+    """The whole page."""
+    return "\n".join([HEAD, *(_paper(title, results[name]) for name, title in PAPERS.items())])
+
+
+def _paper(title: str, found: dict[str, Any]) -> str:
+    held = sum(claim["holds"] for claim in found["claims"])
+    settings = ", ".join(f"{key} {_cell(value)}" for key, value in found["settings"].items() if _is_plain(value))
+    lines = [f"## {title}", "", f"{held} of {len(found['claims'])} claims were borne out. Settings: {settings}.", ""]
+    for section in found["sections"]:
+        lines += [f"### {section['title']}", ""]
+        for part in section["parts"]:
+            lines += _part(part, found)
+    return "\n".join(lines)
+
+
+def _is_plain(value: Any) -> bool:
+    return not isinstance(value, dict)
+
+
+def _part(part: dict[str, Any], found: dict[str, Any]) -> list[str]:
+    if "text" in part:
+        return [_escaped(part["text"]), ""]
+    if "claim" in part:
+        claim = part["claim"]
+        why = f" Why: {claim['why']}" if claim["why"] else ""
+        return [
+            f"* **{claim['verdict'].capitalize()}**: {_escaped(claim['says'])} {_escaped(claim['found'] + why)}",
+            "",
+        ]
+    if "figure" in part:
+        return [f"![{part['caption']}](pictures/{found['name']}-{part['figure']}.png)", ""]
+    if part["table"] in TOO_WIDE:
+        return [f"({part['caption']} By task and learner: `{part['table']}.csv` beside the report.)", ""]
+    table = found["tables"][part["table"]]
+    rows = ["| " + " | ".join(_cell(cell) for cell in row) + " |" for row in [table["header"], *table["rows"]]]
+    rows.insert(1, "| --- |" + " ---: |" * (len(table["header"]) - 1))
+    return [part["caption"], "", *rows, ""]
+
+
+def _escaped(text: str) -> str:
+    return text.replace("*", r"\*").replace("|", r"\|").replace("_", r"\_").replace("<", r"\<")
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return _escaped(str(value))
+
+
+def main(out: Path) -> None:
+    results = {name: json.loads((out / name / "results.json").read_text()) for name in PAPERS}
+    if any(found["settings"]["quick"] for found in results.values()):
+        raise SystemExit("these are results of --quick; the page is made of the full ones (make papers)")
+    for old in FOLDER.joinpath("pictures").glob("*-*.png"):
+        if old.name.partition("-")[0] in PAPERS:
+            old.unlink()
+    for name, found in results.items():
+        for section in found["sections"]:
+            for part in section["parts"]:
+                if "figure" in part:
+                    picture = f"{part['figure']}.png"
+                    shutil.copy(out / name / picture, FOLDER / "pictures" / f"{name}-{picture}")
+    PAGE.write_text(page(results), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "out"))
