@@ -212,7 +212,9 @@ def test_mira_on_mistakes_only_is_a_plain_loop():
 
 def test_axes_are_tried_until_the_paper_s_numbers_hold(monkeypatch):
     monkeypatch.setattr(cw2008, "SCANNED", (1.5,))
-    monkeypatch.setattr(synthetic, "CONTENDERS", tuple(replace(c, grid=c.grid[12:13]) for c in synthetic.CONTENDERS))
+    monkeypatch.setattr(
+        synthetic, "CONTENDERS", tuple(replace(c, grid=c.grid[len(c.grid) // 2 :][:1]) for c in synthetic.CONTENDERS)
+    )
     report = Report("x", "t", {})
     run = Tiny()
     outcomes = {axes: synthetic.experiment(run, axes, 2, 2) for axes in (NARROW, LONG)}
