@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from ..rules import make_rule
 from .reading import examples
 
 Setting = dict[str, float]
+Rows = tuple[csr_array, np.ndarray]  # and whether each is of the second class
 
 
 # --- tasks ---------------------------------------------------------------------------------------------------------
@@ -86,10 +87,19 @@ SENTIMENT = (*BLITZER, *FDU)
 FOLDERS = tuple(dict.fromkeys(task.files[0].split("/")[0] for task in TASKS.values()))
 
 
-@lru_cache(maxsize=4)
-def rows_of(name: str, data: Path, most: int | None = None, seed: int = 0) -> tuple[csr_array, np.ndarray]:
-    """Shuffled rows of a task: words and pairs of neighbours, present or not, of length 1. Not to be written to."""
-    task = TASKS[name]
+def read(run: Any, tasks: Sequence[str], most: int | None = None) -> dict[str, Rows]:
+    """Rows of tasks, at most so many of each; every file is read once."""
+    by_files: dict[tuple[str, ...], list[str]] = {}
+    for name in tasks:
+        by_files.setdefault(TASKS[name].files, []).append(name)
+    work = [(names, run.data, most, run.seed) for names in by_files.values()]
+    found = {name: rows for part in run.each("text, reading", rows_of, work) for name, rows in part.items()}
+    return {name: found[name] for name in tasks}
+
+
+def rows_of(names: Sequence[str], data: Path, most: int | None = None, seed: int = 0) -> dict[str, Rows]:
+    """Shuffled rows of tasks on the same files: words and pairs of neighbours, present or not, of length 1."""
+    task = TASKS[names[0]]
     found = examples(
         [data / file for file in task.files], format="jsonl", label=task.label, text=task.text, drop=task.drop,
         multilabel=True, keep=(task.needed,) if task.needed else (), ngrams=(1, 2), vocabulary=True, normalize="none",
@@ -98,9 +108,13 @@ def rows_of(name: str, data: Path, most: int | None = None, seed: int = 0) -> tu
     if task.needed:
         one = one[np.diff(found.kept[task.needed].start)[one] > 0]
     labels = found.names[found.labels[found.label_start[:-1][one]]]
-    wanted = np.flatnonzero(np.isin(labels, task.classes))
-    order = wanted[np.random.default_rng(seed).permutation(len(wanted))[:most]]
-    return _words(found.X[one[order]], found.features), (labels[order] == task.classes[1]).astype(int)
+    rows = {}
+    for name in names:
+        classes = TASKS[name].classes
+        wanted = np.flatnonzero(np.isin(labels, classes))
+        order = wanted[np.random.default_rng(seed).permutation(len(wanted))[:most]]
+        rows[name] = _words(found.X[one[order]], found.features), (labels[order] == classes[1]).astype(int)
+    return rows
 
 
 def _words(X: csr_array, names: Strings) -> csr_array:
@@ -178,25 +192,23 @@ def folds(y: np.ndarray, n: int, seed: int) -> list[tuple[np.ndarray, np.ndarray
     return list(StratifiedKFold(n, shuffle=True, random_state=seed).split(y, y))
 
 
-def validation_errors(task: str, data: Path, names: list[str], n: int, most: int | None, seed: int) -> Any:
+def validation_errors(X: csr_array, y: np.ndarray, names: list[str], n: int, seed: int) -> dict[str, list[float]]:
     """Errors of every setting of every learner: the first fold's training rows, cut 4 : 1."""
-    X, y = rows_of(task, data, most, seed)
-    train = folds(y, n, seed)[0][0]
+    train = np.sort(folds(y, n, seed)[0][0])
     cut = len(train) * 4 // 5
-    part, rest = np.sort(train)[:cut], np.sort(train)[cut:]
+    part, rest = X[train[:cut]], X[train[cut:]]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a batch learner that does not quite converge
         return {
-            name: [1 - make(name, s).fit(X[part], y[part]).score(X[rest], y[rest]) for s in GRIDS[name]]
+            name: [1 - make(name, s).fit(part, y[train[:cut]]).score(rest, y[train[cut:]]) for s in GRIDS[name]]
             for name in names
         }
 
 
 def cross_validated(
-    task: str, data: Path, chosen: dict[str, Setting], n: int, most: int | None, seed: int, passes: int
+    X: csr_array, y: np.ndarray, chosen: dict[str, Setting], n: int, seed: int, passes: int
 ) -> dict[str, list[Score]]:
     """Every learner on the same folds; ``passes`` is for the rules."""
-    X, y = rows_of(task, data, most, seed)
     scores: dict[str, list[Score]] = {name: [] for name in chosen}
     for train, test in folds(y, n, seed):
         X_train, X_test = X[np.sort(train)], X[test]  # the order of rows is random already
@@ -219,22 +231,17 @@ def _score(model: Any, X: csr_array, y: np.ndarray, X_test: csr_array, y_test: n
     return Score(float(1 - model.score(X_test, y_test)), calibrated, vote, seconds)
 
 
-def experiment(
-    run: Any, n: int, most: int | None, tasks: list[str], names: list[str]
-) -> tuple[dict[str, Setting], dict[str, dict[str, list[Score]]]]:
-    """Choose one setting a learner for all tasks; then its scores by task and fold."""
-    found = run.each("text, tuning", validation_errors, [(t, run.data, names, n, most, run.seed) for t in tasks])
+def choose(run: Any, rows: dict[str, Rows], names: list[str], n: int) -> dict[str, Setting]:
+    """One setting a learner for all tasks."""
+    found = run.each("text, tuning", validation_errors, [(*part, names, n, run.seed) for part in rows.values()])
     means = {name: np.mean([errors[name] for errors in found], axis=0) for name in names}
-    chosen = {name: GRIDS[name][int(means[name].argmin())] for name in names}
-    scores = run.each(
-        "text, cross-validation", cross_validated, [(t, run.data, chosen, n, most, run.seed, 1) for t in tasks]
-    )
-    return chosen, dict(zip(tasks, scores, strict=True))
+    return {name: GRIDS[name][int(means[name].argmin())] for name in names}
 
 
-def repeated_passes(
-    run: Any, n: int, most: int | None, tasks: list[str], chosen: dict[str, Setting], passes: int
+def scored(
+    run: Any, rows: dict[str, Rows], chosen: dict[str, Setting], n: int, passes: int = 1
 ) -> dict[str, dict[str, list[Score]]]:
-    """Scores of some rules after several passes."""
-    work = [(t, run.data, chosen, n, most, run.seed, passes) for t in tasks]
-    return dict(zip(tasks, run.each(f"text, {passes} passes", cross_validated, work), strict=True))
+    """Scores by task, learner and fold."""
+    stage = "text, cross-validation" if passes == 1 else f"text, {passes} passes"
+    work = [(*part, chosen, n, run.seed, passes) for part in rows.values()]
+    return dict(zip(rows, run.each(stage, cross_validated, work), strict=True))

@@ -22,10 +22,11 @@ def add(report: Report, run: Run) -> None:
     """Run the tasks; tables, scatter and claims."""
     names = list(QUICK_LEARNERS if run.quick else text.GRIDS)
     tasks = list(QUICK_TASKS if run.quick else text.TASKS)
-    n, most = run.size(10, 3), run.size(10**9, 1000)
-    chosen, once = text.experiment(run, n, most, tasks, names)
-    both = {rule: chosen[rule] for rule in PAIR}
-    often = text.repeated_passes(run, n, most, tasks, both, PASSES)
+    n, most = run.size(10, 3), run.size(10**9, 800)
+    rows = text.read(run, tasks, most)
+    chosen = text.choose(run, rows, names, n)
+    once = text.scored(run, rows, chosen, n)
+    often = text.scored(run, rows, {rule: chosen[rule] for rule in PAIR}, n, PASSES)
     report.section(
         "Figure 2c: text",
         f"{len(tasks)} binary tasks, {n}-fold cross-validation, the same folds for every learner; words and pairs of "
