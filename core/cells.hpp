@@ -91,7 +91,7 @@ class CellColumn {
             return number(x, rows);
         }
         if (!may_be_not_finite(text) || !is_not_finite(text)) return category(text, rows);
-        if ((text.back() | 0x20) != 'n') fail(text, "cell", "is not finite; leave it out, or impute it");
+        if ((text.back() | 0x20) != 'n') fail(text, "cell", "is not finite; leave it out, impute it, or take the column as a category (--category) or text (--text)");
     }
 
     static bool may_be_not_finite(std::string_view text) {
