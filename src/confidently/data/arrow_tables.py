@@ -12,11 +12,12 @@ import pyarrow as pa
 from .. import _core
 from .arrow_columns import arrow_column, check_kind, leaf_arrays, leaves
 from .background import in_background
-from .batch import Batch, DataError, batch_of
+from .batch import Batch, DataError
 from .columns import column_uses
 from .demands import Demands
+from .files import Path, batches_of_files
 from .reading import Reading
-from .source import display_name, opened
+from .source import opened
 
 BATCHES_AHEAD = 2  # how far decoding may run ahead of what follows
 MOST_ROWS = 1 << 16  # of a batch
@@ -38,28 +39,20 @@ class Table(NamedTuple):
     parts: Callable[[list[str]], Iterator[Part]]
 
 
-def read_tables(paths: Sequence[str | os.PathLike[str]], reading: Reading, demands: Demands) -> Iterator[Batch]:
+def read_tables(paths: Sequence[Path], reading: Reading, demands: Demands) -> Iterator[Batch]:
     """Batches of the rows of one file after the other, their labels as lists."""
     reader = _core.ArrowReader(demands.options(reading), reading.ngram_options())
     if (known := demands.features) is not None:
         reader.restore(known.key, known.names.text, known.names.start, demands.freeze)
-    before = 0
-    for path in paths:
-        name, rows, done = display_name(path), 0, 0
+
+    def parsed(name: str, path: Path) -> Iterator[tuple[dict[str, Any], int]]:
         with opened(path) as file:
             try:
-                for parsed, done in _parsed(name, reader, file, reading, demands):
-                    rows += len(parsed["start"]) - 1 + parsed["n_skipped"]
-                    yield batch_of(name, "row", parsed, demands.keep, before + done)
-            except DataError:
-                raise
+                yield from _parsed(name, reader, file, reading, demands)
             except (pa.ArrowException, OSError) as error:
                 raise DataError(f"{name} is damaged, or no {reading.format} file: {error}") from None
-            except ValueError as error:
-                raise DataError(f"{name}, {error}") from None
-        if rows == 0:
-            raise DataError(f"{name} has no rows")
-        before += done
+
+    return batches_of_files(paths, parsed, demands.keep, unit="row")
 
 
 def _parsed(

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .. import _core
 from .background import in_background
-from .batch import Batch, DataError, batch_of
+from .batch import Batch, DataError
 from .columns import column_uses
 from .demands import Demands
+from .files import Path, batches_of_files
 from .reading import Reading
-from .source import display_name, read_chunks
+from .source import read_chunks
 
 CHUNKS_AHEAD = 4  # how far reading and inflating may run ahead of parsing
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
-def read_csv(paths: Sequence[str | os.PathLike[str]], reading: Reading, demands: Demands) -> Iterator[Batch]:
+def read_csv(paths: Sequence[Path], reading: Reading, demands: Demands) -> Iterator[Batch]:
     """Batches of the rows of one file after the other, their labels as lists.
 
     Cells of CSV may be quoted; those of TSV are what stands between the tabs.
@@ -31,25 +31,14 @@ def read_csv(paths: Sequence[str | os.PathLike[str]], reading: Reading, demands:
     )
     if (known := demands.features) is not None:
         reader.restore(known.key, known.names.text, known.names.start, demands.freeze)
-    before = 0
-    for path in paths:
-        name, rows, done = display_name(path), 0, 0
-        try:
-            for parsed, done in _parsed(name, reader, path, reading, demands):
-                rows += len(parsed["start"]) - 1 + parsed["n_skipped"]
-                if len(parsed["start"]) > 1 or parsed["n_skipped"]:
-                    yield batch_of(name, "line", parsed, demands.keep, before + done)
-        except DataError:
-            raise
-        except ValueError as error:
-            raise DataError(f"{name}, {error}") from None
-        if rows == 0:
-            raise DataError(f"{name} has no rows, only a header")
-        before += done
+    return batches_of_files(
+        paths, lambda name, path: _parsed(name, reader, path, reading, demands), demands.keep,
+        empty="has no rows, only a header",
+    )  # fmt: skip
 
 
 def _parsed(
-    name: str, reader: Any, path: str | os.PathLike[str], reading: Reading, demands: Demands
+    name: str, reader: Any, path: Path, reading: Reading, demands: Demands
 ) -> Iterator[tuple[dict[str, Any], int]]:
     described, done = bool(reading.columns), 0
     if described:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from .. import _core
 from .advice import looked_through
 from .background import Turn, in_order, processors
-from .batch import Batch, DataError, batch_of
+from .batch import Batch, DataError
 from .compression import Chunk
 from .demands import Demands
+from .files import Path, batches_of_files
 from .reading import DEFAULT_LABEL, Reading
-from .source import display_name, read_chunks
+from .source import read_chunks
 
 KEEPABLE = {"svmlight": (), "vw": ("tag",), "text": ()}  # what there is to hand on beside the row itself
 LONGEST_LINE = 64 << 20  # bytes: a file without line ends must not fill the memory
@@ -21,24 +21,15 @@ MOST_PARSERS = 4  # learning, which is one thread's work, keeps up with no more
 PIECES_AHEAD = 2  # beside those that are being parsed
 
 
-def read_lines(paths: Sequence[str | os.PathLike[str]], reading: Reading, demands: Demands) -> Iterator[Batch]:
+def read_lines(paths: Sequence[Path], reading: Reading, demands: Demands) -> Iterator[Batch]:
     """Batches of the rows of one file after the other, their labels as lists."""
     parsers = Parsers(reading, demands, min(MOST_PARSERS, processors()))
-    before = 0
-    for path in paths:
-        name, rows, done = display_name(path), 0, 0
-        try:
-            for parsed, done in parsers.rows(_chunks(name, path, reading, demands)):
-                rows += len(parsed["start"]) - 1 + parsed["n_skipped"]
-                if len(parsed["start"]) > 1 or parsed["n_skipped"]:
-                    yield batch_of(name, "line", parsed, demands.keep, before + done)
-        except DataError:
-            raise
-        except ValueError as error:
-            raise DataError(f"{name}, {error}") from None
-        if rows == 0:
-            raise DataError(f"{name} has no rows")
-        before += done
+
+    def parsed(name: str, path: Path) -> Iterator[tuple[dict[str, Any], int]]:
+        chunks = read_chunks(path, demands.chunk_bytes)
+        return parsers.rows(looked_through(name, chunks, reading, demands) if reading.format == "jsonl" else chunks)
+
+    return batches_of_files(paths, parsed, demands.keep)
 
 
 class Parsers:
@@ -132,8 +123,3 @@ def parser_of(reading: Reading, demands: Demands, own_columns: bool) -> Any:
             drop=list(reading.drop), category=list(reading.category), text=list(reading.text), keep=list(demands.keep),
         )  # fmt: skip
     raise ValueError(f"no reader for {reading.format}")
-
-
-def _chunks(name: str, path: str | os.PathLike[str], reading: Reading, demands: Demands) -> Iterator[Chunk]:
-    chunks = read_chunks(path, demands.chunk_bytes)
-    return looked_through(name, chunks, reading, demands) if reading.format == "jsonl" else chunks
