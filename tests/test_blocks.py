@@ -5,7 +5,7 @@ import pytest
 from data_sets import load
 from scipy.sparse import csr_matrix
 
-from confidently import RULES, OnlineClassifier, arrays
+from confidently import RULES, OnlineClassifier, _core, arrays
 from confidently import state as states
 from confidently.learner import Learner
 from confidently.matrix import as_matrix
@@ -90,6 +90,28 @@ def test_small_covariances_need_no_products_of_matrices(monkeypatch, rule, covar
         assert decisions(other) == decisions(whole)
         np.testing.assert_allclose(other.mean(), whole.mean(), rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(other.covariance(), whole.covariance(), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(("covariance", "task"), [("full", "binary"), ("full", "joint"), ("full", "one-vs-rest"),
+                                                  ("shared", "joint")])  # fmt: skip
+def test_sparse_blocks_are_multiplied_without_being_written_out(monkeypatch, covariance, task, dtype):
+    X, y, _, _ = load("newsgroups", 120, 10)
+    X = X[:, np.argsort(-X.getnnz(axis=0), kind="stable")[:150]].astype(np.float64)
+    classes = 2 if task == "binary" else 3
+    y = (np.unique(y, return_inverse=True)[1] % classes).astype(np.int32)
+    options = {"task": task, "classes": classes, "covariance": covariance, "block_size": 30, "dtype": dtype}
+    ways, multiply = [], _core.multiply_block
+    monkeypatch.setattr("confidently._core.multiply_block", lambda *a: ways.append(None) or multiply(*a))
+    for below in (0.0, 1.0):
+        monkeypatch.setattr("confidently.blocks.SPARSE_BELOW", below)
+        ways.append(learned("arow", X, y, **options))
+    dense, *used, sparse = ways
+    assert len(used) >= 4
+    assert dtype == "float32" or decisions(sparse) == decisions(dense)
+    tolerance = 1e-9 if dtype == "float64" else 1e-4
+    np.testing.assert_allclose(sparse.mean(), dense.mean(), rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(sparse.covariance(), dense.covariance(), rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("a", [0.25, 16.0, 3.7])
