@@ -22,7 +22,7 @@ struct Validity {
     std::int64_t first = 0, size = 0;  // in bits; in bytes
 
     bool operator[](std::int64_t i) const { return !bits || (bits[(first + i) >> 3] >> ((first + i) & 7) & 1); }
-    bool covers(std::int64_t n) const { return !bits || (first >= 0 && (first + n + 7) / 8 <= size); }
+    bool covers(std::int64_t n) const { return !bits || (first >= 0 && first <= 8 * size - n); }
 };
 
 // Where each of some parts of an array begins, and where the last ends.

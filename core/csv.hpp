@@ -31,10 +31,16 @@ class CsvReader {
     CsvReader(CsvFormat format, ReaderOptions options, NgramOptions ngrams)
         : writer(std::move(options)), format_(format), ngrams_(ngrams) {}
 
-    // The cells of the first row, once its end has been fed; what follows is kept for the rows.
+    // The cells of the first row, once its end has been fed; what follows is kept for the rows. Throws
+    // std::invalid_argument, whatever rows may be passed over.
     std::optional<std::vector<std::string>> header(std::string_view text) {
         keep(text);
-        const char* next = cut(beginning(buffer_.data()), buffer_.data() + buffer_.size());
+        const char* next = nullptr;
+        try {
+            next = cut(beginning(buffer_.data()), buffer_.data() + buffer_.size());
+        } catch (const RowError& error) {
+            throw std::invalid_argument(placed(error));
+        }
         if (!next) return std::nullopt;
         std::vector<std::string> names;
         for (const Cell& cell : cells_) names.emplace_back(trimmed(text_of(cell)));

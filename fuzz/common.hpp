@@ -1,197 +1,211 @@
-// What every fuzz target does: the input is read whole, and again cut into pieces; both must give the same rows, and
-// everything a reader promises must hold.
+// What every fuzz target does: the input is read in pieces, and everything a reader promises must hold for its rows. Some
+// inputs are read several times, which shows that it does not matter where they are cut, that rows passed over leave no
+// trace, or that features beyond those known are forgotten.
 //
-// The first two bytes of an input choose how it is read, so that one corpus covers all options.
+// The first bytes of an input choose how it is read, so that one corpus covers all options. What is shown depends on all
+// of its bytes: were it a choice, most inputs would be descendants of those that chose the slowest. Inputs are short in
+// lines, because an error, which is an exception, takes longer than a thousand bytes without one.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
+#include <limits>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "line_reader.hpp"
+#include "rows.hpp"
 
 namespace fuzz {
 
-using namespace confidently;
-
-#define CHECK(condition)                                                                 \
-    do {                                                                                 \
-        if (!(condition)) {                                                              \
-            std::fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-            std::abort();                                                                \
-        }                                                                                \
-    } while (false)
-
-constexpr std::size_t kMostPieces = 24;  // for speed
+constexpr std::size_t kMostPieces = 4, kMostLines = 4;  // for speed
 
 struct Choices {
-    std::uint8_t reader, cut;
+    static constexpr std::size_t size = 3;  // bytes
+
+    std::uint8_t reader, cut, more;
+    std::uint32_t hash;  // of all of the input
+
+    Choices(const std::uint8_t* data, std::size_t size)
+        : reader(data[0]), cut(data[1]), more(data[2]), hash(murmur3({reinterpret_cast<const char*>(data), size}, 0)) {}
 
     bool bit(int k) const { return reader >> k & 1; }
+    bool more_bit(int k) const { return more >> k & 1; }
+
+    bool skips() const { return bit(2); }
+    bool has_few_columns() const { return more_bit(2); }
+    std::size_t piece() const { return cut % 64u + 1; }
 
     ReaderOptions options(std::size_t n_kept) const {
         constexpr LabelCount counts[] = {LabelCount::ignored, LabelCount::any, LabelCount::one, LabelCount::set};
         const int bits = bit(4) ? FeatureTable::kExact : 4;  // few columns, so that names meet
-        return {1e100, (std::int64_t(1) << 31) - 1, counts[reader & 3], bit(2), bit(3), bits, {}, n_kept};
+        const std::int64_t most = has_few_columns() ? 6 : std::numeric_limits<std::int32_t>::max();
+        std::vector<std::string> classes;
+        if (more_bit(0)) classes = {"1", "-1", "a"};
+        return {more_bit(1) ? 100.0 : 1e100, most, counts[reader & 3], skips(), bit(3), bits, classes, n_kept};
     }
 };
 
-// All the rows of a stream, whatever its batches.
-struct Rows {
-    std::vector<double> values, weights;
-    std::vector<std::int32_t> columns, labels;
-    std::vector<std::int64_t> start{0}, label_start{0}, new_label_row, new_feature_row;
-    std::vector<std::uint32_t> keys;
-    std::string names, label_names, kept;
-    std::int64_t n_skipped = 0, n_columns = 0;
-    std::string error;
+using Range = std::pair<std::size_t, std::size_t>;
 
-    bool operator==(const Rows&) const = default;
+// Bytes of text; a unit is a line.
+struct Text {
+    std::string_view text;
+
+    std::size_t size() const { return text.size(); }
+
+    std::size_t unit_end(std::size_t first) const { return std::min(text.find('\n', first), text.size() - 1) + 1; }
+
+    // From a copy of its own, so that the sanitizer sees a read beyond it.
+    template <class Reader>
+    ParsedRows feed(Reader& reader, std::size_t first, std::size_t last) const {
+        const auto copy = std::make_unique_for_overwrite<char[]>(last - first);
+        std::copy(text.begin() + static_cast<std::ptrdiff_t>(first), text.begin() + static_cast<std::ptrdiff_t>(last), copy.get());
+        return reader.feed({copy.get(), last - first});
+    }
+
+    template <class Reader>
+    ParsedRows finish(Reader& reader) const {
+        return reader.finish();
+    }
+
+    // From now on no line is the first one, whose byte order mark is left out.
+    template <class Reader>
+    void begin_inside(Reader& reader) const {
+        reader.feed("\n");
+    }
 };
 
-inline void check(const ParsedRows& rows, const ReaderOptions& options) {
-    CHECK(rows.start.front() == 0 && rows.start.back() == rows.size);
-    CHECK(rows.label_start.size() == rows.start.size());
-    CHECK(rows.label_start.back() == static_cast<std::int64_t>(rows.labels.size()));
-    CHECK(rows.weights.empty() || static_cast<std::int64_t>(rows.weights.size()) == rows.n_rows());
-    for (const Strings& column : rows.kept) CHECK(static_cast<std::int64_t>(column.size()) == rows.n_rows());
-    for (const double w : rows.weights) CHECK(w >= 0.0 && w <= 1e9);
-    std::int64_t widest = 0;
-    for (std::int64_t i = 0; i < rows.n_rows(); ++i) {
-        const auto r = static_cast<std::size_t>(i);
-        CHECK(rows.start[r] <= rows.start[r + 1] && rows.label_start[r] <= rows.label_start[r + 1]);
-        const auto n_labels = rows.label_start[r + 1] - rows.label_start[r];
-        CHECK(options.labels != LabelCount::one || n_labels == 1);
-        CHECK(options.labels != LabelCount::ignored || n_labels == 0);
-        CHECK(options.labels != LabelCount::any || n_labels == 1 || (0 <= rows.list_row && rows.list_row <= i));
-        for (std::int64_t k = rows.start[r]; k < rows.start[r + 1]; ++k) {
-            CHECK(std::isfinite(rows.values[k]));
-            CHECK(rows.columns[k] >= 0 && (k == rows.start[r] || rows.columns[k - 1] < rows.columns[k]));
-            widest = std::max<std::int64_t>(widest, rows.columns[k] + 1);
-        }
-    }
-    CHECK(widest == rows.n_columns);
-    CHECK(rows.new_features.row.size() == rows.new_features.key.size());
-    CHECK(rows.new_features.row.size() == rows.new_features.names.size());
-    std::int64_t before = 0;
-    for (const std::int64_t row : rows.new_features.row) {
-        CHECK(before <= row && row < rows.n_rows());
-        before = row;
-    }
-}
-
-inline void append(Rows& all, const ParsedRows& rows) {
-    const std::int64_t first = static_cast<std::int64_t>(all.start.size()) - 1;
-    for (std::int64_t k = 0; k < rows.size; ++k) {
-        all.values.push_back(rows.values[k]);
-        all.columns.push_back(rows.columns[k]);
-    }
-    const std::int64_t size = all.start.back(), n_labels = all.label_start.back();
-    for (std::size_t i = 1; i < rows.start.size(); ++i) {
-        all.start.push_back(size + rows.start[i]);
-        all.label_start.push_back(n_labels + rows.label_start[i]);
-        all.weights.push_back(rows.weights.empty() ? 1.0 : rows.weights[i - 1]);
-    }
-    all.labels.insert(all.labels.end(), rows.labels.begin(), rows.labels.end());
-    for (const NewLabel& label : rows.new_labels) {
-        all.new_label_row.push_back(first + label.row);
-        all.label_names += label.label.text + (label.label.number ? "\n#" : "\n");
-    }
-    for (const std::int64_t row : rows.new_features.row) all.new_feature_row.push_back(first + row);
-    all.keys.insert(all.keys.end(), rows.new_features.key.begin(), rows.new_features.key.end());
-    all.names += rows.new_features.names.text;
-    for (const Strings& column : rows.kept) all.kept += column.text;
-    all.n_skipped += rows.n_skipped;
-    all.n_columns = std::max(all.n_columns, rows.n_columns);
-}
-
-// The rows of the text, fed in pieces of so many bytes; 0: at once.
-template <class Reader>
-Rows read(Reader reader, std::string_view text, std::size_t piece) {
-    Rows all;
-    const auto take = [&](const ParsedRows& rows) {
+// The ranges, fed one after the other. take(batch, options) is called for every batch. Returns what was wrong, "" if nothing was.
+template <class Reader, class Source, class Take>
+std::string feed_all(Reader reader, const Source& source, const std::vector<Range>& ranges, bool may_fail, Take&& take) {
+    std::int64_t n_features = 0;
+    const auto checked = [&](const ParsedRows& rows) {
         check(rows, reader.writer.options);
-        append(all, rows);
+        n_features += static_cast<std::int64_t>(rows.new_features.key.size());
+        take(rows);
     };
     try {
-        for (std::size_t i = 0; i < text.size(); i += piece ? piece : text.size()) {
-            // a copy of its own, so that the sanitizer sees a read beyond the piece
-            const std::string_view part = text.substr(i, piece ? piece : std::string_view::npos);
-            take(reader.feed({std::vector<char>(part.begin(), part.end()).data(), part.size()}));
-        }
-        take(reader.finish());
+        for (const auto& [first, last] : ranges) checked(source.feed(reader, first, last));
+        checked(source.finish(reader));
     } catch (const std::invalid_argument& e) {
-        CHECK(!reader.writer.options.skip_errors);
-        all.error = e.what();
+        CHECK(may_fail);
+        CHECK(*e.what());
+        return e.what();
     }
-    if (all.error.empty()) CHECK(reader.writer.features().size() == static_cast<std::int64_t>(all.keys.size()));
+    CHECK(reader.writer.features().size() == n_features);
+    return "";
+}
+
+template <class Reader, class Source>
+Rows read(Reader reader, const Source& source, const std::vector<Range>& ranges, bool may_fail) {
+    Rows all;
+    all.error = feed_all(std::move(reader), source, ranges, may_fail, [&](const ParsedRows& rows) { append(all, rows); });
     return all;
 }
 
-// Where the text is cut does not matter.
-template <class Make>
-void compare_cuts(std::string_view text, std::size_t piece, Make&& make) {
-    const Rows whole = read(make(), text, 0), cut = read(make(), text, piece);
-    CHECK(whole.error == cut.error);
-    CHECK(!whole.error.empty() || whole == cut);  // how many rows came before an error depends on the pieces
+inline std::vector<Range> cut(std::size_t size, std::size_t piece) {
+    std::vector<Range> ranges;
+    piece = std::max(piece, size / kMostPieces + 1);
+    for (std::size_t first = 0; first < size; first += piece) ranges.emplace_back(first, std::min(first + piece, size));
+    return ranges;
 }
 
-// Lines that are passed over leave no trace: the text without them gives the same rows, and is without errors.
-template <class Make>
-void compare_without_skipped(std::string_view text, Make&& make) {
-    auto reader = make();
-    std::string good = "\n";  // so that a byte order mark is one in the first line of the text only
-    const std::string_view all = text;
-    for (std::string line; !text.empty(); text.remove_prefix(std::min(line.size(), text.size()))) {
-        line = std::string(text.substr(0, text.find('\n'))) + '\n';
-        const bool marked = text.size() == all.size() && line.starts_with("\xef\xbb\xbf");
-        if (reader.feed(line).n_skipped == 0) good += line.substr(marked ? 3 : 0);
+// Where the input is cut does not matter.
+template <class Make, class Source>
+void compare_cuts(const Source& source, std::size_t piece, bool may_fail, Make&& make) {
+    const Rows whole = read(make(), source, {{0, source.size()}}, may_fail);
+    const Rows pieces = read(make(), source, cut(source.size(), piece), may_fail);
+    CHECK(whole.error == pieces.error);
+    CHECK(!whole.error.empty() || whole == pieces);  // how many rows came before an error depends on the pieces
+}
+
+// Units that are passed over leave no trace: the input without them gives the same rows, and is without errors.
+template <class Make, class Source>
+void compare_without_skipped(const Source& source, bool may_fail, Make&& make) {
+    const auto make_inside = [&] {
+        auto reader = make();
+        source.begin_inside(reader);
+        return reader;
+    };
+    auto reader = make_inside();
+    std::vector<Range> good;
+    std::int64_t n_skipped = 0;
+    try {
+        for (std::size_t first = 0, last; first < source.size(); first = last) {
+            last = source.unit_end(first);
+            std::int64_t n = source.feed(reader, first, last).n_skipped;
+            if (last == source.size()) n += source.finish(reader).n_skipped;
+            if (n == 0) good.emplace_back(first, last);
+            n_skipped += n;
+        }
+    } catch (const std::invalid_argument&) {
+        CHECK(may_fail);
+        return;
     }
-    Rows expected = read(make(), all, 0);
+    Rows expected = read(make_inside(), source, {{0, source.size()}}, false);
+    CHECK(expected.n_skipped == n_skipped);
     expected.n_skipped = 0;
-    CHECK(read(make(), good, 0) == expected);
+    CHECK(read(make_inside(), source, good, false) == expected);
 }
 
 // Features beyond those known when they were frozen are forgotten, every time anew.
-template <class Make>
-void read_frozen(std::string_view text, Make&& make) {
+template <class Make, class Source>
+void read_frozen(const Source& source, bool may_fail, Make&& make) {
     auto reader = make();
-    const std::size_t half = text.size() / 2;
+    const std::size_t half = source.size() / 2;
     try {
-        reader.feed(text.substr(0, half));
-        reader.finish();
+        source.feed(reader, 0, half);
+        source.finish(reader);
         reader.writer.freeze();
         const std::int64_t known = reader.writer.features().size();
         Rows first, second;
         for (Rows* rows : {&first, &second}) {
-            append(*rows, reader.feed(text.substr(half)));
-            append(*rows, reader.finish());
-            reader.feed("");
+            for (const ParsedRows& batch : {source.feed(reader, half, source.size()), source.finish(reader)}) {
+                check(batch, reader.writer.options);
+                append(*rows, batch);
+            }
+            source.feed(reader, 0, 0);
             CHECK(reader.writer.features().size() == known);
         }
         CHECK(first.columns == second.columns && first.values == second.values && first.keys == second.keys);
         CHECK(first.labels == second.labels && first.start == second.start && first.n_skipped == second.n_skipped);
     } catch (const std::invalid_argument&) {
-        CHECK(!reader.writer.options.skip_errors);
+        CHECK(may_fail);
     }
 }
 
-// make(choices) gives a fresh reader.
+// make() gives a fresh reader; units: whether whole units are passed over.
+template <class Source, class Make>
+void run_check(const Choices& choices, const Source& source, bool may_fail, bool units, Make&& make) {
+    const std::uint32_t which = choices.hash % 16;
+    if (which == 0) return read_frozen(source, may_fail, make);
+    if (which == 1 && choices.skips() && units) return compare_without_skipped(source, may_fail, make);
+    if (which <= 3) return compare_cuts(source, choices.piece(), may_fail, make);
+    feed_all(make(), source, cut(source.size(), choices.piece()), may_fail, [](const ParsedRows&) {});
+}
+
+inline std::string_view first_lines(std::string_view text) {
+    std::size_t end = 0;
+    for (std::size_t k = 0; k < kMostLines; ++k)
+        if ((end = text.find('\n', end) + 1) == 0) return text;
+    return text.substr(0, end);
+}
+
+// make(choices) gives a fresh reader of text. has_header: an error in it is one whatever is to be passed over; and then, or
+// where rows may be longer than lines, lines cannot be left out.
 template <class Make>
-int run(const std::uint8_t* data, std::size_t size, Make&& make) {
-    if (size < 2) return 0;
-    const Choices choices{data[0], data[1]};
-    const std::string_view text(reinterpret_cast<const char*>(data) + 2, size - 2);
-    const auto made = [&] { return make(choices); };
-    compare_cuts(text, std::max<std::size_t>(choices.cut % 61u + 1, text.size() / kMostPieces), made);
-    if (choices.bit(2)) compare_without_skipped(text, made);
-    if (choices.cut % 4 == 0) read_frozen(text, made);
+int run(const std::uint8_t* data, std::size_t size, Make&& make, bool has_header = false, bool lines_are_rows = true) {
+    if (size < Choices::size) return 0;
+    const Choices choices(data, size);
+    const std::string_view text(reinterpret_cast<const char*>(data) + Choices::size, size - Choices::size);
+    // more columns than there may be stop a reader, too
+    const bool may_fail = !choices.skips() || choices.has_few_columns() || has_header;
+    run_check(choices, Text{first_lines(text)}, may_fail, lines_are_rows && !has_header, [&] { return make(choices); });
     return 0;
 }
 

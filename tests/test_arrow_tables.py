@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_csv import named_rows
 
-from confidently.data import DataError, open_stream
+from confidently import _core
+from confidently.data import DataError, Reading, open_stream
+from confidently.data.demands import Demands
 
 pa = pytest.importorskip("pyarrow")
 from pyarrow import feather, ipc, parquet  # noqa: E402
@@ -215,3 +217,12 @@ def test_tables_without_rows_or_labels(tmp_path, name):
     assert len(list(open_stream(file, ignore_labels=True))) == 1
     with pytest.raises(FileNotFoundError):
         list(open_stream(tmp_path / "missing.parquet"))
+
+
+@pytest.mark.parametrize("first", [-1, 1, 2**63 - 1])
+def test_validity_bits_that_are_not_there_are_damage(first):
+    reader = _core.ArrowReader(Demands().options(Reading()), Reading().ngram_options())
+    reader.describe([_core.ColumnUse("x", _core.Use.value, [])])
+    column = _core.ArrowColumn(0, numbers=np.ones(8), valid=np.full(1, 255, np.uint8), valid_first=first)
+    with pytest.raises(ValueError, match="buffers of a column are damaged"):
+        reader.feed(8, [column])

@@ -204,6 +204,7 @@ def test_a_lost_quote_costs_one_row(tmp_path):
         ("label,x\n", {}, "has no rows, only a header"),
         ("label,x", {}, "has no rows, only a header"),
         ("label,x\r1,2\r", {}, "carriage returns"),
+        ('"label"x,y\n1,2\n', {"on_error": "skip"}, "line 1: after the closing quote of 'label' stands something else"),
         (b"label,\xff\n1,2\n", {}, "the header is not UTF-8 text"),
         ("", {}, "is empty"),
     ],
