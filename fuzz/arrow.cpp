@@ -141,6 +141,14 @@ struct Column {
     }
 };
 
+struct Stream : ArrowReader {
+    using ArrowReader::ArrowReader;
+
+    const ReaderOptions& options() const { return writer.options; }
+    FeatureTable& features() { return writer.features(); }
+    void freeze() { writer.freeze(); }
+};
+
 struct Table {
     std::size_t n_rows;
     std::vector<Column> columns;
@@ -148,14 +156,14 @@ struct Table {
     std::size_t size() const { return n_rows; }
     std::size_t unit_end(std::size_t first) const { return first + 1; }
 
-    ParsedRows feed(ArrowReader& reader, std::size_t first, std::size_t last) const {
+    ParsedRows feed(Stream& reader, std::size_t first, std::size_t last) const {
         std::vector<ArrowColumn> parts;
         for (const Column& column : columns) parts.push_back(column.slice(first, last));
         return reader.feed(static_cast<std::int64_t>(last - first), parts);
     }
 
-    ParsedRows finish(ArrowReader& reader) const { return reader.feed(0, {}); }
-    void begin_inside(ArrowReader&) const {}
+    ParsedRows finish(Stream& reader) const { return reader.feed(0, {}); }
+    void feed_blank(Stream& reader) const { finish(reader); }
 };
 
 // A sound table has strings for all entries of its dictionaries.
@@ -177,14 +185,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (std::size_t k = 0; k < n_columns; ++k) table.columns.emplace_back(bytes, k, table.n_rows, damaged);
     std::vector<ColumnUse> uses;
     for (const Column& column : table.columns) uses.push_back(column.use);
-    const auto make = [&] {
-        ArrowReader reader(choices.options(1), {choices.bit(6), 1, choices.more_bit(5) ? 2 : 1, choices.bit(7)});
+    const auto make = [&](std::size_t) {
+        Stream reader(choices.options(1), {choices.bit(6), 1, choices.more_bit(5) ? 2 : 1, choices.bit(7)});
         reader.describe(uses);
         return reader;
     };
     if (damaged || !is_sound(table)) {
-        fuzz::feed_all(make(), table, fuzz::cut(table.n_rows, choices.piece()), true, [](const ParsedRows&) {});
-        fuzz::feed_all(make(), table, {{0, table.n_rows}}, true, [](const ParsedRows&) {});
+        fuzz::feed_all(make(1), table, fuzz::cut(table.n_rows, choices.piece()), true, [](const ParsedRows&) {});
+        fuzz::feed_all(make(1), table, {{0, table.n_rows}}, true, [](const ParsedRows&) {});
     } else {
         fuzz::run_check(choices, table, !choices.skips() || choices.has_few_columns(), true, make);
     }

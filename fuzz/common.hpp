@@ -1,6 +1,6 @@
 // What every fuzz target does: the input is read in pieces, and everything a reader promises must hold for its rows. Some
-// inputs are read several times, which shows that it does not matter where they are cut, that rows passed over leave no
-// trace, or that features beyond those known are forgotten.
+// inputs are read several times, which shows that it does not matter where they are cut and how many readers share the
+// pieces, that rows passed over leave no trace, or that features beyond those known are forgotten.
 //
 // The first bytes of an input choose how it is read, so that one corpus covers all options. What is shown depends on all
 // of its bytes: were it a choice, most inputs would be descendants of those that chose the slowest. Inputs are short in
@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "line_reader.hpp"
+#include "lines.hpp"
 #include "rows.hpp"
 
 namespace fuzz {
@@ -39,6 +39,7 @@ struct Choices {
     bool skips() const { return bit(2); }
     bool has_few_columns() const { return more_bit(2); }
     std::size_t piece() const { return cut % 64u + 1; }
+    std::size_t n_readers() const { return std::max(cut / 64u, 1u); }
 
     ReaderOptions options(std::size_t n_kept) const {
         constexpr LabelCount counts[] = {LabelCount::ignored, LabelCount::any, LabelCount::one, LabelCount::set};
@@ -46,7 +47,7 @@ struct Choices {
         const std::int64_t most = has_few_columns() ? 6 : std::numeric_limits<std::int32_t>::max();
         std::vector<std::string> classes;
         if (more_bit(0)) classes = {"1", "-1", "a"};
-        return {more_bit(1) ? 100.0 : 1e100, most, counts[reader & 3], skips(), bit(3), bits, classes, n_kept};
+        return {more_bit(1) ? 100.0 : 1e100, most, counts[reader & 3], skips(), bit(3), bits, classes, n_kept, false};
     }
 };
 
@@ -75,7 +76,7 @@ struct Text {
 
     // From now on no line is the first one, whose byte order mark is left out.
     template <class Reader>
-    void begin_inside(Reader& reader) const {
+    void feed_blank(Reader& reader) const {
         reader.feed("\n");
     }
 };
@@ -85,7 +86,7 @@ template <class Reader, class Source, class Take>
 std::string feed_all(Reader reader, const Source& source, const std::vector<Range>& ranges, bool may_fail, Take&& take) {
     std::int64_t n_features = 0;
     const auto checked = [&](const ParsedRows& rows) {
-        check(rows, reader.writer.options);
+        check(rows, reader.options());
         n_features += static_cast<std::int64_t>(rows.new_features.key.size());
         take(rows);
     };
@@ -97,7 +98,7 @@ std::string feed_all(Reader reader, const Source& source, const std::vector<Rang
         CHECK(*e.what());
         return e.what();
     }
-    CHECK(reader.writer.features().size() == n_features);
+    CHECK(reader.features().size() == n_features);
     return "";
 }
 
@@ -115,21 +116,23 @@ inline std::vector<Range> cut(std::size_t size, std::size_t piece) {
     return ranges;
 }
 
-// Where the input is cut does not matter.
+// Where the input is cut, and how many readers share the pieces, does not matter.
 template <class Make, class Source>
-void compare_cuts(const Source& source, std::size_t piece, bool may_fail, Make&& make) {
-    const Rows whole = read(make(), source, {{0, source.size()}}, may_fail);
-    const Rows pieces = read(make(), source, cut(source.size(), piece), may_fail);
-    CHECK(whole.error == pieces.error);
+void compare_cuts(const Choices& choices, const Source& source, bool may_fail, Make&& make) {
+    const Rows whole = read(make(1), source, {{0, source.size()}}, may_fail);
+    const Rows pieces = read(make(choices.n_readers()), source, cut(source.size(), choices.piece()), may_fail);
+    CHECK(whole.error.empty() == pieces.error.empty());
+    // too many columns are found behind what is wrong in the same piece, or before it
+    CHECK(whole.error == pieces.error || choices.has_few_columns());
     CHECK(!whole.error.empty() || whole == pieces);  // how many rows came before an error depends on the pieces
 }
 
 // Units that are passed over leave no trace: the input without them gives the same rows, and is without errors.
 template <class Make, class Source>
-void compare_without_skipped(const Source& source, bool may_fail, Make&& make) {
+void compare_without_skipped(std::size_t n_readers, const Source& source, bool may_fail, Make&& make) {
     const auto make_inside = [&] {
-        auto reader = make();
-        source.begin_inside(reader);
+        auto reader = make(n_readers);
+        source.feed_blank(reader);
         return reader;
     };
     auto reader = make_inside();
@@ -156,21 +159,21 @@ void compare_without_skipped(const Source& source, bool may_fail, Make&& make) {
 // Features beyond those known when they were frozen are forgotten, every time anew.
 template <class Make, class Source>
 void read_frozen(const Source& source, bool may_fail, Make&& make) {
-    auto reader = make();
+    auto reader = make(1);
     const std::size_t half = source.size() / 2;
     try {
         source.feed(reader, 0, half);
         source.finish(reader);
-        reader.writer.freeze();
-        const std::int64_t known = reader.writer.features().size();
+        reader.freeze();
+        const std::int64_t known = reader.features().size();
         Rows first, second;
         for (Rows* rows : {&first, &second}) {
             for (const ParsedRows& batch : {source.feed(reader, half, source.size()), source.finish(reader)}) {
-                check(batch, reader.writer.options);
+                check(batch, reader.options());
                 append(*rows, batch);
             }
-            source.feed(reader, 0, 0);
-            CHECK(reader.writer.features().size() == known);
+            source.feed_blank(reader);
+            CHECK(reader.features().size() == known);
         }
         CHECK(first.columns == second.columns && first.values == second.values && first.keys == second.keys);
         CHECK(first.labels == second.labels && first.start == second.start && first.n_skipped == second.n_skipped);
@@ -179,14 +182,14 @@ void read_frozen(const Source& source, bool may_fail, Make&& make) {
     }
 }
 
-// make() gives a fresh reader; units: whether whole units are passed over.
+// make(n) gives a fresh stream that so many readers share, where there may be several; units: whether whole units are passed over.
 template <class Source, class Make>
 void run_check(const Choices& choices, const Source& source, bool may_fail, bool units, Make&& make) {
     const std::uint32_t which = choices.hash % 16;
     if (which == 0) return read_frozen(source, may_fail, make);
-    if (which == 1 && choices.skips() && units) return compare_without_skipped(source, may_fail, make);
-    if (which <= 3) return compare_cuts(source, choices.piece(), may_fail, make);
-    feed_all(make(), source, cut(source.size(), choices.piece()), may_fail, [](const ParsedRows&) {});
+    if (which == 1 && choices.skips() && units) return compare_without_skipped(choices.n_readers(), source, may_fail, make);
+    if (which <= 3) return compare_cuts(choices, source, may_fail, make);
+    feed_all(make(choices.n_readers()), source, cut(source.size(), choices.piece()), may_fail, [](const ParsedRows&) {});
 }
 
 inline std::string_view first_lines(std::string_view text) {
@@ -196,16 +199,23 @@ inline std::string_view first_lines(std::string_view text) {
     return text.substr(0, end);
 }
 
-// make(choices) gives a fresh reader of text. has_header: an error in it is one whatever is to be passed over; and then, or
-// where rows may be longer than lines, lines cannot be left out.
+inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
+    return first_lines({reinterpret_cast<const char*>(data) + Choices::size, size - Choices::size});
+}
+
+// make(choices, options) gives a fresh reader of lines. named: features have names, and are numbered as they appear.
 template <class Make>
-int run(const std::uint8_t* data, std::size_t size, Make&& make, bool has_header = false, bool lines_are_rows = true) {
+int run_lines(const std::uint8_t* data, std::size_t size, bool named, Make&& make, std::size_t n_kept = 0) {
     if (size < Choices::size) return 0;
     const Choices choices(data, size);
-    const std::string_view text(reinterpret_cast<const char*>(data) + Choices::size, size - Choices::size);
-    // more columns than there may be stop a reader, too
-    const bool may_fail = !choices.skips() || choices.has_few_columns() || has_header;
-    run_check(choices, Text{first_lines(text)}, may_fail, lines_are_rows && !has_header, [&] { return make(choices); });
+    const auto stream = [&](std::size_t n_readers) {
+        ReaderOptions options = choices.options(n_kept);
+        options.own_columns = named && n_readers > 1;
+        const auto reader = [&](const ReaderOptions& of_all) { return make(choices, of_all); };
+        return Lines<decltype(reader(options))>(options, n_readers, reader);
+    };
+    // more columns than there may be stop a stream whatever is to be passed over
+    run_check(choices, Text{text_of(data, size)}, !choices.skips() || choices.has_few_columns(), true, stream);
     return 0;
 }
 

@@ -4,7 +4,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace confidently;
-    return fuzz::run(data, size, [](const fuzz::Choices& choices) {
-        return SvmlightReader({choices.bit(5)}, choices.options(0));
+    return fuzz::run_lines(data, size, false, [](const fuzz::Choices& choices, const ReaderOptions& options) {
+        return SvmlightReader({choices.bit(5)}, options);
     });
 }

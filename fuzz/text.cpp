@@ -4,7 +4,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace confidently;
-    return fuzz::run(data, size, [](const fuzz::Choices& choices) {
-        return TextReader(TextFormat({choices.bit(5), 1, choices.bit(6) ? 3 : 1, choices.bit(7)}), choices.options(0));
+    return fuzz::run_lines(data, size, true, [](const fuzz::Choices& choices, const ReaderOptions& options) {
+        return TextReader(TextFormat({choices.bit(5), 1, choices.bit(6) ? 3 : 1, choices.bit(7)}), options);
     });
 }

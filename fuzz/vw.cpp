@@ -4,7 +4,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace confidently;
-    return fuzz::run(data, size, [](const fuzz::Choices& choices) {
-        return VwReader(VwFormat(choices.bit(5)), choices.options(choices.bit(5)));
-    });
+    const bool keep_tag = size > 0 && data[0] >> 5 & 1;
+    const auto make = [&](const fuzz::Choices&, const ReaderOptions& options) { return VwReader(VwFormat(keep_tag), options); };
+    return fuzz::run_lines(data, size, true, make, keep_tag);
 }
