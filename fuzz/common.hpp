@@ -174,6 +174,7 @@ void read_frozen(const Source& source, bool may_fail, Make&& make) {
             }
             source.feed_blank(reader);
             CHECK(reader.features().size() == known);
+            source.finish(reader);  // the next line is the first of a file again
         }
         CHECK(first.columns == second.columns && first.values == second.values && first.keys == second.keys);
         CHECK(first.labels == second.labels && first.start == second.start && first.n_skipped == second.n_skipped);
