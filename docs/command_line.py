@@ -27,6 +27,10 @@ def page() -> str:
         command = cli.get_command(top, name)
         context = click.Context(command, info_name=name, parent=top, **shown)
         parts.append(_section(f"confidently {name}", command, context))
+        for part in command.list_commands(context) if isinstance(command, click.Group) else ():
+            under = command.get_command(context, part)
+            inner = click.Context(under, info_name=part, parent=context, **shown)
+            parts.append(_section(f"confidently {name} {part}", under, inner))
     return "\n".join(parts)
 
 

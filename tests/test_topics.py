@@ -155,7 +155,7 @@ def test_files_are_checked(tmp_path):
     (tmp_path / "bad.cw").write_bytes(content)
     with pytest.raises(ModelFileError, match="damaged"):
         load(tmp_path / "bad.cw")
-    with pytest.raises(ModelFileError, match="holds a model of the kind 'topics', here one of the kind 'linear'"):
+    with pytest.raises(ModelFileError, match="holds a topic model: use confidently topics predict"):
         model_file.load(tmp_path / "m.cw")
 
 

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 FORMAT = 2  # 1 had the names of features in its header
 KEY = "confidently"
+OTHER_KIND = {  # what to do with a model of a kind that was not asked for
+    "linear": "holds a classifier, not a topic model: use confidently predict, inspect or evaluate",
+    "topics": "holds a topic model: use confidently topics predict or confidently topics show",
+}
 OWN_CHECK = ', "header_crc32": '  # how the header's last entry, the CRC-32 of all before it, begins
 
 
@@ -140,7 +144,7 @@ def load(path: str | os.PathLike[str], kind: str | None = "linear") -> Model:
         raise ModelFileError(f"{path} is no model file, or a damaged one ({error})") from error
     found = header.get("kind", "linear")
     if kind not in (None, found):
-        raise ModelFileError(f"{path} holds a model of the kind {found!r}, here one of the kind {kind!r} is needed")
+        raise ModelFileError(f"{path} {OTHER_KIND.get(found, f'holds a model of the unknown kind {found!r}')}")
     try:
         _check_sums(header["crc32"], arrays)
         features = _features(header, arrays)

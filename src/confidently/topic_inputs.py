@@ -9,14 +9,13 @@ from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_non_negative
 
 from .learner import check_choice
-from .topic_learner import CLASSIFIERS, Bags, TopicSettings, check_whole
+from .topic_learner import CLASSIFIERS, LARGEST_COUNT, Bags, TopicSettings, check_whole
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "gibbs": {"c": 1.0, "step_size": 10.0, "n_inner": 1, "n_samples": 3, "batch_size": 32},
     "averaging": {"c": 25.0, "step_size": 1.0, "n_inner": 2, "n_samples": 1, "batch_size": 1, "prior_variance": 0.1},
 }
 DOCUMENT_PRIOR, CONCENTRATION = 0.5, 5.0  # of a topic; of all topics together, with their number left open
-LARGEST_COUNT = 2**24  # of one word in one document
 
 
 def check_counts(X: Any, estimator: object) -> csr_matrix:

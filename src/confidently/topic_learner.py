@@ -40,6 +40,7 @@ EXPECTATIONS = ("ratio", "digamma")
 COUNTERS = ("documents", "words")
 # Documents between two looks at the keyboard and the callers' progress bar; rounded up to whole batches.
 DOCUMENTS_A_STRIDE = 512
+LARGEST_COUNT = 2**24  # of one word in one document
 
 
 @dataclass(frozen=True)
@@ -213,6 +214,16 @@ class TopicLearner:
         shape = (len(shares), *self.state["shift"].shape[:2])
         variance = np.einsum("dlk,ltkj,dlj->dlt", shares, self.covariances(), shares, optimize=True)
         return np.broadcast_to(variance, shape).reshape(len(shares), -1)
+
+    def probabilities(self, shares: np.ndarray) -> np.ndarray:
+        """Probability of the second of two classes (n, 1), of every class, or of every label (n, T): the share of the
+        classifiers drawn from their Gaussians that say so."""
+        from .calibration import vote, vote_multiclass
+
+        mean, variance = self.scores(shares), self.score_variances(shares)
+        if self.settings.task == "one-vs-rest":
+            return vote_multiclass(mean, variance)
+        return vote(mean, variance)
 
     def means(self) -> np.ndarray:
         """Means of the classifiers' weights: (L, T, K)."""

@@ -105,6 +105,8 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         Documents learned.
     n_features_in_, feature_names_in_
         As in any scikit-learn estimator.
+    source_, features_
+        Of a model that the command line trained: how rows were read, and which column is which word.
 
     Notes
     -----
@@ -197,7 +199,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
             If all training documents looked at afterwards are predicted to be of one class.
         """
         with unchanged_on_error(self):
-            for name in ("learner_", "classes_"):
+            for name in ("learner_", "classes_", "source_", "features_"):
                 vars(self).pop(name, None)
             bags, signs = self._learn(X, y, None, progress, partial=False)
             looked_at = bags.part(0, min(len(bags), MOST_PREDICTIONS))
@@ -255,6 +257,11 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         shape, before = getattr(X, "shape", None) or np.shape(X), self.learner_.n_features
         if len(shape) != 2 or shape[1] <= before:
             return False
+        if getattr(self, "features_", None) is not None:
+            raise ValueError(
+                f"X has {shape[1]} columns, and the model read from a file knows {before} words by name: columns of "
+                "new words have no names"
+            )
         names, new = getattr(self, "feature_names_in_", None), getattr(X, "columns", None)
         if names is not None and (new is None or list(new[:before]) != list(names)):
             raise ValueError(f"X has {shape[1]} columns, the first {before} of which must be the words known by name")
@@ -355,12 +362,16 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
             Words a topic.
         """
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None) if feature_names is None else feature_names
+        names = self._words_by_name() if feature_names is None else feature_names
         names = [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)
         if len(names) != self.n_features_in_:
             raise ValueError(f"{len(names)} feature names were given for {self.n_features_in_} words")
         order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n]
         return [[str(names[j]) for j in row] for row in order]
+
+    def _words_by_name(self) -> Any:
+        features = getattr(self, "features_", None)
+        return getattr(self, "feature_names_in_", None) if features is None else features.names
 
     @property
     def components_(self) -> np.ndarray:
@@ -421,9 +432,9 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         estimator = {name: None if value is None else plain(value) for name, value in self._lasting_params().items()}
-        features = None if names is None else Features.named(list(names))
+        features = getattr(self, "features_", None if names is None else Features.named(list(names)))
         classes = [plain(c) for c in self.classes_.tolist()]
-        model_file.save(Model(self.learner_, classes, features, estimator), path)
+        model_file.save(Model(self.learner_, classes, features, estimator, getattr(self, "source_", {})), path)
 
     def _lasting_params(self) -> dict[str, Any]:
         """The parameters that a file can keep: a generator's state it cannot."""
@@ -438,7 +449,9 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         self = cls(**model.estimator)
         self.learner_, self.classes_ = model.learner, np.array(model.classes)
         self.n_features_in_ = model.learner.n_features
-        if model.features is not None:
+        if model.source:
+            self.source_, self.features_ = model.source, model.features
+        elif model.features is not None:
             self.feature_names_in_ = np.array(list(model.features.names), dtype=object)
         return self
 

@@ -18,6 +18,7 @@ COMMANDS = {
     "predict": "Predict the class of every row.",
     "evaluate": "Compare a model's predictions with the labels of data.",
     "compare": "Compare many rules on one reading of the data.",
+    "topics": "Learn topics of documents that tell their classes apart.",
     "convert": "Write the same rows in another format.",
     "inspect": "Show what a model has learned, or why it says what it says of a row.",
     "cache": "Build the binary cache of data, to be read in their place without parsing.",

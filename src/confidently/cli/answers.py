@@ -62,6 +62,8 @@ class Wanted:
 class Answers:
     """A model that is asked."""
 
+    numbers = NUMBERS
+
     def __init__(self, model: Model, wanted: Wanted) -> None:
         self.model, self.learner, self.wanted = model, model.learner, wanted
         self.task = model.learner.settings.task
@@ -79,11 +81,14 @@ class Answers:
         yield Column("labels", None, "classes") if self.task == "multilabel" else Column("class", None, "class")
         if self.wanted.ranking:
             yield Column("ranking", None, "classes")
-        every = class_names(self.model)
-        for name in NUMBERS:
+        for name in self.numbers:
             if name in self.wanted.numbers:
-                for part in [None] if self.task == "binary" and name != "proba" else every:
+                for part in self._parts(name):
                     yield Column(name, part, "number")
+
+    def _parts(self, name: str) -> list[str | None]:
+        """What there is a column of this name for, each."""
+        return [None] if self.task == "binary" and name != "proba" else list(class_names(self.model))
 
     def about(self, batch: Batch, matrix: _core.Matrix) -> list[Sequence[Any]]:
         """The columns' values, numbers as arrays; ``matrix`` has the rows as the learner takes them."""
@@ -91,13 +96,22 @@ class Answers:
         spread = bool(wanted.numbers & {"std", "variance"})
         scores, variance = self.learner.margin_distribution(matrix) if spread else (self.learner.decision(matrix), None)
         numbers = {"margin": scores, "variance": variance, "std": np.sqrt(variance) if spread else None}
-        if "proba" in wanted.numbers or wanted.abstain is not None:
+        if self.asks_for_probabilities:
             numbers["proba"] = probabilities(self.model, matrix)
+        return self._values(batch, numbers)
+
+    @property
+    def asks_for_probabilities(self) -> bool:
+        return "proba" in self.wanted.numbers or self.wanted.abstain is not None
+
+    def _values(self, batch: Batch, numbers: dict[str, np.ndarray]) -> list[Sequence[Any]]:
+        """The columns' values, from all numbers asked for and the margin."""
+        wanted, scores = self.wanted, numbers["margin"]
         found: list[Sequence[Any]] = [list(batch.kept[name]) for name in wanted.keep]
         found.append(self._predicted(scores, numbers.get("proba")))
         if wanted.ranking:
             found.append(self._ranked(scores))
-        for name in NUMBERS:
+        for name in self.numbers:
             if name in wanted.numbers:
                 found += list(np.atleast_2d(numbers[name].T))
         return found

@@ -38,19 +38,19 @@ def reported() -> Iterator[None]:
         raise BadInput(str(error)) from error
 
 
-def load_model(path: str) -> Model:
+def load_model(path: str, kind: str = "linear") -> Model:
     """A model file, or one clear error."""
     from ..model_file import load
 
     with reported():
-        return load(path)
+        return load(path, kind)
 
 
 def open_for(model: Model, paths: Sequence[str], **options: Any) -> Stream:
     """The stream that a model is asked about, read as its training data were."""
     from ..data import Reading
 
-    reading, dtype = Reading.from_dict(model.source), model.learner.settings.dtype
+    reading, dtype = Reading.from_dict(model.source), getattr(model.learner.settings, "dtype", "float64")
     return open_data(paths, reading, dtype, features=model.features, freeze=True, **options)
 
 

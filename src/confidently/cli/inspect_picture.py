@@ -25,9 +25,9 @@ def draw_model(model: Model, views: list[ClassView]) -> Figure:
     figure = Figure(figsize=(max(6.5, 4.3 * columns), 1.2 + rows * (0.8 + 0.24 * bars)), layout="constrained")
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes, view in zip(panels, shown, strict=False):
-        _bars(
+        draw_bars(
             axes,
-            [_called(weight.feature) for weight in view.decisive],
+            [_short(_called(weight.feature)) for weight in view.decisive],
             [weight.mean for weight in view.decisive],
             [2.0 * weight.std for weight in view.decisive],
         )
@@ -42,7 +42,7 @@ def draw_model(model: Model, views: list[ClassView]) -> Figure:
 def draw_row(found: Explanation, top: int) -> Figure:
     """What the features of a row add to the margin, the largest on top, with two standard deviations of each."""
     shown, rest = found.contributions[:top], found.contributions[top:]
-    names = [f"{_called(c.feature)} = {c.value:.3g}" for c in shown]
+    names = [_short(f"{_called(c.feature)} = {c.value:.3g}") for c in shown]
     means, variances = [c.mean for c in shown], [c.variance for c in shown]
     if rest:
         names.append(f"{len(rest):,} others")
@@ -51,18 +51,19 @@ def draw_row(found: Explanation, top: int) -> Figure:
     names, means, variances = [*names, "margin"], [*means, found.mean], [*variances, found.variance]
     figure = Figure(figsize=(7.5, 1.2 + 0.27 * len(names)), layout="constrained")
     axes = figure.subplots()
-    _bars(axes, names, means, [2.0 * math.sqrt(max(v, 0.0)) for v in variances])
+    draw_bars(axes, names, means, [2.0 * math.sqrt(max(v, 0.0)) for v in variances])
     axes.axhline(len(names) - 1.5, color="0.7", linewidth=0.8)
     against = "" if found.rival is None else f" (right) against {found.rival} (left)"
     axes.set_title(f"What the row's features say for {found.supported}{against}", loc="left", fontsize=11)
     return figure
 
 
-def _bars(axes: Any, names: list[str], means: list[float], spread: list[float]) -> None:
+def draw_bars(axes: Any, names: list[str], means: list[float], spread: list[float]) -> None:
+    """Bars to the right or left of 0, from the top, each with its name and ``spread`` to either side."""
     colours = [SPEAKS_FOR if mean >= 0 else SPEAKS_AGAINST for mean in means]
     places = range(len(names))
     axes.barh(places, means, xerr=spread, color=colours, alpha=0.8, error_kw={"ecolor": "0.25", "elinewidth": 0.9})
-    axes.set_yticks(places, [_short(name) for name in names], fontsize=9)
+    axes.set_yticks(places, names, fontsize=9)
     axes.invert_yaxis()
     axes.axvline(0.0, color="0.3", linewidth=0.8)
     axes.grid(axis="x", alpha=0.3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,6 +24,9 @@ READING = (
     "format", "zero_based", "columns", "label", "weight", "drop", "category", "text", "analyzer", "ngrams", "counts",
     "bits", "vocabulary", "normalize",
 )  # fmt: skip
+
+# of those that make sense where features are words to be counted
+COUNTING = tuple(name for name in READING if name not in ("weight", "vocabulary", "normalize"))
 
 _OPTIONS = [
     click.option(
@@ -79,7 +83,16 @@ on_error_option = click.option(
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of :func:`chosen_reading` to a command."""
-    for option in reversed(in_section("How to read the data", _OPTIONS)):
+    return _with_options(command, _OPTIONS)
+
+
+def counting_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add those of :func:`chosen_counting` to a command."""
+    return _with_options(command, [option for name, option in zip(READING, _OPTIONS, strict=True) if name in COUNTING])
+
+
+def _with_options(command: Callable[..., Any], options: Sequence[Any]) -> Callable[..., Any]:
+    for option in reversed(in_section("How to read the data", list(options))):
         command = option(command)
     return command
 
@@ -113,6 +126,26 @@ def chosen_reading(options: dict[str, Any], data: Sequence[str]) -> Reading:
         return Reading(**given)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
+
+
+def chosen_counting(options: dict[str, Any], data: Sequence[str]) -> Reading:
+    """Take the options of :func:`counting_options` out of ``options``: how to read counts of words."""
+    bits = options["bits"]
+    reading = chosen_reading(options | dict.fromkeys(READING, None) | {n: options.pop(n) for n in COUNTING}, data)
+    if not _is_cached(data):
+        return replace(reading, normalize="none", vocabulary=reading.named and bits is None)
+    if reading.normalize != "none":
+        raise click.UsageError(
+            "a topic model takes counts, and the cache's rows are scaled to length 1: build it with --normalize none"
+        )
+    return reading
+
+
+def _is_cached(data: Sequence[str]) -> bool:
+    from ..data.cache_reader import reading_of_caches
+    from ..data.paths import expanded
+
+    return reading_of_caches(expanded(data), None) is not None
 
 
 def _check_combination(given: dict[str, Any]) -> None:

@@ -1,0 +1,160 @@
+"""``confidently topics train``: learn a topic model from documents."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..common import check_output, data_argument, json_option, reported
+from ..reading_options import counting_options, on_error_option
+from ..sections import Sectioned, in_section
+
+if TYPE_CHECKING:
+    from .training import TopicTraining
+
+POSITIVE = click.FloatRange(0, min_open=True)
+WHOLE, NOT_NEGATIVE = click.IntRange(1), click.IntRange(0)
+
+
+def _number(name: str, kind: click.ParamType, help: str, **how: Any) -> Any:
+    return click.option(name, type=kind, help=help, **how)
+
+
+MODEL = [
+    click.option(
+        "--topics", "n_topics", metavar="K|any", default="20", show_default=True,
+        callback=lambda ctx, parameter, value: _topics(value),
+        help="Topics (of each class, if there are three or more); any: as many as the documents ask for.",
+    ),
+    click.option(
+        "--classifier", type=click.Choice(["gibbs", "averaging"]), default="gibbs", show_default=True,
+        help="The expected loss of the classifiers drawn from the posterior, or the loss of their mean.",
+    ),
+    _number("--step-size", POSITIVE, "Every document counts so many times. [default: 10; averaging: 1]"),
+    _number("--batch-size", WHOLE, "Documents learned together. [default: 32; averaging: 1]"),
+    _number("--inner", WHOLE, "Rounds between topics and classifiers in a batch. [default: 1; averaging: 2]"),
+    _number("--samples", WHOLE, "Sweeps over a batch's words that are averaged. [default: 3; averaging: 1]"),
+    _number("--burn-in", NOT_NEGATIVE, "Sweeps before those.", default=0, show_default=True),
+    _number("--c", POSITIVE, "Weight of the loss. [default: 1; averaging: 25]"),
+    _number("--epsilon", POSITIVE, "Margin asked for. [default: the documents' mean number of words]"),
+    _number("--prior-variance", POSITIVE, "Variance of a topic's weight at the start. [default: K; averaging: 0.1]"),
+    _number("--doc-topic-prior", POSITIVE, "alpha of a document's topics. [default: 0.5; any: 5 for all together]"),
+    _number("--topic-word-prior", POSITIVE, "gamma of a topic's words.", default=0.1, show_default=True),
+    _number("--stick-prior", POSITIVE, "With --topics any: the larger, the more.", default=1.0, show_default=True),
+    _number("--max-topics", WHOLE, "With --topics any: at most so many.", default=50, show_default=True),
+    click.option(
+        "--topic-expectation", type=click.Choice(["ratio", "digamma"]), default="ratio", show_default=True,
+        help="A word's weight in a topic: its expected probability, or exp of the expected logarithm.",
+    ),
+]  # fmt: skip
+WORK = [
+    on_error_option,
+    click.option(
+        "--stop-words", metavar="english|FILE",
+        help="Leave out these words: scikit-learn's English ones and single letters, or those of a file.",
+    ),
+    click.option(
+        "--classes", metavar="A,B,...",
+        help="All classes there are, in this order; of two the second is the positive one.",
+    ),
+    click.option(
+        "--multilabel", is_flag=True,
+        help="Rows have sets of labels, separated by commas; by default the first 1,000 rows show whether they have.",
+    ),
+    click.option(
+        "--stream", is_flag=True,
+        help="Learn documents as they come, in memory that does not grow with their number; needs --classes. By "
+        "default all are read before the first is learned, in random order.",
+    ),
+    click.option(
+        "--passes", type=WHOLE, default=1, show_default=True,
+        help="How many times to learn the documents; more count each more often.",
+    ),
+    click.option("--seed", type=NOT_NEGATIVE, default=0, show_default=True, help="All that is random follows from it."),
+    click.option("--jobs", type=WHOLE, default=1, show_default=True, help="Threads; what is learned is the same."),
+    click.option("-o", "--output", "output_path", metavar="MODEL", help="Save the model in this file."),
+    click.option("-q", "--quiet", is_flag=True, help="Do not report progress."),
+]  # fmt: skip
+
+
+def _topics(value: str) -> int | None:
+    if value == "any":
+        return None
+    if not value.isdecimal() or int(value) < 1:
+        raise click.BadParameter(f"{value!r} is neither a number of topics, 1 or more, nor the word any")
+    return int(value)
+
+
+def _options(command: Any) -> Any:
+    for option in reversed([*in_section("The topic model", MODEL), *WORK]):
+        command = option(command)
+    return command
+
+
+@click.command(cls=Sectioned)
+@data_argument
+@counting_options
+@_options
+@json_option
+def train(data: tuple[str, ...], **options: Any) -> None:
+    """Learn topics that tell the classes of documents apart.
+
+    DATA are files, or - for standard input: text (--format text, or columns of text named with --text), or counts of
+    words. Topics and classifiers over them are learned together, in one pass. Rows are never scaled: what is counted
+    are words.
+    """
+    check_output(options["output_path"], data)
+    _check_usage(data, options)
+    from .training import TopicTraining
+
+    with reported():
+        training = TopicTraining(data, options)
+        training.run()
+    path, result = options["output_path"], training.result()
+    if path:
+        from ...model_file import save
+
+        save(training.model(), path)
+        result |= {"model": path, "model_bytes": os.path.getsize(path)}
+    click.echo(json.dumps(result) if options["as_json"] else _summary(training, result))
+
+
+def _check_usage(data: tuple[str, ...], options: dict[str, Any]) -> None:
+    if options["stream"] and not options["classes"]:
+        raise click.UsageError(
+            "--stream learns from the first document on, so all classes must be named with --classes"
+        )
+    if options["stream"] and options["passes"] > 1 and "-" in data:
+        raise click.UsageError("--passes with --stream reads the data again: give files, not standard input")
+    words = options["stop_words"]
+    if words not in (None, "english") and not Path(words).is_file():
+        raise click.UsageError(f"--stop-words takes english or the name of a file; there is no file {words!r}")
+
+
+def _summary(training: TopicTraining, result: dict[str, Any]) -> str:
+    from ..summary import MOST_CLASSES_LISTED, skipped_lines
+
+    names = result["classes"]
+    listed = ", ".join(names[:MOST_CLASSES_LISTED]) + (", ..." if len(names) > MOST_CLASSES_LISTED else "")
+    what = "labels" if result["task"] == "multilabel" else "classes"
+    rate = result["words"] / max(result["seconds"], 1e-9)
+    each = " a class" if result["task"] == "one-vs-rest" else ""
+    lines = [
+        f"documents  {result['documents']:,}"
+        + (f" in each of {result['passes']} passes" if result["passes"] > 1 else ""),
+        f"words      {result['words']:,} of {result['vocabulary']:,} different ones",
+        f"{what:10} {len(names):,} ({listed})",
+        f"topics     {result['topics']:,}{each}{' at most' if result['nonparametric'] else ''}, {result['classifier']}",
+        f"margin     {result['epsilon']:.4g} asked for",
+        f"seconds    {result['seconds']:.2f} ({rate:,.0f} words/s)",
+        *skipped_lines(result),
+    ]
+    if "model" in result:
+        lines.append(f"model      {result['model']} ({result['model_bytes']:,} bytes)")
+    else:
+        lines.append("model      not saved (-o MODEL saves it)")
+    return "\n".join(lines)
