@@ -4,6 +4,7 @@
 ``python tests/test_papers.py`` writes the file anew.
 """
 
+import importlib
 import json
 import re
 from dataclasses import replace
@@ -254,6 +255,37 @@ def test_report_says_what_it_was_told(tmp_path):
     first = (tmp_path / "line.svg").read_bytes()
     report.write(tmp_path)
     assert (tmp_path / "line.svg").read_bytes() == first
+
+
+def test_page_of_the_docs_is_made_of_the_results(tmp_path, monkeypatch):
+    script = Path(__file__).parents[1] / "docs" / "write_papers.py"
+    monkeypatch.syspath_prepend(script.parent)
+    write_papers = importlib.import_module("write_papers")
+    (tmp_path / "docs" / "pictures").mkdir(parents=True)
+    (tmp_path / "docs" / "pictures" / "cw2008-gone.png").touch()
+    monkeypatch.setattr(write_papers, "FOLDER", tmp_path / "docs")
+    monkeypatch.setattr(write_papers, "PAGE", tmp_path / "docs" / "papers.md")
+    for name in PAPERS:
+        report = Report(name, "title", {"seed": 1, "quick": False})
+        report.section("Part", "x_i < 1")
+        report.claim("up", "it is", False, "because")
+        report.table("numbers", "A caption.", ["a", "b"], [["x", 0.123456], ["y", 2]])
+        figure, _ = new_figure()
+        report.figure("line", "a line", figure)
+        report.write(tmp_path / name)
+    write_papers.main(tmp_path)
+    page = (tmp_path / "docs" / "papers.md").read_text()
+    for piece in (
+        "0 of 1 claims were borne out. Settings: seed 1, quick False.", r"x\_i \< 1", "| x | 0.1235 |",
+        "* **Not borne out**: up it is Why: because", "![a line](pictures/ellipsoid2009-line.png)",
+    ):  # fmt: skip
+        assert piece in page
+    pictures = sorted(file.name for file in (tmp_path / "docs" / "pictures").iterdir())
+    assert pictures == ["cw2008-line.png", "ellipsoid2009-line.png"]
+    report.settings["quick"] = True
+    report.write(tmp_path / report.name)
+    with pytest.raises(SystemExit, match="full"):
+        write_papers.main(tmp_path)
 
 
 def test_command_refuses_what_it_does_not_know(call, tmp_path):
