@@ -66,8 +66,8 @@ def _reuters(first: str, second: str) -> Task:
     return Task(files, (first, second), ("title", "body"), other, "topics", needed="body")
 
 
-def _sentiment(file: str, text: tuple[str, ...]) -> Task:
-    return Task((file,), ("negative", "positive"), text, drop=("split",))
+def _sentiment(file: str, **keys: tuple[str, ...]) -> Task:
+    return Task((file,), ("negative", "positive"), **keys)
 
 
 BLITZER = ("books", "dvd", "electronics")
@@ -80,8 +80,8 @@ TASKS = {
     "reuters trade": _reuters("crude", "trade"),
     "reuters money": _reuters("interest", "money-fx"),
     "spam enron1": Task(("enron_spam/enron1.jsonl.gz",), ("ham", "spam"), drop=("file", "date")),
-    **{d: _sentiment(f"amazon_sentiment/{d}.text.jsonl.gz", ("title", "text")) for d in BLITZER},
-    **{d: _sentiment(f"amazon_sentiment_fdu/{d}.jsonl.gz", ("text",)) for d in FDU},
+    **{d: _sentiment(f"amazon_sentiment/{d}.text.jsonl.gz", text=("title", "text")) for d in BLITZER},
+    **{d: _sentiment(f"amazon_sentiment_fdu/{d}.jsonl.gz", drop=("split",)) for d in FDU},
 }
 SENTIMENT = (*BLITZER, *FDU)
 FOLDERS = tuple(dict.fromkeys(task.files[0].split("/")[0] for task in TASKS.values()))
