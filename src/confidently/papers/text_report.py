@@ -105,17 +105,18 @@ def stdev_against_var(report: Report, scores: Scores, passes: int) -> None:
     by_task, tasks = by_fold.mean(axis=1), len(by_fold)
     level, better = int((by_task <= 1e-9).sum()), int((by_task < -1e-9).sum())
     error = by_task.std(ddof=1) / np.sqrt(tasks)
+    behind = [task for task, more in zip(scores, by_task, strict=True) if more > 1e-9]
     beyond = np.abs(by_task) > 2 * by_fold.std(axis=1, ddof=1) / np.sqrt(by_fold.shape[1])
-    clear = f"{int((beyond & (by_task < 0)).sum())} for CW-Stdev, {int((beyond & (by_task > 0)).sum())} for CW-Var"
+    clear = f"{int((beyond & (by_task > 0)).sum())} against it and {int((beyond & (by_task < 0)).sum())} for it"
     when = "one pass" if passes == 1 else f"{passes} passes"
     report.claim(
         f"CW-Stdev is at least level with CW-Var on two thirds of the tasks, after {when}.",
         f"On {level} of {tasks} ({better} better, {level - better} the same); mean error "
         f"{mean_error(scores, 'cw_stdev'):.2f} against {mean_error(scores, 'cw_var'):.2f} %.",
         holds := level >= 2 * tasks / 3,
-        "" if holds else f"The two hardly differ: by {by_task.mean():+.2f} ± {error:.2f} points a task on average, and "
-        f"on single tasks by more than two standard errors over the folds {clear}. Both had their one parameter "
-        "chosen in the same way on the same rows.",
+        "" if holds else f"It is behind on {', '.join(behind)}, by {by_task.max():.2f} points at most; the mean "
+        f"difference is {by_task.mean():+.2f} ± {error:.2f} points (standard error over the tasks). Beyond two standard "
+        f"errors over the folds are {clear}. One pass leaves too little between the two to order them task by task.",
     )  # fmt: skip
     report.numbers[f"stdev_level_with_var_{passes}"] = {"level": level, "better": better, "tasks": tasks}
 
