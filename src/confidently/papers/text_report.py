@@ -115,7 +115,7 @@ def stdev_against_var(report: Report, scores: Scores, passes: int) -> None:
         f"{mean_error(scores, 'cw_stdev'):.2f} against {mean_error(scores, 'cw_var'):.2f} %.",
         holds := level >= 2 * tasks / 3,
         "" if holds else f"It is behind on {', '.join(behind)}, by {by_task.max():.2f} points at most; the mean "
-        f"difference is {by_task.mean():+.2f} ± {error:.2f} points (standard error over the tasks). Beyond two standard "
+        f"difference is {by_task.mean():+.2f} ± {error:.2f} points (standard error over tasks). Beyond two standard "
         f"errors over the folds are {clear}. One pass leaves too little between the two to order them task by task.",
     )  # fmt: skip
     report.numbers[f"stdev_level_with_var_{passes}"] = {"level": level, "better": better, "tasks": tasks}
