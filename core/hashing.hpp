@@ -65,7 +65,7 @@ class FeatureTable {
     static constexpr int kExact = -1;
 
     explicit FeatureTable(int bits, std::int64_t most) : mask_(bits == kExact ? ~0u : mask_of(bits)), exact_(bits == kExact),
-                                                         most_(most), slots_(1024) {}
+                                                         most_(most), slots_(64) {}
 
     std::int64_t size() const { return static_cast<std::int64_t>(keys_.size()); }
     std::uint32_t key(std::int64_t column) const { return keys_[static_cast<std::size_t>(column)]; }
