@@ -38,7 +38,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AROW", "CELLIP", "IELLIP", "MIRA", "NHERD", "PA", "PA1", "PA2", "RULES", "SCW1", "SCW2", "SOP", "BayesPA",
     "CWStdev", "CWVar", "GibbsPA", "GibbsPAExact", "OnlineClassifier", "OnlineMedLDA", "Perceptron", "Probit", "load",
-    "make_rule", "progressive_validation", "step",
+    "make_rule", "merge", "progressive_validation", "step",
 ]  # fmt: skip
 
 LAZY = {  # and the module of each
@@ -46,6 +46,7 @@ LAZY = {  # and the module of each
     "OnlineClassifier": "classifier",
     "OnlineMedLDA": "topics",
     "load": "loading",
+    "merge": "merging",
     "progressive_validation": "progressive",
 }
 

@@ -5,6 +5,8 @@ The calibration is learned in the core, one example at a time, before its label 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 # Where the quadrature of the vote looks at each class's Gaussian, in standard deviations.
@@ -14,6 +16,7 @@ VOTE_NODES = np.array(
 # No probability is exactly 0 or 1, so that its logarithm stays finite: half a unit in the last place below 1.
 LEAST_PROBABILITY = 2.0**-53
 VOTE_NUMBERS = 2**22  # numbers held at a time while voting
+LEAST_CURVATURE = 1e-9  # what a calibration counts for that has seen nothing
 
 
 def moderated(scores: np.ndarray, variance: np.ndarray, prior_variance: float) -> np.ndarray:
@@ -70,6 +73,35 @@ def _vote_block(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
     others = np.exp(log_below.sum(axis=1, keepdims=True) - log_below)
     p = (mass * others).sum(axis=2)
     return p / p.sum(axis=1, keepdims=True)
+
+
+def merged(states: Sequence[np.ndarray], task: str) -> np.ndarray:
+    """One calibration of several: the mean of (log a, b), weighted by the curvature of each one's log-loss.
+
+    As old evidence fades, the whole counts for as much as the part with most of it.
+    """
+    if task == "multilabel":
+        by_label = np.array(states).reshape(len(states), -1, 5)
+        return np.concatenate([merged(by_label[:, k], "binary") for k in range(by_label.shape[1])] or [np.empty(0)])
+    slopes = np.array([state[0] for state in states])
+    n = 2 if task == "binary" else 1
+    where, curvature = np.zeros((len(states), n)), np.zeros((len(states), n, n))
+    where[:, 0] = np.log(slopes)
+    if task == "binary":
+        where[:, 1] = [state[1] for state in states]
+        haa, hab, hbb = np.array([state[2:] for state in states]).T
+        curvature[:, 0, 0], curvature[:, 1, 1] = slopes**2 * haa, hbb
+        curvature[:, 0, 1] = curvature[:, 1, 0] = slopes * hab
+    else:
+        curvature[:, 0, 0] = slopes**2 * [state[1] for state in states]
+    weight = curvature + LEAST_CURVATURE * np.eye(n)
+    found = np.linalg.solve(weight.sum(axis=0), np.einsum("sij,sj->i", weight, where))
+    amount = np.trace(curvature, axis1=1, axis2=2)
+    whole = curvature.sum(axis=0) * (amount.max() / max(amount.sum(), LEAST_CURVATURE))
+    a = np.exp(found[0])
+    if task == "binary":
+        return np.array([a, found[1], whole[0, 0] / a**2, whole[0, 1] / a, whole[1, 1]])
+    return np.array([a, whole[0, 0] / a**2])
 
 
 def _inside(p: np.ndarray) -> np.ndarray:

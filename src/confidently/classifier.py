@@ -513,6 +513,10 @@ class OnlineClassifier(StreamMethods, ClassifierMixin, BaseEstimator):
         The file is written beside its place and renamed: it is whole or not there. Training on after :func:`load`
         gives bit for bit what training without a break would have given.
         """
+        model_file.save(self.as_model(), path)
+
+    def as_model(self) -> Model:
+        """The learner and what its numbers mean: all that is saved."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         own = ("multiclass", "passes", "shuffle", "class_weight", "random_state", "calibration")
@@ -524,4 +528,4 @@ class OnlineClassifier(StreamMethods, ClassifierMixin, BaseEstimator):
         estimator["passes"] = int(self.passes)
         classes = [plain(c) for c in self.classes_.tolist()]
         features = getattr(self, "features_", None if names is None else Features.named(list(names)))
-        model_file.save(Model(self.learner_, classes, features, estimator, getattr(self, "source_", {})), path)
+        return Model(self.learner_, classes, features, estimator, getattr(self, "source_", {}))

@@ -43,9 +43,14 @@ class Strings:
         return len(self.start) - 1
 
     def __iter__(self) -> Iterator[str]:
+        for one in self.encoded():
+            yield one.decode(errors="replace")
+
+    def encoded(self) -> Iterator[bytes]:
+        """Each as its bytes, which differ where strings do that are no UTF-8."""
         raw, start = self.text.tobytes(), self.start.tolist()
         for first, last in pairwise(start):
-            yield raw[first:last].decode(errors="replace")
+            yield raw[first:last]
 
     def part(self, first: int, last: int) -> Strings:
         """Those from ``first`` to ``last - 1``."""

@@ -56,6 +56,11 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier | OnlineMedLDA:
         min_variance=settings.min_variance, dtype=settings.dtype, block_size=settings.block_size,
         kernel=settings.kernel or "rbf", kernel_params=settings.kernel_params, budget=settings.budget, **estimator,
     )  # fmt: skip
+    return put_model(classifier, model)
+
+
+def put_model(classifier: OnlineClassifier, model: Model) -> OnlineClassifier:
+    """Give a classifier what a model has learned."""
     classifier.learner_ = model.learner
     classifier.classes_ = np.array(model.classes)
     classifier.n_features_in_ = model.learner.n_features

@@ -289,7 +289,7 @@ def split_binary(binary: Settings, multiclass: Settings, state: State) -> None:
     """
     joint = multiclass.task == "joint"
     share = 0.5 if joint else 1.0
-    old, untouched = state["weights"][..., 0], np.flatnonzero(~_touched(binary, state))
+    old, untouched = state["weights"][..., 0], np.flatnonzero(~touched(binary, state))
     weights = np.stack([-share * old, share * old], axis=2)
     if multiclass.geometry == "diag":
         weights[:, 1] = share * old[:, 1, None]
@@ -309,15 +309,15 @@ def split_binary(binary: Settings, multiclass: Settings, state: State) -> None:
     state["calibration"] = np.array([slope / spread, curvature * spread**2])
 
 
-def _touched(settings: Settings, state: State) -> np.ndarray:
+def touched(settings: Settings, state: State) -> np.ndarray:
     """Which features' weights have left the prior, of a learner of one column."""
     weights = state["weights"]
-    touched = (weights != prior_weights(settings, state, 1, 1)).any(axis=(1, 2))
+    moved = (weights != prior_weights(settings, state, 1, 1)).any(axis=(1, 2))
     if settings.dense:
         sigma = settled_covariance(state)[0]
         prior = (settings.prior_variance * state["folded"]).astype(sigma.dtype)
-        touched |= (np.diagonal(sigma) != prior) | (np.count_nonzero(sigma, axis=1) > 1)
-    return touched
+        moved |= (np.diagonal(sigma) != prior) | (np.count_nonzero(sigma, axis=1) > 1)
+    return moved
 
 
 def _split_covariance(sigma: np.ndarray, multiclass: Settings) -> np.ndarray:

@@ -21,6 +21,7 @@ COMMANDS = {
     "topics": "Learn topics of documents that tell their classes apart.",
     "convert": "Write the same rows in another format.",
     "inspect": "Show what a model has learned, or why it says what it says of a row.",
+    "merge": "Merge models that were trained apart into one.",
     "cache": "Build the binary cache of data, to be read in their place without parsing.",
     "rules": "Show the rules there are, or one of them in detail.",
     "reproduce": "Run a paper's experiments and say which of its claims are borne out.",
