@@ -57,8 +57,8 @@ def merge(
     Notes
     -----
     Learning all rows with one classifier is better than merging, if it can be done. The ellipsoid rules multiply Sigma
-    at every update; these factors are multiplied. Probabilities are calibrated by the margins the parts met: the
-    merged classifier's are larger, until it goes on learning.
+    at every update; these factors are multiplied. Probabilities are calibrated by the margins that the parts met, which
+    are not quite the merged classifier's, until it goes on learning.
 
     Examples
     --------
