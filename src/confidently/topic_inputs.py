@@ -59,7 +59,10 @@ def chosen_settings(given: dict[str, Any], task: str, bags: Bags) -> TopicSettin
         **DEFAULTS[given["classifier"]],
     }
     chosen = {name: default if given[name] is None else given[name] for name, default in defaults.items()}
-    as_given = ("classifier", "stick_prior", "burn_in", "topic_expectation", "prediction_samples", "prediction_burn_in")
+    as_given = (
+        "classifier", "stick_prior", "burn_in", "topic_expectation", "prediction_samples", "prediction_burn_in",
+        "calibration",
+    )  # fmt: skip
     return TopicSettings(
         task=task, n_topics=int(topics), nonparametric=nonparametric, document_prior=chosen.pop("doc_topic_prior"),
         word_prior=given["topic_word_prior"], seed=0, **{name: given[name] for name in as_given}, **chosen,

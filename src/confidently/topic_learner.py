@@ -29,8 +29,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from . import _core
+from .calibration import vote, vote_multiclass
 from .learner import check_choice
 from .rules import POSITIVE, Range, check_number
+from .topic_calibration import (
+    KEPT,
+    fitted_sigmoid,
+    fitted_softmax,
+    looked_at,
+    probabilities_of,
+    probability_of,
+)
 
 State = dict[str, np.ndarray]
 
@@ -38,6 +47,7 @@ TASKS = ("binary", "one-vs-rest", "multilabel")
 CLASSIFIERS = ("gibbs", "averaging")
 EXPECTATIONS = ("ratio", "digamma")
 COUNTERS = ("documents", "words")
+LOOKED = ("looked", "looked.scores", "looked.signs")
 # Documents between two looks at the keyboard and the callers' progress bar; rounded up to whole batches.
 DOCUMENTS_A_STRIDE = 512
 LARGEST_COUNT = 2**24  # of one word in one document
@@ -66,11 +76,14 @@ class TopicSettings:
     prediction_samples: int
     prediction_burn_in: int
     seed: int
+    calibration: str | None = "progressive"
 
     def __post_init__(self) -> None:
         check_choice("task", self.task, TASKS)
         check_choice("classifier", self.classifier, CLASSIFIERS)
         check_choice("topic_expectation", self.topic_expectation, EXPECTATIONS)
+        if self.calibration is not None:
+            check_choice("calibration", self.calibration, ("progressive",))
         for name in ("document_prior", "word_prior", "stick_prior", "c", "epsilon", "prior_variance", "step_size"):
             check_number("topic model", name, getattr(self, name), POSITIVE)
         for name in ("n_topics", "n_inner", "n_samples", "batch_size", "prediction_samples"):
@@ -180,18 +193,43 @@ class TopicLearner:
         progress : callable, optional
             Called with the number of documents learned so far.
         """
-        core, batch = self.settings.core(self.n_classes), self.settings.batch_size
+        core = self.settings.core(self.n_classes)
         self.state = {name: array if array.flags.writeable else array.copy() for name, array in self.state.items()}
-        lengths = bags.lengths()
-        for first, last in bags.strides(-(-DOCUMENTS_A_STRIDE // batch) * batch):
-            part = bags.part(first, last)
-            core.learn(
-                self.state, self.n_features, part.start, part.words, part.counts, signs[first:last], self.n_seen,
-                n_threads,
-            )  # fmt: skip
-            self.state["counters"] += [last - first, lengths[first:last].sum()]
-            if progress is not None:
-                progress(last)
+        lengths, seen, position = bags.lengths(), self.n_seen, 0
+        for cut, looks in [*self._looks(len(bags)), (len(bags), None)]:
+            for first, last in self._strides(position, cut):
+                part = bags.part(first, last)
+                core.learn(
+                    self.state, self.n_features, part.start, part.words, part.counts, signs[first:last],
+                    seen + first, n_threads,
+                )  # fmt: skip
+                self.state["counters"] += [last - first, lengths[first:last].sum()]
+                if progress is not None:
+                    progress(last)
+            if looks is not None:
+                self._look(bags.rows(looks), signs[looks], n_threads)
+            position = cut
+
+    def _strides(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """Whole batches, but for the end of the last."""
+        size = -(-DOCUMENTS_A_STRIDE // self.settings.batch_size) * self.settings.batch_size
+        for begin in range(first, last, size):
+            yield begin, min(begin + size, last)
+
+    def _looks(self, n: int) -> Iterator[tuple[int, np.ndarray]]:
+        """Beginnings of batches of the next ``n`` documents, and which of each batch's are to be scored there."""
+        if self.settings.calibration is None:
+            return
+        documents, batch = looked_at(self.n_seen, n), self.settings.batch_size
+        for start in np.unique(documents // batch * batch).tolist():
+            yield start, documents[documents // batch * batch == start]
+
+    def _look(self, bags: Bags, signs: np.ndarray, n_threads: int) -> None:
+        """Keep the scores of documents that were not learned yet, in place of the oldest."""
+        scores, signs = self.scores(self.shares(bags, n_threads)), signs.reshape(len(bags), -1)
+        place = (self.state["looked"][0] + np.arange(len(bags))) % KEPT
+        self.state["looked.scores"][place], self.state["looked.signs"][place] = scores, signs
+        self.state["looked"] += len(bags)
 
     def shares(self, bags: Bags, n_threads: int = 1) -> np.ndarray:
         """Shares of the topics among the words of documents: (n, L, K); zeros where no word is known."""
@@ -216,14 +254,24 @@ class TopicLearner:
         return np.broadcast_to(variance, shape).reshape(len(shares), -1)
 
     def probabilities(self, shares: np.ndarray) -> np.ndarray:
-        """Probability of the second of two classes (n, 1), of every class, or of every label (n, T): the share of the
-        classifiers drawn from their Gaussians that say so."""
-        from .calibration import vote, vote_multiclass
+        """Probability of the second of two classes (n, 1), of every class, or of every label (n, T).
 
-        mean, variance = self.scores(shares), self.score_variances(shares)
-        if self.settings.task == "one-vs-rest":
-            return vote_multiclass(mean, variance)
-        return vote(mean, variance)
+        Calibrated by the documents scored before they were learned; with ``calibration=None`` the share of the
+        classifiers drawn from their Gaussians that say so.
+        """
+        task, scores = self.settings.task, self.scores(shares)
+        if self.settings.calibration is None:
+            return (vote_multiclass if task == "one-vs-rest" else vote)(scores, self.score_variances(shares))
+        count = min(int(self.state["looked"][0]), KEPT)
+        known, signs = self.state["looked.scores"][:count] / self.settings.epsilon, self.state["looked.signs"][:count]
+        u = scores / self.settings.epsilon
+        if task == "one-vs-rest":
+            return probabilities_of(u, fitted_softmax(known, signs.argmax(axis=1)))
+        if task == "binary":
+            slope = fitted_softmax(known * (-0.5, 0.5), (signs[:, 0] > 0).astype(np.intp))
+            return probability_of(u, np.append(slope, 0.0))
+        fitted = [fitted_sigmoid(known[:, t], signs[:, t]) for t in range(u.shape[1])]
+        return np.column_stack([probability_of(u[:, t], ab) for t, ab in enumerate(fitted)])
 
     def means(self) -> np.ndarray:
         """Means of the classifiers' weights: (L, T, K)."""
@@ -264,6 +312,7 @@ class TopicLearner:
         learner = cls(TopicSettings(**header["settings"]), header["n_classes"])
         expected = new_state(learner.settings, header["n_classes"], 0)
         words = np.zeros((header["n_features"], *expected["words"].shape[1:]))
+        arrays = {name: expected[name] for name in LOOKED} | arrays  # files of before know of none
         rows = arrays["words.rows"]
         if rows.dtype != np.int64 or (len(rows) and not 0 <= rows.min() <= rows.max() < len(words)):
             raise ValueError("its words lie outside the vocabulary")
@@ -299,6 +348,9 @@ def new_state(settings: TopicSettings, n_classes: int, n_features: int) -> State
         "totals": np.zeros((models, topics)),
         "shift": np.zeros((models, tasks, topics)),
         "counters": np.zeros(len(COUNTERS), dtype=np.int64),
+        "looked": np.zeros(1, dtype=np.int64),
+        "looked.scores": np.zeros((KEPT, models * tasks)),
+        "looked.signs": np.zeros((KEPT, models * tasks), dtype=np.int8),
     }
     if settings.classifier == "gibbs":
         state["precision"] = np.tile(np.eye(topics) / settings.prior_variance, (models, tasks, 1, 1))

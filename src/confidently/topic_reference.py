@@ -13,9 +13,10 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import digamma
 
-from .topic_learner import Bags, State, TopicSettings, new_state
+from .topic_learner import LOOKED, Bags, State, TopicSettings, new_state
 
 MASK = 2**64 - 1
+NOT_LEARNED = ("counters", *LOOKED)  # arrays that are not of a model each
 GOLDEN = 0x9E3779B97F4A7C15
 
 
@@ -132,7 +133,7 @@ class ReferenceTopics:
     def _learn_batch(self, bags: Bags, signs: np.ndarray, rows: list[int], l: int) -> None:  # noqa: E741
         s = self.s
         before = {name: a[:, l].copy() if name == "words" else a[l].copy()
-                  for name, a in self.state.items() if name != "counters"}  # fmt: skip
+                  for name, a in self.state.items() if name not in NOT_LEARNED}  # fmt: skip
         now: dict[str, Any] = dict(before)
         streams = [Stream(key(s.seed, l, self.seen + r)) for r in rows]
         words = [words_of(bags, r) for r in rows]

@@ -84,6 +84,9 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         A word's weight in a topic: its expected probability, or exp of the expected logarithm.
     prediction_samples, prediction_burn_in : int, default=10, 5
         Sweeps over a new document's words that are averaged, and sweeps before those.
+    calibration : {"progressive", None}, default="progressive"
+        Probabilities are calibrated by documents that were scored before they were learned (32 of every 128, after
+        1,024 documents of every 512); or they are the vote of the posterior's classifiers, which is far too sure.
     n_jobs : int, optional
         Threads; -1 for all processors. Results do not depend on it.
     random_state : int, RandomState or None, default=None
@@ -147,6 +150,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         topic_expectation: str = "ratio",
         prediction_samples: int = 10,
         prediction_burn_in: int = 5,
+        calibration: str | None = "progressive",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -167,6 +171,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         self.topic_expectation = topic_expectation
         self.prediction_samples = prediction_samples
         self.prediction_burn_in = prediction_burn_in
+        self.calibration = calibration
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -323,6 +328,20 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         if labels:
             return (scores > 0).astype(int)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of every class, rows that sum to 1; for sets of labels the probability of every label.
+
+        Of two classes it is 1/(1 + exp(-a f)), of several ~ exp(a f_k), of a label 1/(1 + exp(-(a f + b))), with the
+        score f. a and b are fitted to documents that were scored before they were learned, the last 512 of them.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+        """
+        shares = self._shares(self._bags(X))
+        p = self.learner_.probabilities(shares)
+        return np.column_stack([1.0 - p, p]) if self.learner_.settings.task == "binary" else p
 
     def margin_distribution(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of the scores when the classifier is drawn from its Gaussian.

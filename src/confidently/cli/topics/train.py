@@ -50,6 +50,12 @@ MODEL = [
         "--topic-expectation", type=click.Choice(["ratio", "digamma"]), default="ratio", show_default=True,
         help="A word's weight in a topic: its expected probability, or exp of the expected logarithm.",
     ),
+    click.option(
+        "--calibration", type=click.Choice(["progressive", "none"]), default="progressive", show_default=True,
+        callback=lambda ctx, parameter, value: None if value == "none" else value,
+        help="Whether documents scored before they are learned calibrate the probabilities, or these are the "
+        "posterior's vote.",
+    ),
 ]  # fmt: skip
 WORK = [
     on_error_option,
