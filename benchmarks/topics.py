@@ -96,7 +96,11 @@ def speed(K: int, repetitions: int = 5) -> list[list[str]]:
     X, y, _, _ = word_counts("newsgroups", FOUR)
     y = np.isin(y, PAIR)
     runs: dict[str, Callable[[], Any]] = {
-        c: lambda c=c: OnlineMedLDA(K, c, random_state=0).partial_fit(X, y, classes=[False, True]) for c in CLASSIFIERS
+        f"{c}{', calibrating' if how else ''}": lambda c=c, how=how: OnlineMedLDA(
+            K, c, calibration=how, random_state=0
+        ).partial_fit(X, y, classes=[False, True])
+        for c in CLASSIFIERS
+        for how in (None, "progressive")
     } | {f"LDA, batches of {size}": lambda size=size: lda_pass(X, K, size) for size in (64, 256, 1024)}
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(repetitions):
