@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
+from sklearn.base import clone
 
-from confidently import OnlineClassifier
+from confidently import AROW, OnlineClassifier
 from confidently.active import STRATEGIES, Selector, doubt, query, simulate
 
 
@@ -121,11 +122,14 @@ def test_asking_pays():
     assert confident[-1] < 0.8 * random[-1]
 
 
-def test_simulation_of_all_labels_is_learning_them():
+def test_simulation_of_all_labels_has_learned_them_all():
+    """In whatever order: AROW with a full covariance, one-vs-rest and a large r, does not mind it."""
     X, y = rows(80, classes=3)
-    classifier = OnlineClassifier("arow")
-    errors = simulate(classifier, X[:60], y[:60], X[60:], y[60:], [10, 60], "random", 0)
-    assert errors.shape == (2,)
+    classifier = OnlineClassifier(AROW(r=100.0), "full", multiclass="one-vs-rest")
+    whole = 1 - clone(classifier).fit(X[:60], y[:60]).score(X[60:], y[60:])
+    for strategy in STRATEGIES:
+        errors = simulate(classifier, X[:60], y[:60], X[60:], y[60:], [10, 30, 60], strategy, 0)
+        assert errors.shape == (3,) and errors[-1] == whole
     assert not hasattr(classifier, "learner_")
 
 

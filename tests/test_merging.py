@@ -144,6 +144,20 @@ def test_sets_of_labels():
     assert_allclose(found[:, 0], (a[:, 0] / a[:, 1] + b[:, 0] / b[:, 1]) / precision, rtol=1e-10)
 
 
+def test_more_labels_in_one_model():
+    """A label that one model does not know is as the other has it; its threshold is common to both."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 5))
+    few, more = (
+        OnlineClassifier("arow").fit(X[part], X[part][:, :k] > 0.3) for part, k in ((slice(30), 2), (slice(30, 60), 4))
+    )
+    merged = merge([few, more])
+    assert list(merged.classes_) == [0, 1, 2, 3]
+    found, a, b = (model.learner_.weights for model in (merged, few, more))
+    assert_allclose(found[..., 3:], b[..., 3:], rtol=1e-10)
+    assert_allclose(found[:, 1, :3], 1 / (1 / a[:, 1] + 1 / b[:, 1, :3] - 1), rtol=1e-10)
+
+
 # --- the same as learning --------------------------------------------------------------------------------------------
 
 
@@ -209,7 +223,7 @@ def test_one_model_is_itself():
         assert_array_equal(merged.learner_.state[name], array)
     merged.partial_fit(*rows(5, classes=("a", "b", "c")))
     assert merged.n_seen_ == model.n_seen_ + 5  # a copy: the model itself has learned nothing
-    believes_the_same(merge([model], base=learned(average=True, classes=("a", "b", "c"))), model)
+    believes_the_same(merge([model], base=model), model)
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
@@ -425,6 +439,8 @@ def test_base_must_be_where_models_began(covariance):
         merge([learned(n, covariance=covariance) for n in (30, 50)], base=base)
     X, y = rows(20)
     base = OnlineClassifier(covariance=covariance, prior_variance=PRIOR).fit(20 * X, y)
+    with pytest.raises(CannotMerge, match="surer of some weights"):
+        merge([learned(80, covariance=covariance)], base=base)
     with pytest.raises(CannotMerge, match="surer of some weights"):
         merge([learned(80, seed=s, covariance=covariance) for s in range(2)], base=base)
 

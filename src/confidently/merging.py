@@ -102,8 +102,6 @@ def merge_models(
     together, called = [*begun, *models], [*[base_name] * len(begun), *names]
     for name, model in zip(called, together, strict=True):
         _check_fits(names[0], models[0], name, model)
-    if len(models) == 1:
-        return replace(deepcopy(models[0]), training={})
     table = all_classes(together)
     places, features = all_features(together)
     n_features = max(model.learner.n_features for model in together) if features is None else len(features)
@@ -115,6 +113,8 @@ def merge_models(
     start = parts.pop(0) if begun else _prior(space)
     if begun:
         check_begun(start, parts)
+    if len(models) == 1:
+        return replace(deepcopy(models[0]), training={})
     learner = merge_learners(parts, start, how)
     if features is not None:
         _forget_names(learner, features)
