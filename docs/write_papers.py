@@ -1,6 +1,7 @@
 """Writes papers.md and its pictures from what `make papers` left: python docs/write_papers.py out.
 
-The page is the two reports in Markdown: their text, figures, tables and claims, in their order.
+Results of ``--quick`` are refused unless ``--reduced`` is given too; the page then says which they are. The page is the
+two reports in Markdown: their text, figures, tables and claims, in their order.
 """
 
 import json
@@ -30,8 +31,8 @@ $ confidently reproduce cw2008 --out out/cw2008 --quick
 $ confidently reproduce ellipsoid2009 --out out/ellipsoid2009 --data DATA --jobs 2
 ```
 
-What follows is written by `docs/write_papers.py` from the results of `make papers`, which runs both in full. Claims are
-the papers' unless they are called ours.
+What follows is written by `docs/write_papers.py` from `results.json`; `make papers` runs both in full and writes this
+page anew. Claims are the papers' unless they are called ours.
 """
 
 
@@ -44,6 +45,8 @@ def _paper(title: str, found: dict[str, Any]) -> str:
     held = sum(claim["holds"] for claim in found["claims"])
     settings = ", ".join(f"{key} {_cell(value)}" for key, value in found["settings"].items() if _is_plain(value))
     lines = [f"## {title}", "", f"{held} of {len(found['claims'])} claims were borne out. Settings: {settings}.", ""]
+    if found["settings"]["quick"]:
+        lines += ["**These are results at the reduced size of `--quick`, not those of the full run.**", ""]
     for section in found["sections"]:
         lines += [f"### {section['title']}", ""]
         for part in section["parts"]:
@@ -85,9 +88,9 @@ def _cell(value: Any) -> str:
     return _escaped(str(value))
 
 
-def main(out: Path) -> None:
+def main(out: Path, reduced: bool = False) -> None:
     results = {name: json.loads((out / name / "results.json").read_text()) for name in PAPERS}
-    if any(found["settings"]["quick"] for found in results.values()):
+    if not reduced and any(found["settings"]["quick"] for found in results.values()):
         raise SystemExit("these are results of --quick; the page is made of the full ones (make papers)")
     for old in FOLDER.joinpath("pictures").glob("*-*.png"):
         if old.name.partition("-")[0] in PAPERS:
@@ -102,4 +105,5 @@ def main(out: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "out"))
+    given = [argument for argument in sys.argv[1:] if argument != "--reduced"]
+    main(Path(given[0] if given else "out"), "--reduced" in sys.argv)

@@ -187,7 +187,7 @@ def _scan(report: Report, outcomes: dict[Axes, dict[str, Outcome]]) -> None:
     ax.set_xticks(ticks := [axes.long for axes in outcomes], [f"{tick:g}" for tick in ticks], minor=False)
     ax.minorticks_off()
     tidy(ax)
-    ax.legend(frameon=False, fontsize=8)
+    ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     report.figure("axes", "Mistakes by the length of the long axis; dashed, the paper's two numbers.", figure)
     report.table(
         "axes", "Mean mistakes; parameters were chosen anew for every length.", ["axes", "runs", *names],
