@@ -178,7 +178,7 @@ def _agrees(outcomes: dict[str, Outcome]) -> bool:
 def _scan(report: Report, outcomes: dict[Axes, dict[str, Outcome]]) -> None:
     """Mistakes against the long axis."""
     names = [c.name for c in CONTENDERS]
-    figure, ax = new_figure()
+    figure, ax = new_figure(width=8.0)
     for name in names:
         ax.plot([axes.long for axes in outcomes], [o[name].total.mean() for o in outcomes.values()], "o-", label=name)
     for threshold in (SECOND_ORDER_AT_MOST, FIRST_ORDER_AT_LEAST):
