@@ -17,12 +17,14 @@ matplotlib.use("Agg")
 import numpy as np
 import pytest
 from data_sets import FOLDER, shared_data
+from scipy.sparse import csr_array
 
 from confidently import _core
 from confidently.papers import (
     PAPERS,
+    bayespa,
+    bayespa2014,
     cw2008,
-    ellipsoid2009,
     ellipsoid_readings,
     ellipsoids,
     multilabel,
@@ -89,7 +91,17 @@ def label_numbers():
     }
 
 
+def noisy_numbers():
+    """Lemma 2.2, and mistakes on a noisy stream."""
+    mine, theirs, _ = bayespa.lemma(0, 80, 0.05)
+    found = {"lemma": [int(mine[-1]), int(theirs[-1])]}
+    for c in bayespa.CONTENDERS:
+        found[c.name] = round(200 * bayespa.on_noisy_stream(c, c.grid[3], 0, 0, 200).online)
+    return found
+
+
 EXPERIMENTS = {
+    "noisy": (noisy_numbers, None),
     "synthetic": (synthetic_numbers, None),
     "text": (text_numbers, "reuters21578"),
     "bounds": (bound_numbers, None),
@@ -118,8 +130,7 @@ def test_reports_are_whole_without_data(paper, tmp_path, monkeypatch):
     """Everything that needs no data runs, every claim has a verdict, and the page needs no other file."""
     one_setting = tuple(replace(c, grid=c.grid[-1:]) for c in synthetic.CONTENDERS)
     monkeypatch.setattr(synthetic, "CONTENDERS", one_setting)
-    module = {"cw2008": cw2008, "ellipsoid2009": ellipsoid2009}[paper]
-    report = module.reproduce(Tiny(quick=True))
+    report = importlib.import_module(f"confidently.papers.{paper}").reproduce(Tiny(quick=True))
     report.write(tmp_path)
     results = json.loads((tmp_path / "results.json").read_text())
     assert results["claims"]
@@ -213,6 +224,61 @@ def test_mira_on_mistakes_only_is_a_plain_loop():
     assert (model.updates_, model.mistakes_, model.n_seen_) == (updates, updates, 60)
 
 
+def test_gibbs_claims_follow_the_numbers(monkeypatch):
+    """Of four contenders, one that errs as often as averaging makes the claim fail, and is named."""
+    better = bayespa.Noisy(0.3, 0.2, 0.5, 0.6)
+    worse = bayespa.Noisy(0.3, 0.4, 0.4, 0.5)
+    named = {"averaging": bayespa.Noisy(0.3, 0.3, 0.55, 0.6), "Gibbs exact, diag": worse}
+    monkeypatch.setattr(bayespa, "chosen_value", lambda *_: 1.0)
+    monkeypatch.setattr(bayespa, "on_noisy_stream", lambda c, *_: named.get(c.name, better))
+    report = Report("x", "t", {})
+    bayespa2014.noisy(report, Tiny())
+    error, loss = report.parts(Claim)
+    assert not error.holds and error.why == "Gibbs exact, diag did not; 3 of 4 did." and loss.holds
+    assert "averaging 30" in error.found
+
+
+def test_topic_claims_follow_the_scores(monkeypatch):
+    def model(corpus, settings, seed):
+        good = settings["classifier"] == "gibbs" or settings.get("n_inner") != 1
+        return bayespa.Outcome(0.8 if good else 0.5, 1.0)
+
+    monkeypatch.setattr(bayespa, "newsgroups", lambda *_: bayespa.Corpus(None, np.zeros(4), None, np.zeros(2)))
+    monkeypatch.setattr(bayespa, "topic_model", model)
+    monkeypatch.setattr(bayespa, "two_steps", lambda *_: bayespa.Outcome(0.7, 1.0))
+    report = Report("x", "t", {})
+    bayespa2014.pair(report, Tiny(quick=True, data=FOLDER))
+    assert [claim.holds for claim in report.parts(Claim)] == [True, True, True]
+    assert "LDA 70.0 % at best" in report.parts(Claim)[0].found and report.parts(Claim)[2].found.endswith("two 80.0 %.")
+    monkeypatch.setattr(bayespa, "two_steps", lambda *_: bayespa.Outcome(0.9, 1.0))
+    bayespa2014.pair(report, Tiny(quick=True, data=FOLDER))
+    assert [claim.holds for claim in report.parts(Claim)[3:]] == [False, False, True]
+
+
+def test_counts_of_the_topic_experiments_are_those_of_scikit_learn():
+    """Words of two letters or more without the stop words, of the by-date parts."""
+    from data_sets import word_counts
+
+    shared_data("newsgroups")
+    theirs = word_counts("newsgroups", bayespa2014.PAIR)
+    ours = bayespa.newsgroups(FOLDER, bayespa2014.PAIR)
+    for mine, other in ((ours.X, theirs[0]), (ours.X_test, theirs[2])):
+        assert mine.shape[0] == other.shape[0]
+        assert abs(mine.sum() / other.sum() - 1) < 0.01  # what counts as a letter differs a little
+    assert sorted(set(ours.y)) == sorted(set(theirs[1]))
+
+
+def test_two_steps_learn_and_answer_sets_of_labels():
+    random = np.random.default_rng(0)
+    y = random.integers(2, size=80)
+    X = csr_array(random.poisson(np.where(y[:, None] == np.arange(2), 4.0, 0.3).repeat(5, axis=1)).astype(float))
+    whole = bayespa.Corpus(X, y, X, y)
+    assert bayespa.two_steps(whole.cut(40, 0), 2, 0).score > 0.9
+    assert bayespa.topic_model(whole, {"n_topics": 2}, 0).score > 0.9
+    sets = np.column_stack([y, 1 - y, np.zeros(80, dtype=int)])
+    assert bayespa.two_steps(bayespa.Corpus(X, sets, X, sets), 2, 0).score > 0.9
+
+
 def test_axes_are_tried_until_the_paper_s_numbers_hold(monkeypatch):
     monkeypatch.setattr(cw2008, "SCANNED", (1.5,))
     monkeypatch.setattr(
@@ -266,7 +332,7 @@ def test_page_of_the_docs_is_made_of_the_results(tmp_path, monkeypatch):
     (tmp_path / "docs" / "pictures" / "cw2008-gone.png").touch()
     monkeypatch.setattr(write_papers, "FOLDER", tmp_path / "docs")
     monkeypatch.setattr(write_papers, "PAGE", tmp_path / "docs" / "papers.md")
-    for name in PAPERS:
+    for name in write_papers.PAPERS:
         report = Report(name, "title", {"seed": 1, "quick": False})
         report.section("Part", "x_i < 1")
         report.claim("up", "it is", False, "because")

@@ -46,9 +46,10 @@ def reproduce(
 ) -> None:  # fmt: skip
     """Run a paper's experiments and say which of its claims are borne out.
 
-    PAPER is cw2008 (Crammer, Dredze & Pereira, confidence-weighted learning) or ellipsoid2009 (Yang, Jin & Ye, the
-    ellipsoid method). FOLDER gets report.html, which needs no other file, the figures as PNG and SVG, the tables as CSV
-    and all numbers in results.json. Needs matplotlib.
+    PAPER is cw2008 (Crammer, Dredze & Pereira, confidence-weighted learning), ellipsoid2009 (Yang, Jin & Ye, the
+    ellipsoid method) or bayespa2014 (Shi & Zhu, Bayesian passive-aggressive learning). FOLDER gets report.html, which
+    needs no other file, the figures as PNG and SVG, the tables as CSV and all numbers in results.json. Needs
+    matplotlib.
     """
     from ..papers import PAPERS
     from ..papers import reproduce as run_paper

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 PAPERS = {
     "cw2008": "Crammer, Dredze & Pereira, Exact Convex Confidence-Weighted Learning, NIPS 2008",
     "ellipsoid2009": "Yang, Jin & Ye, Online Learning by Ellipsoid Method, ICML 2009",
+    "bayespa2014": "Shi & Zhu, Online Bayesian Passive-Aggressive Learning, ICML 2014",
 }
 
 
