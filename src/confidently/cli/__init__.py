@@ -6,11 +6,11 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from importlib import import_module
 
 import click
 
 from .. import __version__
+from .lazy import LazyGroup
 
 # What each command does, in the words its own help begins with: here, so that listing them imports none.
 COMMANDS = {
@@ -30,21 +30,12 @@ COMMANDS = {
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 
 
-class LazyGroup(click.Group):
-    """Commands whose modules are imported when they run."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        return getattr(import_module(f"{__name__}.{name}"), name) if name in COMMANDS else None
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=LazyGroup,
+    package=__name__,
+    about=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def cli() -> None:
     """Online classifiers that know how sure they are.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
+
+from ..lazy import LazyGroup
 
 COMMANDS = {
     "train": "Learn topics that tell the classes of documents apart.",
@@ -13,21 +13,7 @@ COMMANDS = {
 }
 
 
-class TopicCommands(click.Group):
-    """Commands whose modules are imported when they run."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        return getattr(import_module(f"{__name__}.{name}"), name) if name in COMMANDS else None
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-
-@click.group(cls=TopicCommands)
+@click.group(cls=LazyGroup, package=__name__, about=COMMANDS)
 def topics() -> None:
     """Learn topics of documents that tell their classes apart.
 
