@@ -56,6 +56,7 @@ def table_of(output):
             ("--topics", "any", "--max-topics", 6, "--burn-in", 1, "--samples", 2),
             {"n_topics": None, "max_topics": 6, "burn_in": 1, "n_samples": 2},
         ),
+        (("--passes", 3), {"passes": 3}),
         (("--jobs", 2, "--epsilon", 20, "--batch-size", 16), {"n_jobs": 2, "epsilon": 20.0, "batch_size": 16}),
     ],
 )

@@ -66,6 +66,18 @@ def test_predictions_depend_on_nothing_but_the_document():
     np.testing.assert_array_equal(model.set_params(n_jobs=2).decision_function(X), scores)
 
 
+def test_passes():
+    """Each pass counts every document once more, is reported, and only the first calibrates."""
+    y, told = TARGETS["binary"], []
+    once, thrice = (OnlineMedLDA(4, passes=n, random_state=0).fit(X, y, progress=told.append) for n in (1, 3))
+    assert (once.n_seen_, thrice.n_seen_) == (240, 720) and told[-1] == 720
+    words = X.sum() * once.learner_.settings.step_size
+    assert thrice.components_.sum() - once.components_.sum() == pytest.approx(2 * words)
+    np.testing.assert_array_equal(thrice.learner_.state["looked.scores"], once.learner_.state["looked.scores"])
+    with pytest.raises(ValueError, match="passes"):
+        OnlineMedLDA(4, passes=0).fit(X, y)
+
+
 def test_top_words():
     model = OnlineMedLDA(3, random_state=0).fit(X, TARGETS["binary"])
     words = [f"w{j}" for j in range(30)]

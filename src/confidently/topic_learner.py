@@ -179,7 +179,12 @@ class TopicLearner:
         self.n_features = max(n_features, self.n_features)
 
     def learn(
-        self, bags: Bags, signs: np.ndarray, n_threads: int = 1, progress: Callable[[int], None] | None = None
+        self,
+        bags: Bags,
+        signs: np.ndarray,
+        n_threads: int = 1,
+        progress: Callable[[int], None] | None = None,
+        new: bool = True,
     ) -> None:
         """Learn documents, a batch after the other.
 
@@ -192,11 +197,13 @@ class TopicLearner:
             They share the work; what is learned does not depend on their number.
         progress : callable, optional
             Called with the number of documents learned so far.
+        new : bool
+            Whether none of the documents was learned before: only such scores may calibrate.
         """
         core = self.settings.core(self.n_classes)
         self.state = {name: array if array.flags.writeable else array.copy() for name, array in self.state.items()}
         lengths, seen, position = bags.lengths(), self.n_seen, 0
-        for cut, looks in [*self._looks(len(bags)), (len(bags), None)]:
+        for cut, looks in [*self._looks(len(bags) if new else 0), (len(bags), None)]:
             for first, last in self._strides(position, cut):
                 part = bags.part(first, last)
                 core.learn(

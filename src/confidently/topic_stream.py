@@ -163,12 +163,13 @@ def learn_documents(
     parts: Iterable[Documents],
     n_threads: int = 1,
     told: Callable[[Documents], None] | None = None,
+    new: bool = True,
 ) -> None:
-    """Learn documents in their order; ``told`` is called with those just learned."""
+    """Learn documents in their order; ``told`` is called with those just learned, ``new`` as for the learner."""
     settings = learner.settings
     for documents in in_strides(parts, stride_of(settings.batch_size)):
         learner.grow(documents.bags.n_words)
-        learner.learn(documents.bags, documents.signs(settings.task, learner.n_classes), n_threads)
+        learner.learn(documents.bags, documents.signs(settings.task, learner.n_classes), n_threads, new=new)
         if told is not None:
             told(documents)
 

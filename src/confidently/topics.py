@@ -20,7 +20,7 @@ from .features import Features
 from .model_file import Model
 from .targets import is_multilabel, known_classes, known_labels, places, plain
 from .topic_inputs import bags_of, check_counts, chosen_settings
-from .topic_learner import Bags, TopicLearner, TopicSettings
+from .topic_learner import Bags, TopicLearner, TopicSettings, check_whole
 from .unchanged import unchanged_on_error
 
 # What the state is made for and cannot change once something was learned.
@@ -84,6 +84,8 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         A word's weight in a topic: its expected probability, or exp of the expected logarithm.
     prediction_samples, prediction_burn_in : int, default=10, 5
         Sweeps over a new document's words that are averaged, and sweeps before those.
+    passes : int, default=1
+        How often :meth:`fit` learns the documents, each time in a new order. Each pass counts them once more.
     calibration : {"progressive", None}, default="progressive"
         Probabilities are calibrated by documents that were scored before they were learned (32 of every 128, after
         1,024 documents of every 512); or they are the vote of the posterior's classifiers, which is far too sure.
@@ -150,6 +152,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         topic_expectation: str = "ratio",
         prediction_samples: int = 10,
         prediction_burn_in: int = 5,
+        passes: int = 1,
         calibration: str | None = "progressive",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -171,6 +174,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         self.topic_expectation = topic_expectation
         self.prediction_samples = prediction_samples
         self.prediction_burn_in = prediction_burn_in
+        self.passes = passes
         self.calibration = calibration
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -178,7 +182,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
     # --- learning ------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, progress: Callable[[int], None] | None = None) -> OnlineMedLDA:
-        """Learn from scratch, in one pass over the documents in random order.
+        """Learn from scratch, in ``passes`` over the documents, each in random order.
 
         Parameters
         ----------
@@ -251,11 +255,16 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
             self.learner_ = self.learner_.with_settings(settings)
             self.learner_.grow(bags.n_words)
         self.classes_ = known
-        if not partial:
-            order = check_random_state(self.random_state).permutation(len(bags))
-            bags, signs = bags.rows(order), signs[order]
-        self.learner_.learn(bags, signs, effective_n_jobs(self.n_jobs), progress)
-        return bags, signs
+        if partial:
+            self.learner_.learn(bags, signs, effective_n_jobs(self.n_jobs), progress)
+            return bags, signs
+        random = check_random_state(self.random_state)
+        for number in range(self.passes):
+            order = random.permutation(len(bags))
+            shuffled = bags.rows(order), signs[order]
+            told = _counting_from(number * len(bags), progress)
+            self.learner_.learn(*shuffled, effective_n_jobs(self.n_jobs), told, new=number == 0)
+        return shuffled
 
     def _brings_words(self, X: Any) -> bool:
         """Whether X has columns beyond those known; their names, if they have any, must come after the old ones."""
@@ -294,6 +303,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
 
     def _settings(self, bags: Bags, task: str, before: TopicSettings | None) -> TopicSettings:
         """The settings the parameters mean; what the first call's data decided stays."""
+        check_whole("passes", self.passes, 1)
         settings = chosen_settings(self.get_params(), task, bags)
         if before is None:
             return replace(settings, seed=int(check_random_state(self.random_state).randint(LARGEST_SEED)))
@@ -473,6 +483,11 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         elif model.features is not None:
             self.feature_names_in_ = np.array(list(model.features.names), dtype=object)
         return self
+
+
+def _counting_from(before: int, progress: Callable[[int], None] | None) -> Callable[[int], None] | None:
+    """Tells of the documents of this pass and those before it."""
+    return None if progress is None else lambda n: progress(before + n)
 
 
 def _warn_of_collapse(scores: np.ndarray, labels: bool) -> None:

@@ -105,6 +105,7 @@ class TopicTraining:
         return frozenset(Path(given).read_text(encoding="utf-8").split())
 
     def _learn(self, parts: Iterator[Documents]) -> None:
+        new = self.learner is None
         if self.learner is None:
             if self.options["stream"]:  # the margin is that of the first documents, however they arrive
                 parts = in_strides(parts, FIRST_DOCUMENTS)
@@ -113,7 +114,7 @@ class TopicTraining:
                 raise BadInput(f"{', '.join(self.paths)}: there are no documents")
             self.learner = self._new_learner(first)
             parts = _again(first, parts)
-        learn_documents(self.learner, parts, self.options["jobs"], self.report.update)
+        learn_documents(self.learner, parts, self.options["jobs"], self.report.update, new)
 
     def _new_learner(self, first: Documents) -> TopicLearner:
         classes = self.reader.classes
