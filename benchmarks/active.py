@@ -1,0 +1,68 @@
+"""Active learning on text: test error with a fifth of the labels, chosen in four ways, beside all labels.
+
+Tasks and rows are those of ``confidently reproduce cw2008`` (words and pairs of neighbours, rows of unit length), at
+most ROWS of each; the last quarter is for testing. AROW with its default r = 0.1, diagonal, one pass. Stream: rows come
+one by one, and the label of each is asked for or not. Pool: FIRST random
+rows, then rounds of STEP labels from all rows. Means over SEEDS orders.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from harness import FOLDER, arguments, have_data, machine, markdown, table, write_json
+
+from confidently import OnlineClassifier
+from confidently.active import STRATEGIES, Selector, simulate
+from confidently.papers.text import TASKS, rows_of
+
+ROWS, SEEDS, SHARE = 2000, 3, 0.2
+FIRST, STEP = 20, 4  # labels of a pool's first round, and of each later one
+HEADER = [
+    "task", "rows", "all labels", *(f"stream, {s}" for s in STRATEGIES), *(f"pool, {s}" for s in STRATEGIES),
+]  # fmt: skip
+
+
+def stream_error(X: object, y: np.ndarray, X_test: object, y_test: np.ndarray, strategy: str, seed: int) -> float:
+    """Test error after one reading of a stream."""
+    classifier = OnlineClassifier("arow")
+    selector = Selector(classifier, SHARE, strategy, seed)
+    for k in range(len(y)):
+        if selector.should_query(X[[k]]):
+            classifier.partial_fit(X[[k]], y[[k]], classes=[0, 1])
+    return 1 - classifier.score(X_test, y_test)
+
+
+def errors(X: object, y: np.ndarray, seed: int) -> list[float]:
+    """Of one order of the rows: all labels, then every way to ask."""
+    order = np.random.default_rng(seed).permutation(len(y))
+    train, test = order[: len(y) * 3 // 4], order[len(y) * 3 // 4 :]
+    parts = X[train], y[train], X[test], y[test]
+    labels = range(FIRST, int(SHARE * len(train)) + 1, STEP)
+    return [
+        1 - OnlineClassifier("arow").fit(*parts[:2]).score(*parts[2:]),
+        *(stream_error(*parts, strategy, seed) for strategy in STRATEGIES),
+        *(simulate(OnlineClassifier("arow"), *parts, labels, strategy, seed)[-1] for strategy in STRATEGIES),
+    ]
+
+
+def main() -> None:
+    options = arguments(__doc__)
+    if not have_data():
+        return
+    print(machine(), flush=True)
+    by_files: dict[tuple[str, ...], list[str]] = {}
+    for name, task in TASKS.items():
+        by_files.setdefault(task.files, []).append(name)
+    found = {}
+    for names in by_files.values():
+        for name, (X, y) in rows_of(names, FOLDER, ROWS).items():
+            found[name] = [len(y), *(100 * np.mean([errors(X, y, seed) for seed in range(SEEDS)], axis=0))]
+            print(name, *(f"{value:.1f}" for value in found[name][1:]), flush=True)
+    found["mean"] = [int(np.mean([row[0] for row in found.values()])), *np.mean(list(found.values()), axis=0)[1:]]
+    rows = [[name, f"{n:,}", *(f"{value:.1f}" for value in values)] for name, (n, *values) in found.items()]
+    print(table(HEADER, rows), markdown(HEADER, rows), sep="\n\n")
+    write_json(options.json, {"tasks": found})
+
+
+if __name__ == "__main__":
+    main()
