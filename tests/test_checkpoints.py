@@ -10,6 +10,7 @@ import sys
 import time
 from functools import partial
 
+import numpy as np
 import pytest
 from command_line import COMMAND, rows
 
@@ -258,3 +259,13 @@ def test_features_with_names(ok, tmp_path, stopped, options):
     data.write_text("".join(lines))
     for command in (["predict", models[0], "--proba"], ["evaluate", models[0]]):
         assert ok(*command, data) == ok(*command, tmp_path / "data.cache")
+
+
+def test_features_not_met_when_a_third_class_comes_weigh_zero_without_a_sign(ok, tmp_path):
+    # a feature of a later row is there already if the rows are read together, and not if a checkpoint came between
+    data, model = tmp_path / "data.svm", tmp_path / "m.cw"
+    data.write_text(rows(500, ("-1", "+1", "x", "y"), d=200))
+    ok("train", data, "-o", model, "-q")
+    weights = load(model).learner.state["weights"]
+    assert (weights == 0).any()
+    assert not np.signbit(weights[weights == 0]).any()

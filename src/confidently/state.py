@@ -290,7 +290,7 @@ def split_binary(binary: Settings, multiclass: Settings, state: State) -> None:
     joint = multiclass.task == "joint"
     share = 0.5 if joint else 1.0
     old, untouched = state["weights"][..., 0], np.flatnonzero(~touched(binary, state))
-    weights = np.stack([-share * old, share * old], axis=2)
+    weights = np.stack([0.0 - share * old, share * old], axis=2)  # no -0.0, which features that come later do not have
     if multiclass.geometry == "diag":
         weights[:, 1] = share * old[:, 1, None]
         weights[untouched, 1] = old[untouched, 1, None]
