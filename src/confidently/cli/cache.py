@@ -12,7 +12,7 @@ import click
 from .common import check_output, data_argument, json_option, open_data, reported
 from .reading_options import chosen_reading, on_error_option, reading_options
 from .sections import Sectioned
-from .summary import skipped_lines
+from .wording import skipped_lines
 
 
 @click.command(cls=Sectioned)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .common import ABSENT, BadInput, class_names, json_option, load_model, model_argument, open_for, reported
+from .class_views import MOST_CLASSES_SHOWN, check_class, class_title, of_class, write_classes
+from .common import ABSENT, BadInput, json_option, load_model, model_argument, open_for, reported
 from .common import table as lined_up
 from .model_facts import facts_of, facts_text
 from .pictures import check_picture, picture_option, save_picture
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from ..explanation import Explanation
     from ..inspection import ClassView, Weight
     from ..model_file import Model
-
-MOST_CLASSES_SHOWN = 12
 
 
 @click.command()
@@ -50,8 +49,7 @@ def inspect(
     kernel = model.learner.settings.covariance == "kernel"
     if kernel and (row is not None or picture):
         raise BadInput(f"{model_path} is a kernel model, without weights of features: leave out --row and --picture")
-    if class_name is not None and class_name not in class_names(model):
-        raise click.UsageError(f"no class is called {class_name!r}; there are {', '.join(class_names(model))}")
+    check_class(model, class_name)
     if kernel:
         from .inspect_kernel import show_kernel
 
@@ -68,9 +66,7 @@ def inspect(
 def _show_model(model: Model, path: str, top: int, class_name: str | None, picture: str | None, as_json: bool) -> None:
     from ..inspection import class_views
 
-    views = class_views(model, top)
-    if class_name is not None and len(views) > 1:
-        views = [view for view in views if str(view.name) == class_name]
+    views = of_class(class_views(model, top), class_name)
     if picture:
         from .inspect_picture import draw_model
 
@@ -79,11 +75,7 @@ def _show_model(model: Model, path: str, top: int, class_name: str | None, pictu
     if as_json:
         click.echo(json.dumps({**facts, "weights": [_view(view) for view in views]}))
         return
-    parts = [facts_text(facts)]
-    parts += [part for view in views[:MOST_CLASSES_SHOWN] for part in _view_text(model, view)]
-    if len(views) > MOST_CLASSES_SHOWN:
-        parts.append(f"({len(views) - MOST_CLASSES_SHOWN} classes more; --class NAME shows one)")
-    click.echo("\n\n".join(parts + ([f"Picture: {picture}"] if picture else [])))
+    write_classes(facts_text(facts), views, lambda view: _view_text(model, view), picture)
 
 
 def _view(view: ClassView) -> dict[str, Any]:
@@ -97,7 +89,7 @@ def _weight(weight: Weight) -> dict[str, Any]:
 
 
 def _view_text(model: Model, view: ClassView) -> list[str]:
-    title = _title(model, view)
+    title = class_title(model, view.name)
     if not view.decisive:
         return [f"{title}: nothing learned yet"]
     decisive = [["feature", "mean", "std", "|mean|/std", "variance left"]]
@@ -108,13 +100,6 @@ def _view_text(model: Model, view: ClassView) -> list[str]:
     uncertain = [["feature", "mean", "std", "|mean|/std", "variance left", "P(sign wrong)"]]
     uncertain += [[*_cells(weight), _left(weight), f"{weight.doubt:.3f}"] for weight in view.uncertain]
     return [*parts, f"{title}: the most uncertain of the half known best\n{lined_up(uncertain)}"]
-
-
-def _title(model: Model, view: ClassView) -> str:
-    name = ABSENT if view.name is None else view.name
-    if model.learner.settings.task == "binary":
-        return f"positive weights speak for {name}, negative ones for {class_names(model)[0]}"
-    return f"{'label' if model.learner.settings.task == 'multilabel' else 'class'} {name}"
 
 
 def _left(weight: Weight) -> str:

@@ -6,11 +6,10 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from .common import class_names, percent, table
+from .wording import classes_called, classes_text, file_text, learner_text
 
 if TYPE_CHECKING:
     from ..model_file import Model
-
-MOST_CLASSES_LISTED = 10
 
 
 def facts_of(model: Model, path: str) -> dict[str, Any]:
@@ -47,18 +46,14 @@ def facts_of(model: Model, path: str) -> dict[str, Any]:
 
 def facts_text(facts: dict[str, Any]) -> str:
     """The account as people read it."""
-    names, rule = facts["classes"], facts["rule"]
-    listed = ", ".join(names[:MOST_CLASSES_LISTED]) + (", ..." if len(names) > MOST_CLASSES_LISTED else "")
-    parameters = ", ".join(f"{k}={v:g}" for k, v in rule["parameters"].items() if v is not None)
-    what = "labels" if facts["task"] == "multilabel" else "classes"
     share = percent(facts["mistakes"] / facts["rows_seen"]) if facts["rows_seen"] else "no rows"
     rows = [
-        ["model", f"{facts['model']} ({facts['model_bytes']:,} bytes)"],
-        ["learner", f"{rule['name']}({parameters}), covariance {facts['covariance']}, {facts['task']}"],
+        ["model", file_text(facts)],
+        ["learner", learner_text(facts)],
         ["trained on", f"{facts['rows_seen']:,} rows (all passes together)"],
         ["mistakes", f"{facts['mistakes']:,} of them predicted wrongly before they were learned ({share})"],
         ["updates", f"{facts['updates']:,}"],
-        [what, f"{len(names):,} ({listed})"],
+        [classes_called(facts["task"]), classes_text(facts["classes"])],
         ["features", f"{facts['features']:,}"],
     ]
     if kernel := facts.get("kernel"):

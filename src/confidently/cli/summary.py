@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 from .common import class_names, percent
 from .position import Standing
 from .progress import validation_text
+from .wording import classes_called, classes_text, file_text, learner_text, rows_text, skipped_lines
 
 if TYPE_CHECKING:
     from .training import Training
-
-MOST_CLASSES_LISTED = 10
 
 
 def result_of(training: Training) -> dict[str, Any]:
@@ -47,17 +46,13 @@ def result_of(training: Training) -> dict[str, Any]:
 
 def summary(result: dict[str, Any]) -> str:
     """The account as people read it."""
-    names, rule = result["classes"], result["rule"]
-    listed = ", ".join(names[:MOST_CLASSES_LISTED]) + (", ..." if len(names) > MOST_CLASSES_LISTED else "")
-    parameters = ", ".join(f"{k}={v:g}" for k, v in rule["parameters"].items() if v is not None)
-    what = "labels" if result["task"] == "multilabel" else "classes"
     rate = result["rows"] * result["passes"] / max(result["seconds"], 1e-9)
     log_loss = "" if result["log_loss"] is None else f", a log-loss of {result['log_loss']:.4f}"
     lines = [
-        f"rows       {result['rows']:,}" + (f" in each of {result['passes']} passes" if result["passes"] > 1 else ""),
-        f"{what:10} {len(names):,} ({listed})",
+        f"rows       {rows_text(result['rows'], result['passes'])}",
+        f"{classes_called(result['task']):10} {classes_text(result['classes'])}",
         f"features   {result['features']:,}",
-        f"learner    {rule['name']}({parameters}), covariance {result['covariance']}, {result['task']}",
+        f"learner    {learner_text(result)}",
         f"mistakes   {result['mistakes']:,}, a progressive error of {percent(result['error'])}{log_loss}",
         f"updates    {result['updates']:,}",
         f"seconds    {result['seconds']:.2f} ({rate:,.0f} rows/s)",
@@ -74,19 +69,4 @@ def summary(result: dict[str, Any]) -> str:
             f"infeasible {result['infeasible']:,} examples, which no classifier in the ellipsoid satisfies, were "
             "passed over: the data cannot be separated with this margin; lower --gamma, or use the rule iellip"
         )
-    if "model" in result:
-        lines.append(f"model      {result['model']} ({result['model_bytes']:,} bytes)")
-    else:
-        lines.append("model      not saved (-o MODEL saves it)")
-    return "\n".join(lines)
-
-
-def skipped_lines(result: dict[str, Any]) -> list[str]:
-    """How many rows were passed over, and why the first of them."""
-    if not result.get("skipped"):
-        return []
-    examples = result["skipped_examples"]
-    rest = result["skipped"] - len(examples)
-    lines = [f"skipped    {result['skipped']:,} rows that are not as they should be:"]
-    lines += [f"           {example}" for example in examples]
-    return lines + ([f"           and {rest:,} more"] if rest > 0 else [])
+    return "\n".join([*lines, f"model      {file_text(result)}"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +101,7 @@ def train(ctx: click.Context, data: tuple[str, ...], **options: Any) -> None:
     from .interrupts import Interrupted
     from .summary import result_of, summary
     from .training import Training
+    from .wording import saved
 
     report = reporter(options["quiet"], options["as_json"])
     with reported():
@@ -112,12 +112,7 @@ def train(ctx: click.Context, data: tuple[str, ...], **options: Any) -> None:
         except Interrupted as interrupted:
             _say_how_to_resume(interrupted, training, checkpoints)
             raise click.exceptions.Exit(interrupted.exit_code) from None
-    path, result = options["output_path"], result_of(training)
-    if path:
-        from ..model_file import save
-
-        save(training.final_model(), path)
-        result |= {"model": path, "model_bytes": os.path.getsize(path)}
+    result = result_of(training) | saved(training.final_model(), options["output_path"])
     if checkpoints is not None:
         checkpoints.remove()
     click.echo(json.dumps(result) if options["as_json"] else summary(result))

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..class_views import check_class, class_title, of_class, write_classes
 from ..common import class_names, json_option, load_model, model_argument, table
 from ..pictures import check_picture, picture_option, save_picture
+from ..wording import classes_called, classes_text, file_text
 
 if TYPE_CHECKING:
     from ...model_file import Model
     from ...topic_views import TopicsOfClass
-
-MOST_CLASSES_SHOWN = 12
 
 
 @click.command()
@@ -39,14 +39,10 @@ def show(
     """
     check_picture(picture, [model_path])
     model = load_model(model_path, "topics")
-    if class_name is not None and class_name not in class_names(model):
-        raise click.UsageError(f"no class is called {class_name!r}; there are {', '.join(class_names(model))}")
+    check_class(model, class_name)
     from ...topic_views import topic_views
 
-    views = topic_views(model, words)
-    if class_name is not None and len(views) > 1:
-        views = [view for view in views if str(view.name) == class_name]
-    views = [_cut(view, top) for view in views]
+    views = [_cut(view, top) for view in of_class(topic_views(model, words), class_name)]
     if picture:
         from .picture import draw_topics
 
@@ -56,10 +52,7 @@ def show(
         listed = [{"class": view.name, "topics": [asdict(topic) for topic in view.topics]} for view in views]
         click.echo(json.dumps({**facts, "weights": listed}))
         return
-    parts = [_facts_text(facts), *(_view_text(model, view) for view in views[:MOST_CLASSES_SHOWN])]
-    if len(views) > MOST_CLASSES_SHOWN:
-        parts.append(f"({len(views) - MOST_CLASSES_SHOWN} classes more; --class NAME shows one)")
-    click.echo("\n\n".join(parts + ([f"Picture: {picture}"] if picture else [])))
+    write_classes(_facts_text(facts), views, lambda view: [_view_text(model, view)], picture)
 
 
 def _cut(view: TopicsOfClass, top: int | None) -> TopicsOfClass:
@@ -90,15 +83,13 @@ def _facts(model: Model, path: str) -> dict[str, Any]:
 
 
 def _facts_text(facts: dict[str, Any]) -> str:
-    names = facts["classes"]
-    listed = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
     each = ", each class its own" if facts["task"] == "one-vs-rest" else ""
     most = " at most" if facts["nonparametric"] else ""
     rows = [
-        ["model", f"{facts['model']} ({facts['model_bytes']:,} bytes)"],
+        ["model", file_text(facts)],
         ["topics", f"{facts['topics']}{most}{each}, classifier {facts['classifier']}, {facts['task']}"],
         ["trained on", f"{facts['documents_seen']:,} documents of {facts['words_seen']:,} words (all passes together)"],
-        ["labels" if facts["task"] == "multilabel" else "classes", f"{len(names):,} ({listed})"],
+        [classes_called(facts["task"]), classes_text(facts["classes"])],
         ["vocabulary", f"{facts['vocabulary']:,} words"],
     ]
     return table(rows, str.ljust)
@@ -118,14 +109,8 @@ def _view_text(model: Model, view: TopicsOfClass) -> str:
     ]
     widths = [max(len(row[k]) for row in rows) for k in range(4)]
     lines = ["  ".join([*map(str.rjust, row, widths), row[4]]) for row in rows]
-    return "\n".join([_title(model, view), *lines])
+    return "\n".join([class_title(model, view.name), *lines])
 
 
 def _listed(words: list[str | int]) -> str:
     return " ".join(map(str, words)) or "(no words)"
-
-
-def _title(model: Model, view: TopicsOfClass) -> str:
-    if model.learner.settings.task == "binary":
-        return f"positive weights speak for {view.name}, negative ones for {class_names(model)[0]}"
-    return f"{'label' if model.learner.settings.task == 'multilabel' else 'class'} {view.name}"

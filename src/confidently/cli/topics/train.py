@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from ..common import check_output, data_argument, json_option, reported
 from ..reading_options import counting_options, on_error_option
 from ..sections import Sectioned, in_section
-
-if TYPE_CHECKING:
-    from .training import TopicTraining
 
 POSITIVE = click.FloatRange(0, min_open=True)
 WHOLE, NOT_NEGATIVE = click.IntRange(1), click.IntRange(0)
@@ -115,18 +111,14 @@ def train(data: tuple[str, ...], **options: Any) -> None:
     """
     check_output(options["output_path"], data)
     _check_usage(data, options)
+    from ..wording import saved
     from .training import TopicTraining
 
     with reported():
         training = TopicTraining(data, options)
         training.run()
-    path, result = options["output_path"], training.result()
-    if path:
-        from ...model_file import save
-
-        save(training.model(), path)
-        result |= {"model": path, "model_bytes": os.path.getsize(path)}
-    click.echo(json.dumps(result) if options["as_json"] else _summary(training, result))
+    result = training.result() | saved(training.model(), options["output_path"])
+    click.echo(json.dumps(result) if options["as_json"] else _summary(result))
 
 
 def _check_usage(data: tuple[str, ...], options: dict[str, Any]) -> None:
@@ -141,26 +133,18 @@ def _check_usage(data: tuple[str, ...], options: dict[str, Any]) -> None:
         raise click.UsageError(f"--stop-words takes english or the name of a file; there is no file {words!r}")
 
 
-def _summary(training: TopicTraining, result: dict[str, Any]) -> str:
-    from ..summary import MOST_CLASSES_LISTED, skipped_lines
+def _summary(result: dict[str, Any]) -> str:
+    from ..wording import classes_called, classes_text, file_text, rows_text, skipped_lines
 
-    names = result["classes"]
-    listed = ", ".join(names[:MOST_CLASSES_LISTED]) + (", ..." if len(names) > MOST_CLASSES_LISTED else "")
-    what = "labels" if result["task"] == "multilabel" else "classes"
     rate = result["words"] / max(result["seconds"], 1e-9)
     each = " a class" if result["task"] == "one-vs-rest" else ""
     lines = [
-        f"documents  {result['documents']:,}"
-        + (f" in each of {result['passes']} passes" if result["passes"] > 1 else ""),
+        f"documents  {rows_text(result['documents'], result['passes'])}",
         f"words      {result['words']:,} of {result['vocabulary']:,} different ones",
-        f"{what:10} {len(names):,} ({listed})",
+        f"{classes_called(result['task']):10} {classes_text(result['classes'])}",
         f"topics     {result['topics']:,}{each}{' at most' if result['nonparametric'] else ''}, {result['classifier']}",
         f"margin     {result['epsilon']:.4g} asked for",
         f"seconds    {result['seconds']:.2f} ({rate:,.0f} words/s)",
         *skipped_lines(result),
     ]
-    if "model" in result:
-        lines.append(f"model      {result['model']} ({result['model_bytes']:,} bytes)")
-    else:
-        lines.append("model      not saved (-o MODEL saves it)")
-    return "\n".join(lines)
+    return "\n".join([*lines, f"model      {file_text(result)}"])
