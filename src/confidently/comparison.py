@@ -17,7 +17,8 @@ from .data import Batch, DataError, Stream
 from .data.background import processors
 from .labels import ClassTable, Name
 from .learner import Learner
-from .rules import RULES, Rule, make_rule
+from .rule import Rule
+from .rules import RULES, make_rule
 from .streaming import StreamLearner
 
 # What ``grid`` tries beside each rule's defaults: every combination of a rule's values. The defaults are among them.

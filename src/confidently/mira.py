@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
-from .rules import POSITIVE, Range, check_number
+from .ranges import POSITIVE, Range, check_number
 from .targets import known_classes, places
 
 

@@ -30,7 +30,7 @@ import numpy as np
 
 from . import _core
 from .arrays import NumpyArrays
-from .rules import Rule
+from .rule import Rule
 
 State = dict[str, np.ndarray]
 

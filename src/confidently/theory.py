@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .rules import POSITIVE, UNIT, Range, check_number
+from .ranges import POSITIVE, UNIT, Range, check_number
 
 CLOSED_UNIT = Range(0.0, 1.0, closed_low=True, closed_high=True)
 

@@ -31,7 +31,7 @@ import numpy as np
 from . import _core
 from .calibration import vote, vote_multiclass
 from .learner import check_choice
-from .rules import POSITIVE, Range, check_number
+from .ranges import POSITIVE, Range, check_number
 from .topic_calibration import (
     KEPT,
     fitted_sigmoid,

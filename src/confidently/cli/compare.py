@@ -16,7 +16,7 @@ from .sections import Sectioned
 
 if TYPE_CHECKING:
     from ..comparison import Comparison, Trial
-    from ..rules import Rule
+    from ..rule import Rule
 
 MARK = "*"
 

@@ -12,7 +12,7 @@ from ..labels import ClassTable
 if TYPE_CHECKING:
     from ..features import Features
     from ..model_file import Model
-    from ..rules import Rule
+    from ..rule import Rule
     from ..streaming import StreamLearner
 
 # of every learner

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from ..rules import RULES, Rule, make_rule
+from ..rule import Rule
+from ..rules import RULES, make_rule
 from .sections import in_section
 
 PREFIX = "rule_parameter_"

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from ..rules import RULES, ConfidenceRule, Rule
+from ..rule import ConfidenceRule, Rule
+from ..rules import RULES
 from .common import json_option, table
 
 

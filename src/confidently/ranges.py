@@ -1,0 +1,41 @@
+"""Intervals that parameters may lie in, and the one sentence that refuses what lies outside."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Range:
+    """An interval a parameter may lie in; open ends are excluded."""
+
+    low: float
+    high: float
+    closed_low: bool = False
+    closed_high: bool = False
+
+    def __contains__(self, value: float) -> bool:
+        above = value >= self.low if self.closed_low else value > self.low
+        below = value <= self.high if self.closed_high else value < self.high
+        return above and below
+
+    def __str__(self) -> str:
+        return f"{'[' if self.closed_low else '('}{self.low:g}, {self.high:g}{']' if self.closed_high else ')'}"
+
+
+POSITIVE = Range(0.0, math.inf)
+UNIT = Range(0.0, 1.0)
+
+
+def check_number(owner: str, name: str, value: object, allowed: Range) -> None:
+    """Raise ``TypeError`` or ``ValueError`` naming the allowed interval unless ``value`` is a number in it."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{owner}: {name} must be a number in {allowed}, got {value!r}")
+    try:
+        inside = float(value) in allowed
+    except OverflowError:  # an integer beyond all floats
+        inside = False
+    if not inside:
+        raise ValueError(f"{owner}: {name} must be in {allowed}, got {value!r}")
