@@ -8,6 +8,7 @@
 
 #include "digamma.hpp"
 #include "parallel.hpp"
+#include "topic_batch.hpp"
 #include "topic_classifier.hpp"
 #include "topic_sampler.hpp"
 
@@ -23,13 +24,6 @@ struct TopicSettings {
     std::uint64_t seed;
 };
 
-// Bags of words, not owned: row r has the words start[r] to start[r + 1] - 1, each so often as counts says.
-struct Bags {
-    const std::int64_t* start;
-    const std::int32_t* words;
-    const std::int32_t* counts;
-};
-
 // One model's part of the state's arrays, not owned. The topics of word x are counts[x * stride] and the following.
 struct TopicState {
     double* counts;
@@ -40,91 +34,13 @@ struct TopicState {
     double* sticks;     // (2, topics): u and v; nullptr: fixed number of topics
 };
 
-// The documents of a batch as tokens, over the words that occur in them; empty ones are left out.
-class Batch {
-public:
-    explicit Batch(std::int64_t n_words) : place_(n_words, -1) {}
-
-    std::vector<std::int32_t> vocabulary, topics;
-    std::vector<std::int64_t> rows;
-
-    template <class Known>
-    void fill(const Bags& bags, std::int64_t first, std::int64_t last, Known&& known) {
-        for (const std::int32_t word : vocabulary) place_[word] = -1;
-        vocabulary.clear(), tokens_.clear(), rows.clear(), start_.assign(1, 0);
-        for (std::int64_t row = first; row < last; ++row) {
-            for (std::int64_t i = bags.start[row]; i < bags.start[row + 1]; ++i)
-                if (known(bags.words[i])) tokens_.insert(tokens_.end(), bags.counts[i], place(bags.words[i]));
-            if (static_cast<std::int64_t>(tokens_.size()) == start_.back()) continue;
-            rows.push_back(row);
-            start_.push_back(static_cast<std::int64_t>(tokens_.size()));
-        }
-        topics.resize(tokens_.size());
-    }
-
-    std::int64_t documents() const { return static_cast<std::int64_t>(rows.size()); }
-    Words document(std::int64_t d) {
-        return {&tokens_[start_[d]], &topics[start_[d]], static_cast<int>(start_[d + 1] - start_[d])};
-    }
-
-private:
-    std::vector<std::int32_t> place_, tokens_;
-    std::vector<std::int64_t> start_;
-
-    std::int32_t place(std::int32_t word) {
-        if (place_[word] < 0) {
-            place_[word] = static_cast<std::int32_t>(vocabulary.size());
-            vocabulary.push_back(word);
-        }
-        return place_[word];
-    }
-};
-
-// A row of padded topics for every word of a batch: p(word | topic), up to a factor a word.
-class Likelihood {
-public:
-    explicit Likelihood(const TopicSettings& s) : settings_(s), size_(padded(s.topics)), normal_(s.topics) {}
-
-    const double* table() const { return table_.data(); }
-
-    // counts: topics of every word of the batch; totals of the topics over all words
-    void set(const std::vector<double>& counts, const double* totals, std::int64_t n_words, Team& team) {
-        const int K = settings_.topics;
-        for (int k = 0; k < K; ++k) {
-            const double mass = totals[k] + settings_.word_prior * static_cast<double>(n_words);
-            normal_[k] = settings_.digamma ? digamma(mass) : 1.0 / mass;
-        }
-        const std::int64_t words = static_cast<std::int64_t>(counts.size()) / K;
-        table_.assign(words * size_, 0.0);
-        constexpr std::int64_t kBlock = 256;
-        team.run((words + kBlock - 1) / kBlock, [&](std::int64_t block, int) {
-            for (std::int64_t u = block * kBlock; u < std::min(words, (block + 1) * kBlock); ++u)
-                set_row(&counts[u * K], &table_[u * size_]);
-        });
-    }
-
-private:
-    TopicSettings settings_;
-    int size_;
-    std::vector<double> normal_, table_;
-
-    void set_row(const double* counts, double* row) const {
-        const int K = settings_.topics;
-        for (int k = 0; k < K; ++k) {
-            const double mass = counts[k] + settings_.word_prior;
-            row[k] = settings_.digamma ? digamma(mass) - normal_[k] : mass * normal_[k];
-        }
-        const double top = *std::max_element(row, row + K);
-        for (int k = 0; k < K; ++k) row[k] = settings_.digamma ? std::exp(row[k] - top) : row[k] / top;
-    }
-};
-
 // One topic model with its classifiers: binary, one class of several against the rest, or several tasks that share topics.
 class TopicModel {
 public:
     TopicModel(const TopicSettings& settings, TopicState state, int number)
         : s_(settings), state_(state), number_(number), size_(padded(settings.topics)), batch_(state.words),
-          likelihood_(settings), prior_(size_), moments_(settings.tasks, Moments(settings.topics)),
+          likelihood_(settings.topics, settings.word_prior, settings.digamma), prior_(size_),
+          moments_(settings.tasks, Moments(settings.topics)),
           samples_{settings.samples, settings.topics, settings.tasks, {}, {}, {}} {}
 
     // Learns rows first to last - 1. signs: those of row r begin at signs + r * sign_stride. seen: documents before row 0

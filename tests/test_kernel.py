@@ -93,7 +93,7 @@ def test_dropping_is_never_having_seen():
     state = learner.state
     unit = state["triangle"][0] + np.eye(25)
     information = unit @ np.diag(1 / state["gained"][0]) @ unit.T
-    support = kernels.Kernel(learner.settings, 4).rows(*(state[name] for name in kernels.SUPPORT))
+    support = kernels.Kernel(learner.settings, 4).rows(*(state[name] for name in kernels.ROWS))
     T = rbf_kernel(support, gamma=0.3) + 1.0
     noise = information - T  # 1/zeta of each row kept, nothing between rows
     assert np.diag(noise).min() > 0

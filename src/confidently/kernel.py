@@ -13,109 +13,20 @@ another, and its kernel with x in the share of class c is T, -T or 0.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from . import _core
 from .blocks import Block, Examples
+from .kernel_budget import keep_budget
+from .kernel_functions import Kernel
 from .state import TASKS, Settings, State, memory_bytes, updates_a_row
+from .support import ROWS, append_rows, shapes, taken
 
 ROWS_A_BLOCK = 64
 ROWS_A_QUESTION = 256  # answered at a time; every row's kernel with all others of them is computed for its own
-LEAST_NOISE = 1e-6  # share of its kernel by which a support row is smoothed when means are projected
-DENSE_ABOVE = 0.25  # share of values that are not 0 above which rows are written out for the kernel
-WITH_GAMMA = ("rbf", "poly", "polynomial", "sigmoid", "laplacian")  # whose gamma is 1/(number of features) by default
-SUPPORT = ("support.values", "support.columns", "support.start")
-
-
-def resolved_parameters(kernel: Any, parameters: dict[str, Any] | None, n_features: int) -> dict[str, Any]:
-    """The kernel's parameters with its default for gamma written out, which must not change when features are added."""
-    found = dict(parameters or {})
-    if kernel in WITH_GAMMA and found.get("gamma") is None:
-        found["gamma"] = 1.0 / max(n_features, 1)
-    return found
-
-
-def check_kernel(kernel: Any) -> None:
-    """Raise ``ValueError`` unless ``kernel`` is a function or one of scikit-learn's."""
-    if callable(kernel):
-        return
-    from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
-
-    if kernel not in PAIRWISE_KERNEL_FUNCTIONS:
-        allowed = ", ".join(sorted(PAIRWISE_KERNEL_FUNCTIONS))
-        raise ValueError(f"kernel must be a function of two matrices or one of {allowed}; got {kernel!r}")
-
-
-def shapes(settings: Settings, n_classes: int, support: int, stored: int) -> dict[str, tuple[tuple[int, ...], type]]:
-    """Shape and type of the entries a kernel learner has instead of weights, for so many support rows and values."""
-    learners = settings.learners(n_classes)
-    triangle = support if settings.rule.learns_precision else 0
-    return {
-        "support.values": ((stored,), np.float64),
-        "support.columns": ((stored,), np.int32),
-        "support.start": ((support + 1,), np.int64),
-        "support.sides": ((support, 2), np.int32),
-        "dual": ((support, 1 + settings.average, learners), np.float64),
-        "gained": ((learners, support), np.float64),
-        "triangle": ((learners, triangle, triangle), np.float64),
-        "dropped": ((1,), np.int64),
-    }
-
-
-def new_entries(settings: Settings, n_classes: int) -> State:
-    """Nothing learned."""
-    return {name: np.zeros(shape, dtype) for name, (shape, dtype) in shapes(settings, n_classes, 0, 0).items()}
-
-
-def grow_learners(state: State, more: int) -> None:
-    """Room for more classes of one-vs-rest."""
-    for name, axis in (("dual", 2), ("gained", 0), ("triangle", 0)):
-        old = state[name]
-        widths = [(0, more if a == axis else 0) for a in range(old.ndim)]
-        state[name] = np.pad(old, widths)
-
-
-class Kernel:
-    """A kernel between rows, and the support to compare them with, written out where that is faster."""
-
-    def __init__(self, settings: Settings, n_features: int) -> None:
-        self.settings, self.n_features = settings, n_features
-        self.function: Callable[..., np.ndarray] = settings.kernel
-        if not callable(settings.kernel):
-            from sklearn.metrics.pairwise import pairwise_kernels
-
-            self.function = partial(pairwise_kernels, metric=settings.kernel)
-
-    def rows(self, values: np.ndarray, columns: np.ndarray, start: np.ndarray) -> Any:
-        """A CSR matrix of the rows, or an array."""
-        from scipy.sparse import csr_matrix
-
-        rows = csr_matrix((values, columns, start), shape=(len(start) - 1, self.n_features))
-        return rows.toarray() if rows.nnz > DENSE_ABOVE * rows.shape[0] * rows.shape[1] else rows
-
-    def __call__(self, a: Any, b: Any) -> np.ndarray:
-        """(rows of a) x (rows of b), the intercept's share included."""
-        if not (a.shape[0] and b.shape[0]):
-            return np.zeros((a.shape[0], b.shape[0]))
-        if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
-            a, b = (x if not isinstance(x, np.ndarray) else _sparse(x) for x in (a, b))
-        k = np.asarray(self.function(a, b, **self.settings.kernel_params), dtype=np.float64)
-        if k.shape != (a.shape[0], b.shape[0]):
-            raise ValueError(f"kernel must return one number a pair, {(a.shape[0], b.shape[0])}; it gave {k.shape}")
-        if not np.isfinite(k).all():
-            raise ValueError("kernel gave values that are not finite")
-        return k + self.settings.fit_intercept
-
-
-def _sparse(x: np.ndarray) -> Any:
-    from scipy.sparse import csr_matrix
-
-    return csr_matrix(x)
 
 
 class KernelModel:
@@ -126,10 +37,11 @@ class KernelModel:
         self.independent = settings.task == "one-vs-rest"
         self.parts = 1 if self.independent else self.columns
         self.kernel = Kernel(settings, n_features)
-        self._reload()
+        self.reload()
 
-    def _reload(self) -> None:
-        self.support = self.kernel.rows(*(self.state[name] for name in SUPPORT))
+    def reload(self) -> None:
+        """Take over the support as it is in the state now."""
+        self.support = self.kernel.rows(*(self.state[name] for name in ROWS))
         sides = self.state["support.sides"]
         self.share = np.zeros((len(sides), self.parts))  # of z_u, by class
         rows = np.arange(len(sides))
@@ -217,7 +129,7 @@ class KernelModel:
         if not len(new):
             return
         place_of = [np.searchsorted(new, rows) if self.independent else np.arange(len(rows)) for rows in row_of]
-        support = _append_rows([self.state[name] for name in SUPPORT], arrays, new)
+        support = append_rows([self.state[name] for name in ROWS], arrays, new)
         sides = np.full((len(new), 2), -1, dtype=np.int32)
         sides[:, 0] = 0
         if not self.independent:
@@ -231,11 +143,11 @@ class KernelModel:
         }  # fmt: skip
         for learner, (learned, at) in enumerate(zip(found, place_of, strict=True)):
             self._append_learner(learner, learned, m + at, ps[learner], old, state)
-        state |= dict(zip(SUPPORT, support, strict=True))
+        state |= dict(zip(ROWS, support, strict=True))
         state["support.sides"] = np.concatenate([self.state["support.sides"], sides])
         self.state.update(state)
-        self._reload()
-        self._keep_budget()
+        self.reload()
+        keep_budget(self)
 
     def _append_learner(
         self, learner: int, learned: dict[str, Any], at: np.ndarray, p: np.ndarray, old: State, state: State
@@ -257,95 +169,6 @@ class KernelModel:
                 z = z - p[:, learned["minus"]]
             triangle[at, :m] = (z * old["gained"][learner][:, None]).T
             triangle[np.ix_(at, at)] = learned["share"].reshape(n, n)
-
-    # --- the budget -----------------------------------------------------------------------------------------------
-
-    def _keep_budget(self) -> None:
-        """Drop the support rows without which the means can be expressed best."""
-        budget = self.settings.budget
-        there = len(self.share)
-        if budget is None or there <= budget:
-            return
-        if not self.state["dropped"][0]:
-            warnings.warn(
-                f"the kernel's budget of {budget} support rows is full: from here on the least important ones are "
-                "dropped; raise budget if memory and time allow",
-                UserWarning,
-                stacklevel=2,
-            )
-        k = self.kernel(self.support, self.support)
-        k *= self.share @ self.share.T
-        models = [self._in_the_plain_basis(learner, k) for learner in range(len(self.prior))]
-        cost = np.sum([removal for *_, removal in models], axis=0)
-        keep = np.sort(np.argsort(cost, kind="stable")[there - budget :])
-        self.state["dropped"][0] += there - budget
-        self._cut(keep, k, models)
-
-    def _in_the_plain_basis(self, learner: int, k: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """A learner's mean in the support, its T + diag(1/zeta), and what the removal of each row changes."""
-        from scipy.linalg import solve_triangular
-
-        t, gained = self.prior[learner] * k, self.state["gained"][learner]
-        dual, noisy, there = self.state["dual"][:, :, learner], t.copy(), gained > 0
-        if there.any():
-            unit = self.state["triangle"][learner] + np.eye(len(t))
-            dual = solve_triangular(unit, dual, lower=True, trans=1, unit_diagonal=True)
-            noisy[there, there] = ((unit * unit)[:, there] @ (1.0 / gained[there]))[there]
-        root = solve_triangular(np.linalg.cholesky(_smoothed(t)), np.eye(len(t)), lower=True)
-        return dual, noisy, dual[:, 0] ** 2 / np.einsum("ij,ij->j", root, root)
-
-    def _cut(self, keep: np.ndarray, k: np.ndarray, models: list[tuple[np.ndarray, ...]]) -> None:
-        """Keep some support rows only. The mean is projected on them; the precision of the others is forgotten."""
-        from scipy.linalg import cho_solve
-
-        gone = np.setdiff1d(np.arange(len(k)), keep)
-        state = {"dual": self.state["dual"][keep], "gained": self.state["gained"][:, keep]}
-        state["triangle"] = np.zeros((len(models), len(keep), len(keep)))
-        for learner, (dual, noisy, _) in enumerate(models):
-            c, there = dual[keep], self.state["gained"][learner][keep] > 0
-            t = self.prior[learner] * k[keep]
-            factor = np.linalg.cholesky(_smoothed(t[:, keep]))
-            c += cho_solve((factor, True), t[:, gone] @ dual[gone])
-            if there.any():
-                points = keep[there]
-                factor = np.linalg.cholesky(noisy[np.ix_(points, points)])
-                unit = factor / factor.diagonal()
-                unit[np.arange(len(points)), np.arange(len(points))] = 0.0
-                state["triangle"][learner][np.ix_(there, there)] = unit
-                state["gained"][learner, there] = 1.0 / factor.diagonal() ** 2
-            unit = state["triangle"][learner]
-            state["dual"][:, :, learner] = c + unit.T @ c
-        if not self.settings.rule.learns_precision:
-            state["triangle"] = np.zeros((len(models), 0, 0))
-        arrays = _append_rows(None, tuple(self.state[name] for name in SUPPORT), keep)
-        self.state.update(state, **dict(zip(SUPPORT, arrays, strict=True)))
-        self.state["support.sides"] = self.state["support.sides"][keep]
-        self._reload()
-
-
-def _smoothed(t: np.ndarray) -> np.ndarray:
-    """A kernel matrix that can be inverted even where rows are alike."""
-    return t + np.diag(LEAST_NOISE * t.diagonal().max(initial=0.0) * np.ones(len(t)))
-
-
-def taken(block: Block) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A block's rows as CSR arrays, without the intercept."""
-    return _core.take_rows(block.X, block.order, block.first, block.n)
-
-
-def _append_rows(old: list[np.ndarray] | None, rows: tuple, chosen: np.ndarray) -> list[np.ndarray]:
-    """CSR arrays of old rows and some new ones."""
-    values, columns, start = rows
-    sizes = np.diff(start)[chosen]
-    ends = np.cumsum(sizes)
-    at = np.repeat(start[chosen] - ends + sizes, sizes) + np.arange(sizes.sum())
-    if old is None:
-        return [values[at], columns[at], np.concatenate([[0], ends])]
-    return [
-        np.concatenate([old[0], values[at]]),
-        np.concatenate([old[1], columns[at]]),
-        np.concatenate([old[2], old[2][-1] + ends]),
-    ]
 
 
 # --- what a learner calls -------------------------------------------------------------------------------------------

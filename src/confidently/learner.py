@@ -124,7 +124,7 @@ class Learner(Posterior):
         if budget is not None:
             check_number("learner", "budget", budget, Range(1, 2**31, closed_low=True, closed_high=True))
         if covariance == "kernel":
-            from .kernel import check_kernel, resolved_parameters
+            from .kernel_functions import check_kernel, resolved_parameters
 
             kernel = kernel or "rbf"
             check_kernel(kernel)

@@ -142,7 +142,7 @@ def expected_shapes(
         "calibration": (calibration_start(settings, n_classes).shape, number),
     }
     if settings.geometry == "kernel":
-        from .kernel import shapes as kernel_shapes
+        from .support import shapes as kernel_shapes
 
         return shapes | kernel_shapes(
             settings, n_classes, len(arrays["support.start"]) - 1, len(arrays["support.values"])
@@ -171,7 +171,7 @@ def new_state(settings: Settings, n_features: int, n_classes: int) -> State:
         "calibration": calibration_start(settings, n_classes),
     }
     if settings.geometry == "kernel":
-        from .kernel import new_entries
+        from .support import new_entries
 
         return state | new_entries(settings, n_classes)
     state["weights"] = prior_weights(settings, state, rows, columns)
@@ -267,7 +267,7 @@ def grow_classes(settings: Settings, state: State, n_classes: int) -> None:
         calibration[: len(state["calibration"])] = state["calibration"]
         state["calibration"] = calibration
     if settings.geometry == "kernel":
-        from .kernel import grow_learners
+        from .support import grow_learners
 
         return grow_learners(state, more)
     old = state["weights"]

@@ -19,6 +19,7 @@ from . import model_file
 from .features import Features
 from .model_file import Model
 from .targets import is_multilabel, known_classes, known_labels, places, plain
+from .topic_attributes import TopicAttributes
 from .topic_inputs import bags_of, check_counts, chosen_settings
 from .topic_learner import Bags, TopicLearner, TopicSettings, check_whole
 from .unchanged import unchanged_on_error
@@ -34,7 +35,7 @@ class CollapseWarning(UserWarning):
     """All documents are predicted to be of one class: the classifiers have not taken hold of the topics."""
 
 
-class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator):
+class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator):
     """Online max-margin topic model: topics of documents, learned in one pass, that tell the classes apart.
 
     Every word of a document is drawn from one of K topics. The shares of the topics among the document's words, z, are
@@ -376,62 +377,6 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
 
     def _presented(self, columns: np.ndarray) -> np.ndarray:
         return columns[:, 0] if self.learner_.settings.task == "binary" else columns
-
-    # --- what was learned ----------------------------------------------------------------------------------------
-
-    def top_words(self, feature_names: Any = None, n: int = 10) -> list[list[str]]:
-        """The most probable words of every topic, the likeliest first.
-
-        Parameters
-        ----------
-        feature_names : sequence of str, optional
-            The words, by column, as ``CountVectorizer.get_feature_names_out()`` gives them; by default those of the
-            data frame learned from, else ``x0``, ``x1``, ...
-        n : int
-            Words a topic.
-        """
-        check_is_fitted(self)
-        names = self._words_by_name() if feature_names is None else feature_names
-        names = [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)
-        if len(names) != self.n_features_in_:
-            raise ValueError(f"{len(names)} feature names were given for {self.n_features_in_} words")
-        order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n]
-        return [[str(names[j]) for j in row] for row in order]
-
-    def _words_by_name(self) -> Any:
-        features = getattr(self, "features_", None)
-        return getattr(self, "feature_names_in_", None) if features is None else features.names
-
-    @property
-    def components_(self) -> np.ndarray:
-        return self._fitted.topics().reshape(self.n_topics_, -1)
-
-    @property
-    def coef_(self) -> np.ndarray:
-        return self._fitted.means().reshape(-1, self._fitted.settings.n_topics)
-
-    @property
-    def variance_(self) -> np.ndarray:
-        diagonals = np.diagonal(self._fitted.covariances(), axis1=2, axis2=3)
-        return diagonals.reshape(-1, self._fitted.settings.n_topics).copy()
-
-    @property
-    def n_topics_(self) -> int:
-        return self._fitted.state["totals"].size
-
-    @property
-    def epsilon_(self) -> float:
-        return self._fitted.settings.epsilon
-
-    @property
-    def n_seen_(self) -> int:
-        return self._fitted.n_seen
-
-    @property
-    def _fitted(self) -> TopicLearner:
-        if "learner_" not in vars(self):
-            raise AttributeError("the topic model has learned nothing yet: call fit or partial_fit")
-        return self.learner_
 
     # --- scikit-learn --------------------------------------------------------------------------------------------
 

@@ -1,0 +1,71 @@
+"""Kernels between rows: scikit-learn's by name, or a function of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .state import Settings
+
+DENSE_ABOVE = 0.25  # share of values that are not 0 above which rows are written out for the kernel
+WITH_GAMMA = ("rbf", "poly", "polynomial", "sigmoid", "laplacian")  # whose gamma is 1/(number of features) by default
+
+
+def resolved_parameters(kernel: Any, parameters: dict[str, Any] | None, n_features: int) -> dict[str, Any]:
+    """The kernel's parameters with its default for gamma written out, which must not change when features are added."""
+    found = dict(parameters or {})
+    if kernel in WITH_GAMMA and found.get("gamma") is None:
+        found["gamma"] = 1.0 / max(n_features, 1)
+    return found
+
+
+def check_kernel(kernel: Any) -> None:
+    """Raise ``ValueError`` unless ``kernel`` is a function or one of scikit-learn's."""
+    if callable(kernel):
+        return
+    from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+
+    if kernel not in PAIRWISE_KERNEL_FUNCTIONS:
+        allowed = ", ".join(sorted(PAIRWISE_KERNEL_FUNCTIONS))
+        raise ValueError(f"kernel must be a function of two matrices or one of {allowed}; got {kernel!r}")
+
+
+class Kernel:
+    """A kernel between rows, and the support to compare them with, written out where that is faster."""
+
+    def __init__(self, settings: Settings, n_features: int) -> None:
+        self.settings, self.n_features = settings, n_features
+        self.function: Callable[..., np.ndarray] = settings.kernel
+        if not callable(settings.kernel):
+            from sklearn.metrics.pairwise import pairwise_kernels
+
+            self.function = partial(pairwise_kernels, metric=settings.kernel)
+
+    def rows(self, values: np.ndarray, columns: np.ndarray, start: np.ndarray) -> Any:
+        """A CSR matrix of the rows, or an array."""
+        from scipy.sparse import csr_matrix
+
+        rows = csr_matrix((values, columns, start), shape=(len(start) - 1, self.n_features))
+        return rows.toarray() if rows.nnz > DENSE_ABOVE * rows.shape[0] * rows.shape[1] else rows
+
+    def __call__(self, a: Any, b: Any) -> np.ndarray:
+        """(rows of a) x (rows of b), the intercept's share included."""
+        if not (a.shape[0] and b.shape[0]):
+            return np.zeros((a.shape[0], b.shape[0]))
+        if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+            a, b = (x if not isinstance(x, np.ndarray) else _sparse(x) for x in (a, b))
+        k = np.asarray(self.function(a, b, **self.settings.kernel_params), dtype=np.float64)
+        if k.shape != (a.shape[0], b.shape[0]):
+            raise ValueError(f"kernel must return one number a pair, {(a.shape[0], b.shape[0])}; it gave {k.shape}")
+        if not np.isfinite(k).all():
+            raise ValueError("kernel gave values that are not finite")
+        return k + self.settings.fit_intercept
+
+
+def _sparse(x: np.ndarray) -> Any:
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix(x)
