@@ -22,7 +22,7 @@ bench: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet vowpalwabbit
 	$(BIN)/python benchmarks/peers.py
 
-# The pictures of docs/plots.md.
+# The pictures of docs/plots.md and docs/active-learning.md.
 pictures: $(VENV)/installed
 	$(BIN)/python docs/pictures/draw.py
 

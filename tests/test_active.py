@@ -1,13 +1,17 @@
 """Active learning: doubts in closed form, budgets kept, and that asking pays."""
 
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
+from scipy.stats import norm
 from sklearn.base import clone
 
 from confidently import AROW, OnlineClassifier
 from confidently.active import STRATEGIES, Selector, doubt, query, simulate
+from confidently.theory import kl_divergence
 
 
 def rows(n, seed=0, classes=2, d=12):
@@ -52,6 +56,27 @@ def test_doubt_of_several_classes(covariance, multiclass):
     margin = scores[np.arange(30), best] - scores[np.arange(30), last]
     assert_allclose(doubt(classifier, X), margin / np.sqrt(variance), rtol=1e-9)
     assert_allclose(doubt(classifier, X, "margin"), margin, rtol=1e-9)
+
+
+@pytest.mark.parametrize("rule", ["arow", "cw_stdev", "pa1"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_change_is_the_divergence_that_learning_makes(rule, classes):
+    """Learn each row with either label, and compare the Gaussians before and after."""
+    classifier, X = learned(classes, rule=rule, covariance="full", prior_variance=0.3), rows(12, seed=1)[0]
+    sureness, found = doubt(classifier, X), np.zeros(12)
+    for k, (second, best) in enumerate(np.argsort(classifier.predict_proba(X), axis=1)[:, -2:]):
+        for label, share in ((best, norm.cdf(sureness[k])), (second, norm.sf(sureness[k]))):
+            after = clone_with_state(classifier).partial_fit(X[[k]], [label])
+            found[k] += share * kl_divergence(*gaussian(after), *gaussian(classifier))
+    assert_allclose(1.0 / doubt(classifier, X, "change"), found, rtol=1e-6, atol=1e-14)
+
+
+def clone_with_state(classifier):
+    return pickle.loads(pickle.dumps(classifier))
+
+
+def gaussian(classifier):
+    return np.column_stack([classifier.coef_, classifier.intercept_]).ravel(), classifier.covariance_
 
 
 def test_doubt_of_sets_of_labels():
@@ -135,7 +160,9 @@ def test_simulation_of_all_labels_has_learned_them_all():
 
 def test_bad_input():
     classifier, X = learned(), rows(5)[0]
-    with pytest.raises(ValueError, match="strategy must be one of 'confidence', 'margin', 'random'; got 'entropy'"):
+    with pytest.raises(
+        ValueError, match="strategy must be one of 'confidence', 'margin', 'change', 'random'; got 'entropy'"
+    ):
         query(classifier, X, 2, "entropy")
     with pytest.raises(ValueError, match="k must be from 1 to the pool's 5 rows, got 6"):
         query(classifier, X, 6)

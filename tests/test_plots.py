@@ -10,6 +10,7 @@ matplotlib.use("Agg")
 import numpy as np
 import pytest
 from matplotlib import pyplot
+from numpy.testing import assert_allclose
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
@@ -20,6 +21,7 @@ from confidently.plots import (
     DecisionMapDisplay,
     DecisiveWeightsDisplay,
     ErrorBarsDisplay,
+    LabelsDisplay,
     LearningCurveDisplay,
     ReliabilityDisplay,
     UpdatesDisplay,
@@ -67,6 +69,20 @@ def test_updates_and_bars_draw_their_numbers(curves):
     assert [bar.get_width() for bar in bars.patches] == pytest.approx([20, 50])
     ends = bars.collections[0].get_segments()[0][:, 0]
     assert ends == pytest.approx([20 - 100 * np.std([0.1, 0.3], ddof=1), 20 + 100 * np.std([0.1, 0.3], ddof=1)])
+
+
+def test_error_against_labels():
+    errors = {"asked": [[0.4, 0.2], [0.2, 0.2]], "any": [0.4, 0.3]}
+    ax = LabelsDisplay.from_errors([20, 40], errors, all_labels=0.1).ax_
+    asked, any_, level = ax.lines
+    assert_allclose(asked.get_xydata(), [[20, 0.3], [40, 0.2]])
+    assert_allclose(any_.get_ydata(), [0.4, 0.3])
+    assert_allclose(level.get_ydata(), 0.1)
+    band = ax.collections[0].get_paths()[0].get_extents()
+    assert_allclose([band.ymin, band.ymax], [0.3 - 0.1 * np.sqrt(2), 0.3 + 0.1 * np.sqrt(2)])
+    assert len(ax.collections) == 1  # one run has no deviation
+    with pytest.raises(ValueError, match=r"errors of any must be 3 numbers a run, got shape \(1, 2\)"):
+        LabelsDisplay([20, 40, 60], {"any": [0.1, 0.2]})
 
 
 @pytest.mark.parametrize("covariance", ["diag", "full"])

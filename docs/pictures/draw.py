@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/plots.md anew: run the page's code in this folder."""
+"""Draw the pictures of some pages of the docs anew: run the pages' code in this folder."""
 
 import os
 import re
@@ -8,9 +8,13 @@ import matplotlib
 
 matplotlib.use("Agg")
 FOLDER = Path(__file__).parent
-PAGE = FOLDER.parent / "plots.md"
+PAGES = ("plots.md", "active-learning.md")
 
 if __name__ == "__main__":
     os.chdir(FOLDER)
-    code = "\n".join(re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL))
-    exec(compile(code, PAGE, "exec"), {"__name__": "__main__"})
+    for name in PAGES:
+        page = FOLDER.parent / name
+        code = "\n".join(
+            re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+        )
+        exec(compile(code, page, "exec"), {"__name__": "__main__"})

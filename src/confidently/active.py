@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from . import geometry
-from .learner import check_choice
+from . import calibration, geometry
+from .learner import Learner, check_choice
 
 if TYPE_CHECKING:
     from .classifier import OnlineClassifier
+    from .rule import Rule
 
-STRATEGIES = ("confidence", "margin", "random")
+STRATEGIES = ("confidence", "margin", "change", "random")
 RATE = 0.05  # of the threshold's logarithm: it can double within some 20 rows that find it too low
 START = 1.0  # the first threshold: one standard deviation, or a margin of 1
 
@@ -24,14 +25,20 @@ def doubt(classifier: OnlineClassifier, X: Any, strategy: str = "confidence") ->
     """How far each row's prediction is from being another one: small where its label is worth asking for.
 
     With m the margin between the two best classes and v its variance: |m|/sqrt(v) for "confidence", the number of
-    standard deviations between the mean classifier and one that decides otherwise; |m| for "margin".
+    standard deviations between the mean classifier and one that decides otherwise; |m| for "margin"; for "change" one
+    over the change of the posterior that the label is expected to make, the sum over both labels of p KL(new || old)
+    with the share p = Phi(+-m/sqrt(v)) of the posterior's classifiers that vote for it and
+
+        KL = (alpha^2 v - zeta v/(1 + zeta v) + log(1 + zeta v))/2
+
+    which is exact for a full covariance and leaves out the scale of the ellipsoid rules.
 
     Parameters
     ----------
     classifier : OnlineClassifier
         Fitted.
     X : array, data frame or sparse matrix of shape (n, d)
-    strategy : {"confidence", "margin"}
+    strategy : {"confidence", "margin", "change"}
 
     Returns
     -------
@@ -45,18 +52,34 @@ def doubt(classifier: OnlineClassifier, X: Any, strategy: str = "confidence") ->
     >>> doubt(classifier, [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]).round(2)
     array([4.36, 0.93, 0.  ])
     """
-    check_choice("strategy", strategy, STRATEGIES[:2])
-    matrix, learner = classifier._matrix(X), classifier.learner_
-    margin = learner.decision(matrix)
-    if learner.settings.task in ("binary", "multilabel"):
-        found, variance = np.abs(margin), learner.margin_distribution(matrix)[1] if strategy == "confidence" else None
+    check_choice("strategy", strategy, STRATEGIES[:-1])
+    margin, variance = _two_best(classifier.learner_, classifier._matrix(X))
+    if strategy == "margin":
+        found = np.abs(margin)
+    elif strategy == "confidence":
+        found = np.divide(np.abs(margin), np.sqrt(variance), out=np.zeros_like(margin), where=variance > 0)
     else:
-        best = np.partition(margin, -2, axis=1)
-        found = best[:, -1] - best[:, -2]
-        variance = geometry.top_variances(learner, matrix, margin) if strategy == "confidence" else None
-    if variance is not None:
-        found = np.divide(found, np.sqrt(variance), out=np.zeros_like(found), where=variance > 0)
+        rule, p = classifier.learner_.settings.rule, calibration.vote(margin, variance)
+        change = p * _change(rule, margin, variance) + (1.0 - p) * _change(rule, -margin, variance)
+        found = np.divide(1.0, change, out=np.full_like(change, np.inf), where=change > 0)
     return found.min(axis=1, initial=np.inf) if found.ndim == 2 else found
+
+
+def _two_best(learner: Learner, matrix: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Margin between the two best classes and its variance, a number a row; of sets of labels, a number a label."""
+    if learner.settings.task in ("binary", "multilabel"):
+        return learner.margin_distribution(matrix)
+    scores = learner.decision(matrix)
+    second, first = np.partition(scores, -2, axis=1)[:, -2:].T
+    return first - second, geometry.top_variances(learner, matrix, scores)
+
+
+def _change(rule: Rule, margin: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """KL(new || old) of the Gaussian over weights when examples of these margins are learned."""
+    step = np.vectorize(lambda m, v: rule.compiled.step(m, v, 1.0, 0)[:2] if v > 0 else (0.0, 0.0), otypes="dd")
+    alpha, zeta = step(margin, variance)
+    gain = zeta * variance
+    return 0.5 * (alpha**2 * variance - gain / (1 + gain) + np.log1p(gain))
 
 
 def query(
@@ -75,7 +98,7 @@ def query(
     pool : array, data frame or sparse matrix of shape (n, d)
     k : int
         How many, 1 to n.
-    strategy : {"confidence", "margin", "random"}
+    strategy : {"confidence", "margin", "change", "random"}
         The least sure ones, by :func:`doubt`; or any.
     random_state : int or Generator, optional
         Decides between rows of equal doubt, too.
@@ -114,7 +137,7 @@ class Selector:
         Which the caller goes on training; nothing else is kept of it.
     budget : float
         Share of the rows to ask for, in (0, 1].
-    strategy : {"confidence", "margin", "random"}
+    strategy : {"confidence", "margin", "change", "random"}
     random_state : int or Generator, optional
         For "random".
 
@@ -188,7 +211,8 @@ def simulate(
     """Test error after so many labels, asked for in rounds from a pool.
 
     The first round is random. In each of the others those rows are asked for, among the rest, of which the
-    classifier then is least sure, and are learned in a random order.
+    classifier then is least sure, and are learned in a random order. A classifier of several ``passes`` is fitted anew
+    in every round to all rows asked for so far: where labels are dear, reading them again is cheap.
 
     Parameters
     ----------
@@ -198,19 +222,23 @@ def simulate(
         The pool, whose labels are looked at when they are asked for, and rows to test on.
     labels : sequence of int
         After how many labels to test, ascending; a round each.
-    strategy : {"confidence", "margin", "random"}
+    strategy : {"confidence", "margin", "change", "random"}
     random_state : int, optional
 
     Returns
     -------
     array of shape (len(labels),)
-        Share of the test rows predicted wrongly.
+        Share of the test rows predicted wrongly; NaN while nothing can be fitted, since all labels are alike.
     """
     random, learner, classes = np.random.default_rng(random_state), clone(classifier), np.unique(y)
-    rest, errors = np.arange(len(y)), []
+    rest, asked, errors = np.arange(len(y)), np.empty(0, dtype=int), []
     for more in np.diff([0, *labels]):
         chosen = random.permutation(query(learner, X[rest], int(more), strategy, random))
-        learner.partial_fit(X[rest[chosen]], y[rest[chosen]], classes=classes)
+        asked = np.concatenate([asked, rest[chosen]])
+        if learner.passes == 1:
+            learner.partial_fit(X[rest[chosen]], y[rest[chosen]], classes=classes)
+        elif len(np.unique(y[asked])) > 1:
+            learner.fit(X[asked], y[asked])
         rest = np.delete(rest, chosen)
-        errors.append(1.0 - learner.score(X_test, y_test))
+        errors.append(1.0 - learner.score(X_test, y_test) if hasattr(learner, "learner_") else np.nan)
     return np.array(errors)

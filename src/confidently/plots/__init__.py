@@ -7,6 +7,7 @@ returns the Axes.
 ===============================  ==============================================================================
 :class:`LearningCurveDisplay`    progressive error as rows come, with bands over orders of the rows
 :class:`UpdatesDisplay`          error against the number of updates
+:class:`LabelsDisplay`           test error against the number of labels asked for
 :class:`ErrorBarsDisplay`        errors of several learners side by side
 :class:`WeightEllipsesDisplay`   pairs of weights as ellipses of the Gaussian
 :class:`DecisiveWeightsDisplay`  the weights that decide most, with error bars
@@ -16,7 +17,7 @@ returns the Axes.
 ===============================  ==============================================================================
 """
 
-from .curves import ErrorBarsDisplay, LearningCurveDisplay, UpdatesDisplay
+from .curves import ErrorBarsDisplay, LabelsDisplay, LearningCurveDisplay, UpdatesDisplay
 from .gaussian import DecisionMapDisplay, DecisiveWeightsDisplay, WeightEllipsesDisplay
 from .probabilities import ConfidenceLossDisplay, ReliabilityDisplay
 
@@ -25,6 +26,7 @@ __all__ = [
     "DecisionMapDisplay",
     "DecisiveWeightsDisplay",
     "ErrorBarsDisplay",
+    "LabelsDisplay",
     "LearningCurveDisplay",
     "ReliabilityDisplay",
     "UpdatesDisplay",

@@ -134,6 +134,58 @@ class UpdatesDisplay(Display):
         ax.legend(frameon=False)
 
 
+class LabelsDisplay(Display):
+    """Test error against the number of labels asked for, a line a strategy, with a band of one standard deviation.
+
+    Parameters
+    ----------
+    labels : array of shape (n_points,)
+        Numbers of labels, ascending.
+    errors : mapping of str to array of shape (n_points,) or (n_runs, n_points)
+        Shares, by strategy, as :func:`confidently.active.simulate` returns them.
+    all_labels : float, optional
+        Error of a classifier that learned all labels, drawn as a level line.
+
+    Examples
+    --------
+    >>> errors = {"confidence": [[0.3, 0.1], [0.2, 0.1]], "random": [[0.3, 0.2], [0.3, 0.2]]}
+    >>> LabelsDisplay.from_errors([20, 40], errors).ax_.get_xlabel()
+    'labels asked for'
+    """
+
+    def __init__(self, labels: Any, errors: Mapping[str, Any], all_labels: float | None = None) -> None:
+        self.labels = np.asarray(labels)
+        self.errors = {name: np.atleast_2d(np.asarray(e, dtype=float)) for name, e in errors.items()}
+        self.all_labels = all_labels
+        for name, e in self.errors.items():
+            if e.ndim != 2 or e.shape[1] != len(self.labels):
+                raise ValueError(f"errors of {name} must be {len(self.labels)} numbers a run, got shape {e.shape}")
+
+    @classmethod
+    def from_errors(
+        cls, labels: Any, errors: Mapping[str, Any], *, all_labels: float | None = None, ax: Axes | None = None,
+        **options: Any,
+    ) -> LabelsDisplay:  # fmt: skip
+        """Make and draw; ``options`` go to ``ax.plot``."""
+        display = cls(labels, errors, all_labels)
+        display.plot(ax, **options)
+        return display
+
+    def _draw(self, ax: Axes, options: dict[str, Any]) -> None:
+        for k, (name, errors) in enumerate(self.errors.items()):
+            style, mean = line_style(k) | options, errors.mean(axis=0)
+            ax.plot(self.labels, mean, label=name, **style)
+            if len(errors) > 1:
+                edges = mean - errors.std(axis=0, ddof=1), mean + errors.std(axis=0, ddof=1)
+                ax.fill_between(self.labels, *edges, color=style["color"], alpha=0.18, linewidth=0)
+        if self.all_labels is not None:
+            ax.axhline(self.all_labels, color="0.4", linestyle=":", label="all labels")
+        ax.set(xlabel="labels asked for", ylabel="test error")
+        ax.set_ylim(bottom=0)
+        tidy(ax)
+        ax.legend(frameon=False)
+
+
 class ErrorBarsDisplay(Display):
     """Errors of several learners as bars, with one standard deviation over their runs, and each run as a dot.
 
