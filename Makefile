@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find core -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test bench lint pictures papers sanitize fuzz clean
+.PHONY: demo test bench lint stub pictures papers sanitize fuzz clean
 
 demo: $(VENV)/installed
 	$(BIN)/confidently demo
@@ -15,6 +15,11 @@ test: $(VENV)/installed lint
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+# What type checkers know of the compiled module, after its bindings were changed; a test compares the two.
+stub: $(VENV)/installed
+	$(BIN)/python -m nanobind.stubgen --quiet --module confidently._core --output-file src/confidently/_core.pyi
+	$(BIN)/ruff format --quiet src/confidently/_core.pyi
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/speed.py

@@ -23,6 +23,11 @@ using Input = Array<const T, dimensions>;
 template <class T>
 using Optional = std::optional<Input<T, 1>>;
 
+// What Python's type checkers are told of objects made here (src/confidently/_core.pyi is written from it).
+using Dict = nb::typed<nb::dict, nb::str, nb::any>;
+template <class T>
+using Vector = nb::typed<nb::object, nb::ndarray<nb::numpy, T, nb::ndim<1>>>;
+
 inline void require(bool condition, const char* what) {
     if (!condition) throw std::invalid_argument(what);
 }
@@ -35,21 +40,21 @@ const T* data_or_null(const Optional<T>& array) {
 
 // A NumPy array that owns what it is made of.
 template <class T, class Owner>
-nb::object owning_array(T* data, std::int64_t size, Owner owner) {
+Vector<T> owning_array(T* data, std::int64_t size, Owner owner) {
     auto* kept = new Owner(std::move(owner));
     nb::capsule capsule(kept, [](void* p) noexcept { delete static_cast<Owner*>(p); });
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {static_cast<std::size_t>(size)}, capsule));
 }
 
 template <class T>
-nb::object array_of(std::vector<T> v) {
+Vector<T> array_of(std::vector<T> v) {
     T* data = v.data();  // moving a vector does not move what it holds
     const auto size = static_cast<std::int64_t>(v.size());
     return owning_array(data, size, std::move(v));
 }
 
 template <class T>
-nb::object array_of(std::unique_ptr<T[]> v, std::int64_t size) {
+Vector<T> array_of(std::unique_ptr<T[]> v, std::int64_t size) {
     T* data = v.get();
     return owning_array(data, size, std::move(v));
 }

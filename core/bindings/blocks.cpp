@@ -9,6 +9,11 @@ namespace confidently::python {
 
 namespace {
 
+// how many rows were learned, and a dict a learner
+using Learned = nb::typed<nb::tuple, std::int64_t, nb::typed<nb::list, Dict>>;
+// values, columns, start
+using Taken = nb::typed<nb::tuple, Vector<double>, Vector<std::int32_t>, Vector<std::int64_t>>;
+
 struct BlockLearner {
     AnyRule rule;
     Task task;
@@ -17,9 +22,9 @@ struct BlockLearner {
 
     // Learns the block's rows as far as one Gram matrix carries; returns how many, and what each learner is to become.
     template <class Real>
-    nb::tuple learn(const nb::dict& state, Input<Real, 3> gram, Input<double, 2> start, Input<double, 1> norm,
-                   Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start, Optional<double> weight,
-                   Optional<double> class_weight, bool calibrate, std::optional<Array<double, 1>> log_loss) const {
+    Learned learn(const Dict& state, Input<Real, 3> gram, Input<double, 2> start, Input<double, 1> norm,
+                  Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start, Optional<double> weight,
+                  Optional<double> class_weight, bool calibrate, std::optional<Array<double, 1>> log_loss) const {
         const int rows = static_cast<int>(start.shape(0)), columns = static_cast<int>(start.shape(1));
         const bool independent = sharing == Sharing::independent;
         const auto places = static_cast<std::size_t>(sharing == Sharing::joint ? rows * columns : rows);
@@ -112,8 +117,8 @@ void multiply(const Matrix& matrix, Optional<std::int64_t> order, std::int64_t f
     multiply_block(*matrix.rows, range.order, from, n, intercept, s.data(), width, out.data());
 }
 
-// values, columns and start of some rows, in order
-nb::tuple take_rows(const Matrix& matrix, Optional<std::int64_t> order, std::int64_t from, std::int64_t n) {
+// some rows, in order
+Taken take_rows(const Matrix& matrix, Optional<std::int64_t> order, std::int64_t from, std::int64_t n) {
     const RowRange range(matrix, order, from, n, matrix.rows->n_columns, false);
     std::vector<double> values;
     std::vector<std::int32_t> columns;

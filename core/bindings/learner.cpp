@@ -120,7 +120,7 @@ struct Learner {
         python::with_task(task, f);
     }
 
-    FaultTuple learn(const nb::dict& state, const Matrix& matrix, Input<std::int32_t, 1> labels,
+    FaultTuple learn(const Dict& state, const Matrix& matrix, Input<std::int32_t, 1> labels,
                Optional<std::int64_t> label_start, Optional<double> weight, Optional<double> class_weight,
                Optional<std::int64_t> order, std::int64_t from, std::int64_t to, bool calibrate, double largest,
                std::optional<Array<double, 1>> log_loss) const {
@@ -148,7 +148,7 @@ struct Learner {
         return std::nullopt;
     }
 
-    void scores(const nb::dict& state, const Matrix& matrix, Array<double, 2> out) const {
+    void scores(const Dict& state, const Matrix& matrix, Array<double, 2> out) const {
         const std::int64_t seen = data<std::int64_t>(state, "counters")[0];
         with_geometry(state, matrix.rows->n_columns, [&](const auto& geometry, auto) {
             nb::gil_scoped_release release;
@@ -156,14 +156,14 @@ struct Learner {
         });
     }
 
-    void variances(const nb::dict& state, const Matrix& matrix, Array<double, 2> out) const {
+    void variances(const Dict& state, const Matrix& matrix, Array<double, 2> out) const {
         with_geometry(state, matrix.rows->n_columns, [&](const auto& geometry, auto) {
             nb::gil_scoped_release release;
             predict_variances(geometry, *matrix.rows, task == Task::multilabel ? Multilabel::threshold : kNone, out.data());
         });
     }
 
-    void top_variances(const nb::dict& state, const Matrix& matrix, Input<double, 2> scores, Array<double, 1> out) const {
+    void top_variances(const Dict& state, const Matrix& matrix, Input<double, 2> scores, Array<double, 1> out) const {
         with_geometry(state, matrix.rows->n_columns, [&](const auto& geometry, auto) {
             nb::gil_scoped_release release;
             predict_top_variances(geometry, *matrix.rows, scores.data(), independent(), out.data());

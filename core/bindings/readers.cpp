@@ -15,7 +15,7 @@ namespace confidently::python {
 namespace {
 
 // The hash of every name.
-nb::object name_keys(Input<std::uint8_t, 1> text, Input<std::int64_t, 1> start) {
+Vector<std::uint32_t> name_keys(Input<std::uint8_t, 1> text, Input<std::int64_t, 1> start) {
     std::vector<std::uint32_t> keys;
     for (std::size_t k = 0; k + 1 < start.shape(0); ++k) {
         const std::int64_t first = start.data()[k], last = start.data()[k + 1];
@@ -26,7 +26,7 @@ nb::object name_keys(Input<std::uint8_t, 1> text, Input<std::int64_t, 1> start) 
 }
 
 template <class Reader>
-nb::dict take_rows(Reader& reader) {
+Dict take_rows(Reader& reader) {
     ParsedRows rows;
     {
         nb::gil_scoped_release release;

@@ -19,8 +19,8 @@ inline nb::tuple python_strings(Strings strings) {
     return nb::make_tuple(array_of(std::move(text), size), array_of(std::move(strings.start)));
 }
 
-inline nb::dict python_rows(ParsedRows rows) {
-    nb::dict out;
+inline Dict python_rows(ParsedRows rows) {
+    Dict out;
     nb::list labels, skipped, kept;
     for (const NewLabel& l : rows.new_labels)
         labels.append(nb::make_tuple(nb::bytes(l.label.text.data(), l.label.text.size()), l.label.number, l.row, l.line));
@@ -32,7 +32,7 @@ inline nb::dict python_rows(ParsedRows rows) {
     out["n_columns"] = rows.n_columns;
     out["labels"] = array_of(std::move(rows.labels));
     out["label_start"] = array_of(std::move(rows.label_start));
-    out["weights"] = rows.weights.empty() ? nb::none() : array_of(std::move(rows.weights));
+    out["weights"] = rows.weights.empty() ? nb::object(nb::none()) : array_of(std::move(rows.weights));
     out["new_labels"] = labels;
     out["new_features"] = nb::make_tuple(array_of(std::move(rows.new_features.row)), array_of(std::move(rows.new_features.key)),
                                          python_strings(std::move(rows.new_features.names)));

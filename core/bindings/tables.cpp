@@ -13,15 +13,15 @@ namespace confidently::python {
 namespace {
 
 // Names of columns may be anything: bytes.
-nb::object header_of(CsvReader& reader, const nb::bytes& text) {
+std::optional<nb::typed<nb::list, nb::bytes>> header_of(CsvReader& reader, const nb::bytes& text) {
     const auto header = reader.header({text.c_str(), text.size()});
-    if (!header) return nb::none();
-    nb::list names;
+    if (!header) return std::nullopt;
+    nb::typed<nb::list, nb::bytes> names;
     for (const std::string& name : *header) names.append(nb::bytes(name.data(), name.size()));
     return names;
 }
 
-nb::dict feed_text(CsvReader& reader, const nb::bytes& text) {
+Dict feed_text(CsvReader& reader, const nb::bytes& text) {
     ParsedRows rows;
     {
         nb::gil_scoped_release release;
@@ -77,7 +77,7 @@ void make_column(HeldColumn* self, std::size_t which, Optional<double> numbers, 
     hold(numbers), hold(text), hold(start), hold(entry), hold(valid), hold(list_start), hold(list_valid);
 }
 
-nb::dict feed_columns(ArrowReader& reader, std::int64_t n_rows, const std::vector<const HeldColumn*>& held) {
+Dict feed_columns(ArrowReader& reader, std::int64_t n_rows, const std::vector<const HeldColumn*>& held) {
     std::vector<ArrowColumn> columns;
     for (const HeldColumn* one : held) columns.push_back(one->column);
     ParsedRows rows;

@@ -80,7 +80,7 @@ void for_each_model(const TopicSettings& s, const Arrays& arrays, std::int64_t n
     });
 }
 
-void learn(const TopicSettings& s, const nb::dict& state, std::int64_t n_words, const Input<std::int64_t, 1>& start,
+void learn(const TopicSettings& s, const Dict& state, std::int64_t n_words, const Input<std::int64_t, 1>& start,
            const Input<std::int32_t, 1>& words, const Input<std::int32_t, 1>& counts, const Input<std::int8_t, 3>& signs,
            std::int64_t seen, int threads) {
     const Arrays arrays(state);
@@ -95,7 +95,7 @@ void learn(const TopicSettings& s, const nb::dict& state, std::int64_t n_words, 
     });
 }
 
-void infer(const TopicSettings& s, const nb::dict& state, std::int64_t n_words, const Input<std::int64_t, 1>& start,
+void infer(const TopicSettings& s, const Dict& state, std::int64_t n_words, const Input<std::int64_t, 1>& start,
            const Input<std::int32_t, 1>& words, const Input<std::int32_t, 1>& counts, int burn_in, int samples,
            const Array<double, 3>& shares, int threads) {
     const Arrays arrays(state);

@@ -9,7 +9,7 @@ Every learner keeps a Gaussian over weight vectors and moves it a little with ev
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .rules import (
     AROW,
@@ -50,9 +50,17 @@ LAZY = {  # and the module of each
     "progressive_validation": "progressive",
 }
 
+if TYPE_CHECKING:  # type checkers see the same names, and no others
+    from .classifier import OnlineClassifier
+    from .loading import load
+    from .merging import merge
+    from .mira import MIRA
+    from .progressive import progressive_validation
+    from .topics import OnlineMedLDA
+else:
 
-def __getattr__(name: str) -> Any:
-    # scikit-learn takes a second to import: only who asks for the classifier waits for it
-    if name in LAZY:
-        return getattr(import_module(f"{__name__}.{LAZY[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        # scikit-learn takes a second to import: only who asks for the classifier waits for it
+        if name in LAZY:
+            return getattr(import_module(f"{__name__}.{LAZY[name]}"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,462 @@
+"""
+Compiled core of confidently: rules, geometries, the learning loop, readers.
+"""
+
+from collections.abc import Sequence
+import enum
+from typing import Annotated, Any, overload
+
+import numpy
+from numpy.typing import NDArray
+
+def rule_names() -> list[str]: ...
+
+class Rule:
+    def __init__(self, name: str, parameters: Sequence[float]) -> None: ...
+    def step(
+        self, margin: float, variance: float, weight: float = 1.0, updates: float = 0.0
+    ) -> tuple[float, float, float, bool]: ...
+
+class Matrix:
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def checked(self) -> float:
+        """the largest size of a value its rows were checked for; 0: unchecked"""
+
+    @checked.setter
+    def checked(self, arg: float, /) -> None: ...
+    @property
+    def stored(self) -> int:
+        """numbers stored"""
+
+    def fault(self, largest: float) -> tuple[str, int, int, float] | None: ...
+
+@overload
+def dense(
+    x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+) -> Matrix: ...
+@overload
+def dense(
+    x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+) -> Matrix: ...
+@overload
+def csr(
+    values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    n_columns: int,
+) -> Matrix: ...
+@overload
+def csr(
+    values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    n_columns: int,
+) -> Matrix: ...
+
+class Covariance(enum.Enum):
+    identity = 0
+
+    diag = 1
+
+    full = 2
+
+    shared = 3
+
+class Task(enum.Enum):
+    binary = 0
+
+    joint = 1
+
+    one_vs_rest = 2
+
+    multilabel = 3
+
+class Learner:
+    def __init__(
+        self,
+        rule: Rule,
+        covariance: Covariance,
+        task: Task,
+        *,
+        intercept: bool,
+        average: bool,
+        prior_variance: float,
+        min_variance: float,
+    ) -> None: ...
+    def learn(
+        self,
+        state: dict[str, Any],
+        matrix: Matrix,
+        labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        label_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None,
+        weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        class_weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None,
+        order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        first: int,
+        last: int,
+        calibrate: bool,
+        largest: float,
+        log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
+    ) -> tuple[str, int, int, float] | None: ...
+    def scores(
+        self,
+        state: dict[str, Any],
+        matrix: Matrix,
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    ) -> None: ...
+    def variances(
+        self,
+        state: dict[str, Any],
+        matrix: Matrix,
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    ) -> None: ...
+    def top_variances(
+        self,
+        state: dict[str, Any],
+        matrix: Matrix,
+        scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    ) -> None: ...
+
+def mira_learn(
+    values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    *,
+    intercept: bool,
+    gamma: float,
+    C: float,
+) -> tuple[int, int]: ...
+def mira_step(scores: Sequence[float], truth: int, norm2: float, gamma: float, C: float) -> list[float]: ...
+
+least_share: float = 0.0001
+
+class Sharing(enum.Enum):
+    joint = 0
+
+    shared = 1
+
+    independent = 2
+
+class BlockLearner:
+    def __init__(
+        self, rule: Rule, task: Task, sharing: Sharing, prior_variance: float, min_variance: float
+    ) -> None: ...
+    @overload
+    def learn(
+        self,
+        state: dict[str, Any],
+        gram: Annotated[
+            NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
+        ],
+        start: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        norm: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        label_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None,
+        weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        class_weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None,
+        calibrate: bool,
+        log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
+    ) -> tuple[int, list[dict[str, Any]]]: ...
+    @overload
+    def learn(
+        self,
+        state: dict[str, Any],
+        gram: Annotated[
+            NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
+        ],
+        start: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        norm: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        label_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None,
+        weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        class_weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None,
+        calibrate: bool,
+        log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
+    ) -> tuple[int, list[dict[str, Any]]]: ...
+
+def take_rows(
+    matrix: Matrix,
+    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    first: int,
+    rows: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+    Annotated[NDArray[numpy.int32], dict(shape=(None,))],
+    Annotated[NDArray[numpy.int64], dict(shape=(None,))],
+]: ...
+@overload
+def fill_block(
+    matrix: Matrix,
+    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    first: int,
+    intercept: bool,
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+) -> None: ...
+@overload
+def fill_block(
+    matrix: Matrix,
+    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    first: int,
+    intercept: bool,
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+) -> None: ...
+@overload
+def multiply_block(
+    matrix: Matrix,
+    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    first: int,
+    intercept: bool,
+    s: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+) -> None: ...
+@overload
+def multiply_block(
+    matrix: Matrix,
+    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    first: int,
+    intercept: bool,
+    s: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+) -> None: ...
+@overload
+def mirror(s: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")]) -> None: ...
+@overload
+def mirror(s: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")]) -> None: ...
+
+class LabelCount(enum.Enum):
+    ignored = 0
+
+    any = 1
+
+    one = 2
+
+    set = 3
+
+class ReaderOptions:
+    def __init__(
+        self,
+        *,
+        largest: float,
+        most_columns: int,
+        labels: LabelCount,
+        skip_errors: bool,
+        l2: bool,
+        bits: int,
+        classes: Sequence[str],
+        n_kept: int,
+        own_columns: bool,
+    ) -> None: ...
+
+class NgramOptions:
+    def __init__(self, *, characters: bool, shortest: int, longest: int, binary: bool) -> None: ...
+
+class Numbering:
+    def __init__(self, options: ReaderOptions) -> None: ...
+    def restore(
+        self,
+        keys: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+
+def count_lines(text: bytes) -> int: ...
+def name_keys(
+    text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]: ...
+
+class SvmlightReader:
+    def __init__(self, options: ReaderOptions, *, zero_based: bool) -> None: ...
+    def parse(self, begun: bytes, text: bytes, line: int) -> None: ...
+    def number(self, numbering: Numbering) -> None: ...
+    def take(self) -> dict[str, Any]: ...
+    def restore(
+        self,
+        keys: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        freeze: bool,
+    ) -> None: ...
+
+class JsonLinesReader:
+    def __init__(
+        self,
+        options: ReaderOptions,
+        *,
+        ngrams: NgramOptions,
+        label: str,
+        weight: str,
+        drop: Sequence[str],
+        category: Sequence[str],
+        text: Sequence[str],
+        keep: Sequence[str],
+    ) -> None: ...
+    def parse(self, begun: bytes, text: bytes, line: int) -> None: ...
+    def number(self, numbering: Numbering) -> None: ...
+    def take(self) -> dict[str, Any]: ...
+    def restore(
+        self,
+        keys: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        freeze: bool,
+    ) -> None: ...
+
+class VwReader:
+    def __init__(self, options: ReaderOptions) -> None: ...
+    def parse(self, begun: bytes, text: bytes, line: int) -> None: ...
+    def number(self, numbering: Numbering) -> None: ...
+    def take(self) -> dict[str, Any]: ...
+    def restore(
+        self,
+        keys: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        freeze: bool,
+    ) -> None: ...
+
+class TextReader:
+    def __init__(self, options: ReaderOptions, ngrams: NgramOptions) -> None: ...
+    def parse(self, begun: bytes, text: bytes, line: int) -> None: ...
+    def number(self, numbering: Numbering) -> None: ...
+    def take(self) -> dict[str, Any]: ...
+    def restore(
+        self,
+        keys: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        freeze: bool,
+    ) -> None: ...
+
+class Topics:
+    def __init__(
+        self,
+        *,
+        topics: int,
+        tasks: int,
+        nonparametric: bool,
+        digamma: bool,
+        gibbs: bool,
+        document_prior: float,
+        word_prior: float,
+        stick_prior: float,
+        c: float,
+        epsilon: float,
+        prior_variance: float,
+        step_size: float,
+        inner: int,
+        samples: int,
+        burn_in: int,
+        batch: int,
+        seed: int,
+    ) -> None: ...
+    def learn(
+        self,
+        state: dict[str, Any],
+        n_words: int,
+        start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        signs: Annotated[NDArray[numpy.int8], dict(shape=(None, None, None), order="C", device="cpu", writable=False)],
+        seen: int,
+        threads: int,
+    ) -> None: ...
+    def infer(
+        self,
+        state: dict[str, Any],
+        n_words: int,
+        start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        burn_in: int,
+        samples: int,
+        shares: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+        threads: int,
+    ) -> None: ...
+
+def digamma(x: float) -> float: ...
+def exp_of_negative(x: float) -> float: ...
+def inverse_gaussian(mean: float, seed: int, n: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+class Use(enum.Enum):
+    none = 0
+
+    value = 1
+
+    category = 2
+
+    text = 3
+
+    label = 4
+
+    weight = 5
+
+class ColumnUse:
+    def __init__(self, name: str, use: Use, kept: Sequence[int]) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def use(self) -> Use: ...
+    @property
+    def kept(self) -> list[int]: ...
+
+class CsvReader:
+    def __init__(self, options: ReaderOptions, ngrams: NgramOptions, *, delimiter: str, quotes: bool) -> None: ...
+    def header(self, text: bytes) -> list[bytes] | None: ...
+    def describe(self, columns: Sequence[ColumnUse]) -> None: ...
+    def feed(self, text: bytes) -> dict[str, Any]: ...
+    def finish(self) -> dict[str, Any]: ...
+    def restore(
+        self,
+        keys: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        freeze: bool,
+    ) -> None: ...
+
+class ArrowColumn:
+    def __init__(
+        self,
+        which: int,
+        *,
+        numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None = None,
+        text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None = None,
+        start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None = None,
+        entry: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None = None,
+        valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None = None,
+        valid_first: int = 0,
+        list_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None = None,
+        list_valid: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None = None,
+        list_valid_first: int = 0,
+    ) -> None: ...
+
+class ArrowReader:
+    def __init__(self, options: ReaderOptions, ngrams: NgramOptions) -> None: ...
+    def describe(self, columns: Sequence[ColumnUse]) -> None: ...
+    def feed(self, n_rows: int, columns: Sequence[ArrowColumn]) -> dict[str, Any]: ...
+    def restore(
+        self,
+        keys: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        freeze: bool,
+    ) -> None: ...

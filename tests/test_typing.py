@@ -1,0 +1,33 @@
+"""What type checkers are told is what there is."""
+
+import ast
+import importlib
+from pathlib import Path
+
+from nanobind.stubgen import StubGen
+
+import confidently
+from confidently import _core
+
+SOURCE = Path(__file__).parent.parent / "src" / "confidently"
+
+
+def statements(stub: str) -> list[str]:
+    """A stub's statements but for imports, however it is laid out."""
+    return sorted(ast.unparse(s) for s in ast.parse(stub).body if not isinstance(s, ast.Import | ast.ImportFrom))
+
+
+def test_the_stub_of_the_compiled_module_says_what_the_module_does():
+    fresh = StubGen(_core)
+    fresh.put(_core)
+    kept = (SOURCE / "_core.pyi").read_text()
+    assert statements(kept) == statements(fresh.get()), "the bindings have changed: run make stub"
+
+
+def test_names_fetched_lazily_are_told_to_type_checkers_and_no_others():
+    tree = ast.parse((SOURCE / "__init__.py").read_text())
+    (block,) = [s for s in tree.body if isinstance(s, ast.If) and ast.unparse(s.test) == "TYPE_CHECKING"]
+    told = {name.name: s.module for s in block.body if isinstance(s, ast.ImportFrom) for name in s.names}
+    assert told == confidently.LAZY
+    for name, module in told.items():
+        assert getattr(confidently, name) is getattr(importlib.import_module(f"confidently.{module}"), name)
