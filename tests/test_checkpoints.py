@@ -85,12 +85,12 @@ def test_thirty_kills_change_nothing(ok, tmp_path):
     assert [path.name for path in folder.iterdir()] == ["m.cw"]
 
 
-def interrupted(arguments, number):
-    """Run until some rows have been learned, then send a signal: exit code and last lines of standard error."""
+def interrupted(arguments, number, begun="        1,000"):
+    """Run until a line of progress begins so, then send a signal: exit code and last lines of standard error."""
     listening = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a background job ignores Ctrl-C
     pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen([*COMMAND, *map(str, arguments)], preexec_fn=listening, **pipes) as training:
-        while not training.stderr.readline().startswith("        1,000"):
+        while not training.stderr.readline().startswith(begun):
             assert training.poll() is None
         training.send_signal(number)
         said = training.stderr.read().splitlines()

@@ -171,7 +171,7 @@ def test_show_says_what_the_estimator_has(ok, tmp_path):
     written(tmp_path / "x.jsonl", ("food", "politics", "sport"))
     ok("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 4, "-q", "-o", tmp_path / "m")
     model = load(tmp_path / "m")
-    shown = json.loads(ok("topics", "show", tmp_path / "m", "--words", 3, "--json"))
+    shown = json.loads(ok("topics", "show", tmp_path / "m", "--words", 3, "--relevance", 1, "--json"))
     assert [view["class"] for view in shown["weights"]] == model.classes_.tolist()
     top = model.top_words(n=3)
     for number, view in enumerate(shown["weights"]):
@@ -183,7 +183,7 @@ def test_show_says_what_the_estimator_has(ok, tmp_path):
             assert topic["mean"] == model.coef_[number, k]
             assert topic["std"] ** 2 == pytest.approx(model.variance_[number, k])
             assert [f"text:{word}" for word in topic["words"]] == top[4 * number + k]
-    text = ok("topics", "show", tmp_path / "m", "--class", "sport", "--top", 2, "--words", 3)
+    text = ok("topics", "show", tmp_path / "m", "--class", "sport", "--top", 2, "--words", 3, "--relevance", 1)
     part = shown["weights"][2]["topics"]
     surest = sorted(part, key=lambda t: -abs(t["mean"]) / t["std"])[:2]
     tail = text.split("class sport\n")[1].splitlines()[1:]

@@ -361,6 +361,8 @@ def new_state(settings: TopicSettings, n_classes: int, n_features: int) -> State
     }
     if settings.classifier == "gibbs":
         state["precision"] = np.tile(np.eye(topics) / settings.prior_variance, (models, tasks, 1, 1))
+    elif settings.task == "multilabel":  # no label, by just the margin asked for, unless words say so
+        state["shift"] -= settings.epsilon
     if settings.nonparametric:
         state["sticks"] = np.tile(np.array([[1.0], [settings.stick_prior]]), (models, 1, topics))
     return state

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,10 @@ import numpy as np
 from .data import Batch, DataError
 from .features import Features
 from .labels import ClassTable
-from .topic_learner import DOCUMENTS_A_STRIDE, LARGEST_COUNT, Bags, TopicLearner
+from .topic_learner import LARGEST_COUNT, Bags
+
+# Documents of a stream that are learned between two looks at the keyboard; rounded up to whole batches.
+DOCUMENTS_A_STRIDE = 64
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,13 @@ class DocumentReader:
         Where words have names: those known.
     stop_words : frozenset of str
         Words that are left out; they keep their columns.
+
+    Attributes
+    ----------
+    n_words : int
+        Columns so far.
+    bytes_read : int
+        Of the input, for the documents so far.
     """
 
     def __init__(
@@ -74,7 +84,9 @@ class DocumentReader:
     ) -> None:
         self.classes, self.features, self.stop_words = classes, features, stop_words
         self.left_out = np.zeros(0, dtype=bool)
-        self.n_words = 0
+        self.n_words, self.bytes_read = 0, 0
+        if features is not None:
+            self._meet_words(list(features.name_of().values()), len(features))
 
     def documents(self, batches: Iterable[Batch]) -> Iterator[Documents]:
         """The documents of one stream, as it comes.
@@ -91,8 +103,10 @@ class DocumentReader:
                 raise DataError(
                     f"{batch.place}, or soon after it: a topic model counts every document once; leave out weights"
                 )
-            self._meet_words(batch)
-            self.n_words = max(self.n_words, batch.n_columns)
+            if self.features is not None and batch.new_features is not None:
+                self.features.add(batch.new_features)
+                self._meet_words(batch.new_features.names, len(self.features))
+            self.n_words, self.bytes_read = max(self.n_words, batch.n_columns), batch.bytes_read
             start = np.arange(len(batch) + 1) if batch.label_start is None else batch.label_start
             yield Documents(bags_of_batch(batch, self.n_words, self.left_out), number_of[batch.labels], start)
 
@@ -102,12 +116,10 @@ class DocumentReader:
         except LookupError as error:
             raise DataError(f"{new.place}: {error}") from None
 
-    def _meet_words(self, batch: Batch) -> None:
-        if self.features is None or batch.new_features is None:
-            return
-        self.features.add(batch.new_features)
+    def _meet_words(self, names: Iterable[str], n_words: int) -> None:
+        self.n_words = max(self.n_words, n_words)
         if self.stop_words:
-            new = [bare(name) in self.stop_words for name in batch.new_features.names]
+            new = [bare(name) in self.stop_words for name in names]
             self.left_out = np.append(self.left_out, np.array(new, dtype=bool))
 
 
@@ -140,40 +152,6 @@ def bags_of_batch(batch: Batch, n_words: int, left_out: np.ndarray | None = None
     return Bags(start, batch.columns[kept].astype(np.int32), counts, n_words)
 
 
-def in_strides(parts: Iterable[Documents], size: int) -> Iterator[Documents]:
-    """The same documents, so many at a time, wherever they were cut before."""
-    held: list[Documents] = []
-    count = 0
-    for part in parts:
-        held.append(part)
-        count += len(part)
-        if count < size:
-            continue
-        whole = Documents.joined(held)
-        cut = count - count % size
-        for first in range(0, cut, size):
-            yield whole.rows(np.arange(first, first + size))
-        held, count = [whole.rows(np.arange(cut, count))], count - cut
-    if count:
-        yield Documents.joined(held)
-
-
-def learn_documents(
-    learner: TopicLearner,
-    parts: Iterable[Documents],
-    n_threads: int = 1,
-    told: Callable[[Documents], None] | None = None,
-    new: bool = True,
-) -> None:
-    """Learn documents in their order; ``told`` is called with those just learned, ``new`` as for the learner."""
-    settings = learner.settings
-    for documents in in_strides(parts, stride_of(settings.batch_size)):
-        learner.grow(documents.bags.n_words)
-        learner.learn(documents.bags, documents.signs(settings.task, learner.n_classes), n_threads, new=new)
-        if told is not None:
-            told(documents)
-
-
 def stride_of(batch_size: int) -> int:
-    """Documents learned between two reports: whole batches."""
+    """Documents learned together: whole batches."""
     return -(-DOCUMENTS_A_STRIDE // batch_size) * batch_size

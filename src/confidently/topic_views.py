@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .inspection import Naming
+from .ranges import Range, check_number
 
 if TYPE_CHECKING:
     from .model_file import Model
     from .topic_learner import TopicLearner
+
+RELEVANCE = 0.6  # the weight at which readers found topics named best (Sievert & Shirley)
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class TopicView:
     mean, std : float
         Its weight in the classifier, and the weight's standard deviation.
     words : list of str or int
-        The likeliest first: names, or numbers as the input has them.
+        The most relevant first: names, or numbers as the input has them.
     """
 
     number: int
@@ -45,7 +48,45 @@ class TopicsOfClass:
     topics: list[TopicView]
 
 
-def topic_views(model: Model, n_words: int = 10) -> list[TopicsOfClass]:
+def relevance(topics: np.ndarray, weight: float) -> np.ndarray:
+    """How well words stand for topics: weight log p(word | topic) + (1 - weight) log(p(word | topic) / p(word)).
+
+    With weight 1 words are in the order of their probability, with 0 in that of their lift, how much likelier they
+    are in the topic than in all texts.
+
+    Parameters
+    ----------
+    topics : array of shape (..., K, n_words)
+        The topics' Dirichlet parameters, as :meth:`TopicLearner.topics` gives them.
+    weight : float
+        In [0, 1].
+
+    Returns
+    -------
+    ndarray of the same shape
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the weight is outside [0, 1], or no number.
+
+    References
+    ----------
+    Sievert & Shirley, LDAvis: a method for visualizing and interpreting topics, 2014.
+
+    Examples
+    --------
+    >>> topics = np.array([[50.0, 10.0, 1.0], [50.0, 1.0, 10.0]])
+    >>> relevance(topics, 1.0).argmax(axis=1).tolist(), relevance(topics, 0.3).argmax(axis=1).tolist()
+    ([0, 0], [1, 2])
+    """
+    check_number("relevance", "weight", weight, Range(0.0, 1.0, closed_low=True, closed_high=True))
+    in_topic = np.log(topics / topics.sum(axis=-1, keepdims=True))
+    overall = topics.sum(axis=-2, keepdims=True)
+    return in_topic - (1.0 - weight) * np.log(overall / overall.sum(axis=-1, keepdims=True))
+
+
+def topic_views(model: Model, n_words: int = 10, relevance_weight: float = RELEVANCE) -> list[TopicsOfClass]:
     """The topics of every class by their weights, largest first.
 
     Parameters
@@ -54,6 +95,8 @@ def topic_views(model: Model, n_words: int = 10) -> list[TopicsOfClass]:
         Of ``confidently.model_file.load(path, "topics")``.
     n_words : int
         Words a topic; only words met in it count.
+    relevance_weight : float
+        How the words are ordered, see :func:`relevance`.
 
     Returns
     -------
@@ -61,7 +104,7 @@ def topic_views(model: Model, n_words: int = 10) -> list[TopicsOfClass]:
         One for two classes, else one a class or label.
     """
     learner: TopicLearner = model.learner
-    means, covariances, words = learner.means(), learner.covariances(), _words(model, n_words)
+    means, covariances, words = learner.means(), learner.covariances(), _words(model, n_words, relevance_weight)
     totals = learner.state["totals"]
     shares = totals / np.maximum(totals.sum(axis=1, keepdims=True), 1e-300)
     names = model.classes[1:2] if learner.settings.task == "binary" else model.classes
@@ -82,9 +125,9 @@ def topic_views(model: Model, n_words: int = 10) -> list[TopicsOfClass]:
     return found
 
 
-def _words(model: Model, n: int) -> list[list[list[str | int]]]:
-    """The likeliest words of every topic of every model."""
-    counts, naming = model.learner.state["words"][: model.learner.n_features], Naming(model)
+def _words(model: Model, n: int, weight: float) -> list[list[list[str | int]]]:
+    """The most relevant words of every topic of every model."""
+    naming, topics = Naming(model), model.learner.topics()
     texts = model.source.get("text") or []
     column = f"{texts[0]}:" if len(texts) == 1 else ""
 
@@ -92,8 +135,9 @@ def _words(model: Model, n: int) -> list[list[list[str | int]]]:
         name = naming.given(word)
         return name.removeprefix(column) if isinstance(name, str) else name
 
-    def likeliest(column: np.ndarray) -> list[str | int]:
-        order = np.argsort(-column, kind="stable")[:n]
-        return [called(word) for word in order[column[order] > 0].tolist()]
-
-    return [[likeliest(counts[:, m, k]) for k in range(counts.shape[2])] for m in range(counts.shape[1])]
+    met = topics > model.learner.settings.word_prior
+    order = np.argsort(np.where(met, -relevance(topics, weight), np.inf), axis=-1, kind="stable")[..., :n]
+    return [
+        [[called(word) for word in words[there[words]].tolist()] for words, there in zip(ours, theirs, strict=True)]
+        for ours, theirs in zip(order, met, strict=True)
+    ]

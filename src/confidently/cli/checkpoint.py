@@ -37,7 +37,9 @@ class Checkpoints:
         self.path, self.best_path = Path(output + SUFFIX), Path(output + BEST_SUFFIX)
         self.output, self.every, self.run = output, every, run
 
-    def load(self) -> tuple[Model, Model | None, Position] | None:
+    def load(
+        self, kind: str = "linear", position_type: type[Position] = Position
+    ) -> tuple[Model, Model | None, Position] | None:
         """The model to go on with, the best so far if there was a validation, and where they stand.
 
         ``None`` if there is no checkpoint.
@@ -51,7 +53,7 @@ class Checkpoints:
 
         if not self.path.exists():
             return None
-        model = load(self.path)
+        model = load(self.path, kind)
         if not model.training:
             raise click.UsageError(f"{self.path} is a model, but no checkpoint: move it, or leave out --resume")
         if changes := _changes(model.training["run"], self.run):
@@ -59,13 +61,13 @@ class Checkpoints:
                 f"{self.path} is the checkpoint of another training: {'; '.join(changes)}; go back to what it was, or "
                 "start anew without --resume"
             )
-        position, best = Position.from_dict(model.training["position"]), None
+        position, best = position_type.from_dict(model.training["position"]), None
         if position.best is not None:
             if not self.best_path.exists():
                 raise click.UsageError(
                     f"{self.best_path} belongs to {self.path} and is missing: start anew without --resume"
                 )
-            best = load(self.best_path)
+            best = load(self.best_path, kind)
         return model, best, position
 
     def save(self, model: Model, best: Model | None, position: Position) -> None:

@@ -24,17 +24,17 @@ class Live(Quiet):
         self.progress: Progress | None = None
         self.shown = 0.0
 
-    def begin(self, number: int, passes: int, now: Standing, total_bytes: int | None) -> None:
+    def begin(self, number: int, passes: int, now: Standing, total: int | None) -> None:
         columns: list[Any] = [TextColumn("{task.description}"), BarColumn(bar_width=16)]
-        if total_bytes is not None:
+        if total is not None:
             columns += [TextColumn("{task.percentage:>3.0f} %")]
         columns += [TextColumn("{task.fields[status]}")]
-        if total_bytes is not None:
+        if total is not None:
             columns += [TextColumn("eta"), TimeRemainingColumn(compact=True)]
-        self.total, self.last, self.number, self.passes = total_bytes, now, number, passes
+        self.total, self.last, self.number, self.passes = total, now, number, passes
         self.progress = Progress(*columns, console=self.console)
         title = f"pass {number}/{passes}" if passes > 1 else self.title
-        self.task = self.progress.add_task(title, total=total_bytes, status="")
+        self.task = self.progress.add_task(title, total=total, status="")
         self.progress.start()
 
     def update(self, now: Standing) -> None:
@@ -45,7 +45,7 @@ class Live(Quiet):
     def end(self, now: Standing) -> None:
         self._show(now)
         assert self.progress is not None
-        self.progress.update(self.task, total=now.bytes_read, completed=now.bytes_read)
+        self.progress.update(self.task, total=now.done, completed=now.done)
         self.close()
 
     def validated(self, number: int, result: dict[str, Any]) -> None:
@@ -61,7 +61,7 @@ class Live(Quiet):
 
     def _show(self, now: Standing) -> None:
         assert self.progress is not None
-        self.progress.update(self.task, completed=now.bytes_read, status=self._status(now))
+        self.progress.update(self.task, completed=now.done, status=self._status(now))
 
     def _status(self, now: Standing) -> str:
         log_loss = "" if now.mean_log_loss is None else f"  log-loss {now.mean_log_loss:.4f}"

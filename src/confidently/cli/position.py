@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from ..learner import Learner
@@ -24,6 +24,11 @@ class Standing:
     log_loss: float | None = None
     bytes_read: int = 0
     seconds: float = 0.0
+
+    @property
+    def done(self) -> int:
+        """How much of the pass's input is done, in the unit of its total: bytes."""
+        return self.bytes_read
 
     @property
     def error(self) -> float:
@@ -72,6 +77,8 @@ class Position:
         Spent so far, by all runs together.
     """
 
+    standing: ClassVar[type[Standing]] = Standing
+
     passes: int = 0
     now: Standing = field(default_factory=Standing)
     began: tuple[int, int, int] = (0, 0, 0)
@@ -100,8 +107,8 @@ class Position:
         first = found["first"]
         return cls(
             **found | {
-                "now": Standing(**found["now"]),
-                "first": None if first is None else Standing(**first),
+                "now": cls.standing(**found["now"]),
+                "first": None if first is None else cls.standing(**first),
                 "began": tuple(found["began"]),
             }
         )  # fmt: skip

@@ -11,7 +11,6 @@ import click
 from .position import Standing
 
 FIRST_LINE = 1000  # rows; then twice as many, and so on
-HEADING = f"{'rows':>13} {'error':>9} {'since last':>11} {'log-loss':>9} {'updates':>13} {'rows/s':>12}"
 
 
 def next_line(rows: int) -> int:
@@ -25,8 +24,11 @@ def next_line(rows: int) -> int:
 class Quiet:
     """Says nothing, except what must not be missed."""
 
-    def begin(self, number: int, passes: int, now: Standing, total_bytes: int | None) -> None:
-        """A pass begins, or goes on: its number from 1, of how many, where it stands, bytes to read."""
+    def begin(self, number: int, passes: int, now: Standing, total: int | None) -> None:
+        """A pass begins, or goes on: its number from 1, of how many, where it stands, the whole of what is to do."""
+
+    def reading(self, read: Standing, total: int | None) -> None:
+        """Data are read that are learned later."""
 
     def update(self, now: Standing) -> None:
         """A batch has been learned."""
@@ -47,7 +49,9 @@ class Quiet:
 class Plain(Quiet):
     """A line each time the rows have doubled, and one at the end of a pass."""
 
-    def begin(self, number: int, passes: int, now: Standing, total_bytes: int | None) -> None:
+    heading = f"{'rows':>13} {'error':>9} {'since last':>11} {'log-loss':>9} {'updates':>13} {'rows/s':>12}"
+
+    def begin(self, number: int, passes: int, now: Standing, total: int | None) -> None:
         self.title = f"pass {number}" if passes > 1 else "learning"
         self.due, self.last, self.headed = next_line(now.rows), now, False
 
@@ -71,22 +75,25 @@ class Plain(Quiet):
 
     def _line(self, now: Standing) -> None:
         if not self.headed:
-            self._say(f"{self.title}\n{HEADING}")
+            self._say(f"{self.title}\n{self.heading}")
             self.headed = True
-        since = now.since(self.last)
+        self._say(self._columns(now, now.since(self.last)))
+        self.last = now
+
+    def _columns(self, now: Standing, since: Standing) -> str:
+        """The line: of the whole pass, and of what came since the last line."""
         log_loss = "-" if now.mean_log_loss is None else f"{now.mean_log_loss:.4f}"
-        self._say(
+        return (
             f"{now.rows:13,} {now.error:9.4f} {since.error:11.4f} {log_loss:>9} {now.updates:13,} "
             f"{now.rows_per_second:12,.0f}"
         )
-        self.last = now
 
 
 class JsonLines(Plain):
     """The same as JSON objects on standard output, a line each, with a key "event"."""
 
-    def begin(self, number: int, passes: int, now: Standing, total_bytes: int | None) -> None:
-        super().begin(number, passes, now, total_bytes)
+    def begin(self, number: int, passes: int, now: Standing, total: int | None) -> None:
+        super().begin(number, passes, now, total)
         self.number = number
 
     def validated(self, number: int, result: dict[str, Any]) -> None:
@@ -97,23 +104,22 @@ class JsonLines(Plain):
 
     def _line(self, now: Standing) -> None:
         self.headed = True
-        since = now.since(self.last)
-        self._event(
-            "progress",
-            {
-                "pass": self.number,
-                "rows": now.rows,
-                "error": now.error,
-                "error_since_last": since.error,
-                "log_loss": now.mean_log_loss,
-                "log_loss_since_last": since.mean_log_loss,
-                "updates": now.updates,
-                "seconds": round(now.seconds, 6),
-                "rows_per_second": round(now.rows_per_second, 1),
-                "bytes_read": now.bytes_read,
-            },
-        )
+        self._event("progress", {"pass": self.number, **self._numbers(now, now.since(self.last))})
         self.last = now
+
+    def _numbers(self, now: Standing, since: Standing) -> dict[str, Any]:
+        """What the line says."""
+        return {
+            "rows": now.rows,
+            "error": now.error,
+            "error_since_last": since.error,
+            "log_loss": now.mean_log_loss,
+            "log_loss_since_last": since.mean_log_loss,
+            "updates": now.updates,
+            "seconds": round(now.seconds, 6),
+            "rows_per_second": round(now.rows_per_second, 1),
+            "bytes_read": now.bytes_read,
+        }
 
     def _event(self, event: str, numbers: dict[str, Any]) -> None:
         click.echo(json.dumps({"event": event, **numbers}))

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import json
-import shlex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from .common import check_output, data_argument, json_option, reported
+from .going_on import HOW, check_saving, checkpoints_of, is_given, run_to_end, saving_options
 from .new_learner import learner_options
 from .progress import reporter
 from .reading_options import on_error_option, reading_options
 from .rule_options import rule_options
 from .sections import Sectioned, in_section
 
-if TYPE_CHECKING:
-    from .checkpoint import Checkpoints
-    from .interrupts import Interrupted
-    from .training import Training
-
-# Options that say how to train, not what: they may be others when a training is resumed.
-HOW = ("data", "output_path", "as_json", "quiet", "cache", "checkpoint_every", "resume")
 # Options that may go with --start; a model has all the others already.
 WITH_START = (*HOW, "passes", "start", "on_error", "validation", "holdout", "early_stop", "patience")
 
@@ -54,24 +47,9 @@ OPTIONS = [
         show_default=True,
         help="With --early-stop: after how many passes without a better one.",
     ),
-    click.option("-o", "--output", "output_path", metavar="MODEL", help="Save the model in this file."),
-    click.option(
-        "--checkpoint-every",
-        type=click.IntRange(1),
-        metavar="N",
-        help="Every N rows, save what --resume needs in MODEL.checkpoint.",
+    *saving_options(
+        "rows", "Go on training this finished model with more data, exactly as if it had seen them all at once."
     ),
-    click.option(
-        "--resume",
-        is_flag=True,
-        help="Go on from MODEL.checkpoint, if there is one, exactly as if training had never stopped.",
-    ),
-    click.option(
-        "--start",
-        metavar="MODEL",
-        help="Go on training this finished model with more data, exactly as if it had seen them all at once.",
-    ),
-    click.option("-q", "--quiet", is_flag=True, help="Do not report progress."),
 ]
 
 
@@ -98,78 +76,26 @@ def train(ctx: click.Context, data: tuple[str, ...], **options: Any) -> None:
     beside the model.
     """
     _check_usage(ctx, data, options)
-    from .interrupts import Interrupted
     from .summary import result_of, summary
     from .training import Training
     from .wording import saved
 
     report = reporter(options["quiet"], options["as_json"])
     with reported():
-        checkpoints = _checkpoints(ctx, data, options, report)
+        checkpoints = checkpoints_of(ctx, data, options, report)
         training = Training(data, options, checkpoints, report)
-        try:
-            training.run()
-        except Interrupted as interrupted:
-            _say_how_to_resume(interrupted, training, checkpoints)
-            raise click.exceptions.Exit(interrupted.exit_code) from None
+        run_to_end(training)
     result = result_of(training) | saved(training.final_model(), options["output_path"])
     if checkpoints is not None:
         checkpoints.remove()
     click.echo(json.dumps(result) if options["as_json"] else summary(result))
 
 
-def _checkpoints(ctx: click.Context, data: tuple[str, ...], options: dict[str, Any], report: Any) -> Checkpoints | None:
-    if options["output_path"] is None:
-        return None
-    from ..data.cache import fingerprints
-    from .checkpoint import Checkpoints
-
-    described = {
-        max(parameter.opts, key=len): options[str(parameter.name)]
-        for parameter in ctx.command.params
-        if parameter.name not in HOW and options[str(parameter.name)] not in (None, ())
-    }
-    start = [options["start"]] if options["start"] else []
-    run = {
-        "options": json.loads(json.dumps(described)),
-        "data": fingerprints([*start, *data]),
-        "validation": fingerprints(options["validation"]),
-    }
-    checkpoints = Checkpoints(options["output_path"], options["checkpoint_every"], run)
-    if checkpoints.path.exists() and not options["resume"]:
-        report.note(
-            "restart", f"{checkpoints.path} is there: this training begins anew; --resume would have gone on from it"
-        )
-    return checkpoints
-
-
-def _say_how_to_resume(interrupted: Interrupted, training: Training, checkpoints: Checkpoints | None) -> None:
-    position = training.position
-    click.echo(f"confidently: interrupted after {position.now.rows:,} rows of pass {position.passes + 1}", err=True)
-    if checkpoints is None:
-        click.echo("nothing is saved: there is no -o MODEL", err=True)
-        return
-    given = click.get_current_context().find_root().obj
-    arguments = given if "--resume" in given else [*given, "--resume"]
-    click.echo(f"{checkpoints.path} is saved; go on with: confidently {shlex.join(arguments)}", err=True)
-
-
 def _check_usage(ctx: click.Context, data: tuple[str, ...], options: dict[str, Any]) -> None:
     check_output(options["output_path"], [*data, *options["validation"]])
     check_output(options["cache"], [*data, *options["validation"]])
-    for name in ("checkpoint_every", "resume"):
-        if options[name] and not options["output_path"]:
-            raise click.UsageError(f"--{name.replace('_', '-')} needs -o MODEL: a checkpoint stands beside the model")
     _check_validation(ctx, options)
-    if options["start"] is None:
-        return
-    given = [
-        max(parameter.opts, key=len)
-        for parameter in ctx.command.params
-        if parameter.name not in WITH_START and _is_given(ctx, str(parameter.name))
-    ]
-    if given:
-        raise click.UsageError(f"--start goes on with the model's own settings: leave out {', '.join(given)}")
+    check_saving(ctx, options, WITH_START)
 
 
 def _check_validation(ctx: click.Context, options: dict[str, Any]) -> None:
@@ -183,7 +109,7 @@ def _check_validation(ctx: click.Context, options: dict[str, Any]) -> None:
         raise click.UsageError("--early-stop needs a validation: give --validation FILE or --holdout SHARE")
     if options["early_stop"] and options["passes"] == 1:
         raise click.UsageError("--early-stop looks after every pass: give the most there may be with --passes")
-    if _is_given(ctx, "patience") and not options["early_stop"]:
+    if is_given(ctx, "patience") and not options["early_stop"]:
         raise click.UsageError("--patience is for --early-stop")
 
 
@@ -196,7 +122,3 @@ def _check_share(text: str) -> None:
         fits = False
     if not fits:
         raise click.UsageError(f"--holdout takes a share of the rows between 0 and 1, as 0.1; got {text!r}")
-
-
-def _is_given(ctx: click.Context, name: str) -> bool:
-    return ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE

@@ -1,4 +1,4 @@
-"""What ``confidently train`` does: passes over data, validations between them, checkpoints."""
+"""What ``confidently train`` does: learns passes over data, with validations between them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.selection import cut_at, in_blocks
 from ..features import Features
-from .common import load_model
-from .interrupts import Interrupted, Interruptions
 from .new_learner import announced, continued, new_stream_learner
-from .position import Position, Standing
+from .passes import Passes
+from .position import Standing
 from .progress import Quiet, next_line
 from .reading_options import chosen_reading
 from .rule_options import chosen_rule
@@ -30,35 +29,18 @@ if TYPE_CHECKING:
 DENSE_ROWS = 256
 
 
-class Training:
-    """One run of the command: its data, the learner that grows with them, where it stands.
-
-    Attributes
-    ----------
-    position : Position
-    best : Model, optional
-        The best model so far, where there is a validation and it decides.
-    stopped : bool
-        Whether the validation has stopped the training.
-    """
+class Training(Passes):
+    """One run of the command: its data, and the learner that grows with them."""
 
     def __init__(
         self, paths: tuple[str, ...], options: dict[str, Any], checkpoints: Checkpoints | None, report: Quiet
     ) -> None:
-        self.options, self.checkpoints, self.report = options, checkpoints, report
-        self.position, self.best, self.stopped, self.resumed = Position(), None, False, False
-        self.began = time.monotonic()
-        model = load_model(options["start"]) if options["start"] else None
-        found = checkpoints.load() if checkpoints is not None and options["resume"] else None
-        if found is not None:
-            model, self.best, self.position = found
-            self.resumed = True
-            self.stopped = self._out_of_patience()
-        self.spent = self.position.seconds
+        super().__init__(options, checkpoints, report)
+        self.stopped = self._out_of_patience()
         multilabel = options["multilabel"] or None  # None: the first rows decide
-        if model is not None:
-            self._go_on(model)
-            multilabel = model.learner.settings.task == "multilabel"
+        if self.given is not None:
+            self._go_on(self.given)
+            multilabel = self.given.learner.settings.task == "multilabel"
         else:
             self._begin(paths)
         self.data = self._data(paths, multilabel)
@@ -101,31 +83,8 @@ class Training:
 
         return Holdout(self.options["holdout"])
 
-    def run(self) -> None:
-        """Learn the data, as often as asked.
-
-        Raises
-        ------
-        Interrupted
-            If a signal came; the checkpoint is written.
-        """
-        if self.resumed:
-            self._say_where_it_goes_on()
-        with self.data, Interruptions() as self.interruptions:
-            try:
-                while self.position.passes < self.options["passes"] and not self.stopped:
-                    self._pass()
-                    self._end_pass()
-            except Interrupted:
-                if self.checkpoints is not None:
-                    self.data.keep = True
-                    self._save_checkpoint()
-                raise
-            finally:
-                self.report.close()
-                self.position.seconds = self._seconds()
-
-    def _pass(self) -> None:
+    def learn_pass(self) -> None:
+        """Learn what is left of the present pass, row after row."""
         position = self.position
         rows = position.now.rows
         with self.data.one_pass(rows, self.learner.features) as (stream, batches):
@@ -154,27 +113,21 @@ class Training:
                 before + time.monotonic() - began,
             )  # fmt: skip
             self.report.update(position.now)
-            if self._every and position.now.rows // self._every > before_batch // self._every:
-                self._save_checkpoint()
+            self.checkpoint_if_due(before_batch)
             self.interruptions.check()
-
-    @property
-    def _every(self) -> int | None:
-        return None if self.checkpoints is None else self.checkpoints.every
 
     def _next_cut(self, rows: int) -> int:
         line = next_line(rows)
-        return min(line, (rows // self._every + 1) * self._every) if self._every else line
+        return min(line, (rows // self.every + 1) * self.every) if self.every else line
 
-    def _end_pass(self) -> None:
+    def end_pass(self) -> None:
+        """The pass is over: validate."""
         position, validation = self.position, self._validation()
         position.end_pass()
         if validation is not None:
             self._judge(validation)
             self.report.validated(position.passes, position.last)
         position.begin_pass(self.learner.learner)
-        if self._every and position.passes < self.options["passes"]:
-            self._save_checkpoint()
 
     def _validation(self) -> dict[str, Any] | None:
         paths = [str(self.data.held)] if self.data.holdout else self.options["validation"]
@@ -199,18 +152,6 @@ class Training:
 
     def _out_of_patience(self) -> bool:
         return self.options["early_stop"] and self.position.waited >= self.options["patience"]
-
-    def _save_checkpoint(self) -> None:
-        assert self.checkpoints is not None
-        self.position.seconds = self._seconds()
-        self.checkpoints.save(self.model(), self.best, self.position)
-
-    def _seconds(self) -> float:
-        return self.spent + time.monotonic() - self.began
-
-    def _say_where_it_goes_on(self) -> None:
-        number, rows = self.position.passes + 1, self.position.now.rows
-        self.report.note("resume", f"going on after {rows:,} rows of pass {number}", **{"pass": number, "rows": rows})
 
     def model(self) -> Model:
         """What has been learned by now."""

@@ -23,13 +23,28 @@ if TYPE_CHECKING:
 @model_argument
 @click.option("--words", type=click.IntRange(1), default=8, show_default=True, help="Words shown of each topic.")
 @click.option(
+    "--relevance",
+    type=click.FloatRange(0, 1),
+    default=0.6,
+    show_default=True,
+    metavar="SHARE",
+    help="Order of the words: 1 by their probability in the topic, 0 by how much likelier they are there than in all "
+    "texts, between them by both.",
+)
+@click.option(
     "--top", type=click.IntRange(1), metavar="N", help="Show N topics of each class, those of the largest |weight|/std."
 )
 @click.option("--class", "class_name", metavar="NAME", help="The class (label) to show.")
 @picture_option
 @json_option
 def show(
-    model_path: str, words: int, top: int | None, class_name: str | None, picture: str | None, as_json: bool
+    model_path: str,
+    words: int,
+    relevance: float,
+    top: int | None,
+    class_name: str | None,
+    picture: str | None,
+    as_json: bool,
 ) -> None:
     """Show the topics of a model: their words, and what each says of the classes.
 
@@ -42,7 +57,7 @@ def show(
     check_class(model, class_name)
     from ...topic_views import topic_views
 
-    views = [_cut(view, top) for view in of_class(topic_views(model, words), class_name)]
+    views = [_cut(view, top) for view in of_class(topic_views(model, words, relevance), class_name)]
     if picture:
         from .picture import draw_topics
 

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ..common import check_output, data_argument, json_option, reported
+from ..going_on import HOW, check_saving, checkpoints_of, run_to_end, saving_options
 from ..reading_options import counting_options, on_error_option
 from ..sections import Sectioned, in_section
 
@@ -78,9 +79,13 @@ WORK = [
     ),
     click.option("--seed", type=NOT_NEGATIVE, default=0, show_default=True, help="All that is random follows from it."),
     click.option("--jobs", type=WHOLE, default=1, show_default=True, help="Threads; what is learned is the same."),
-    click.option("-o", "--output", "output_path", metavar="MODEL", help="Save the model in this file."),
-    click.option("-q", "--quiet", is_flag=True, help="Do not report progress."),
+    *saving_options(
+        "documents",
+        "Go on training this finished model, with its words, classes and settings, as partial_fit of Python does.",
+    ),
 ]  # fmt: skip
+# Options that may go with --start; a model has all the others already.
+WITH_START = (*HOW, "passes", "start", "on_error", "stream", "seed")
 
 
 def _topics(value: str) -> int | None:
@@ -102,32 +107,37 @@ def _options(command: Any) -> Any:
 @counting_options
 @_options
 @json_option
-def train(data: tuple[str, ...], **options: Any) -> None:
+@click.pass_context
+def train(ctx: click.Context, data: tuple[str, ...], **options: Any) -> None:
     """Learn topics that tell the classes of documents apart.
 
     DATA are files, or - for standard input: text (--format text, or columns of text named with --text), or counts of
     words. Topics and classifiers over them are learned together, in one pass. Rows are never scaled: what is counted
-    are words.
+    are words. Ctrl-C finishes the documents begun and leaves a checkpoint beside the model.
     """
     check_output(options["output_path"], data)
-    _check_usage(data, options)
+    _check_usage(ctx, options)
     from ..wording import saved
+    from .progress import topic_reporter
     from .training import TopicTraining
 
+    report = topic_reporter(options["quiet"], options["as_json"])
     with reported():
-        training = TopicTraining(data, options)
-        training.run()
+        checkpoints = checkpoints_of(ctx, data, options, report)
+        training = TopicTraining(data, options, checkpoints, report)
+        run_to_end(training)
     result = training.result() | saved(training.model(), options["output_path"])
+    if checkpoints is not None:
+        checkpoints.remove()
     click.echo(json.dumps(result) if options["as_json"] else _summary(result))
 
 
-def _check_usage(data: tuple[str, ...], options: dict[str, Any]) -> None:
-    if options["stream"] and not options["classes"]:
+def _check_usage(ctx: click.Context, options: dict[str, Any]) -> None:
+    check_saving(ctx, options, WITH_START)
+    if options["stream"] and not (options["classes"] or options["start"]):
         raise click.UsageError(
             "--stream learns from the first document on, so all classes must be named with --classes"
         )
-    if options["stream"] and options["passes"] > 1 and "-" in data:
-        raise click.UsageError("--passes with --stream reads the data again: give files, not standard input")
     words = options["stop_words"]
     if words not in (None, "english") and not Path(words).is_file():
         raise click.UsageError(f"--stop-words takes english or the name of a file; there is no file {words!r}")

@@ -1,36 +1,43 @@
-"""What ``confidently topics train`` does: reads documents, learns them, and says how far it is."""
+"""What ``confidently topics train`` does: reads documents, and learns them in passes."""
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from string import ascii_lowercase, digits
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
-from ...data import Stream
+from ...data import Batch, Reading
+from ...data.selection import in_blocks
 from ...features import Features
 from ...labels import ClassTable
 from ...model_file import Model
-from ...topic_inputs import chosen_settings
+from ...topic_inputs import DEFAULTS, chosen_settings
 from ...topic_learner import Bags, TopicLearner, TopicSettings
-from ...topic_stream import DocumentReader, Documents, in_strides, learn_documents
-from ..common import BadInput, class_names, open_data
+from ...topic_stream import DocumentReader, Documents, stride_of
+from ..common import BadInput, class_names
 from ..new_learner import announced
-from ..progress import next_line
+from ..passes import Passes
+from ..progress import Quiet
 from ..reading_options import chosen_counting
+from ..training_data import TrainingData
+from .progress import TopicPosition, TopicStanding
+
+if TYPE_CHECKING:
+    from ..checkpoint import Checkpoints
 
 RENAMED = {"n_inner": "inner", "n_samples": "samples"}  # parameters of the estimator whose options are called otherwise
 LARGEST_SEED = 2**31 - 1
 FIRST_DOCUMENTS = 512  # of a stream, whose mean length is the margin asked for
 
 
-class TopicTraining:
+class TopicTraining(Passes):
     """One run of the command.
 
     Parameters
@@ -38,59 +45,40 @@ class TopicTraining:
     paths : sequence of str
     options : dict
         Of the command.
+    checkpoints : Checkpoints, optional
+    report : Quiet
     """
 
-    def __init__(self, paths: tuple[str, ...], options: dict[str, Any]) -> None:
-        self.paths, self.options = paths, options
-        self.reading = chosen_counting(options, paths)
-        self.names = announced(options["classes"])
-        self.multilabel = options["multilabel"] or None  # None: the first rows decide
-        self.parameters = estimator_parameters(options)
-        self.random = np.random.RandomState(options["seed"])
+    kind, rows_called, position_type = "topics", "documents", TopicPosition
+
+    def __init__(
+        self, paths: tuple[str, ...], options: dict[str, Any], checkpoints: Checkpoints | None, report: Quiet
+    ) -> None:
+        super().__init__(options, checkpoints, report)
+        self.paths = paths
         self.learner: TopicLearner | None = None
-        self.skipped, self.skipped_examples = 0, list[str]()
-        self.report = _reporter(options["quiet"], options["as_json"])
-        self.began = time.monotonic()
-
-    def run(self) -> None:
-        """Learn the documents, as often as asked."""
-        passes = self.options["passes"]
-        whole = None if self.options["stream"] else self._read()
-        for number in range(1, passes + 1):
-            self.report.begin(number, passes)
-            if whole is None:
-                with self._stream() as stream:
-                    self._learn(self._reader(stream.multilabel).documents(stream))
-                    self._count_skipped(stream)
-            else:
-                self._learn(iter([whole.rows(self.random.permutation(len(whole)))]))
-            self.report.end()
-        self.seconds = time.monotonic() - self.began
-
-    def _read(self) -> Documents:
-        """All documents."""
-        with self._stream() as stream:
-            parts = list(self._reader(stream.multilabel).documents(stream))
-            self._count_skipped(stream)
-        if not sum(map(len, parts)):
-            raise BadInput(f"{', '.join(self.paths)}: there are no documents")
-        return Documents.joined(parts)
-
-    def _stream(self) -> Stream:
-        skipping = self.options["on_error"] != "stop"
-        classes = [str(name) for name in self.names] if skipping else []
-        return open_data(
-            self.paths, self.reading, "float64", multilabel=self.multilabel, on_error=self.options["on_error"],
-            classes=classes, features=self.reader.features if self.learner is not None else None,
+        self.whole: Documents | None = None  # all documents, unless they are learned as they come
+        multilabel = options["multilabel"] or None  # None: the first rows decide
+        if self.given is not None:
+            self._go_on(self.given)
+            multilabel = self.learner.settings.task == "multilabel"
+        else:
+            self.reading, self.names = chosen_counting(options, paths), announced(options["classes"])
+            self.parameters, self.stop_words = estimator_parameters(options), self._stop_words()
+            self.closed = bool(self.names)
+        skipping = options["on_error"] != "stop"
+        self.data = TrainingData(
+            paths, self.reading, "float64", multilabel, on_error=options["on_error"],
+            classes=[str(name) for name in self.names] if skipping else [], beside=options["output_path"],
+            caching=options["stream"] and options["passes"] > 1,
         )  # fmt: skip
 
-    def _reader(self, multilabel: bool) -> DocumentReader:
-        if self.learner is None:
-            self.multilabel = multilabel
-            features = Features() if self.reading.named else None
-            table = ClassTable(self.names, multilabel, closed=bool(self.names))
-            self.reader = DocumentReader(table, features, self._stop_words())
-        return self.reader
+    def _go_on(self, model: Model) -> None:
+        self.reading, self.learner, self.names = Reading.from_dict(model.source), model.learner, model.classes
+        self.parameters, self.stop_words = model.estimator, frozenset(model.source.get("stop_words", ()))
+        self.closed = model.source.get("closed", False)
+        table = ClassTable(model.classes, self.learner.settings.task == "multilabel", closed=True)
+        self.reader = DocumentReader(table, model.features, self.stop_words)
 
     def _stop_words(self) -> frozenset[str]:
         given = self.options["stop_words"]
@@ -104,49 +92,142 @@ class TopicTraining:
             return frozenset(ENGLISH_STOP_WORDS).union(ascii_lowercase, digits)
         return frozenset(Path(given).read_text(encoding="utf-8").split())
 
-    def _learn(self, parts: Iterator[Documents]) -> None:
-        new = self.learner is None
-        if self.learner is None:
-            if self.options["stream"]:  # the margin is that of the first documents, however they arrive
-                parts = in_strides(parts, FIRST_DOCUMENTS)
-            first = next(parts, None)
-            if first is None:
-                raise BadInput(f"{', '.join(self.paths)}: there are no documents")
-            self.learner = self._new_learner(first)
-            parts = _again(first, parts)
-        learn_documents(self.learner, parts, self.options["jobs"], self.report.update, new)
+    # --- passes --------------------------------------------------------------------------------------------------
 
-    def _new_learner(self, first: Documents) -> TopicLearner:
+    def learn_pass(self) -> None:
+        """Learn what is left of the present pass."""
+        if self.options["stream"]:
+            self._learn_as_they_come()
+        else:
+            self._learn_in_random_order()
+        self.report.end(self.position.now)
+
+    def end_pass(self) -> None:
+        """The pass is over."""
+        self.position.end_pass()
+        self.position.now = TopicStanding()
+
+    @property
+    def has_learned(self) -> bool:
+        """Whether there is a model yet."""
+        return self.learner is not None
+
+    def _learn_as_they_come(self) -> None:
+        with self.data.one_pass(self.position.now.rows, self._features()) as (stream, batches):
+            self._begin_report(self.data.total_bytes)
+            batches = in_blocks(self.interruptions.watch(batches), self._stride())
+            if self.learner is None:
+                batches = self._started_with_first(batches, stream.multilabel)
+            self._learn(self.reader.documents(batches))
+
+    def _learn_in_random_order(self) -> None:
+        if self.whole is None:
+            self.whole = self._read()
+        if self.learner is None:
+            self.learner = self._new_learner(self.whole.bags)
+        order = self._order(self.position.passes)[self.position.now.rows :]
+        self._begin_report(len(self.whole))
+        size = self._stride()
+        self._learn(self.whole.rows(order[first : first + size]) for first in range(0, len(order), size))
+
+    def _order(self, number: int) -> np.ndarray:
+        """The order of documents in a pass: always a new one, whichever pass this run began with."""
+        random = np.random.RandomState(self.options["seed"])
+        return [random.permutation(len(self.whole)) for _ in range(number + 1)][-1]
+
+    def _read(self) -> Documents:
+        """All documents."""
+        parts, rows, total = [], 0, self.data.total_bytes
+        with self.data.one_pass(0, self._features()) as (stream, batches):
+            if self.learner is None:
+                self.reader = self._new_reader(stream.multilabel)
+            for part in self.reader.documents(self.interruptions.watch(batches)):
+                parts.append(part)
+                rows += len(part)
+                self.report.reading(TopicStanding(rows, bytes_read=self.reader.bytes_read), total)
+        if not rows:
+            raise self._nothing()
+        return Documents.joined(parts)
+
+    def _started_with_first(self, batches: Iterator[Batch], multilabel: bool) -> Iterator[Batch]:
+        """The same batches; the first of them decide the margin asked for."""
+        first: list[Batch] = []
+        while sum(map(len, first)) < FIRST_DOCUMENTS and (batch := next(batches, None)) is not None:
+            first.append(batch)
+        if not first:
+            raise self._nothing()
+        looked_at = Documents.joined(list(self._new_reader(multilabel).documents(first)))
+        self.reader = self._new_reader(multilabel)
+        self.learner = self._new_learner(looked_at.bags)
+        return chain(first, batches)
+
+    def _learn(self, parts: Iterable[Documents]) -> None:
+        position, learner = self.position, self.learner
+        before, began = position.now.seconds, time.monotonic()
+        for documents in parts:
+            learner.grow(documents.bags.n_words)
+            signs = documents.signs(learner.settings.task, learner.n_classes)
+            learner.learn(documents.bags, signs, self.options["jobs"], new=position.passes == 0)
+            was = position.now
+            position.now = TopicStanding(
+                was.rows + len(documents), words=was.words + int(documents.bags.lengths().sum()),
+                bytes_read=self.reader.bytes_read if self.whole is None else 0,
+                seconds=before + time.monotonic() - began,
+            )  # fmt: skip
+            self.report.update(position.now)
+            self.checkpoint_if_due(was.rows)
+            self.interruptions.check()
+
+    def _begin_report(self, total: int | None) -> None:
+        self.report.begin(self.position.passes + 1, self.options["passes"], self.position.now, total)
+
+    def _stride(self) -> int:
+        if self.learner is not None:
+            return stride_of(self.learner.settings.batch_size)
+        return stride_of(self.parameters["batch_size"] or DEFAULTS[self.parameters["classifier"]]["batch_size"])
+
+    def _features(self) -> Features | None:
+        return None if self.learner is None else self.reader.features
+
+    def _nothing(self) -> BadInput:
+        return BadInput(f"{', '.join(self.paths)}: there are no documents")
+
+    # --- the model -----------------------------------------------------------------------------------------------
+
+    def _new_reader(self, multilabel: bool) -> DocumentReader:
+        table = ClassTable(self.names, multilabel, closed=bool(self.names))
+        return DocumentReader(table, Features() if self.reading.named else None, self.stop_words)
+
+    def _new_learner(self, bags: Bags) -> TopicLearner:
+        """A learner whose first documents these are."""
         classes = self.reader.classes
-        if not self.multilabel and (len(classes.names) < 2 or None in classes.names):
+        if not classes.multilabel and (len(classes.names) < 2 or None in classes.names):
             met = ", ".join(repr(str(name)) for name in classes.names if name is not None)
             raise BadInput(f"all documents are of one class ({met}): a topic model needs two classes or more")
-        return TopicLearner(self._settings(first.bags), len(classes), first.bags.n_words)
+        return TopicLearner(self._settings(bags), len(classes), 0)
 
     def _settings(self, bags: Bags) -> TopicSettings:
-        """The settings the options mean for a model whose first documents these are."""
-        n = len(self.reader.classes)
-        task = "multilabel" if self.multilabel else "binary" if n == 2 else "one-vs-rest"
+        classes = self.reader.classes
+        task = "multilabel" if classes.multilabel else "binary" if len(classes) == 2 else "one-vs-rest"
         seed = int(np.random.RandomState(self.options["seed"]).randint(LARGEST_SEED))
         return replace(chosen_settings(self.parameters, task, bags), seed=seed)
 
-    def _count_skipped(self, stream: Stream) -> None:
-        self.skipped, self.skipped_examples = stream.skipped, stream.skipped_examples
-
     def model(self) -> Model:
         """What has been learned, as a file holds it."""
-        source = {**self.reading.as_dict(), "closed": bool(self.names)}
         reader = self.reader
+        self.learner.grow(reader.n_words)
+        source = {**self.reading.as_dict(), "closed": self.closed, "stop_words": sorted(self.stop_words)}
         return Model(self.learner, list(reader.classes.names), reader.features, self.parameters, source)
 
     def result(self) -> dict[str, Any]:
         """An account of the run, as plain data."""
-        learner = self.learner
-        settings, seen = learner.settings, self.report
+        learner, first = self.learner, self.position.first
+        settings = learner.settings
         return {
-            "documents": learner.n_seen // self.options["passes"],
-            "passes": self.options["passes"],
-            "words": seen.words,
+            "documents": first.rows,
+            "passes": self.position.passes,
+            "words": first.words * self.position.passes,
+            "documents_seen": learner.n_seen,
             "vocabulary": learner.n_features,
             "task": settings.task,
             "classes": class_names(self.model()),
@@ -154,9 +235,9 @@ class TopicTraining:
             "nonparametric": settings.nonparametric,
             "classifier": settings.classifier,
             "epsilon": settings.epsilon,
-            "seconds": round(self.seconds, 6),
-            "skipped": self.skipped,
-            "skipped_examples": self.skipped_examples,
+            "seconds": round(self.position.seconds, 6),
+            "skipped": self.data.skipped,
+            "skipped_examples": self.data.skipped_examples,
         }
 
 
@@ -167,69 +248,3 @@ def estimator_parameters(options: dict[str, Any]) -> dict[str, Any]:
     defaults = OnlineMedLDA().get_params()
     given = {name: options[RENAMED.get(name, name)] for name in defaults if RENAMED.get(name, name) in options}
     return defaults | given | {"random_state": options["seed"]}
-
-
-def _again(first: Documents, rest: Iterator[Documents]) -> Iterator[Documents]:
-    yield first
-    yield from rest
-
-
-class _Quiet:
-    """Counts, and says nothing."""
-
-    def __init__(self) -> None:
-        self.words, self.documents = 0, 0
-
-    def begin(self, number: int, passes: int) -> None:
-        """A pass begins."""
-        self.number, self.passes = number, passes
-        self.documents, self.due, self.began, self.words_before = 0, next_line(0), time.monotonic(), self.words
-
-    def update(self, learned: Documents) -> None:
-        """Documents have been learned."""
-        self.documents += len(learned)
-        self.words += int(learned.bags.lengths().sum())
-        if self.documents >= self.due:
-            self._line()
-            self.due = next_line(self.documents)
-
-    def end(self) -> None:
-        """The pass is over."""
-        self._line()
-
-    def _line(self) -> None:
-        """Say how far it is."""
-
-    def _facts(self) -> dict[str, Any]:
-        words, seconds = self.words - self.words_before, time.monotonic() - self.began
-        return {
-            "pass": self.number, "documents": self.documents, "words": words, "seconds": round(seconds, 6),
-            "words_per_second": round(words / max(seconds, 1e-9), 1),
-        }  # fmt: skip
-
-
-class _Plain(_Quiet):
-    """Lines on standard error."""
-
-    def begin(self, number: int, passes: int) -> None:
-        super().begin(number, passes)
-        title = f"pass {number}" if passes > 1 else "learning"
-        click.echo(f"{title}\n{'documents':>13} {'words':>15} {'words/s':>13}", err=True)
-        self.said = -1
-
-    def _line(self) -> None:
-        if self.said != self.documents:
-            facts = self._facts()
-            click.echo(f"{facts['documents']:13,} {facts['words']:15,} {facts['words_per_second']:13,.0f}", err=True)
-            self.said = self.documents
-
-
-class _JsonLines(_Quiet):
-    """JSON objects on standard output, a line each, with a key "event"."""
-
-    def _line(self) -> None:
-        click.echo(json.dumps({"event": "progress", **self._facts()}))
-
-
-def _reporter(quiet: bool, as_json: bool) -> _Quiet:
-    return _Quiet() if quiet else _JsonLines() if as_json else _Plain()
