@@ -77,7 +77,7 @@ def relevance(topics: np.ndarray, weight: float) -> np.ndarray:
     Examples
     --------
     >>> topics = np.array([[50.0, 10.0, 1.0], [50.0, 1.0, 10.0]])
-    >>> relevance(topics, 1.0).argmax(axis=1).tolist(), relevance(topics, 0.3).argmax(axis=1).tolist()
+    >>> relevance(topics, 1.0).argmax(axis=1).tolist(), relevance(topics, 0.0).argmax(axis=1).tolist()
     ([0, 0], [1, 2])
     """
     check_number("relevance", "weight", weight, Range(0.0, 1.0, closed_low=True, closed_high=True))
