@@ -79,7 +79,8 @@ def _change(rule: Rule, margin: np.ndarray, variance: np.ndarray) -> np.ndarray:
     step = np.vectorize(lambda m, v: rule.compiled.step(m, v, 1.0, 0)[:2] if v > 0 else (0.0, 0.0), otypes="dd")
     alpha, zeta = step(margin, variance)
     gain = zeta * variance
-    return 0.5 * (alpha**2 * variance - gain / (1 + gain) + np.log1p(gain))
+    change: np.ndarray = 0.5 * (alpha**2 * variance - gain / (1 + gain) + np.log1p(gain))
+    return change
 
 
 def query(

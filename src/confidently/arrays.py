@@ -31,7 +31,8 @@ class NumpyArrays:
 
         trsm = blas.dtrsm if right.dtype == np.float64 else blas.strsm
         # read by columns, as BLAS does: X' (I + lower)' = right'
-        return trsm(1.0, lower.T, right.T, side=1, lower=0, trans_a=0, diag=1, overwrite_b=1).T
+        X: np.ndarray = trsm(1.0, lower.T, right.T, side=1, lower=0, trans_a=0, diag=1, overwrite_b=1).T
+        return X
 
     def subtract_gram(self, s: np.ndarray, rows: np.ndarray) -> None:
         """s -= rows' rows, symmetric to the last bit."""
@@ -55,7 +56,8 @@ class TorchArrays:
         return self.torch.from_numpy(array).to(self.device)
 
     def get(self, array: Any) -> np.ndarray:
-        return array.cpu().numpy()
+        home: np.ndarray = array.cpu().numpy()
+        return home
 
     def solve_unit_lower(self, lower: Any, right: Any) -> Any:
         return self.torch.linalg.solve_triangular(lower, right, upper=False, unitriangular=True)
@@ -79,7 +81,8 @@ class CupyArrays:
         return self.cupy.asarray(array)
 
     def get(self, array: Any) -> np.ndarray:
-        return self.cupy.asnumpy(array)
+        home: np.ndarray = self.cupy.asnumpy(array)
+        return home
 
     def solve_unit_lower(self, lower: Any, right: Any) -> Any:
         return self.linalg.solve_triangular(lower, right, lower=True, unit_diagonal=True)

@@ -133,19 +133,32 @@ class BlockLearner:
     def learn(self, block: Block, calibrate: bool, log_loss: np.ndarray | None) -> int:
         """Learn the first rows of a block, all of them if one Gram matrix serves; return how many."""
         A = block.dense(self.settings, self.rows)
-        learners = range(len(self.sigma))
-        products = [self._product(learner, block, A) for learner in learners]
-        if any(product is None for product in products):
+        products = self._products(block, A)
+        if products is None:
             self.settle()
-            products = [self._product(learner, block, A) for learner in learners]
+            products = self._products(block, A)
+            assert products is not None  # for nothing is pending
         gram = np.stack([self.xp.get(gram) for _, gram in products])
         start = (A @ self.state["weights"][:, 0]).astype(np.float64, order="C", copy=False)
         done, found = self.core.learn(
             self.state, gram, start, np.einsum("ij,ij->i", A, A, dtype=np.float64), block.labels, block.label_start,
             block.weight, block.class_weight, calibrate, log_loss,
         )  # fmt: skip
-        self._lose([self._move(learner, products[learner][0], found[learner]) for learner in learners], done == block.n)
+        self._lose(
+            [self._move(learner, products[learner][0], found[learner]) for learner in range(len(products))],
+            done == block.n,
+        )
         return done
+
+    def _products(self, block: Block, A: np.ndarray) -> list[tuple[Any, Any]] | None:
+        """:meth:`_product` of every learner; None if one is."""
+        found = []
+        for learner in range(len(self.sigma)):
+            product = self._product(learner, block, A)
+            if product is None:
+                return None
+            found.append(product)
+        return found
 
     def _product(self, learner: int, block: Block, A: np.ndarray) -> tuple[Any, Any] | None:
         """G = (places) S and their Gram matrix, places x D and places x places; None if too many digits cancel unless
@@ -253,7 +266,8 @@ def top_variances(settings: Settings, state: State, X: _core.Matrix, scores: np.
     first, second = order[:, 0], order[:, 1]
     if settings.task == "one-vs-rest":
         every, row = variances(settings, state, X), np.arange(len(scores))
-        return every[row, first] + every[row, second]
+        variance: np.ndarray = every[row, first] + every[row, second]
+        return variance
     out = np.empty(X.shape[0])
     for block, A in _questions(settings, len(state["weights"]), X):
         into = out[block.first : block.first + block.n]
@@ -287,4 +301,5 @@ def _quadratic(state: State, learner: int, A: np.ndarray, plus: int, minus: int 
     if len(U):
         AU = A @ U.T
         v -= np.einsum("ij,ij->i", AU, AU, dtype=np.float64)
-    return np.maximum(v * state["scale"][learner], 0.0)
+    variance: np.ndarray = np.maximum(v * state["scale"][learner], 0.0)
+    return variance

@@ -38,7 +38,8 @@ def softmax(scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
     t = calibration[0] * scores
     t -= t.max(axis=1, keepdims=True)
     np.exp(t, out=t)
-    return t / t.sum(axis=1, keepdims=True)
+    p: np.ndarray = t / t.sum(axis=1, keepdims=True)
+    return p
 
 
 def vote(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
@@ -71,8 +72,9 @@ def _vote_block(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
     mass = np.diff(ndtr(edges), axis=2)
     log_below = log_ndtr(middles)
     others = np.exp(log_below.sum(axis=1, keepdims=True) - log_below)
-    p = (mass * others).sum(axis=2)
-    return p / p.sum(axis=1, keepdims=True)
+    p: np.ndarray = (mass * others).sum(axis=2)
+    p /= p.sum(axis=1, keepdims=True)
+    return p
 
 
 def merged(states: Sequence[np.ndarray], task: str) -> np.ndarray:
@@ -82,7 +84,9 @@ def merged(states: Sequence[np.ndarray], task: str) -> np.ndarray:
     """
     if task == "multilabel":
         by_label = np.array(states).reshape(len(states), -1, 5)
-        return np.concatenate([merged(by_label[:, k], "binary") for k in range(by_label.shape[1])] or [np.empty(0)])
+        return np.concatenate(
+            [merged(list(by_label[:, k]), "binary") for k in range(by_label.shape[1])] or [np.empty(0)]
+        )
     slopes = np.array([state[0] for state in states])
     n = 2 if task == "binary" else 1
     where, curvature = np.zeros((len(states), n)), np.zeros((len(states), n, n))
@@ -105,4 +109,5 @@ def merged(states: Sequence[np.ndarray], task: str) -> np.ndarray:
 
 
 def _inside(p: np.ndarray) -> np.ndarray:
-    return np.clip(p, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
+    inside: np.ndarray = np.clip(p, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
+    return inside

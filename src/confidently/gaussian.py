@@ -60,7 +60,8 @@ class Gaussian:
     def mean(self) -> np.ndarray:
         if self.dense:
             return np.linalg.solve(self.precision, self.shift[..., None])[..., 0]
-        return self.shift / self.precision
+        mean: np.ndarray = self.shift / self.precision
+        return mean
 
     def is_proper(self) -> bool:
         """Whether there is such a Gaussian: differences may have precisions that are not positive."""

@@ -44,8 +44,10 @@ def learn_blocks(learner: Learner, *examples: Any, **options: Any) -> None:
     from . import kernel
 
     state = dict(learner.state)  # whose arrays are replaced where they grow
-    sizes = {"n_features": learner.n_features, "n_classes": learner.n_classes}
-    kernel.learn(learner.settings, state, blocks.Examples(*examples), **sizes, **options)
+    kernel.learn(
+        learner.settings, state, blocks.Examples(*examples), n_features=learner.n_features,
+        n_classes=learner.n_classes, **options,
+    )  # fmt: skip
     learner.state = state
 
 

@@ -58,21 +58,25 @@ class KernelModel:
 
     def along(self, learner: int, k: np.ndarray) -> np.ndarray:
         """p of every class's share of some rows, support x (parts x rows), from the kernel support x rows."""
-        t = self.prior[learner] * (self.share[:, :, None] * k[:, None, :]).reshape(len(k), self.parts * k.shape[1])
+        t: np.ndarray = self.prior[learner] * (self.share[:, :, None] * k[:, None, :]).reshape(
+            len(k), self.parts * k.shape[1]
+        )
         if not self.settings.rule.learns_precision or not len(k):
             return t
         from scipy.linalg import solve_triangular
 
-        return solve_triangular(
+        p: np.ndarray = solve_triangular(
             self.state["triangle"][learner], t, lower=True, unit_diagonal=True, check_finite=False, overwrite_b=True
         )
+        return p
 
     def scores(self, ps: list[np.ndarray], n: int, plane: int = 0) -> np.ndarray:
         """(rows, columns), from each learner's :meth:`along`."""
         dual = self.state["dual"][:, plane]
         if self.independent:
             return np.stack([dual[:, learner] @ p for learner, p in enumerate(ps)], axis=1)
-        return (dual[:, 0] @ ps[0]).reshape(self.parts, n).T
+        scores: np.ndarray = dual[:, 0] @ ps[0]
+        return scores.reshape(self.parts, n).T
 
     def questions(self, X: _core.Matrix) -> Iterator[tuple[slice, np.ndarray, list[np.ndarray]]]:
         """Some rows at a time: which, their kernel with themselves, and :meth:`along` for each learner."""
@@ -93,7 +97,8 @@ class KernelModel:
         if minus is not None:
             q, sides = q - p[:, minus, at], 2.0
         v = sides * self.prior[learner] * own - self.state["gained"][learner] @ (q * q)
-        return np.maximum(v * self.state["scale"][learner], 0.0)
+        variance: np.ndarray = np.maximum(v * self.state["scale"][learner], 0.0)
+        return variance
 
     # --- learning -------------------------------------------------------------------------------------------------
 
@@ -122,7 +127,9 @@ class KernelModel:
         self._append(arrays, n, ps, found)
         return done
 
-    def _append(self, arrays: tuple, n: int, ps: list[np.ndarray], found: list[dict[str, Any]]) -> None:
+    def _append(
+        self, arrays: tuple[np.ndarray, ...], n: int, ps: list[np.ndarray], found: list[dict[str, Any]]
+    ) -> None:
         """Add the rows that moved the Gaussian to the support."""
         row_of = [learned["plus"] % n for learned in found]
         new = np.unique(np.concatenate(row_of)) if self.independent else row_of[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,7 +52,7 @@ def _in_the_plain_basis(model: KernelModel, learner: int, k: np.ndarray) -> tupl
     return dual, noisy, dual[:, 0] ** 2 / np.einsum("ij,ij->j", root, root)
 
 
-def _cut(model: KernelModel, keep: np.ndarray, k: np.ndarray, models: list[tuple[np.ndarray, ...]]) -> None:
+def _cut(model: KernelModel, keep: np.ndarray, k: np.ndarray, models: Sequence[tuple[np.ndarray, ...]]) -> None:
     """Keep some support rows only. The mean is projected on them; the precision of the others is forgotten."""
     from scipy.linalg import cho_solve
 

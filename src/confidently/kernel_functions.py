@@ -57,7 +57,7 @@ class Kernel:
             return np.zeros((a.shape[0], b.shape[0]))
         if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
             a, b = (x if not isinstance(x, np.ndarray) else _sparse(x) for x in (a, b))
-        k = np.asarray(self.function(a, b, **self.settings.kernel_params), dtype=np.float64)
+        k = np.asarray(self.function(a, b, **(self.settings.kernel_params or {})), dtype=np.float64)
         if k.shape != (a.shape[0], b.shape[0]):
             raise ValueError(f"kernel must return one number a pair, {(a.shape[0], b.shape[0])}; it gave {k.shape}")
         if not np.isfinite(k).all():

@@ -6,7 +6,7 @@ scikit-learn's contract over it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -371,8 +371,8 @@ class Learner(Posterior):
         """All that is not an array, as plain data; with :attr:`state` it is the whole learner."""
         if self.settings.covariance == "kernel" and not isinstance(self.settings.kernel, str):
             raise TypeError("a kernel that is a function cannot be saved in a model file; name one of scikit-learn's")
-        settings = asdict(replace(self.settings, rule=None))
-        settings["rule"] = {"name": self.settings.rule.name, "parameters": self.settings.rule.get_params()}
+        rule = {"name": self.settings.rule.name, "parameters": self.settings.rule.get_params()}
+        settings = asdict(self.settings) | {"rule": rule}
         return {"settings": settings, "n_classes": self.n_classes, "n_features": self.n_features}
 
     @classmethod
@@ -392,7 +392,7 @@ def _check_sharing(covariance: str, task: str) -> None:
         raise ValueError('covariance="shared" couples the classes, one-vs-rest keeps them apart; use "joint"')
 
 
-def check_choice(name: str, value: object, allowed: Sequence[str] | dict[str, Any]) -> None:
+def check_choice(name: str, value: object, allowed: Collection[object]) -> None:
     """Raise ``ValueError`` listing what is allowed unless ``value`` is among it."""
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(repr(a) for a in allowed)}; got {value!r}")

@@ -39,14 +39,16 @@ class Marginal:
     def standard_deviation(self) -> np.ndarray:
         """Of each weight, shape (d,)."""
         diagonal = self.covariance if self.covariance.ndim == 1 else self.covariance.diagonal()
-        return np.sqrt(np.maximum(diagonal, 0.0))
+        deviation: np.ndarray = np.sqrt(np.maximum(diagonal, 0.0))
+        return deviation
 
     def covariance_of(self, weights: Sequence[int]) -> np.ndarray:
         """Covariance matrix of some weights, (k, k)."""
         chosen = np.asarray(weights)
         if self.covariance.ndim == 1:
             return np.diag(self.covariance[chosen])
-        return self.covariance[np.ix_(chosen, chosen)]
+        covariance: np.ndarray = self.covariance[np.ix_(chosen, chosen)]
+        return covariance
 
     def correlation(self, i: int, j: int) -> float:
         """Of weights i and j, in [-1, 1]; 0 between two weights under a diagonal covariance."""
@@ -75,7 +77,8 @@ class Marginal:
 
     def sample(self, n: int, generator: np.random.Generator) -> np.ndarray:
         """n draws, shape (n, d)."""
-        return self.mean + _noise(self.covariance, n, generator)
+        drawn: np.ndarray = self.mean + _noise(self.covariance, n, generator)
+        return drawn
 
 
 def marginal(learner: Learner, column: int) -> Marginal:
@@ -113,12 +116,15 @@ def sample_weights(learner: Learner, n: int, generator: np.random.Generator) -> 
         drawn = np.stack([_noise(sigma[k % len(sigma)], n, generator) for k in range(columns)], axis=1)
     if settings.task == "multilabel":
         drawn = drawn[:, 1:] - drawn[:, :1]
-    return mean + drawn
+    weights: np.ndarray = mean + drawn
+    return weights
 
 
 def _noise(covariance: np.ndarray, n: int, generator: np.random.Generator) -> np.ndarray:
     """Draws from N(0, covariance); what rounding has made negative counts as 0."""
     if covariance.ndim == 1:
-        return np.sqrt(np.maximum(covariance, 0.0)) * generator.normal(size=(n, len(covariance)))
+        drawn: np.ndarray = np.sqrt(np.maximum(covariance, 0.0)) * generator.normal(size=(n, len(covariance)))
+        return drawn
     values, vectors = np.linalg.eigh(covariance)
-    return (generator.normal(size=(n, len(values))) * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    drawn = (generator.normal(size=(n, len(values))) * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return drawn

@@ -225,7 +225,8 @@ def _put_covariance(state: dict[str, np.ndarray], merged: Gaussian, space: Space
 
 
 def _counted(counts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
-    return base + sum(count - base for count in counts)
+    total: np.ndarray = base + sum(count - base for count in counts)
+    return total
 
 
 def check_begun(base: Part, parts: Sequence[Part]) -> None:

@@ -115,5 +115,5 @@ class LabelMetrics:
         ]
 
 
-def _share(part: float, whole: float) -> float | None:
+def _share(part: float | np.int64, whole: float | np.int64) -> float | None:
     return float(part / whole) if whole else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -71,6 +71,10 @@ class MIRA(ClassifierMixin, BaseEstimator):
     0.97
     """
 
+    classes_: np.ndarray
+    n_features_in_: int
+    _weights: np.ndarray  # (features, classes), the intercept's last
+
     def __init__(
         self, gamma: float = 1.0, C: float = 1.0, *, fit_intercept: bool = True, passes: int = 1, shuffle: bool = False,
         random_state: int | np.random.RandomState | None = None,
@@ -82,7 +86,7 @@ class MIRA(ClassifierMixin, BaseEstimator):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> MIRA:
+    def fit(self, X: Any, y: Any) -> Self:
         """Learn from scratch, in ``passes`` passes.
 
         Parameters
@@ -103,7 +107,7 @@ class MIRA(ClassifierMixin, BaseEstimator):
             self._learn(X, y, generator.permutation(len(y)) if self.shuffle else None)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> MIRA:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn some more rows, once, in the order given; ``classes`` names all there may be, at the first call."""
         first = not hasattr(self, "classes_")
         X, y = self._checked(X, y, reset=first)
@@ -143,13 +147,14 @@ class MIRA(ClassifierMixin, BaseEstimator):
         """Scores w_k.x: shape (n, n_classes); for two classes their difference, shape (n,)."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        scores = X @ self._coefficients().T + self._intercepts()
+        scores: np.ndarray = X @ self._coefficients().T + self._intercepts()
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the highest score, shape (n,)."""
         scores = self.decision_function(X)
-        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+        predicted: np.ndarray = self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+        return predicted
 
     @property
     def coef_(self) -> np.ndarray:

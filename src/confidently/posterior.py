@@ -61,8 +61,8 @@ class Posterior:
             learners = self.settings.learners(self.n_classes)
             return np.broadcast_to(self.settings.prior_variance * np.eye(size), (learners, size, size))
         sigma = settled_covariance(self.state) * self.state["scale"][:, None, None]
-        order = np.arange(sigma.shape[1]).reshape(-1, rows)
-        order = self._intercept_last(order.T).T.ravel()
+        places = np.arange(sigma.shape[1]).reshape(-1, rows)
+        order = self._intercept_last(places.T).T.ravel()
         return sigma[:, order][:, :, order]
 
     def _by_class(self, per_feature: np.ndarray) -> np.ndarray:
@@ -84,7 +84,8 @@ class Posterior:
         if self.settings.geometry == "identity":
             return np.full((rows, columns), prior)
         if self.settings.geometry == "diag":
-            return np.maximum(self.weights[:, 1] * self.state["scale"], least)
+            variance: np.ndarray = np.maximum(self.weights[:, 1] * self.state["scale"], least)
+            return variance
         stored = np.diagonal(self.state["covariance"], axis1=1, axis2=2) - self._pending_share()
         diagonal = stored * self.state["scale"][:, None]
         by_column = np.maximum(diagonal, least).reshape(-1, rows)
@@ -98,7 +99,8 @@ class Posterior:
     def _pending_share(self) -> np.ndarray:
         """What is pending of the covariances' diagonals, (learners, D)."""
         pending = self.state["pending"][:, : self.state["pending_rows"][0]]
-        return np.einsum("lud,lud->ld", pending, pending)
+        share: np.ndarray = np.einsum("lud,lud->ld", pending, pending)
+        return share
 
     @property
     def n_seen(self) -> int:

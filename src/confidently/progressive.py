@@ -55,11 +55,13 @@ class ProgressiveCurve:
     @property
     def error(self) -> np.ndarray:
         """Progressive error: mistakes a row; shape (n_runs, n_points)."""
-        return self.mistakes / self.rows
+        error: np.ndarray = self.mistakes / self.rows
+        return error
 
     def mean(self, what: str = "error") -> np.ndarray:
         """Mean over the runs of ``error``, ``mistakes``, ``updates`` or ``log_loss``; shape (n_points,)."""
-        return getattr(self, what).mean(axis=0)
+        mean: np.ndarray = getattr(self, what).mean(axis=0)
+        return mean
 
     def deviation(self, what: str = "error") -> np.ndarray:
         """Standard deviation over the runs, of the sample; nan for one run."""

@@ -149,7 +149,8 @@ class ReferenceLearner:
     def _row(self, x: np.ndarray, label: Any, w: float) -> bool:
         """Learn one row; True if it was predicted wrongly."""
         if self.task == "binary":
-            return self._update(x, *((0, None) if label == 1 else (None, 0)), w) <= 0
+            plus, minus = (0, None) if label == 1 else (None, 0)
+            return self._update(x, plus, minus, w) <= 0
         scores = self.mean @ x
         if self.task == "multilabel":
             return self._multilabel(x, scores, {k + 1 for k in label}, w)
@@ -158,20 +159,21 @@ class ReferenceLearner:
             self._update(x, label, rival, w)
         else:
             for k in range(self.columns):
-                self._update(x, *((k, None) if k == label else (None, k)), w)
-        return scores[label] <= scores[rival]
+                plus, minus = (k, None) if k == label else (None, k)
+                self._update(x, plus, minus, w)
+        return bool(scores[label] <= scores[rival])
 
     def _multilabel(self, x: np.ndarray, scores: np.ndarray, relevant: set[int], w: float) -> bool:
         """Worst relevant against best irrelevant label; then the nearer of the two against the threshold, column 0."""
         worst = min(sorted(relevant), key=lambda k: scores[k], default=None)
         best = max((k for k in range(1, self.columns) if k not in relevant), key=lambda k: scores[k], default=None)
-        ranked = worst is not None and best is not None
-        if ranked:
+        if worst is not None and best is not None:
             self._update(x, worst, best, w)
         above = inf if worst is None else scores[worst] - scores[0]
         below = inf if best is None else scores[0] - scores[best]
-        self._update(x, *((worst, 0) if above <= below else (0, best)), w)
-        return ranked and scores[worst] <= scores[best]
+        plus, minus = (worst, 0) if above <= below else (0, best)
+        self._update(x, plus, minus, w)
+        return worst is not None and best is not None and bool(scores[worst] <= scores[best])
 
     def _update(self, x: np.ndarray, plus: int | None, minus: int | None, w: float) -> float:
         """Look, ask the rule, move. z = x (x) (e_plus - e_minus); returns the margin before the move."""
@@ -180,7 +182,9 @@ class ReferenceLearner:
             Z[plus] = x
         if minus is not None:
             Z[minus] = -x
-        learner = (minus if plus is None else plus) if self.task == "one-vs-rest" else 0
+        own = minus if plus is None else plus
+        assert own is not None
+        learner = own if self.task == "one-vs-rest" else 0
         margin, (direction, v, spent) = float((Z * self.mean).sum()), self._look(Z, x, learner)
         if v <= 0:
             return margin

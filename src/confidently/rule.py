@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
+from dataclasses import Field, FrozenInstanceError, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, dataclass_transform
+from typing import Any, ClassVar, Self, dataclass_transform
 
 from . import _core
 from .ranges import POSITIVE, Range, check_number
 
 
-def parameter(default: float | None, allowed: Range, meaning: str) -> Any:
-    """A rule's parameter: its default, the interval it may lie in, what it means."""
+def parameter(allowed: Range, meaning: str, *, default: float | None) -> Any:
+    """A rule's parameter: the interval it may lie in, what it means, its default."""
     return field(default=default, metadata={"range": allowed, "meaning": meaning})
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(parameter,))
-@dataclass(repr=False, eq=False)
 class Rule:
     """Base of all rules. Compare, hash, ``get_params`` and :func:`make_rule` work alike for every one of them."""
 
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     name: ClassVar[str]
     acts_when: ClassVar[str]
     formula: ClassVar[str]
@@ -59,7 +59,7 @@ class Rule:
         """The parameters by name, as scikit-learn asks for them."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
-    def with_params(self, **changes: float | None) -> Rule:
+    def with_params(self, **changes: float | None) -> Self:
         """A copy with some parameters changed."""
         known = [f.name for f in fields(self)]
         for name in changes:
@@ -93,9 +93,9 @@ class ConfidenceRule(Rule):
 
     default_eta: ClassVar[float]
     eta: float | None = parameter(
-        None, Range(0.5, 1.0), "probability with which an example is to be classified rightly"
+        Range(0.5, 1.0), "probability with which an example is to be classified rightly", default=None
     )
-    phi: float | None = parameter(None, POSITIVE, "the same as a normal quantile; give one of the two")
+    phi: float | None = parameter(POSITIVE, "the same as a normal quantile; give one of the two", default=None)
 
     def __post_init__(self) -> None:
         if self.eta is None and self.phi is None:
@@ -106,7 +106,7 @@ class ConfidenceRule(Rule):
             )
         super().__post_init__()
 
-    def with_params(self, **changes: float | None) -> Rule:
+    def with_params(self, **changes: float | None) -> Self:
         if changes.get("phi") is not None and changes.get("eta") is None:
             changes["eta"] = None
         elif changes.get("eta") is not None and changes.get("phi") is None:
@@ -122,6 +122,7 @@ class ConfidenceRule(Rule):
         """phi, whichever way the confidence was given."""
         if self.phi is not None:
             return float(self.phi)
+        assert self.eta is not None  # one of the two was given
         from statistics import NormalDist  # here, for it would slow every start of the command line
 
         return NormalDist().inv_cdf(float(self.eta))

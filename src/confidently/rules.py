@@ -41,7 +41,7 @@ class PA1(Rule):
     formula = "alpha = min(C, (1 - m)/v)"
     source = PA.source
     learns_precision = False
-    C: float = parameter(1.0, POSITIVE, "aggressiveness: the longest step")
+    C: float = parameter(POSITIVE, "aggressiveness: the longest step", default=1.0)
 
 
 class PA2(Rule):
@@ -52,7 +52,7 @@ class PA2(Rule):
     formula = "alpha = (1 - m)/(v + 1/(2C))"
     source = PA.source
     learns_precision = False
-    C: float = parameter(1.0, POSITIVE, "aggressiveness: weight of the loss")
+    C: float = parameter(POSITIVE, "aggressiveness: weight of the loss", default=1.0)
 
 
 class SOP(Rule):
@@ -94,7 +94,7 @@ class AROW(Rule):
     acts_when = "m < 1"
     formula = "alpha = (1 - m)/(v + r), zeta = 1/r"
     source = "Crammer, Kulesza & Dredze, NIPS 2009"
-    r: float = parameter(0.1, POSITIVE, "noise: large values trust single examples less")
+    r: float = parameter(POSITIVE, "noise: large values trust single examples less", default=0.1)
 
 
 class SCW1(ConfidenceRule):
@@ -105,7 +105,7 @@ class SCW1(ConfidenceRule):
     formula = "alpha = min(C, alpha of cw_stdev), zeta = alpha phi/sqrt(u)"
     source = "Wang, Zhao & Hoi, ICML 2012"
     default_eta = 0.9
-    C: float = parameter(1.0, POSITIVE, "weight of the loss: the longest step")
+    C: float = parameter(POSITIVE, "weight of the loss: the longest step", default=1.0)
 
 
 class SCW2(ConfidenceRule):
@@ -116,7 +116,7 @@ class SCW2(ConfidenceRule):
     formula = "alpha = (-(2 m n + phi^2 m v) + g)/(2 (n^2 + n v phi^2)), n = v + 1/(2C), zeta = alpha phi/sqrt(u)"
     source = "Wang, Zhao & Hoi, ICML 2012"
     default_eta = 0.9
-    C: float = parameter(1.0, POSITIVE, "weight of the squared loss")
+    C: float = parameter(POSITIVE, "weight of the squared loss", default=1.0)
 
 
 class NHERD(Rule):
@@ -126,7 +126,7 @@ class NHERD(Rule):
     acts_when = "m < 1"
     formula = "alpha = (1 - m)/(v + 1/C), zeta = 2C + C^2 v"
     source = "Crammer & Lee, NIPS 2010"
-    C: float = parameter(1.0, POSITIVE, "aggressiveness")
+    C: float = parameter(POSITIVE, "aggressiveness", default=1.0)
 
 
 class CELLIP(Rule):
@@ -143,9 +143,9 @@ class CELLIP(Rule):
     formula = "t = (a gamma - m)/sqrt(v): alpha = t/sqrt(v), zeta = 2t/((1 - t) v), scale = 1 - t^2"
     source = "Yang, Jin & Ye, ICML 2009, eq. 10, 11"
     counts_misses = True
-    gamma: float = parameter(0.1, POSITIVE, "margin")
+    gamma: float = parameter(POSITIVE, "margin", default=0.1)
     a: float = parameter(
-        0.5, Range(0.0, 1.0, closed_low=True, closed_high=True), "share of the margin demanded of a cut"
+        Range(0.0, 1.0, closed_low=True, closed_high=True), "share of the margin demanded of a cut", default=0.5
     )
 
 
@@ -159,9 +159,9 @@ class IELLIP(Rule):
     acts_when = "m <= 0"
     formula = "alpha = (gamma - m)/v, zeta = c_k/((1 - c_k) v), scale = 1/(1 - c_k)"
     source = "Yang, Jin & Ye, ICML 2009, eq. 10, 15"
-    gamma: float = parameter(0.1, POSITIVE, "margin")
-    b: float = parameter(0.3, UNIT, "decay of the cuts with each update")
-    c: float = parameter(0.1, UNIT, "depth of the first cut")
+    gamma: float = parameter(POSITIVE, "margin", default=0.1)
+    b: float = parameter(UNIT, "decay of the cuts with each update", default=0.3)
+    c: float = parameter(UNIT, "depth of the first cut", default=0.1)
 
 
 class BayesPA(Rule):
@@ -172,8 +172,8 @@ class BayesPA(Rule):
     formula = "alpha = min(2c, (epsilon - m)/v)"
     source = "Shi & Zhu, ICML 2014, Lemma 2.2"
     learns_precision = False
-    c: float = parameter(0.5, POSITIVE, "weight of the loss")
-    epsilon: float = parameter(1.0, Range(0.0, math.inf, closed_low=True), "margin")
+    c: float = parameter(POSITIVE, "weight of the loss", default=0.5)
+    epsilon: float = parameter(Range(0.0, math.inf, closed_low=True), "margin", default=1.0)
 
 
 class GibbsPA(Rule):
@@ -183,7 +183,7 @@ class GibbsPA(Rule):
     acts_when = "always"
     formula = "a = c/sqrt((epsilon - m')^2 + v'): alpha = (c + a (epsilon - m))/(1 + a v), zeta = a"
     source = "Shi & Zhu, ICML 2014, Appendix B, in closed form"
-    c: float = parameter(8.0, POSITIVE, "weight of the loss")
+    c: float = parameter(POSITIVE, "weight of the loss", default=8.0)
     epsilon: float = BayesPA.__dataclass_fields__["epsilon"]
 
 
@@ -194,7 +194,7 @@ class GibbsPAExact(Rule):
     acts_when = "always"
     formula = "mean and variance of N(m, v) exp(-2c (epsilon - margin)_+)"
     source = "moments of Shi & Zhu's (ICML 2014) posterior, Appendix B, without augmentation"
-    c: float = parameter(8.0, POSITIVE, "weight of the loss")
+    c: float = parameter(POSITIVE, "weight of the loss", default=8.0)
     epsilon: float = BayesPA.__dataclass_fields__["epsilon"]
 
 
@@ -205,7 +205,7 @@ class Probit(Rule):
     acts_when = "always"
     formula = "s^2 = noise^2 + v, V = N(m/s)/Phi(m/s): alpha = V/s, W = V (V + m/s)/s^2, zeta = W/(1 - W v)"
     source = "Graepel, Quinonero Candela, Borchert & Herbrich, ICML 2010"
-    noise: float = parameter(0.1, POSITIVE, "standard deviation of the noise on the score")
+    noise: float = parameter(POSITIVE, "standard deviation of the noise on the score", default=0.1)
 
 
 RULES: dict[str, type[Rule]] = {

@@ -144,6 +144,7 @@ def expected_shapes(
     if settings.geometry == "kernel":
         from .support import shapes as kernel_shapes
 
+        assert arrays is not None
         return shapes | kernel_shapes(
             settings, n_classes, len(arrays["support.start"]) - 1, len(arrays["support.values"])
         )
@@ -312,7 +313,7 @@ def split_binary(binary: Settings, multiclass: Settings, state: State) -> None:
 def touched(settings: Settings, state: State) -> np.ndarray:
     """Which features' weights have left the prior, of a learner of one column."""
     weights = state["weights"]
-    moved = (weights != prior_weights(settings, state, 1, 1)).any(axis=(1, 2))
+    moved: np.ndarray = (weights != prior_weights(settings, state, 1, 1)).any(axis=(1, 2))
     if settings.dense:
         sigma = settled_covariance(state)[0]
         prior = (settings.prior_variance * state["folded"]).astype(sigma.dtype)

@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _core
 from .data import Batch, DataError
+from .data.batch import NewLabel
 from .features import Features
 from .labels import ClassTable
 from .learner import Learner
@@ -87,7 +88,7 @@ class StreamLearner:
             weights = self.learner.weights[self.learner.settings.fit_intercept :, 0]
             self.features.prune(np.abs(weights).max(axis=1, initial=0.0))
 
-    def _number(self, new: tuple) -> int:
+    def _number(self, new: NewLabel) -> int:
         try:
             return self.classes.number(new.name)
         except LookupError as error:

@@ -11,19 +11,22 @@ from .state import Settings, State
 ROWS = ("support.values", "support.columns", "support.start")  # in the state, as CSR arrays
 
 
-def shapes(settings: Settings, n_classes: int, support: int, stored: int) -> dict[str, tuple[tuple[int, ...], type]]:
+def shapes(
+    settings: Settings, n_classes: int, support: int, stored: int
+) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
     """Shape and type of the entries a kernel learner has instead of weights, for so many support rows and values."""
     learners = settings.learners(n_classes)
     triangle = support if settings.rule.learns_precision else 0
+    real, index, count = np.dtype(np.float64), np.dtype(np.int32), np.dtype(np.int64)
     return {
-        "support.values": ((stored,), np.float64),
-        "support.columns": ((stored,), np.int32),
-        "support.start": ((support + 1,), np.int64),
-        "support.sides": ((support, 2), np.int32),
-        "dual": ((support, 1 + settings.average, learners), np.float64),
-        "gained": ((learners, support), np.float64),
-        "triangle": ((learners, triangle, triangle), np.float64),
-        "dropped": ((1,), np.int64),
+        "support.values": ((stored,), real),
+        "support.columns": ((stored,), index),
+        "support.start": ((support + 1,), count),
+        "support.sides": ((support, 2), index),
+        "dual": ((support, 1 + settings.average, learners), real),
+        "gained": ((learners, support), real),
+        "triangle": ((learners, triangle, triangle), real),
+        "dropped": ((1,), count),
     }
 
 
@@ -45,7 +48,7 @@ def taken(block: Block) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return _core.take_rows(block.X, block.order, block.first, block.n)
 
 
-def append_rows(old: list[np.ndarray] | None, rows: tuple, chosen: np.ndarray) -> list[np.ndarray]:
+def append_rows(old: list[np.ndarray] | None, rows: tuple[np.ndarray, ...], chosen: np.ndarray) -> list[np.ndarray]:
     """CSR arrays of old rows and some new ones."""
     values, columns, start = rows
     sizes = np.diff(start)[chosen]

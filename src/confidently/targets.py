@@ -39,7 +39,7 @@ def known_classes(y: np.ndarray, classes: Any, before: np.ndarray | None, partia
         return seen
     if first and classes is None:
         raise ValueError("classes must be passed on the first call to partial_fit: rows of some may come later")
-    known = np.array([], dtype=seen.dtype) if first else before
+    known = np.array([], dtype=seen.dtype) if before is None else before
     if classes is not None:
         announced = np.unique(classes)
         if not first and (announced.dtype.kind in "OUS") != (known.dtype.kind in "OUS"):

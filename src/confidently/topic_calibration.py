@@ -64,24 +64,28 @@ def fitted_softmax(u: np.ndarray, true: np.ndarray) -> np.ndarray:
         gradient = (mean - own).sum() + PRECISION[0] * (a[0] - 1.0)
         return np.array([gradient / (np.maximum(variance, 0.0).sum() + PRECISION[0])])
 
-    return np.maximum(_newton(cost, step, np.ones(1)), LEAST_SLOPE)
+    slope: np.ndarray = np.maximum(_newton(cost, step, np.ones(1)), LEAST_SLOPE)
+    return slope
 
 
 def probabilities_of(u: np.ndarray, a: np.ndarray) -> np.ndarray:
     """exp(a u_k) / sum of them."""
     t = a[0] * u
     e = np.exp(t - t.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
+    p: np.ndarray = e / e.sum(axis=1, keepdims=True)
+    return p
 
 
 def probability_of(u: np.ndarray, ab: np.ndarray) -> np.ndarray:
     """1/(1 + exp(-(a u + b))), neither 0 nor 1."""
-    return np.clip(_sigmoid(ab[0] * u + ab[1]), LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
+    p: np.ndarray = np.clip(_sigmoid(ab[0] * u + ab[1]), LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
+    return p
 
 
 def _sigmoid(t: np.ndarray) -> np.ndarray:
     e = np.exp(-np.abs(t))
-    return np.where(t >= 0, 1.0, e) / (1.0 + e)
+    p: np.ndarray = np.where(t >= 0, 1.0, e) / (1.0 + e)
+    return p
 
 
 def _newton(cost: Callable[..., float], step: Callable[..., np.ndarray], x: np.ndarray) -> np.ndarray:

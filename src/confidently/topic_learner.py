@@ -136,7 +136,8 @@ class Bags:
     def lengths(self) -> np.ndarray:
         """Words of each document, repetitions counted."""
         sums = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])
-        return sums[self.start[1:]] - sums[self.start[:-1]]
+        lengths: np.ndarray = sums[self.start[1:]] - sums[self.start[:-1]]
+        return lengths
 
     def rows(self, order: np.ndarray) -> Bags:
         """The documents in another order."""
@@ -252,7 +253,8 @@ class TopicLearner:
 
     def scores(self, shares: np.ndarray) -> np.ndarray:
         """Means of the scores of documents with these shares, a column a model and task: (n, L T)."""
-        return np.einsum("dlk,ltk->dlt", shares, self.means()).reshape(len(shares), -1)
+        scores: np.ndarray = np.einsum("dlk,ltk->dlt", shares, self.means())
+        return scores.reshape(len(shares), -1)
 
     def score_variances(self, shares: np.ndarray) -> np.ndarray:
         """Variances of the scores under the Gaussians over the classifiers' weights: (n, L T)."""
@@ -350,7 +352,7 @@ class TopicLearner:
 def new_state(settings: TopicSettings, n_classes: int, n_features: int) -> State:
     """A state that has seen nothing."""
     models, tasks, topics = settings.models(n_classes), settings.tasks(n_classes), settings.n_topics
-    state = {
+    state: State = {
         "words": np.zeros((n_features, models, topics)),
         "totals": np.zeros((models, topics)),
         "shift": np.zeros((models, tasks, topics)),

@@ -73,7 +73,8 @@ def document_prior(s: TopicSettings, sticks: np.ndarray | None) -> np.ndarray:
         return np.full(s.n_topics, s.document_prior)
     u, v = sticks
     rest = np.concatenate([[0], np.cumsum(digamma(v) - digamma(u + v))[:-1]])
-    return s.document_prior * np.exp(digamma(u) - digamma(u + v) + rest)
+    prior: np.ndarray = s.document_prior * np.exp(digamma(u) - digamma(u + v) + rest)
+    return prior
 
 
 def gibbs_exponent(
@@ -82,7 +83,8 @@ def gibbs_exponent(
     """What a Gibbs classifier adds to the log weight of every topic for a word, C being the counts of the others."""
     linear = sign * s.c * (s.c * s.epsilon + lam) * mu / (n * lam)
     quadratic = mu**2 + np.diag(sigma) + 2 * (mu * (mu @ others) + sigma @ others)
-    return linear - s.c**2 / (2 * n**2 * lam) * quadratic
+    exponent: np.ndarray = linear - s.c**2 / (2 * n**2 * lam) * quadratic
+    return exponent
 
 
 def lambda_rate(s: TopicSettings, sign: float, share: np.ndarray, mu: np.ndarray, sigma: np.ndarray) -> float:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .data import Batch, DataError
+from .data.batch import NewLabel
 from .features import Features
 from .labels import ClassTable
 from .topic_learner import LARGEST_COUNT, Bags
@@ -110,7 +111,7 @@ class DocumentReader:
             start = np.arange(len(batch) + 1) if batch.label_start is None else batch.label_start
             yield Documents(bags_of_batch(batch, self.n_words, self.left_out), number_of[batch.labels], start)
 
-    def _number(self, new: tuple) -> int:
+    def _number(self, new: NewLabel) -> int:
         try:
             return self.classes.number(new.name)
         except LookupError as error:

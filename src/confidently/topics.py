@@ -338,7 +338,8 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
             _warn_of_collapse(scores, labels)
         if labels:
             return (scores > 0).astype(int)
-        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+        predicted: np.ndarray = self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+        return predicted
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of every class, rows that sum to 1; for sets of labels the probability of every label.
