@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -55,6 +57,32 @@ class CsvReader {
         for (const ColumnUse& column : columns) columns_.emplace_back(column);
     }
 
+    // The columns, among those that decide cell by cell, whose first rows look like codes: half of their cells or more are
+    // no numbers, and these are of several kinds. Nothing if not so many rows are there yet, unless text is the last.
+    // A reader that is asked this reads no rows.
+    std::optional<std::vector<std::string>> codes(std::string_view text, bool last, std::int64_t rows) {
+        keep(text);
+        if (last && !buffer_.empty()) buffer_ += '\n';
+        std::vector<Tally> tallies(columns_.size());
+        const char *p = buffer_.data(), *end = p + buffer_.size();
+        for (; rows > 0 && p != end; --rows) {
+            const char* next = nullptr;
+            try {
+                next = cut(beginning(p), end);
+                if (next && cells_.size() == columns_.size()) count_cells(tallies);
+            } catch (const RowError&) {
+                next = line_end(p, end);
+            }
+            if (!next) break;
+            p = next;
+        }
+        if (rows > 0 && !last) return std::nullopt;
+        std::vector<std::string> found;
+        for (std::size_t k = 0; k < columns_.size(); ++k)
+            if (tallies[k].looks_like_codes()) found.push_back(columns_[k].name);
+        return found;
+    }
+
     // The rows that end in text. Throws std::invalid_argument, with line and column, at what is wrong.
     ParsedRows feed(std::string_view text) { return parsed(text, false); }
 
@@ -73,6 +101,32 @@ class CsvReader {
         std::string_view text;
         bool escaped;  // has doubled quotes
     };
+
+    // What cells of a column were found to be.
+    struct Tally {
+        static constexpr std::size_t kSeveral = 3;
+
+        std::int64_t numbers = 0, others = 0;
+        std::set<std::string, std::less<>> different;  // of the others, up to kSeveral
+
+        bool looks_like_codes() const { return others >= numbers && different.size() >= kSeveral; }
+    };
+
+    void count_cells(std::vector<Tally>& tallies) {
+        for (std::size_t k = 0; k < columns_.size(); ++k) {
+            if (columns_[k].use != Use::value) continue;
+            const std::string_view text = trimmed(text_of(cells_[k]));
+            if (text.empty() || is_not_finite(text)) continue;
+            double x;
+            if (read_decimal(text.data(), x) == text.data() + text.size()) {
+                ++tallies[k].numbers;
+                continue;
+            }
+            ++tallies[k].others;
+            auto& different = tallies[k].different;
+            if (different.size() < Tally::kSeveral && !different.contains(text)) different.emplace(text);
+        }
+    }
 
     ParsedRows parsed(std::string_view text, bool last) {
         writer.begin_batch(line_ + 1);

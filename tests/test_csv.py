@@ -2,7 +2,9 @@
 
 import csv
 import io
+import os
 import re
+import threading
 
 import numpy as np
 import pytest
@@ -50,6 +52,18 @@ def features_slowly(row, category=(), text=()):
     return features
 
 
+def codes_slowly(rows, columns):
+    """Columns half of whose cells or more are no numbers in the first 1,000 rows, and three of these different."""
+    found = []
+    for column in columns:
+        cells = [row[column].strip(" \t\r") for row in rows[:1000]]
+        cells = [cell for cell in cells if cell and cell.lower().lstrip("+-") != "nan"]
+        others = [cell for cell in cells if not NUMBER.fullmatch(cell)]
+        if 2 * len(others) >= len(cells) and len(set(others)) >= 3:
+            found.append(column)
+    return found
+
+
 numbers = st.one_of(st.floats(-1e100, 1e100).map(repr), st.integers(-1000, 1000).map(str))
 odd_cells = [
     "",
@@ -84,8 +98,9 @@ def test_reads_as_the_csv_module_wherever_the_text_is_cut(tmp_path_factory, rows
         csv.writer(out, lineterminator=end, quoting=quoting).writerows([("label", "a", "b", "c d"), *rows])
     with open(file, newline="", encoding="utf-8") as text:
         written = list(csv.DictReader(text))
+    codes = codes_slowly(written, "a")
     expected = [
-        ([int(y) if y != "b" else y], features_slowly(row, ["b"], ["c d"]))
+        ([int(y) if y != "b" else y], features_slowly(row, ["b", *codes], ["c d"]))
         for row in written
         for y in [row.pop("label")]
     ]
@@ -98,7 +113,53 @@ def written(tmp_path, text, name="rows.csv"):
     return file
 
 
-def test_no_type_is_guessed_from_the_first_rows(tmp_path):
+CODES = ["9e1", "a5", "77", "b0", "a5", "c1"]
+
+
+@pytest.mark.parametrize("chunk_bytes", [1, 100, 1 << 20])
+@pytest.mark.parametrize("header", [True, False])
+def test_columns_of_codes_are_categories_throughout(tmp_path, chunk_bytes, header):
+    lines = [f"1,{code},5\n" for code in CODES * 200]
+    lines[7] = "0,5\n"  # not as it should be: no obstacle to looking at the others
+    lines.insert(1001, "0,85751e34,NA\n")
+    text = "".join(["label,code,n\n", *lines] if header else lines)
+    columns = {} if header else {"columns": ["label", "code", "n"]}
+    with open_stream(written(tmp_path, text), on_error="skip", chunk_bytes=chunk_bytes, **columns) as stream:
+        assert stream.reading.codes == ("code",)
+    rows = read(written(tmp_path, text), on_error="skip", chunk_bytes=chunk_bytes, **columns)
+    assert rows[0] == ([1], {"code=9e1": 1.0, "n": 5.0}) and rows[2] == ([1], {"code=77": 1.0, "n": 5.0})
+    assert ([0], {"code=85751e34": 1.0, "n=NA": 1.0}) in rows
+    rows = read(written(tmp_path, text), on_error="skip", chunk_bytes=chunk_bytes, codes=(), **columns)
+    assert rows[0] == ([1], {"code": 90.0, "n": 5.0}) and rows[1] == ([1], {"code=a5": 1.0, "n": 5.0})
+
+
+@pytest.mark.parametrize("cells, codes", [
+    (["1", "x", "y", "z"], True), (["1", "x", "y", "y"], False), (["1", "2", "3", "4", "x", "y", "z"], False),
+    (["1", "2", "3", "x", "y", "z"], True), (["x", "y", "z"], True), (["x", "y", "nan"], False), (["", "1"], False),
+])  # fmt: skip
+def test_what_a_column_of_codes_is(tmp_path, cells, codes):
+    file = written(tmp_path, "label,c\n" + "".join(f"1,{cell}\n" for cell in cells))
+    assert open_stream(file).reading.codes == (("c",) if codes else ())
+
+
+def test_rows_beyond_the_first_thousand_do_not_tell_codes(tmp_path):
+    lines = ["1,5"] * 600 + [f"1,x{k}" for k in range(800)]
+    assert open_stream(written(tmp_path, "\n".join(["label,c", *lines]))).reading.codes == ()
+    assert open_stream(written(tmp_path, "\n".join(["label,c", *lines[201:]]))).reading.codes == ("c",)
+
+
+def test_codes_are_told_of_a_pipe_too_and_no_row_is_lost(tmp_path):
+    lines = "".join(f"1,{code}\n" for code in CODES * 500)
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_text("label,c\n" + lines))
+    writer.start()
+    rows = read(pipe)
+    writer.join()
+    assert rows == read(written(tmp_path, "label,c\n" + lines)) and len(rows) == 3000
+
+
+def test_types_of_other_columns_are_not_guessed_from_the_first_rows(tmp_path):
     file = written(tmp_path, "label,x\n" + "1,5\n" * 3000 + "0,red\n0,5\n")
     rows = read(file, chunk_bytes=100)
     assert rows[0] == ([1], {"x": 5.0}) and rows[-2:] == [([0], {"x=red": 1.0}), ([0], {"x": 5.0})]

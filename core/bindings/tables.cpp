@@ -21,6 +21,10 @@ std::optional<nb::typed<nb::list, nb::bytes>> header_of(CsvReader& reader, const
     return names;
 }
 
+std::optional<std::vector<std::string>> codes_of(CsvReader& reader, const nb::bytes& text, bool last, std::int64_t rows) {
+    return reader.codes({text.c_str(), text.size()}, last, rows);
+}
+
 Dict feed_text(CsvReader& reader, const nb::bytes& text) {
     ParsedRows rows;
     {
@@ -118,6 +122,7 @@ void bind_tables(nb::module_& m) {
             new (self) CsvReader({delimiter, quotes}, options, ngrams);
         }, "options"_a, "ngrams"_a, nb::kw_only(), "delimiter"_a, "quotes"_a)
         .def("header", &header_of, "text"_a)
+        .def("codes", &codes_of, "text"_a, nb::kw_only(), "last"_a, "rows"_a)
         .def("describe", &describe<CsvReader>, "columns"_a)
         .def("feed", &feed_text, "text"_a)
         .def("finish", [](CsvReader& reader) { return python_rows(reader.finish()); })

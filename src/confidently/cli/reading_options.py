@@ -104,6 +104,7 @@ def chosen_reading(options: dict[str, Any], data: Sequence[str]) -> Reading:
     """
     from ..data import Reading
     from ..data.cache_reader import reading_of_caches
+    from ..data.codes import told
     from ..data.paths import expanded
     from ..data.reading import format_of
 
@@ -123,7 +124,7 @@ def chosen_reading(options: dict[str, Any], data: Sequence[str]) -> Reading:
     if "ngrams" in given:
         given["ngrams"] = _ngrams(given["ngrams"])
     try:
-        return Reading(**given)
+        return told(files, Reading(**given))
     except ValueError as error:
         raise click.UsageError(str(error)) from None
 

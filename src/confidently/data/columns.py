@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .. import _core
 from .batch import DataError
 from .demands import Demands
-from .reading import DEFAULT_LABEL, Reading
+from .reading import DEFAULT_LABEL, DELIMITERS, Reading
 
 MOST_LISTED = 30  # columns, in a message
 
@@ -24,7 +24,8 @@ def column_uses(name: str, columns: Sequence[str], reading: Reading, demands: De
     label = reading.label or DEFAULT_LABEL
     _check_presence(name, columns, reading, demands, label)
     uses = {label: _core.Use.label}
-    uses |= dict.fromkeys(reading.category, _core.Use.category) | dict.fromkeys(reading.text, _core.Use.text)
+    codes = [*(reading.codes or ()), *reading.category]
+    uses |= dict.fromkeys(codes, _core.Use.category) | dict.fromkeys(reading.text, _core.Use.text)
     if reading.weight is not None:
         uses[reading.weight] = _core.Use.none if demands.ignore_labels else _core.Use.weight
     uses |= dict.fromkeys(reading.drop, _core.Use.none)
@@ -51,7 +52,7 @@ def _use_of(column: str, uses: dict[str, _core.Use]) -> _core.Use:
 
 def _if_headless(reading: Reading) -> str:
     """What to do if the first line is a row and no header."""
-    if reading.format not in ("csv", "tsv") or reading.columns:
+    if reading.format not in DELIMITERS or reading.columns:
         return ""
     short_cut = ", or read a label, a tab and text with --format text" if reading.format == "tsv" else ""
     return f" (if that is a row and no header: name the columns with --columns{short_cut})"

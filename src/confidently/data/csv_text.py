@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from .. import _core
 from .background import in_background
 from .batch import Batch, DataError
 from .columns import column_uses
+from .compression import Chunk
 from .demands import Demands
 from .files import Path, batches_of_files
-from .reading import Reading
+from .reading import DELIMITERS, Reading
 from .source import read_chunks
 
 CHUNKS_AHEAD = 4  # how far reading and inflating may run ahead of parsing
-DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 def read_csv(paths: Sequence[Path], reading: Reading, demands: Demands) -> Iterator[Batch]:
@@ -23,12 +23,7 @@ def read_csv(paths: Sequence[Path], reading: Reading, demands: Demands) -> Itera
 
     Cells of CSV may be quoted; those of TSV are what stands between the tabs.
     """
-    reader = _core.CsvReader(
-        demands.options(reading),
-        reading.ngram_options(),
-        delimiter=DELIMITERS[reading.format],
-        quotes=reading.format == "csv",
-    )
+    reader = new_reader(reading, demands)
     if (known := demands.features) is not None:
         reader.restore(known.key, known.names.text, known.names.start, demands.freeze)
     return batches_of_files(
@@ -37,21 +32,41 @@ def read_csv(paths: Sequence[Path], reading: Reading, demands: Demands) -> Itera
     )  # fmt: skip
 
 
-def _parsed(
-    name: str, reader: Any, path: Path, reading: Reading, demands: Demands
-) -> Iterator[tuple[dict[str, Any], int]]:
+def new_reader(reading: Reading, demands: Demands) -> _core.CsvReader:
+    """The compiled reader, which has not been told of columns yet."""
+    return _core.CsvReader(
+        demands.options(reading),
+        reading.ngram_options(),
+        delimiter=DELIMITERS[reading.format],
+        quotes=reading.format == "csv",
+    )
+
+
+def rows_behind_header(
+    name: str, reader: _core.CsvReader, chunks: Iterable[Chunk], reading: Reading, demands: Demands
+) -> Iterator[Chunk]:
+    """The chunks that have rows, for a reader that is told of the columns first; it holds the first rows already."""
     described, done = bool(reading.columns), 0
     if described:
         reader.describe(column_uses(name, reading.columns, reading, demands))
-    for data, done in in_background(read_chunks(path, demands.chunk_bytes), CHUNKS_AHEAD):
+    for data, done in chunks:
         if described:
-            yield reader.feed(data), done
+            yield Chunk(data, done)
         elif (header := reader.header(data)) is not None:
             reader.describe(column_uses(name, _names(name, header), reading, demands))
             described = True
-            yield reader.feed(b""), done
+            yield Chunk(b"", done)
     if not described:
         reader.describe(column_uses(name, _names(name, reader.header(b"\n") or []), reading, demands))
+        yield Chunk(b"", done)
+
+
+def _parsed(
+    name: str, reader: _core.CsvReader, path: Path, reading: Reading, demands: Demands
+) -> Iterator[tuple[dict[str, Any], int]]:
+    done, chunks = 0, in_background(read_chunks(path, demands.chunk_bytes), CHUNKS_AHEAD)
+    for data, done in rows_behind_header(name, reader, chunks, reading, demands):
+        yield reader.feed(data), done
     yield reader.finish(), done
 
 

@@ -18,6 +18,7 @@ SUFFIXES = {
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 COMPRESSED = (".gz", ".zst", ".bz2", ".lz4", ".xz")
 TABLES = ("csv", "tsv", "parquet", "feather", "jsonl")  # formats whose columns have names
+DELIMITERS = {"csv": ",", "tsv": "\t"}
 DEFAULT_LABEL = "label"  # the column of labels
 MOST_BITS = 30
 LONGEST_NGRAM = 16
@@ -40,6 +41,9 @@ class Reading:
         Tables: the columns of labels (default "label") and of the examples' weights.
     drop, category, text : tuple of str
         Tables: columns to leave out; columns of numbers to take as categories; columns of text, taken as n-grams.
+    codes : tuple of str, optional
+        CSV and TSV: columns of codes, whose cells are categories even where they read as numbers; by default the first
+        rows tell (:func:`confidently.data.codes.told`).
     analyzer : {"word", "char"}
         What n-grams are made of.
     ngrams : (int, int)
@@ -62,6 +66,7 @@ class Reading:
     drop: tuple[str, ...] = ()
     category: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
+    codes: tuple[str, ...] | None = None
     analyzer: str = "word"
     ngrams: tuple[int, int] = (1, 1)
     counts: str = "count"
@@ -74,9 +79,10 @@ class Reading:
             raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {self.format!r}")
         if self.normalize is None:
             object.__setattr__(self, "normalize", "l2" if self.named else "none")
-        for name in ("columns", "drop", "category", "text", "ngrams"):
+        for name in ("columns", "drop", "category", "text", "codes", "ngrams"):
             given = getattr(self, name)
-            object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
+            if given is not None:
+                object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
         for name, allowed in CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}")
@@ -96,8 +102,10 @@ class Reading:
         given = [name for name in ("label", "weight", "drop", "category", "text") if getattr(self, name)]
         if given and self.format not in TABLES:
             raise ValueError(f"{given[0]} is for tables ({', '.join(TABLES)}); {self.format} has no named columns")
-        if self.columns and self.format not in ("csv", "tsv"):
+        if self.columns and self.format not in DELIMITERS:
             raise ValueError(f"columns is for csv and tsv without a header line; {self.format} names its columns")
+        if self.codes and self.format not in DELIMITERS:
+            raise ValueError(f"codes is for csv and tsv; {self.format} tells strings from numbers")
 
     @property
     def named(self) -> bool:
@@ -117,8 +125,8 @@ class Reading:
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> Reading:
-        """The reading of a model's ``source``; what else stands there is left alone."""
-        return cls(**{f.name: source[f.name] for f in fields(cls) if f.name in source})
+        """The reading of a model's ``source``, with the first rows behind it; what else stands there is left alone."""
+        return cls(**({"codes": ()} | {f.name: source[f.name] for f in fields(cls) if f.name in source}))
 
 
 def format_of(paths: Sequence[str | os.PathLike[str]], default: str = "svmlight") -> str:

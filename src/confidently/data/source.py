@@ -42,8 +42,47 @@ def file_system(uri: str) -> tuple[Any, str]:
         raise DataError(f"{uri} cannot be read: {error}") from None
 
 
-def opened(path: str | os.PathLike[str]) -> IO[bytes] | BinaryIO:
+class _Pipe:
+    """What can be read once, read twice: bytes that were looked at ahead come again."""
+
+    def __init__(self, file: Any) -> None:
+        self.file, self.ahead, self.looking = file, bytearray(), True
+
+    def __enter__(self) -> _Pipe:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if not self.looking:
+            self.file.close()
+        self.looking = False
+
+    def read(self, n: int) -> bytes:
+        if self.ahead and not self.looking:
+            data = bytes(self.ahead[:n])
+            del self.ahead[:n]
+            return data
+        data = self.file.read(n)
+        if self.looking:
+            self.ahead += data
+        return data
+
+
+_LOOKED_INTO: dict[str, _Pipe] = {}  # pipes, by path, until they are opened again
+
+
+def chunks_ahead(path: str | os.PathLike[str]) -> Iterator[Chunk]:
+    """The first of the chunks of :func:`read_chunks`, which gives them once more when it is called next."""
+    if not is_uri(path) and size_of(path) is None:
+        _LOOKED_INTO[os.fspath(path)] = _Pipe(opened(path))
+    return read_chunks(path)
+
+
+def opened(path: str | os.PathLike[str]) -> IO[bytes] | BinaryIO | _Pipe:
     """A file, standard input or what a URI names, to read bytes from."""
+    if (pipe := _LOOKED_INTO.get(os.fspath(path))) is not None:
+        if not pipe.looking:
+            del _LOOKED_INTO[os.fspath(path)]
+        return pipe
     if is_uri(path):
         system, place = file_system(os.fspath(path))
         return system.open_input_file(place)
@@ -78,7 +117,7 @@ def read_chunks(path: str | os.PathLike[str], chunk_bytes: int = CHUNK_BYTES) ->
         yield from stored if kind is None else decompressed(name, kind, stored, chunk_bytes)
 
 
-def _stored(file: IO[bytes] | BinaryIO, head: bytes, chunk_bytes: int) -> Iterator[Chunk]:
+def _stored(file: IO[bytes] | BinaryIO | _Pipe, head: bytes, chunk_bytes: int) -> Iterator[Chunk]:
     done = len(head)
     yield Chunk(head, done)
     while data := file.read(chunk_bytes):

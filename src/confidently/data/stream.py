@@ -12,6 +12,7 @@ from .advice import warn_of_texts
 from .background import in_background
 from .batch import Batch, DataError
 from .cache_reader import read_cache, reading_of_caches
+from .codes import told
 from .csv_text import read_csv
 from .demands import Demands
 from .lines import read_lines
@@ -183,6 +184,7 @@ def open_stream(
         reading = Reading(format=format or format_of(files), **how)
     elif format is not None or how:
         reading = replace(reading, **({"format": format} if format else {}), **how)
+    reading = told(files, reading)
     skip = on_error != "stop"
     demands = Demands(
         multilabel=False if skip and multilabel is None else multilabel, ignore_labels=ignore_labels, largest=largest,
