@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find core -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test bench lint stub pictures papers sanitize fuzz clean
+.PHONY: demo test bench lint stub docs pictures papers sanitize fuzz clean
 
 demo: $(VENV)/installed
 	$(BIN)/confidently demo
@@ -27,8 +27,14 @@ bench: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet vowpalwabbit
 	$(BIN)/python benchmarks/peers.py
 
-# The pictures of docs/plots.md and docs/active-learning.md.
+# The documentation as a site in build/site; every warning is an error, and every link inside it must lead somewhere.
+docs: $(VENV)/docs
+	$(BIN)/python -m sphinx -q -n -W --keep-going docs build/site
+	$(BIN)/python docs/site/check_links.py build/site
+
+# The pictures of the front page, of docs/plots.md and docs/active-learning.md.
 pictures: $(VENV)/installed
+	$(BIN)/python docs/pictures/front.py
 	$(BIN)/python docs/pictures/draw.py
 
 # The papers' experiments in full, with reports in out/, and docs/papers.md from them; DATA is the folder of the data sets.
@@ -57,6 +63,10 @@ $(VENV)/installed: $(SOURCES)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[test]"
+	touch $@
+
+$(VENV)/docs: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --group docs
 	touch $@
 
 $(VENV)/sanitized: $(SOURCES)

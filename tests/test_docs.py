@@ -18,7 +18,7 @@ from data_sets import shared_data
 import confidently
 
 ROOT = Path(__file__).parent.parent
-PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if page.exists()]
+PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))) if page.exists()]
 TEXTS = [*PAGES, *(page for page in sorted(ROOT.glob("*.md")) if page not in PAGES)]
 MODULES = [
     "confidently",
@@ -143,13 +143,31 @@ def test_links_between_pages_exist(page):
         assert not anchor or anchor in headings(file), f"{page.name} links to {target}, there are {headings(file)}"
 
 
+def test_the_front_page_has_the_measured_means():
+    """The short table of README repeats some means of the full one, which the benchmark wrote."""
+
+    def rows(page):
+        lines = [
+            re.split(r" *\| *", line)[1:-1] for line in page.read_text(encoding="utf-8").splitlines() if "|" in line
+        ]
+        return {cells[0]: cells for cells in lines if cells}
+
+    full, short = rows(ROOT / "docs/choosing-a-rule.md"), rows(ROOT / "README.md")
+    mean = full["test error in %"].index("mean")
+    both = [learner for learner in short if len(full.get(learner, ())) > mean]
+    assert len(both) == 10
+    assert {learner: short[learner][-1] for learner in both} == {learner: full[learner][mean] for learner in both}
+
+
 def outside_blocks(page):
     return re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
 
 
 def headings(page):
-    """The anchors GitHub gives the headings of a page."""
+    """The anchors GitHub gives the headings of a page, those of a page that it includes too."""
+    included = re.findall(r"^```{include} (\S+)", page.read_text(encoding="utf-8"), re.MULTILINE)
     titles = re.findall(r"^#+ (.*)$", outside_blocks(page), re.MULTILINE)
+    titles += [title for other in included for title in headings(page.parent / other)]
     return [re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles]
 
 

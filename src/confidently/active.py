@@ -24,10 +24,10 @@ START = 1.0  # the first threshold: one standard deviation, or a margin of 1
 def doubt(classifier: OnlineClassifier, X: Any, strategy: str = "confidence") -> np.ndarray:
     """How far each row's prediction is from being another one: small where its label is worth asking for.
 
-    With m the margin between the two best classes and v its variance: |m|/sqrt(v) for "confidence", the number of
-    standard deviations between the mean classifier and one that decides otherwise; |m| for "margin"; for "change" one
-    over the change of the posterior that the label is expected to make, the sum over both labels of p KL(new || old)
-    with the share p = Phi(+-m/sqrt(v)) of the posterior's classifiers that vote for it and
+    With m the margin between the two best classes and v its variance: ``|m|/sqrt(v)`` for "confidence", the number
+    of standard deviations between the mean classifier and one that decides otherwise; ``|m|`` for "margin"; for
+    "change" one over the change of the posterior that the label is expected to make, the sum over both labels of
+    ``p KL(new || old)`` with the share p = Phi(+-m/sqrt(v)) of the posterior's classifiers that vote for it and::
 
         KL = (alpha^2 v - zeta v/(1 + zeta v) + log(1 + zeta v))/2
 

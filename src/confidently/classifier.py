@@ -52,7 +52,7 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
     Parameters
     ----------
     rule : str or Rule, default="arow"
-        How far to move: a name of :data:`confidently.RULES` or a rule such as ``CWStdev(eta=0.9)``. Its parameters are
+        How far to move: a name in ``confidently.RULES`` or a rule such as ``CWStdev(eta=0.9)``. Its parameters are
         reachable as ``rule__eta`` and the like.
     covariance : {"diag", "full", "shared", "kernel"}, default="diag"
         How Sigma is stored: a variance a weight; the covariances of all weights (of all classes, (K d)^2 numbers);
@@ -88,7 +88,7 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
         Where those products are done: a device of PyTorch ("cpu", "cuda"), "cupy", or by default the BLAS of NumPy and
         SciPy.
     kernel : str or callable, default="rbf"
-        With ``covariance="kernel"``: a name of :func:`sklearn.metrics.pairwise.pairwise_kernels`, or a function of two
+        With ``covariance="kernel"``: a name of ``sklearn.metrics.pairwise.pairwise_kernels``, or a function of two
         matrices that returns the kernel of their rows, shape (n, m).
     kernel_params : dict, optional
         The kernel's parameters; gamma, where there is one, is 1/n_features by default.
@@ -347,8 +347,8 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
         Returns
         -------
         mean, variance : ndarray
-            mean.x and x' Sigma x, both of the shape of :meth:`decision_function`. |mean|/sqrt(variance) is small where
-            the classifier does not know yet: abstain there, or ask for the label.
+            mean.x and x' Sigma x, both of the shape of :meth:`decision_function`. ``|mean|/sqrt(variance)`` is small
+            where the classifier does not know yet: abstain there, or ask for the label.
         """
         return self._answer("margin_distribution", self._matrix(X))
 

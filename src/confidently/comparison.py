@@ -128,10 +128,10 @@ def compare(
     stream : Stream
         Of :func:`confidently.data.open_stream`; it is read once.
     rules : sequence of str or Rule, optional
-        By default all of :data:`confidently.RULES`.
+        By default all of ``confidently.RULES``.
     grid : bool
-        Try every combination of the parameter values in :data:`GRIDS` as well. The best of a grid was chosen by the
-        very error it is shown with, which flatters it a little.
+        Try every combination of the parameter values in ``confidently.comparison.GRIDS`` as well. The best of a grid
+        was chosen by the very error it is shown with, which flatters it a little.
     multiclass : {"joint", "one-vs-rest"}
         How three or more classes are learned.
     classes : sequence of int or str
@@ -141,7 +141,7 @@ def compare(
     progress : callable, optional
         Called with each batch when all have learned it, and the learner with the fewest mistakes so far.
     **settings
-        Of every :class:`confidently.learner.Learner`: ``covariance``, ``prior_variance``, ...
+        Of every learner: ``covariance``, ``prior_variance``, ...
 
     Returns
     -------

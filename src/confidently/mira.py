@@ -21,13 +21,13 @@ from .targets import known_classes, places
 class MIRA(ClassifierMixin, BaseEstimator):
     """Multiclass learner that moves all classes that violate the margin at once, by the least amount.
 
-    A row x of class y whose scores are s_k = w_k.x moves the weights by tau_k x, where tau minimises
+    A row x of class y whose scores are s_k = w_k.x moves the weights by tau_k x, where tau minimises::
 
         |x|^2/2 sum_k tau_k^2 + sum_k tau_k (s_k + gamma [k != y]),    sum_k tau_k = 0,  tau_k <= C [k = y].
 
     This is the dual of the least change of all weights under C times the largest hinge loss of the row,
-    max_k (gamma - (s_y - s_k))_+. The minimum is exact, by sorting: tau_k = min(theta - b_k, C [k = y]) with
-    b_k = (s_k + gamma [k != y])/|x|^2.
+    ``max_k (gamma - (s_y - s_k))_+``. The minimum is exact, by sorting: ``tau_k = min(theta - b_k, C [k = y])`` with
+    ``b_k = (s_k + gamma [k != y])/|x|^2``.
 
     Parameters
     ----------

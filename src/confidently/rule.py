@@ -17,7 +17,7 @@ def parameter(allowed: Range, meaning: str, *, default: float | None) -> Any:
 
 @dataclass_transform(frozen_default=True, field_specifiers=(parameter,))
 class Rule:
-    """Base of all rules. Compare, hash, ``get_params`` and :func:`make_rule` work alike for every one of them."""
+    """Base of all rules: comparing, hashing, ``get_params`` and :func:`confidently.make_rule` work alike for all."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     name: ClassVar[str]

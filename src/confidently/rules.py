@@ -221,7 +221,7 @@ def make_rule(rule: str | Rule, **parameters: float) -> Rule:
     Parameters
     ----------
     rule : str or Rule
-        One of :data:`RULES`, or an instance.
+        One of ``confidently.RULES``, or an instance.
     **parameters : float
         Parameters to set.
 

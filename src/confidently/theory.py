@@ -200,11 +200,11 @@ def cellip_mistake_bound(
     n_features : int
         d >= 1, the intercept counted.
     prior_variance : float, optional
-        p >= (|w*| + rho)^2, so that the first ellipsoid contains the ball. Default: just that.
+        ``p >= (|w*| + rho)^2``, so that the first ellipsoid contains the ball. Default: just that.
     norm : float
         R, the longest row's norm.
     separator_norm : float
-        |w*|.
+        ``|w*|``.
 
     Returns
     -------

@@ -99,7 +99,7 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
     ----------
     classes_ : ndarray
         The classes; for sets of labels, the labels.
-    components_ : ndarray of shape (n_topics_, n_features)
+    components_ : ndarray of shape (K of all models, n_features)
         The topics' Dirichlet parameters over words; of several classes one class's topics after the other's.
     coef_, variance_ : ndarray of shape (1 or n_classes, K)
         Mean and variance of the classifiers' weights of topics; of several classes each row is about the class's own.
@@ -317,7 +317,7 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
     # --- answering -----------------------------------------------------------------------------------------------
 
     def transform(self, X: Any) -> np.ndarray:
-        """Shares of the topics among each document's words, (n, n_topics_); of several classes model after model."""
+        """Shares of topics among each document's words, ``(n, n_topics_)``; of several classes model after model."""
         return self._shares(self._bags(X)).reshape(-1, self.n_topics_)
 
     def decision_function(self, X: Any) -> np.ndarray:

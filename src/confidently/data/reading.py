@@ -32,7 +32,7 @@ class Reading:
     Attributes
     ----------
     format : str
-        One of :data:`FORMATS`.
+        One of ``confidently.data.FORMATS``.
     zero_based : bool
         svmlight: whether the first feature has index 0 rather than 1.
     columns : tuple of str

@@ -131,7 +131,7 @@ def open_stream(
     reading : Reading, optional
         How rows become features; else ``format`` and further keywords, which are :class:`Reading`'s.
     format : str, optional
-        One of :data:`confidently.data.FORMATS`; by default what the files' suffixes tell, else svmlight.
+        One of ``confidently.data.FORMATS``; by default what the files' suffixes tell, else svmlight.
     multilabel : bool, optional
         Whether rows have sets of labels. By default they have if any of the first 1,000 rows has no label or several.
     ignore_labels : bool

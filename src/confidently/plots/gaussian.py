@@ -89,7 +89,7 @@ class WeightEllipsesDisplay(Display):
 
 
 class DecisiveWeightsDisplay(Display):
-    """The weights that decide most, the largest |mean|, with bars of some standard deviations.
+    """The weights that decide most, the largest ``|mean|``, with bars of some standard deviations.
 
     Parameters
     ----------
