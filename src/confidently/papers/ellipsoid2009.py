@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from .bounds import EllipsoidBounds, ellipsoid_bounds
 from .ellipsoids import DECAYS, EPOCHS, IELLIP, PAPERS_OWN, PRIOR, Epochs, last_error, mean_of
 from .report import Report, new_figure
 from .run import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MARGINS = (0.02, 0.03, 0.05, 0.1, 0.15)
 UNIT_ROUNDOFF = 2.0**-53
@@ -178,22 +181,13 @@ def decays(report: Report, results: dict[str, dict[str, list[Epochs]]]) -> None:
     report.section(
         "Figure 2: the decay b", "Online error and updates of IELLIP in the third epoch, over MIRA's, for several b."
     )
-    figure, panels = new_figure(len(results), width=4.2, height=3.6, squeeze=False)
-    ratios: dict[str, Any] = {}
-    for ax, (name, by) in zip(panels[0], results.items(), strict=True):
+    ratios: dict[str, dict[str, list[float]]] = {}
+    for name, by in results.items():
         mira = {what: mean_of(by["MIRA"], what)[-1] for what in ("error", "updates")}
-        for k, what in enumerate(mira):
-            values = [float(mean_of(by[ellipsoids.decayed(b)], what)[-1] / mira[what]) for b in DECAYS]
-            ratios.setdefault(name, {})[what] = values
-            place = np.arange(len(DECAYS)) + 0.38 * k
-            ax.bar(place, values, width=0.36, label=what, color=f"C{k}", alpha=0.8)
-        ax.axhline(1, color="0.4", lw=0.8)
-        ax.set_xticks(np.arange(len(DECAYS)) + 0.19, [f"{b:g}" for b in DECAYS])
-        ax.set(title=name, xlabel="b", ylabel="IELLIP / MIRA")
-        tidy(ax)
-        ax.grid(visible=False, axis="x")
-    panels[0, 0].legend(frameon=False)
-    report.figure("fig2", "Below 1: fewer than MIRA.", figure)
+        ratios[name] = {
+            what: [float(mean_of(by[ellipsoids.decayed(b)], what)[-1] / mira[what]) for b in DECAYS] for what in mira
+        }
+    report.figure("fig2", "Below 1: fewer than MIRA.", ratio_bars(ratios))
     report.numbers["fig2"] = ratios
     spread = {name: max(r["error"]) / min(r["error"]) - 1 for name, r in ratios.items()}
     report.text(
@@ -201,6 +195,21 @@ def decays(report: Report, results: dict[str, dict[str, list[Epochs]]]) -> None:
         + ", ".join(f"{100 * s:.1f} % on {name}" for name, s in spread.items())
         + ", for even with b = 0.9 the cuts have vanished after a few hundred updates."
     )
+
+
+def ratio_bars(ratios: dict[str, dict[str, list[float]]]) -> Figure:
+    """A panel a data set: error and updates over MIRA's, for every b."""
+    figure, panels = new_figure(len(ratios), width=4.2, height=3.8, squeeze=False)
+    for ax, (name, by) in zip(panels[0], ratios.items(), strict=True):
+        for k, (what, values) in enumerate(by.items()):
+            ax.bar(np.arange(len(DECAYS)) + 0.38 * k, values, width=0.36, label=what, color=f"C{k}", alpha=0.8)
+        ax.axhline(1, color="0.4", lw=0.8)
+        ax.set_xticks(np.arange(len(DECAYS)) + 0.19, [f"{b:g}" for b in DECAYS])
+        ax.set(title=name, xlabel="b", ylabel="IELLIP / MIRA")
+        tidy(ax)
+        ax.grid(visible=False, axis="x")
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+    return figure
 
 
 def bounds(report: Report, run: Run) -> None:
