@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 
-COMMAND = [sys.executable, "-c", "from confidently.cli import main; main()"]
+COMMAND = [sys.executable, "-m", "confidently"]
 
 
 def rows(n=300, labels=("-1", "+1"), seed=0, d=20):

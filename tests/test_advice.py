@@ -2,10 +2,13 @@
 
 import gzip
 import json
+import random
 import warnings
 
 import pytest
+from command_line import process
 
+from confidently import OnlineClassifier
 from confidently.data import DataError, DataWarning, open_stream
 
 TEXTS = [f"message number {k} about the weather of day {k * 7}" for k in range(200)]
@@ -154,3 +157,26 @@ def test_several_keeps_are_all_kept(ok, call, tmp_path):
     assert lines[0] == "id\tlabel\tx\tclass" and lines[3].startswith("i2\t0\t2\t")
     code, out, err = call("predict", tmp_path / model, file, "--keep", "id,,x")
     assert code == 2 and out == "" and "--keep takes names of columns separated by commas; got 'id,,x'" in err
+
+
+@pytest.mark.parametrize("command", ["train", "compare"])
+def test_rows_sorted_by_label(tmp_path, command):
+    """In random order a row of three classes differs from the one before with a chance of 2/3."""
+    rows = [f"{k} 1:{k + 1}\n" for k in range(3) for _ in range(700)]
+    told = "rows come sorted by label, which changes 2 times in 2,100 rows and would about 1,400 times in random order"
+    file = tmp_path / "a.svm"
+    options = ("--rules", "arow,pa") if command == "compare" else ("--passes", "2", "-o", str(tmp_path / "a.cw"))
+    file.write_text("".join(rows))
+    assert process(command, file, *options).stderr.count(told) == 1
+    random.Random(0).shuffle(rows)
+    file.write_text("".join(rows))
+    assert "sorted" not in process(command, file, *options).stderr
+
+
+@pytest.mark.parametrize(("ones", "zeros"), [(3000, 0), (3000, 40), (400, 400)])
+def test_too_little_to_call_it_sorted(tmp_path, ones, zeros):
+    file = tmp_path / "a.svm"
+    file.write_text("1 1:1\n" * ones + "0 1:1\n" * zeros)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        OnlineClassifier().fit_stream(open_stream(file), classes=[0, 1])

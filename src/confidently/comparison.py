@@ -14,6 +14,7 @@ from itertools import product, repeat
 from typing import Any
 
 from .data import Batch, DataError, Stream
+from .data.advice import in_any_order
 from .data.background import processors
 from .labels import ClassTable, Name
 from .learner import Learner
@@ -171,7 +172,7 @@ def compare(
         for rule, default in contending_rules(rules, grid)
     ]
     with ThreadPoolExecutor(threads or processors(), thread_name_prefix="confidently-learner") as pool:
-        for batch, parts in _cut_at_points(stream):
+        for batch, parts in _cut_at_points(in_any_order(stream)):
             list(pool.map(Contender.learn, contenders, repeat(parts)))  # a list, so that errors are raised here
             if progress is not None:
                 progress(batch, min(contenders, key=Contender.order))

@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _core
 from .data import Batch, DataError
+from .data.advice import in_any_order
 from .data.batch import NewLabel
 from .features import Features
 from .labels import ClassTable
@@ -55,7 +56,7 @@ class StreamLearner:
             If a label is none of a closed set of classes, or a feature's number makes a model too large for the memory.
         """
         number_of = np.empty(0, dtype=np.int32)  # the learner's number of each label of the stream
-        for batch in batches:
+        for batch in in_any_order(batches) if calibrate else batches:
             known = [self.classes.get(new.name) for new in batch.new_labels]
             self._make_room(batch)
             first = 0

@@ -19,6 +19,7 @@ from .reading import Reading
 LONG = 24  # bytes from which a cell looks like text
 LEAST_ROWS = 100  # fewer do not show that a column is text
 MANY = 0.5  # share of the rows
+LEAST_IN_ORDER, LEAST_CHANGES, SORTED = 1000, 100, 0.02  # rows, changes in random order, share of these
 LEAST_LOOKED_AT, MOST_LOOKED_AT = 10, 1000  # rows one of which should have a column that features are made of
 
 
@@ -41,6 +42,31 @@ def warn_of_texts(batch: Batch) -> None:
                 f"column {column!r} has {found:,} different long values in the first {len(batch):,} rows, each taken "
                 f"as a category: --text {column} would take their words, --drop {column} leave them out"
             )
+
+
+def in_any_order(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """The same batches; warns at the end if rows of one class each came sorted by it."""
+    rows = changes = 0
+    counts, last = np.zeros(0, dtype=np.int64), None
+    for batch in batches:
+        if batch.label_start is None and len(batch):
+            labels = batch.labels
+            changes += int(np.count_nonzero(labels[1:] != labels[:-1])) + (last is not None and labels[0] != last)
+            here = np.bincount(labels, minlength=len(counts))
+            here[: len(counts)] += counts
+            rows, counts, last = rows + len(batch), here, labels[-1]
+        yield batch
+    if rows >= LEAST_IN_ORDER:
+        _warn_if_sorted(rows, changes, rows * (1.0 - float(np.sum((counts / rows) ** 2))))
+
+
+def _warn_if_sorted(rows: int, changes: int, expected: float) -> None:
+    if expected >= LEAST_CHANGES and changes < SORTED * expected:
+        times = "once" if changes == 1 else f"{changes:,} times"
+        _warn(
+            f"rows come sorted by label, which changes {times} in {rows:,} rows and would about {expected:,.0f} times "
+            "in random order: what is learned last counts most, so shuffle the rows first"
+        )
 
 
 def looked_through(name: str, chunks: Iterable[Chunk], reading: Reading, demands: Demands) -> Iterator[Chunk]:

@@ -1,0 +1,5 @@
+"""``python -m confidently``: the command line."""
+
+from .cli import main
+
+main()
