@@ -83,6 +83,11 @@ def class_places(model: Model, table: ClassTable) -> np.ndarray:
     return np.array([next(left) if place is None else place for place in places], dtype=np.intp)
 
 
+def appeared(model: Model, table: ClassTable) -> np.ndarray:
+    """The numbers among all of the classes that have a name by now."""
+    return np.array([table.get(name) for name in model.classes if name is not None], dtype=np.intp)
+
+
 # --- features ------------------------------------------------------------------------------------------------------
 
 
@@ -94,12 +99,22 @@ def all_features(models: Sequence[Model]) -> tuple[list[np.ndarray], Features | 
     tables = [model.features for model in models]
     if tables[0] is None:
         return [np.arange(model.learner.n_features) for model in models], None
-    hashed, known = tables[0].bounded, {}
-    places = []
-    for features in tables:
-        identities = features.key.tolist() if hashed else features.names.encoded()
-        places.append(np.array([known.setdefault(one, len(known)) for one in identities], dtype=np.intp))
-    return places, _joined(tables, places, len(known), hashed)
+    if tables[0].bounded:
+        places, n = _places_of_keys([features.key for features in tables])
+    else:
+        known: dict[bytes, int] = {}
+        identities = [features.names.encoded() for features in tables]
+        places = [np.array([known.setdefault(one, len(known)) for one in own], dtype=np.intp) for own in identities]
+        n = len(known)
+    return places, _joined(tables, places, n, tables[0].bounded)
+
+
+def _places_of_keys(keys: Sequence[np.ndarray]) -> tuple[list[np.ndarray], int]:
+    """The number of every key by its first appearance, and how many there are."""
+    different, first, which = np.unique(np.concatenate(keys), return_index=True, return_inverse=True)
+    number = np.empty(len(different), dtype=np.intp)
+    number[np.argsort(first)] = np.arange(len(different))
+    return np.split(number[which], np.cumsum([len(own) for own in keys[:-1]])), len(different)
 
 
 def _joined(tables: Sequence[Features], places: Sequence[np.ndarray], n: int, bounded: bool) -> Features:

@@ -56,10 +56,16 @@ class Part:
     features, classes : int array
         Where its features and its classes stand among those of all.
     space : Space
+    appeared : int array, optional
+        Those of ``classes`` that have a name by now; by default all.
     """
 
-    def __init__(self, name: str, learner: Learner, features: np.ndarray, classes: np.ndarray, space: Space) -> None:
+    def __init__(
+        self, name: str, learner: Learner, features: np.ndarray, classes: np.ndarray, space: Space,
+        appeared: np.ndarray | None = None,
+    ) -> None:  # fmt: skip
         self.name, self.space, self.features = name, space, features
+        self.appeared = classes if appeared is None else appeared
         self.counters = learner.state["counters"]
         self.split = learner.settings.task != space.settings.task
         learner = _trimmed(learner)
@@ -235,7 +241,7 @@ def check_begun(base: Part, parts: Sequence[Part]) -> None:
         reason = ""
         if not np.isin(base.features, part.features).all():
             reason = f"{part.name} has not all of its features"
-        elif not np.isin(base.classes, part.classes).all():
+        elif not np.isin(base.appeared, part.appeared).all():
             reason = f"{part.name} has not all of its classes"
         elif (part.counters < base.counters).any():
             reason = f"it has seen {base.counters[0]:,} rows and {part.name} {part.counters[0]:,}"

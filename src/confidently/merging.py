@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .alignment import all_classes, all_features, class_places, differences
+from .alignment import all_classes, all_features, appeared, class_places, differences
 from .features import Features
 from .learner import Learner, check_choice
 from .merged_learner import HOW, CannotMerge, Part, Space, check_begun, merge_learners
@@ -107,7 +107,7 @@ def merge_models(
     n_features = max(model.learner.n_features for model in together) if features is None else len(features)
     space = Space(_settings(together, len(table)), n_features, len(table))
     parts = [
-        Part(name, model.learner, place, class_places(model, table), space)
+        Part(name, model.learner, place, class_places(model, table), space, appeared(model, table))
         for name, model, place in zip(called, together, places, strict=True)
     ]
     start = parts.pop(0) if begun else _prior(space)
@@ -117,7 +117,7 @@ def merge_models(
         return replace(deepcopy(models[0]), training={})
     learner = merge_learners(parts, start, how)
     if features is not None:
-        _forget_names(learner, features)
+        forget_names(learner, features)
     return Model(learner, table.names, features, models[0].estimator, _source(models))
 
 
@@ -149,7 +149,7 @@ def _prior(space: Space) -> Part:
     return Part("the prior", learner, np.arange(0), np.arange(space.n_classes), space)
 
 
-def _forget_names(learner: Learner, features: Features) -> None:
+def forget_names(learner: Learner, features: Features) -> None:
     """Of hashed features a bounded number of names is kept, as in training."""
     if features.room() < 0:
         weights = learner.weights[learner.settings.fit_intercept :, 0]

@@ -140,7 +140,7 @@ class StreamMethods:
 
     def _learn_stream(self, stream: Stream, learning: StreamLearner) -> Any:
         with stream:
-            for _ in learning.learn(_weighted(stream, self.class_weight)):
+            for _ in learning.learn(weighted(stream, self.class_weight)):
                 pass
         names = learning.classes.names
         if None in names or (len(names) < 2 and not stream.multilabel):
@@ -154,7 +154,7 @@ class StreamMethods:
         return self
 
 
-def _weighted(batches: Iterable[Batch], class_weight: dict[Any, float] | None) -> Iterator[Batch]:
+def weighted(batches: Iterable[Batch], class_weight: dict[Any, float] | None) -> Iterator[Batch]:
     """The same batches, the examples' weights multiplied by their classes'."""
     if class_weight is None:
         yield from batches

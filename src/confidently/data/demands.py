@@ -39,6 +39,8 @@ class Demands:
         Forget other features with the batch they appear in.
     first_row : int
         Rows to leave out at the beginning, all numbers being what they would be with them.
+    parsers : int, optional
+        Threads that parse lines.
     """
 
     multilabel: bool | None = None
@@ -51,6 +53,7 @@ class Demands:
     features: Features | None = None
     freeze: bool = False
     first_row: int = 0
+    parsers: int | None = None
 
     def options(self, reading: Reading, own_columns: bool = False) -> _core.ReaderOptions:
         """What every compiled reader must know; ``own_columns``: it is one of several that share a stream."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .batch import Batch, DataError, batch_of
+from .file_range import FileRange
 from .source import display_name
 
 Path = str | os.PathLike[str]
@@ -47,6 +48,6 @@ def batches_of_files(
             raise
         except ValueError as error:
             raise DataError(f"{name}, {error}") from None
-        if rows == 0:
+        if rows == 0 and not isinstance(path, FileRange):
             raise DataError(f"{name} {empty}")
         before += done

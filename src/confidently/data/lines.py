@@ -23,7 +23,7 @@ PIECES_AHEAD = 2  # beside those that are being parsed
 
 def read_lines(paths: Sequence[Path], reading: Reading, demands: Demands) -> Iterator[Batch]:
     """Batches of the rows of one file after the other, their labels as lists."""
-    parsers = Parsers(reading, demands, min(MOST_PARSERS, processors() + 1))  # one may wait for its turn
+    parsers = Parsers(reading, demands, demands.parsers or min(MOST_PARSERS, processors() + 1))  # one may wait its turn
 
     def parsed(name: str, path: Path) -> Iterator[tuple[dict[str, Any], int]]:
         chunks = read_chunks(path, demands.chunk_bytes)

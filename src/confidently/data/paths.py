@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from .batch import DataError
+from .file_range import FileRange
 from .reading import format_of_suffix
 from .source import file_system, is_uri
 
@@ -29,7 +30,10 @@ def expanded(paths: Paths) -> list[str | os.PathLike[str]]:
     """
     files: list[str | os.PathLike[str]] = []
     for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
-        files += _remote(os.fspath(path)) if is_uri(path) else _local(path)
+        if isinstance(path, FileRange):
+            files.append(path)
+        else:
+            files += _remote(os.fspath(path)) if is_uri(path) else _local(path)
     return files
 
 

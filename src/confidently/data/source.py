@@ -8,6 +8,7 @@ from typing import IO, Any, BinaryIO
 
 from .batch import DataError
 from .compression import Chunk, compression_of, decompressed
+from .file_range import FileRange
 
 CHUNK_BYTES = 1 << 20  # large enough that what is done once a batch does not count
 LONGEST_MAGIC = 6
@@ -16,6 +17,8 @@ FOREIGN_MAGIC = {b"PK\x03\x04": "zip", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-
 
 def display_name(path: str | os.PathLike[str]) -> str:
     """What messages call an input."""
+    if isinstance(path, FileRange):
+        return f"{path.path}, counted from the first line at or after byte {path.first:,}" if path.first else path.path
     return "standard input" if os.fspath(path) == "-" else os.fspath(path)
 
 
@@ -91,7 +94,7 @@ def opened(path: str | os.PathLike[str]) -> IO[bytes] | BinaryIO | _Pipe:
 
 
 def read_chunks(path: str | os.PathLike[str], chunk_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
-    """The decompressed bytes of a file, of standard input for ``"-"``, or of a URI.
+    """The decompressed bytes of a file or of a range of it, of standard input for ``"-"``, or of a URI.
 
     Raises
     ------
@@ -102,6 +105,9 @@ def read_chunks(path: str | os.PathLike[str], chunk_bytes: int = CHUNK_BYTES) ->
     """
     with opened(path) as file:
         name = display_name(path)
+        if isinstance(path, FileRange):
+            yield from path.chunks(file, chunk_bytes)
+            return
         head = file.read(chunk_bytes)
         while head and len(head) < LONGEST_MAGIC and (more := file.read(1)):  # a pipe may give a byte at a time
             head += more

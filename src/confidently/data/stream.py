@@ -117,6 +117,7 @@ def open_stream(
     features: Features | None = None,
     freeze: bool = False,
     first_row: int = 0,
+    parsers: int | None = None,
     **how: Any,
 ) -> Stream:
     """Read examples as a stream, in memory that does not grow with the file.
@@ -154,6 +155,8 @@ def open_stream(
     first_row : int
         Rows to leave out at the beginning. Labels and features are numbered, and announced with the first batch, as if
         they were there; a cache is not read up to that row. Needs ``multilabel``.
+    parsers : int, optional
+        Threads that parse lines, which changes the speed only; by default as many as there are processors, up to 4.
 
     Raises
     ------
@@ -189,7 +192,7 @@ def open_stream(
     demands = Demands(
         multilabel=False if skip and multilabel is None else multilabel, ignore_labels=ignore_labels, largest=largest,
         chunk_bytes=chunk_bytes, skip_errors=skip, classes=tuple(classes), keep=tuple(keep), features=features,
-        freeze=freeze, first_row=first_row,
+        freeze=freeze, first_row=first_row, parsers=parsers,
     )  # fmt: skip
     most_skipped = _most_skipped(on_error)
     if cached is not None:

@@ -1,0 +1,113 @@
+"""Dask's arrays and data frames, and lists of files, as ``fit`` is given them."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from dask import delayed
+from dask.base import is_dask_collection
+from distributed import Client
+
+from ..features import Features
+from ..model_file import Model
+from ..targets import plain
+from .rounds import Rounds
+from .rows import distinct
+from .sources import Blocks
+from .tasks import Job
+from .training import grid_of
+
+UNKNOWN_ROWS = 2**20  # that blocks of unknown sizes count as, all alike
+
+
+def is_collection(data: Any) -> bool:
+    """Whether data are rows in Dask's hands, not paths."""
+    return is_dask_collection(data) and not _is_bag(data)
+
+
+def _is_bag(data: Any) -> bool:
+    return type(data).__name__ == "Bag" and hasattr(data, "compute")
+
+
+def paths_of(data: Any) -> list[str]:
+    """The paths of a list, of a bag, or of one file.
+
+    Raises
+    ------
+    TypeError
+        If it has something else.
+    """
+    found = data.compute(scheduler="synchronous") if _is_bag(data) else data
+    found = [found] if isinstance(found, (str, os.PathLike)) else found
+    try:
+        return [os.fspath(path) for path in found]
+    except TypeError:
+        raise TypeError(
+            "data must be paths of files (one, a list, a dask.bag), a dask.array or a dask.dataframe; got "
+            f"{type(data).__name__}: rows in memory need no cluster, or go into one with dask.array.from_array"
+        ) from None
+
+
+class Frames:
+    """Rows in an array or a data frame, with their labels.
+
+    Parameters
+    ----------
+    client : Client
+    X, y, weight
+        As in :func:`confidently.distributed.fit`.
+    estimator : OnlineClassifier
+    """
+
+    def __init__(self, client: Client, X: Any, y: Any, weight: Any, estimator: Any) -> None:
+        self.client, self.estimator = client, estimator
+        if isinstance(y, str):
+            X, y = X.drop(columns=[y]), X[y]
+        if y is None:
+            raise ValueError("arrays and data frames need their labels: give y")
+        self.names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+        if self.names is None:
+            X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+        self.n_features, self.y = X.shape[1], y
+        rows, labels = _blocks(X), _blocks(y)
+        weights = [None] * len(rows) if weight is None else _blocks(weight)
+        if not len(rows) == len(labels) == len(weights):
+            raise ValueError(
+                f"X has {len(rows)} blocks of rows, y {len(labels)} and sample_weight {len(weights)}: "
+                "rechunk or repartition them alike"
+            )
+        self.labels = labels
+        self.blocks = [delayed(_tuple)(*three) for three in zip(rows, labels, weights, strict=True)]
+        known = getattr(X, "chunks", [[np.nan]])[0]
+        self.sizes = [int(n) for n in known] if not np.isnan(known).any() else [UNKNOWN_ROWS] * len(rows)
+
+    def beginning(self, classes: Any) -> Model:
+        """A model of nothing; which classes there are is asked of all blocks of labels, if it is not said."""
+        if self.y.ndim == 2:
+            names: list[Any] = list(range(self.y.shape[1]))
+        elif classes is None:
+            found = self.client.gather(self.client.compute([delayed(distinct)(block) for block in self.labels]))
+            names = [plain(name) for name in np.unique(np.concatenate(found))]
+        else:
+            names = [plain(name) for name in np.unique(classes)]
+        learner = self.estimator._new_learner(self.n_features, len(names), self.y.ndim == 2)
+        features = None if self.names is None else Features.named(self.names)
+        return Model(learner, names, features, {name: getattr(self.estimator, name) for name in ("multiclass", "calibration")})
+
+    def training(
+        self, model: Model, parts: int, rounds: int, shuffle: str | None, seed: int, **options: Any
+    ) -> Rounds:
+        """The rounds in which the model learns them."""
+        grid = grid_of(self.sizes, [True] * len(self.sizes), parts, rounds, shuffle, seed)
+        source = Blocks(self.client, self.blocks, self.estimator, self.sizes)
+        return Rounds(self.client, model, source, grid, Job(shuffle=shuffle is not None), seed=seed, **options)
+
+
+def _blocks(collection: Any) -> list[Any]:
+    return list(np.ravel(np.asarray(collection.to_delayed(), dtype=object)))
+
+
+def _tuple(*three: Any) -> tuple[Any, ...]:
+    return three

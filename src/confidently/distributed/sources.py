@@ -1,0 +1,70 @@
+"""Data in the reach of workers: files they open themselves, and blocks of Dask's arrays and data frames."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from distributed import Client, Future
+
+from ..data.file_range import FileRange
+from .cells import Cell, Piece
+from .files import Survey
+from .rows import cut, learn_rows
+from .tasks import Job, Seed, learn_files
+
+
+class Files:
+    """Files that every worker can open."""
+
+    def __init__(self, client: Client, survey: Survey) -> None:
+        self.client, self.survey = client, survey
+
+    def expect(self, cells: list[Cell]) -> None:
+        """Nothing is made ready."""
+
+    def learn(self, base: Future, cell: Cell, job: Job, calibrate: bool, seed: Seed, key: str) -> Future:
+        """A task that opens the cell's files."""
+        paths = [self._path(piece) for piece in cell]
+        return self.client.submit(learn_files, base, paths, job, calibrate, seed, key=key)
+
+    def _path(self, piece: Piece) -> str | FileRange:
+        path, whole = self.survey.files[piece.unit], self.survey.sizes[piece.unit]
+        return path if (piece.first, piece.last) == (0, whole) else FileRange(path, piece.first, piece.last)
+
+
+class Blocks:
+    """Blocks of rows that Dask computes on the workers; each stays there as long as its round or the next needs it.
+
+    Parameters
+    ----------
+    client : Client
+    blocks : list of Delayed
+        Each a tuple: rows, labels, weights or None.
+    estimator : OnlineClassifier
+    sizes : list of int
+        Of each, as cells count them.
+    """
+
+    def __init__(self, client: Client, blocks: list[Any], estimator: Any, sizes: list[int]) -> None:
+        self.client, self.blocks, self.estimator, self.sizes = client, blocks, estimator, sizes
+        self.there: dict[int, Future] = {}
+
+    def expect(self, cells: list[Cell]) -> None:
+        """Have the blocks of these cells computed, and let go of others."""
+        wanted = sorted({piece.unit for cell in cells for piece in cell})
+        there = {unit: future for unit, future in self.there.items() if future.status in ("finished", "pending")}
+        missing = [unit for unit in wanted if unit not in there]
+        computed = self.client.compute([self.blocks[unit] for unit in missing])
+        self.there = {unit: there[unit] for unit in wanted if unit in there} | dict(zip(missing, computed, strict=True))
+
+    def learn(self, base: Future, cell: Cell, job: Job, calibrate: bool, seed: Seed, key: str) -> Future:
+        """A task that has the cell's rows sent to it, where they are not there already."""
+        rows = [self._rows(piece, f"{key}-rows-{k}") for k, piece in enumerate(cell)]
+        return self.client.submit(learn_rows, base, rows, self.estimator, job, calibrate, seed, key=key)
+
+    def _rows(self, piece: Piece, key: str) -> Future:
+        block, size = self.there[piece.unit], self.sizes[piece.unit]
+        if (piece.first, piece.last) == (0, size):
+            return block
+        return self.client.submit(cut, block, piece.first, piece.last, size, key=key)
+

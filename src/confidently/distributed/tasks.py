@@ -1,0 +1,167 @@
+"""What runs on workers: learning a cell, and merging what was learned.
+
+A task is a function of its arguments only and gives what it has learned as a value. So one that is run again, because a
+worker was lost, gives the same, and its rows count once. Errors of the data are values too: the first one ends
+the training, without a trace of the worker's stack in its log.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from copy import copy, deepcopy
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..data import Batch, DataError, DataWarning, Reading, open_stream
+from ..data.file_range import FileRange
+from ..data.selection import chosen, joined
+from ..features import Features
+from ..labels import ClassTable
+from ..matrix import largest_value
+from ..model_file import Model
+from ..streaming import StreamLearner
+from .change import Change, change_of, merge_changes
+
+MOST_SKIPPED_SHOWN = 5
+
+Seed = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Job:
+    """How every cell is read and learned.
+
+    Attributes
+    ----------
+    reading : Reading, optional
+        Of files.
+    multilabel : bool
+    on_error : "stop" or "skip"
+    class_weight : dict, optional
+    shuffle : bool
+        Whether the rows of a cell are learned in random order.
+    """
+
+    reading: Reading | None = None
+    multilabel: bool = False
+    on_error: str = "stop"
+    class_weight: dict[Any, float] | None = None
+    shuffle: bool = False
+
+
+@dataclass
+class Learned:
+    """What was learned of some cells: the change, and an account of it.
+
+    ``rows`` were read, ``skipped`` passed over; ``log_loss`` is the sum over rows before they were learned;
+    ``bytes_sent`` is the size of the changes of single cells.
+    """
+
+    change: Change
+    rows: int = 0
+    log_loss: float = 0.0
+    bytes_sent: int = 0
+    seconds: float = 0.0
+    skipped: int = 0
+    skipped_examples: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Failure:
+    """What went wrong with the data."""
+
+    error: Exception
+
+
+def learn_files(base: Model, paths: Sequence[str | FileRange], job: Job, calibrate: bool, seed: Seed) -> Any:
+    """Learn the rows of some files, or of ranges of them, after what the base knows."""
+    began = time.monotonic()
+    learning = _beginning(base)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # given once, by who looked at the data first
+            stream = open_stream(
+                paths, job.reading, multilabel=job.multilabel, on_error=job.on_error, parsers=_threads(),
+                largest=largest_value(base.learner.settings.dtype), features=learning.features,
+                classes=[str(name) for name in base.classes] if _skips_classes(base, job) else (),
+            )  # fmt: skip
+            rows = 0
+            with stream:
+                for batch in learning.learn(_arranged(stream, job, seed), calibrate):
+                    rows += len(batch)
+    except (DataError, OSError, ValueError) as error:
+        return Failure(error)
+    learned = _learned(base, learning, rows, began)
+    return replace(learned, skipped=stream.skipped, skipped_examples=stream.skipped_examples)
+
+
+def merge_learned(base: Model, found: Sequence[Learned | Failure]) -> Any:
+    """What several cells taught, together."""
+    for one in found:
+        if isinstance(one, Failure):
+            return one
+    try:
+        change = merge_changes(base, [one.change for one in found])
+    except ValueError as error:
+        return Failure(error)
+    examples = [example for one in found for example in one.skipped_examples]
+    return Learned(
+        change, sum(one.rows for one in found), sum(one.log_loss for one in found),
+        sum(one.bytes_sent for one in found), sum(one.seconds for one in found), sum(one.skipped for one in found),
+        examples[:MOST_SKIPPED_SHOWN],
+    )  # fmt: skip
+
+
+def _learned(base: Model, learning: StreamLearner, rows: int, began: float) -> Learned:
+    model = replace(base, learner=learning.learner, classes=learning.classes.names, features=learning.features)
+    change = change_of(base, model)
+    return Learned(change, rows, float(learning.log_loss[0]), change.nbytes, time.monotonic() - began)
+
+
+def _beginning(base: Model) -> StreamLearner:
+    """A learner that knows what the base does, and leaves it as it is."""
+    learner = copy(base.learner)
+    learner.state = {name: array.copy() for name, array in base.learner.state.items()}
+    table = ClassTable(base.classes, learner.settings.task == "multilabel", base.source.get("closed", False))
+    features = deepcopy(base.features)
+    return StreamLearner(learner, table, base.estimator.get("multiclass", "joint"), features)
+
+
+def _skips_classes(base: Model, job: Job) -> bool:
+    return job.on_error != "stop" and base.source.get("closed", False)
+
+
+def _arranged(batches: Any, job: Job, seed: Seed) -> Any:
+    """The batches as they are to be learned: weighted by class, in random order."""
+    if job.class_weight is not None:
+        from ..stream_methods import weighted
+
+        batches = weighted(batches, job.class_weight)
+    return _shuffled(list(batches), seed) if job.shuffle else batches
+
+
+def _shuffled(batches: list[Batch], seed: Seed) -> list[Batch]:
+    """One batch of all rows in random order; labels and features are announced with the first row."""
+    if not batches:
+        return []
+    whole = joined(batches)
+    shuffled = chosen(whole, np.random.default_rng(seed).permutation(len(whole)))
+    shuffled.new_labels = [new._replace(row=0) for new in whole.new_labels]
+    if whole.new_features is not None:
+        shuffled.new_features = whole.new_features._replace(row=np.zeros_like(whole.new_features.row))
+    shuffled.skipped, shuffled.skipped_examples = whole.skipped, whole.skipped_examples
+    return [shuffled]
+
+
+def _threads() -> int:
+    """Threads of this worker, one of which learns while the others read ahead."""
+    from distributed import get_worker
+
+    try:
+        return max(1, get_worker().state.nthreads)
+    except ValueError:  # no worker: in a test, say
+        return 1
