@@ -15,6 +15,10 @@ from .learner import Learner
 from .state import Settings, calibration_start, new_state, settled_covariance, split_binary, touched
 
 HOW = ("product", "mean")
+ROUNDS = "rounds"  # of parts that go on from what was merged: see distributed/
+# Of precision, in units of the prior's: parts that have gained less of a weight's hardly know of each other's rows, and
+# their moves are added; where they have gained more they have learned the same, and their moves are averaged.
+LITTLE_GAIN = 0.1
 # Products of many scales stay within what the type can hold; variances have floors far above the least of these.
 LARGEST_SCALE = {"float64": 1e100, "float32": 1e12}
 NOISE = {"float64": 1e-9, "float32": 1e-4}  # by which a variance may exceed its base's, through rounding
@@ -178,14 +182,14 @@ def merge_learners(parts: Sequence[Part], base: Part, how: str) -> Learner:
     share = 1.0 / len(parts) if how == "mean" else 1.0
     state = new_state(settings, space.n_features, space.n_classes)
     last = _product(parts, base, Part.last, share)
-    mean = last.mean.reshape(space.columns, space.rows)
+    mean = _mean(last, parts, base, Part.last, how)
     state["weights"][:, 0] = mean.T
     _put_covariance(state, last, space)
     state["counters"][:] = _counted([part.counters for part in parts], base.counters)
     state["updates"][:] = _counted([part.updates for part in parts], base.updates)
     if settings.average:
-        averaged = _product(parts, base, Part.averaged, share).mean
-        state["weights"][:, -1] = (state["counters"][0] * (mean - averaged.reshape(mean.shape))).T
+        averaged = _mean(_product(parts, base, Part.averaged, share), parts, base, Part.averaged, how)
+        state["weights"][:, -1] = (state["counters"][0] * (mean - averaged)).T
     log_scale = base.log_scale + share * sum(part.log_scale - base.log_scale for part in parts)
     limit = np.log(LARGEST_SCALE[settings.dtype])
     state["scale"][:] = np.exp(np.clip(log_scale, -limit, limit))
@@ -207,6 +211,27 @@ def _product(parts: Sequence[Part], base: Part, mean: Callable[[Part], np.ndarra
     if not total.is_proper():
         raise CannotMerge("the models do not come from one prior: together they would have negative variances")
     return total
+
+
+def _mean(
+    product: Gaussian, parts: Sequence[Part], base: Part, mean: Callable[[Part], np.ndarray], how: str
+) -> np.ndarray:
+    """The merged mean, (columns, rows): the product's. In rounds the same with another base, at the base's mean but
+    with little precision: sure of a base, all parts would correct it for the same reason, and their product too far."""
+    space, settings = base.space, base.space.settings
+    if how != ROUNDS or settings.dense:
+        return product.mean.reshape(space.columns, space.rows)
+    start, before = mean(base), 1.0 / base.covariance()
+    least = 0.0 if settings.geometry == "identity" else LITTLE_GAIN / settings.prior_variance
+    moved, total = np.zeros_like(start), np.full_like(start, least)
+    for part in parts:
+        move = mean(part) - start
+        gain = np.maximum(1.0 / part.covariance() - before - part.split_prior(base), 0.0)
+        if settings.geometry == "identity":  # no precision is gained: what counts is how often a part has moved
+            gain = (part.updates - base.updates).sum() * (move != 0.0)
+        moved += (gain + least) * move
+        total += gain
+    return start + np.divide(moved, total, out=np.zeros_like(start), where=total > 0.0)
 
 
 def _on_diagonal(extra: np.ndarray, like: Gaussian) -> np.ndarray:

@@ -77,6 +77,7 @@ def merge(
     from .classifier import OnlineClassifier
     from .loading import put_model
 
+    check_choice("how", how, HOW)
     models = list(models)
     for model in [*models, *([] if base is None else [base])]:
         if not isinstance(model, OnlineClassifier):
@@ -95,7 +96,6 @@ def merge_models(
     models: Sequence[Model], names: Sequence[str], base: Model | None, base_name: str, how: str = "product"
 ) -> Model:
     """:func:`merge` of models and what their numbers mean, called ``names`` in messages."""
-    check_choice("how", how, HOW)
     if not models:
         raise CannotMerge("merge needs at least one model, got none")
     begun = [] if base is None else [base]

@@ -28,14 +28,16 @@ class FileRange(os.PathLike[str]):
         """The bytes of its lines, out of the file, which is open and can be sought in."""
         position = max(self.first - 1, 0)  # if a line ends there, the next one is ours
         file.seek(position)
-        begun = self.first == 0
+        inside = self.first == 0  # of our lines
+        if self.first >= self.last:
+            return
         while data := file.read(chunk_bytes):
-            begin = 0 if begun else data.find(b"\n") + 1
-            begun = begun or begin > 0
-            if position + (begin if begun else len(data)) >= self.last:
+            begin = 0 if inside else data.find(b"\n") + 1
+            if not inside and position + (begin or len(data)) >= self.last:
                 return
-            if begun:
-                end = data.find(b"\n", max(self.last - 1 - position, begin)) + 1
+            inside = inside or begin > 0
+            if inside:
+                end = data.find(b"\n", max(self.last - 1 - position, begin)) + 1  # of the line with the last byte
                 yield Chunk(data[begin : end or None], min(position + len(data), self.last) - self.first)
                 if end:
                     return

@@ -1,12 +1,13 @@
 """Training on a cluster of `dask.distributed <https://distributed.dask.org>`_ (``pip install confidently[dask]``).
 
-Rounds: every part of the data learns a slice after what all know, and what they learned is merged (docs/distributed.md).
+In every round each part of the data learns a slice after what all know, and what they learned is merged
+(docs/distributed.md).
 """
 
-try:
-    import distributed as _
-except ImportError as error:
-    raise ImportError("confidently.distributed needs dask.distributed: pip install 'confidently[dask]'") from error
+from importlib.util import find_spec
+
+if find_spec("distributed") is None:
+    raise ImportError("confidently.distributed needs dask.distributed: pip install 'confidently[dask]'")
 
 from .fitting import fit, partial_fit
 from .rounds import Round

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..features import Features, Strings
 from ..learner import Learner
+from ..merged_learner import ROUNDS
 from ..merging import forget_names, merge_models
 from ..model_file import Model
 
@@ -69,7 +70,7 @@ def merge_changes(base: Model, changes: Sequence[Change]) -> Change:
     base = _reaching(base, int(union.max(initial=-1)) + 1)
     common = _restricted(base, union, base.learner.n_features)
     parts = [_extended(change, common, union) for change in changes]
-    merged = merge_models(parts, [f"part {k}" for k in range(1, len(parts) + 1)], common, "their base")
+    merged = merge_models(parts, [f"part {k}" for k in range(1, len(parts) + 1)], common, "their base", ROUNDS)
     n = base.learner.n_features + merged.learner.n_features - len(union)
     if base.features is None:
         n = max(change.n_features for change in changes)

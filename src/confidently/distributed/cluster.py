@@ -49,7 +49,7 @@ def local_cluster(workers: int) -> LocalCluster:
         raise ValueError(f"workers must be at least 1, got {workers}")
     return LocalCluster(
         n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1",
-        dashboard_address="127.0.0.1:0" if has_dashboard() else None,
+        dashboard_address="127.0.0.1:0",
     )  # fmt: skip
 
 
@@ -74,4 +74,3 @@ def n_threads(client: Client) -> int:
     """
     client.wait_for_workers(1, timeout=WAIT_SECONDS)
     return sum(client.nthreads().values())
-

@@ -30,14 +30,16 @@ class Survey:
     warnings: list[str]
 
 
-def survey(paths: Sequence[str], reading: Reading | None, how: dict[str, Any], multilabel: bool | None) -> Any:
+def survey(
+    paths: Sequence[str], reading: Reading | None, how: dict[str, Any], multilabel: bool | None, on_error: str
+) -> Any:
     """Look at files, and read the first rows; a :class:`Survey` or a :class:`Failure`."""
     try:
         files = [os.fspath(path) for path in expanded(list(paths))]
         sizes = [size_of_file(file) for file in files]
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", DataWarning)
-            with open_stream(files, reading, multilabel=multilabel, **how) as stream:
+            with open_stream(files, reading, multilabel=multilabel, on_error=on_error, **how) as stream:
                 next(iter(stream), None)
         divisible = [can_be_cut(file, stream.reading.format) for file in files]
         texts = [str(warning.message) for warning in caught]

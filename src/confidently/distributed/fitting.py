@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numbers
-import os
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
-import numpy as np
 from distributed import Client
 from sklearn.utils import check_random_state
 
@@ -19,12 +17,11 @@ from ..features import Features
 from ..labels import ClassTable
 from ..learner import check_choice
 from ..loading import put_model
-from ..matrix import largest_value
 from ..model_file import Model
 from ..targets import plain
 from ..unchanged import unchanged_on_error
 from .cluster import connected, dashboard, n_threads
-from .frames import Frames, is_collection, paths_of
+from .frames import Frames, is_collection, paths_of, settings_of
 from .rounds import Round, Rounds
 from .training import DEFAULT_ROUNDS, SHUFFLE, surveyed, training_on_files
 
@@ -150,7 +147,7 @@ class _Training:
         if not isinstance(estimator, OnlineClassifier):
             raise TypeError(f"an OnlineClassifier can be fitted on a cluster, not {type(estimator).__name__}")
         if estimator.covariance == "kernel":
-            raise ValueError("a kernel model keeps examples, not weights, and cannot be merged: take another covariance")
+            raise ValueError("a kernel model keeps examples, not weights, and cannot be merged: use another covariance")
         for name, number in (("parts", parts), ("rounds", rounds), ("workers", workers)):
             if number is not None and (not isinstance(number, numbers.Integral) or number < 1):
                 raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
@@ -196,7 +193,7 @@ class _Training:
             if not base.source:
                 raise ValueError("the classifier has learned from arrays: it does not know what files' columns mean")
             reading, multilabel = Reading.from_dict(base.source), base.learner.settings.task == "multilabel"
-        found = surveyed(client, paths, reading, multilabel, **how)
+        found = surveyed(client, paths, reading, multilabel, on_error, **how)
         model = base or self._beginning(found.reading, found.multilabel, classes)
         weights = self.estimator.class_weight
         return training_on_files(client, found, model, on_error=on_error, class_weight=weights, **options)
@@ -205,7 +202,7 @@ class _Training:
         names = [] if classes is None else [plain(name) for name in classes]
         table = ClassTable(names, multilabel, closed=classes is not None)
         features = Features(bounded=not reading.vocabulary) if reading.named else None
-        estimator = {name: getattr(self.estimator, name) for name in ("multiclass", "calibration")}
+        estimator = settings_of(self.estimator)
         source = {**reading.as_dict(), "closed": classes is not None}
         return Model(self.estimator._new_learner(0, len(table), multilabel), table.names, features, estimator, source)
 
@@ -219,7 +216,8 @@ class _Training:
     def _report(self, client: Client, training: Rounds, options: dict[str, Any]) -> None:
         if self.progress is True:
             n = len(client.scheduler_info(n_workers=-1)["workers"])
-            print(f"{options['parts']} parts on {n} workers, {len(training)} rounds; {dashboard(client)}", file=sys.stderr)
+            what = f"{options['parts']} parts on {n} workers, {len(training)} rounds"
+            print(f"{what}; {dashboard(client)}", file=sys.stderr)
 
     def _show(self, account: Round) -> None:
         if self.progress is True:

@@ -94,15 +94,18 @@ class Frames:
             names = [plain(name) for name in np.unique(classes)]
         learner = self.estimator._new_learner(self.n_features, len(names), self.y.ndim == 2)
         features = None if self.names is None else Features.named(self.names)
-        return Model(learner, names, features, {name: getattr(self.estimator, name) for name in ("multiclass", "calibration")})
+        return Model(learner, names, features, settings_of(self.estimator))
 
-    def training(
-        self, model: Model, parts: int, rounds: int, shuffle: str | None, seed: int, **options: Any
-    ) -> Rounds:
+    def training(self, model: Model, parts: int, rounds: int, shuffle: str | None, seed: int, **options: Any) -> Rounds:
         """The rounds in which the model learns them."""
         grid = grid_of(self.sizes, [True] * len(self.sizes), parts, rounds, shuffle, seed)
         source = Blocks(self.client, self.blocks, self.estimator, self.sizes)
         return Rounds(self.client, model, source, grid, Job(shuffle=shuffle is not None), seed=seed, **options)
+
+
+def settings_of(estimator: Any) -> dict[str, Any]:
+    """Settings that its learner does not know and merging must."""
+    return {name: getattr(estimator, name) for name in ("multiclass", "calibration")}
 
 
 def _blocks(collection: Any) -> list[Any]:

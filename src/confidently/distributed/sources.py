@@ -67,4 +67,3 @@ class Blocks:
         if (piece.first, piece.last) == (0, size):
             return block
         return self.client.submit(cut, block, piece.first, piece.last, size, key=key)
-

@@ -19,7 +19,6 @@ import numpy as np
 from ..data import Batch, DataError, DataWarning, Reading, open_stream
 from ..data.file_range import FileRange
 from ..data.selection import chosen, joined
-from ..features import Features
 from ..labels import ClassTable
 from ..matrix import largest_value
 from ..model_file import Model

@@ -28,6 +28,7 @@ def surveyed(
     paths: Sequence[str | os.PathLike[str]],
     reading: Reading | None = None,
     multilabel: bool | None = None,
+    on_error: str | int = "stop",
     **how: Any,
 ) -> Survey:
     """What a worker finds where paths lead; the keywords are those of :func:`confidently.data.open_stream`.
@@ -39,7 +40,7 @@ def surveyed(
     """
     names = [os.fspath(path) for path in paths]
     absolute = [name if is_uri(name) or name == "-" else os.path.abspath(name) for name in names]
-    found = client.submit(survey, absolute, reading, how, multilabel, pure=False).result()
+    found = client.submit(survey, absolute, reading, how, multilabel, _skip(on_error), pure=False).result()
     if isinstance(found, Failure):
         raise found.error
     for text in found.warnings:
@@ -54,8 +55,7 @@ def training_on_files(
 ) -> Rounds:  # fmt: skip
     """The rounds in which a model learns files; nothing is done before they are iterated over."""
     grid = grid_of(found.sizes, found.divisible, parts, rounds, shuffle, seed)
-    skip = "stop" if on_error == "stop" else "skip"
-    job = Job(found.reading, found.multilabel, skip, class_weight, shuffle is not None)
+    job = Job(found.reading, found.multilabel, _skip(on_error), class_weight, shuffle is not None)
     most = on_error if isinstance(on_error, int) else float("inf")
     return Rounds(
         client, model, Files(client, found), grid, job, passes=passes, calibrate=calibrate, seed=seed, most_skipped=most
@@ -68,3 +68,8 @@ def grid_of(
     """What each part learns in each round, in order or dealt out at random."""
     deal = np.random.default_rng(seed) if shuffle == "between" else None
     return cells_of(sizes, divisible, parts, rounds, deal)
+
+
+def _skip(on_error: str | int) -> str:
+    """What tasks do, which do not know of each other's rows."""
+    return "stop" if on_error == "stop" else "skip"
