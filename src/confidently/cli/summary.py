@@ -58,6 +58,11 @@ def summary(result: dict[str, Any]) -> str:
         f"seconds    {result['seconds']:.2f} ({rate:,.0f} rows/s)",
         *skipped_lines(result),
     ]
+    if "rounds" in result:
+        lines.append(
+            f"cluster    {result['parts']:,} parts on {result['workers']:,} workers, {result['rounds']:,} rounds, "
+            f"{result['bytes_moved']:,} bytes moved"
+        )
     if result["rows_learned"] < result["rows"]:
         lines.insert(1, f"learned    {result['rows_learned']:,} of them")
     if "validation" in result:

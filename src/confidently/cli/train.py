@@ -10,13 +10,17 @@ import click
 from .common import check_output, data_argument, json_option, reported
 from .going_on import HOW, check_saving, checkpoints_of, is_given, run_to_end, saving_options
 from .new_learner import learner_options
+from .on_cluster import check_cluster, cluster_options, learn_on_cluster, on_cluster
 from .progress import reporter
 from .reading_options import on_error_option, reading_options
 from .rule_options import rule_options
 from .sections import Sectioned, in_section
 
 # Options that may go with --start; a model has all the others already.
-WITH_START = (*HOW, "passes", "start", "on_error", "validation", "holdout", "early_stop", "patience")
+WITH_START = (
+    *HOW, "passes", "start", "on_error", "validation", "holdout", "early_stop", "patience",
+    "workers", "scheduler", "parts", "rounds", "shuffle",
+)  # fmt: skip
 
 OPTIONS = [
     on_error_option,
@@ -55,7 +59,9 @@ OPTIONS = [
 
 def train_options(command: Any) -> Any:
     """Add the options that do not belong to a rule."""
-    for option in reversed([*in_section("The learner", learner_options), *OPTIONS]):
+    for option in reversed(
+        [*in_section("The learner", learner_options), *in_section("On a cluster", cluster_options), *OPTIONS]
+    ):
         command = option(command)
     return command
 
@@ -81,11 +87,16 @@ def train(ctx: click.Context, data: tuple[str, ...], **options: Any) -> None:
     from .wording import saved
 
     report = reporter(options["quiet"], options["as_json"])
+    checkpoints, cluster = None, dict[str, Any]()
     with reported():
-        checkpoints = checkpoints_of(ctx, data, options, report)
-        training = Training(data, options, checkpoints, report)
-        run_to_end(training)
-    result = result_of(training) | saved(training.final_model(), options["output_path"])
+        if on_cluster(options):
+            training = Training(data, options | {"passes": 1}, None, report)
+            cluster = learn_on_cluster(training, data, options["passes"])
+        else:
+            checkpoints = checkpoints_of(ctx, data, options, report)
+            training = Training(data, options, checkpoints, report)
+            run_to_end(training)
+    result = result_of(training) | cluster | saved(training.final_model(), options["output_path"])
     if checkpoints is not None:
         checkpoints.remove()
     click.echo(json.dumps(result) if options["as_json"] else summary(result))
@@ -95,6 +106,7 @@ def _check_usage(ctx: click.Context, data: tuple[str, ...], options: dict[str, A
     check_output(options["output_path"], [*data, *options["validation"]])
     check_output(options["cache"], [*data, *options["validation"]])
     _check_validation(ctx, options)
+    check_cluster(ctx, data, options)
     check_saving(ctx, options, WITH_START)
 
 

@@ -54,6 +54,10 @@ class Training(Passes):
         self.estimator = {"multiclass": options["multiclass"], "calibration": calibration}
         self.learner = self._new(options["multilabel"])
 
+    def start_anew(self, multilabel: bool) -> None:
+        """Rows turned out to have sets of labels."""
+        self.learner = self._new(multilabel)
+
     def _new(self, multilabel: bool) -> Any:
         features = Features(bounded=not self.reading.vocabulary) if self.reading.named else None
         return new_stream_learner(self.options, self.rule, self.announced, multilabel, features)
@@ -89,7 +93,7 @@ class Training(Passes):
         rows = position.now.rows
         with self.data.one_pass(rows, self.learner.features) as (stream, batches):
             if stream.multilabel and self.learner.learner.settings.task != "multilabel":
-                self.learner = self._new(multilabel=True)
+                self.start_anew(multilabel=True)
             if not rows:
                 position.begin_pass(self.learner.learner)
                 self.learner.log_loss[0] = 0.0
