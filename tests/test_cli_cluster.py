@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from command_line import confidently
+from command_line import process as confidently
 
 pytest.importorskip("distributed")
 
