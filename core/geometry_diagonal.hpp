@@ -1,5 +1,5 @@
 // A diagonal covariance per class. The precision is projected onto the diagonal (Crammer et al. 2008, eq. 15):
-// s_j <- scale s_j / (1 + zeta x_j^2 s_j).
+// s_j <- scale s_j / (1 + zeta x_j^2 s_j). What the stored numbers mean is the business of Variances.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,39 @@
 
 namespace confidently {
 
+// Variances that are the scale times what is stored.
 template <class Real>
+struct ScaledVariances {
+    Scales scales;
+    double least;  // no variance counts as smaller: a hard constraint met twice would drive it to 0 and all else to NaN
+
+    struct Column {
+        double scale, least;
+
+        double read(double stored) const { return std::max(scale * stored, least); }
+    };
+
+    // What is to be stored once the precision has grown; inverse: 1/scale.
+    struct Gain {
+        double inverse;
+
+        double learned(double, double s, double gained) const { return s / (1.0 + gained * s) * inverse; }
+    };
+
+    Column column(int k) const { return {scales.of(k), least}; }
+    Gain gain(int k) const { return {1.0 / scales.of(k)}; }
+
+    void stretch(const Weights<Real>& weights, int column, double by) const {
+        scales.stretch<Real>(column, by, [&](double total) { multiply(weights, column, total); });
+    }
+
+    void multiply(const Weights<Real>& weights, int column, double by) const {
+        each_variance(weights, scales.independent ? column : kNone,
+                      [&](Real& stored) { stored = static_cast<Real>(std::max(by * double(stored), least)); });
+    }
+};
+
+template <class Real, class Variances = ScaledVariances<Real>>
 struct DiagonalGeometry {
     static constexpr bool binary_only = false;
 
@@ -19,27 +51,23 @@ struct DiagonalGeometry {
     };
 
     Weights<Real> weights;
-    Scales scales;
-    double least;  // no variance counts as smaller: a hard constraint met twice would drive it to 0 and all else to NaN
-
-    double sigma(const Real* f, int column, double scale) const {
-        return std::max(scale * double(f[weights.columns + column]), least);
-    }
+    Variances variances;
 
     Glance look(const Row& row, Pair p) const {
         Glance g{0.0, 0.0};
-        const double scale = scales.of(p.column());
+        const auto sigma = variances.column(p.column());  // the two sides of a pair are one learner's
+        const int columns = weights.columns;
         if (p.both()) {
             row.each([&](std::int32_t j, double x) {
                 const Real* f = weights.at(j);
                 g.score += x * (double(f[p.plus]) - double(f[p.minus]));
-                g.variance += x * x * (sigma(f, p.plus, scale) + sigma(f, p.minus, scale));
+                g.variance += x * x * (sigma.read(f[columns + p.plus]) + sigma.read(f[columns + p.minus]));
             });
         } else {
             row.each([&, c = p.column()](std::int32_t j, double x) {
                 const Real* f = weights.at(j);
                 g.score += x * f[c];
-                g.variance += x * x * sigma(f, c, scale);
+                g.variance += x * x * sigma.read(f[columns + c]);
             });
             g.score *= p.sign();
         }
@@ -51,27 +79,26 @@ struct DiagonalGeometry {
     void move(const Row& row, Pair p, const Glance&, const Step& step, double age) const {
         if (p.plus != kNone) move_column(row, p.plus, step.alpha, step, age);
         if (p.minus != kNone) move_column(row, p.minus, -step.alpha, step, age);
-        if (step.scale != 1.0) stretch(p.column(), step.scale);
+        if (step.scale != 1.0) variances.stretch(weights, p.column(), step.scale);
+    }
+
+    // A row of weight w has been learned.
+    void pass(double w) const
+        requires requires(const Variances& v, const Weights<Real>& all) { v.forget(all, 1.0); }
+    {
+        variances.forget(weights, w);
     }
 
   private:
     void move_column(const Row& row, int column, double alpha, const Step& step, double age) const {
-        const double scale = scales.of(column), inverse = 1.0 / scale;
+        const auto sigma = variances.column(column);
+        const auto gain = variances.gain(column);
         row.each([&](std::int32_t j, double x) {
             Real* f = weights.at(j);
-            const double s = sigma(f, column, scale);
+            Real& stored = f[weights.columns + column];
+            const double s = sigma.read(stored);
             weights.add(f, column, alpha * x * s, age);
-            f[weights.columns + column] = static_cast<Real>(s / (1.0 + step.zeta * x * x * s) * inverse);
-        });
-    }
-
-    void stretch(int column, double by) const {
-        scales.stretch<Real>(column, by, [&](double total) {
-            const int first = scales.independent ? column : 0, last = scales.independent ? column + 1 : weights.columns;
-            for (std::int64_t j = 0; j < weights.n_features; ++j) {
-                Real* f = weights.base + (j * weights.planes + 1) * weights.columns;
-                for (int c = first; c < last; ++c) f[c] = static_cast<Real>(std::max(total * double(f[c]), least));
-            }
+            stored = static_cast<Real>(gain.learned(stored, s, step.zeta * x * x));
         });
     }
 };

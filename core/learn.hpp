@@ -83,6 +83,7 @@ void learn(Geometry& geometry, Task& task, const AnyRule& rule, double prior_var
             return seen;
         };
         counters.mistakes += task.learn(geometry, {row, label, label_end, w, calibration, log_loss}, prior_variance, update);
+        if constexpr (requires { geometry.pass(w); }) geometry.pass(w);
     }
 }
 

@@ -82,4 +82,14 @@ struct Weights {
     }
 };
 
+// Calls f with every stored variance of one column, or of all (kNone).
+template <class Real, class F>
+void each_variance(const Weights<Real>& weights, int column, F&& f) {
+    const int first = column == kNone ? 0 : column, last = column == kNone ? weights.columns : column + 1;
+    for (std::int64_t j = 0; j < weights.n_features; ++j) {
+        Real* variance = weights.base + (j * weights.planes + 1) * weights.columns;
+        for (int c = first; c < last; ++c) f(variance[c]);
+    }
+}
+
 }  // namespace confidently

@@ -164,7 +164,7 @@ def header_of(path):
 
 
 FOREIGN = {
-    "later format": (lambda h, a: h.update(format=99), "format 99; this version of confidently reads formats up to 2"),
+    "later format": (lambda h, a: h.update(format=99), "format 99; this version of confidently reads formats up to 3"),
     "unknown rule": (lambda h, a: h["settings"]["rule"].update(name="x"), "no rule is called 'x'"),
     "huge sizes": (lambda h, a: h.update(n_features=10**15), "damaged"),
     "negative sizes": (lambda h, a: h.update(n_features=-5), "damaged"),

@@ -9,6 +9,7 @@
 
 #include "../geometry_dense.hpp"
 #include "../geometry_diagonal.hpp"
+#include "../geometry_fading.hpp"
 #include "../geometry_identity.hpp"
 #include "../geometry_packed.hpp"
 #include "../predict.hpp"
@@ -50,7 +51,7 @@ struct Learner {
     Covariance covariance;
     Task task;
     bool intercept, average;
-    double prior_variance, min_variance;
+    double prior_variance, min_variance, forget;
 
     bool independent() const { return task == Task::one_vs_rest; }
 
@@ -76,11 +77,19 @@ struct Learner {
         switch (covariance) {
             case Covariance::identity: return f(IdentityGeometry<Real>{w, prior_variance}, Real());
             case Covariance::diagonal:
+                if (forget > 0.0) return with_fading(state, w, {scales, least}, f);
                 if (packable(state)) return f(PackedGeometry<Real>{w, least}, Real());
-                return f(DiagonalGeometry<Real>{w, scales, least}, Real());
+                return f(DiagonalGeometry<Real>{w, {scales, least}}, Real());
             case Covariance::full:
             case Covariance::shared: return with_matrices(state, w, scales, f);
         }
+    }
+
+    template <class Real, class F>
+    void with_fading(const nb::dict& state, const Weights<Real>& w, const ScaledVariances<Real>& scaled, F&& f) const {
+        require(entry<double, 1>(state, "kept").size() == std::size_t(independent() ? w.columns : 1), "kept does not fit the weights");
+        f(DiagonalGeometry<Real, FadingVariances<Real>>{w, {scaled, prior_variance, min_variance, forget, data<double>(state, "kept")}},
+          Real());
     }
 
     // calls f with the geometry over the state's covariances. Those in single precision are widened for the length of
@@ -217,9 +226,11 @@ void bind_learner(nb::module_& m) {
 
     nb::class_<Learner>(m, "Learner")
         .def("__init__", [](Learner* self, const Rule& rule, Covariance covariance, Task task, bool intercept, bool average,
-                            double prior_variance, double min_variance) {
-            new (self) Learner{rule.any, covariance, task, intercept, average, prior_variance, min_variance};
-        }, "rule"_a, "covariance"_a, "task"_a, nb::kw_only(), "intercept"_a, "average"_a, "prior_variance"_a, "min_variance"_a)
+                            double prior_variance, double min_variance, double forget) {
+            require(forget == 0.0 || covariance == Covariance::diagonal, "only a diagonal covariance forgets");
+            new (self) Learner{rule.any, covariance, task, intercept, average, prior_variance, min_variance, forget};
+        }, "rule"_a, "covariance"_a, "task"_a, nb::kw_only(), "intercept"_a, "average"_a, "prior_variance"_a, "min_variance"_a,
+             "forget"_a)
         .def("learn", &Learner::learn, "state"_a, "matrix"_a, "labels"_a.noconvert(), "label_start"_a.none(),
              "weight"_a.none(), "class_weight"_a.none(), "order"_a.none(), "first"_a, "last"_a, "calibrate"_a, "largest"_a,
              "log_loss"_a.none() = nb::none())

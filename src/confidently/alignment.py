@@ -12,7 +12,7 @@ from .features import Features, Strings
 from .labels import ClassTable
 from .model_file import Model
 
-FORM = ("covariance", "prior_variance", "fit_intercept", "average", "min_variance", "dtype")
+FORM = ("covariance", "prior_variance", "fit_intercept", "average", "min_variance", "dtype", "forget")
 NOT_OF_FEATURES = ("label", "weight", "closed")  # in a model's source: they say nothing of what features mean
 
 

@@ -95,6 +95,10 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
     budget : int, optional
         With ``covariance="kernel"``: most examples kept. Time and memory grow with the square of their number; beyond
         the budget those are dropped whose removal changes the mean least.
+    forget : float, default=0.0
+        Share of what is known beyond the prior that a row of weight 1 takes away again, in [0, 1): after every row
+        Sigma^-1 <- (1 - forget) Sigma^-1 + forget Sigma_0^-1, with the mean as it is. For data that drift: about the
+        last 1/forget rows count. With ``covariance="diag"`` only, under rules that gain precision.
 
     Attributes
     ----------
@@ -159,6 +163,7 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
         kernel: str | Callable[..., Any] = "rbf",
         kernel_params: dict[str, Any] | None = None,
         budget: int | None = None,
+        forget: float = 0.0,
     ) -> None:
         self.rule = rule
         self.covariance = covariance
@@ -178,6 +183,7 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
         self.kernel = kernel
         self.kernel_params = kernel_params
         self.budget = budget
+        self.forget = forget
 
     # --- learning ------------------------------------------------------------------------------------------------
 
@@ -306,7 +312,7 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
             make_rule(self.rule), self.covariance, task, n_classes, n_features,
             prior_variance=self.prior_variance, fit_intercept=self.fit_intercept, average=self.average,
             min_variance=self.min_variance, dtype=self.dtype, block_size=self.block_size, device=self.device,
-            kernel=self.kernel, kernel_params=self.kernel_params, budget=self.budget,
+            kernel=self.kernel, kernel_params=self.kernel_params, budget=self.budget, forget=self.forget,
         )  # fmt: skip
 
     def _follow_settings(self) -> None:
@@ -317,8 +323,9 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
         followed = replace(settings, rule=wanted.rule)
         if wanted.geometry != settings.geometry or replace(wanted, task=settings.task) != followed:
             raise ValueError(
-                "covariance, prior_variance, fit_intercept, average, min_variance, dtype, block_size, and whether the "
-                "rule gains precision, cannot change once something was learned: fit anew, or put the old settings back"
+                "covariance, prior_variance, fit_intercept, average, min_variance, dtype, block_size, forget, and "
+                "whether the rule gains precision, cannot change once something was learned: fit anew, or put the old "
+                "settings back"
             )
         if wanted.rule != settings.rule:
             self.learner_ = copy(self.learner_)

@@ -18,6 +18,7 @@ from .data import Batch
 from .inspection import INTERCEPT, Naming, check_weights
 from .learner import Learner
 from .model_file import Model
+from .state import diagonal_variances
 from .streaming import Answering
 
 
@@ -244,9 +245,7 @@ class Entries:
 
     def _diagonal(self, column: int) -> np.ndarray:
         settings, state = self.learner.settings, self.learner.state
-        stored = state["weights"][self.rows, 1, column].astype(np.float64)
-        least = settings.min_variance * settings.prior_variance
-        return np.maximum(stored * state["scale"][self._learner_of(column)], least)
+        return diagonal_variances(settings, state, state["weights"][self.rows, 1, column], self._learner_of(column))
 
     def _direction(self, plus: int | None, minus: int | None) -> np.ndarray:
         """The entries of z' Sigma z by feature, without its x; independent learners' variances add up."""

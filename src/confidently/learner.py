@@ -37,6 +37,7 @@ BYTES_AN_ENTRY = 12  # of a matrix: a value and its column
 # With these, and the largest values of confidently.matrix, no number of the state can leave its type's range.
 PRIOR_VARIANCE = Range(1e-15, 1e9, closed_low=True, closed_high=True)
 LARGEST_WEIGHT = 1e9
+FORGET = Range(0.0, 1.0, closed_low=True)
 
 
 class Learner(Posterior):
@@ -73,6 +74,8 @@ class Learner(Posterior):
         The kernel's parameters. Where it has a gamma, the default is 1/n_features.
     budget : int, optional
         With covariance="kernel": most rows kept.
+    forget : float
+        Share of the precision gained that every row takes away, in [0, 1); a diagonal covariance only.
     device : str, optional
         Where a full or shared covariance does its products of matrices: a device of PyTorch ("cpu", "cuda"), "cupy", or
         by default the BLAS of NumPy and SciPy. Not saved with a model.
@@ -111,6 +114,7 @@ class Learner(Posterior):
         kernel: Any = None,
         kernel_params: dict[str, Any] | None = None,
         budget: int | None = None,
+        forget: float = 0.0,
     ) -> None:
         check_choice("covariance", covariance, COVARIANCES)
         check_choice("task", task, TASKS)
@@ -119,6 +123,7 @@ class Learner(Posterior):
         )
         check_number("learner", "prior_variance", prior_variance, PRIOR_VARIANCE)
         check_number("learner", "min_variance", min_variance, Range(0.0, 1.0, closed_low=True))
+        check_number("learner", "forget", forget, FORGET)
         if block_size is not None:
             check_number("learner", "block_size", block_size, Range(1, 2**20, closed_low=True, closed_high=True))
         if budget is not None:
@@ -137,8 +142,9 @@ class Learner(Posterior):
         self.settings = Settings(
             make_rule(rule), covariance, task, float(prior_variance), bool(fit_intercept), bool(average),
             float(min_variance), str(dtype), block_size and int(block_size), kernel, kernel_params,
-            budget and int(budget),
+            budget and int(budget), float(forget),
         )  # fmt: skip
+        _check_forgetting(self.settings)
         self.device = device
         self.n_classes, self.n_features = n_classes, n_features
         self.state = new_state(self.settings, n_features, n_classes)
@@ -390,6 +396,21 @@ class Learner(Posterior):
 def _check_sharing(covariance: str, task: str) -> None:
     if covariance == "shared" and task == "one-vs-rest":
         raise ValueError('covariance="shared" couples the classes, one-vs-rest keeps them apart; use "joint"')
+
+
+def _check_forgetting(settings: Settings) -> None:
+    if not settings.forget:
+        return
+    if settings.covariance != "diag":
+        raise ValueError(
+            f'forget is for covariance="diag"; with "{settings.covariance}" every row would cost a pass over the whole '
+            'covariance: choose "diag", or forget=0'
+        )
+    if not settings.rule.learns_precision:
+        raise ValueError(
+            f"the rule {settings.rule.name} keeps its covariance at the prior, so it has no certainty to forget: "
+            "choose another, such as arow, or forget=0"
+        )
 
 
 def check_choice(name: str, value: object, allowed: Collection[object]) -> None:

@@ -54,7 +54,8 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier | OnlineMedLDA:
         settings.rule, settings.covariance,
         prior_variance=settings.prior_variance, fit_intercept=settings.fit_intercept, average=settings.average,
         min_variance=settings.min_variance, dtype=settings.dtype, block_size=settings.block_size,
-        kernel=settings.kernel or "rbf", kernel_params=settings.kernel_params, budget=settings.budget, **estimator,
+        kernel=settings.kernel or "rbf", kernel_params=settings.kernel_params, budget=settings.budget,
+        forget=settings.forget, **estimator,
     )  # fmt: skip
     return put_model(classifier, model)
 

@@ -12,7 +12,7 @@ import numpy as np
 from .calibration import merged
 from .gaussian import Gaussian
 from .learner import Learner
-from .state import Settings, calibration_start, new_state, settled_covariance, split_binary, touched
+from .state import Settings, calibration_start, new_state, settle_forgotten, settled_covariance, split_binary, touched
 
 HOW = ("product", "mean")
 ROUNDS = "rounds"  # of parts that go on from what was merged: see distributed/
@@ -287,9 +287,10 @@ def _is_as_sure(base: Part, part: Part) -> bool:
 
 
 def _trimmed(learner: Learner) -> Learner:
-    """Without the room it keeps for more features."""
+    """Without the room it keeps for more features, what it has forgotten taken out of its store."""
     trimmed = copy(learner)
     trimmed.state = {**learner.state, "weights": learner.weights}
+    settle_forgotten(learner.settings, trimmed.state)
     return trimmed
 
 

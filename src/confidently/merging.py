@@ -144,7 +144,7 @@ def _prior(space: Space) -> Part:
     learner = Learner(
         settings.rule, settings.covariance, settings.task, space.n_classes, 0, prior_variance=settings.prior_variance,
         fit_intercept=settings.fit_intercept, average=settings.average, min_variance=settings.min_variance,
-        dtype=settings.dtype,
+        dtype=settings.dtype, forget=settings.forget,
     )  # fmt: skip
     return Part("the prior", learner, np.arange(0), np.arange(space.n_classes), space)
 

@@ -28,7 +28,7 @@ from .state import State, prior_weights
 if TYPE_CHECKING:
     from .topic_learner import TopicLearner
 
-FORMAT = 2  # 1 had the names of features in its header
+FORMAT = 3  # 1 had the names of features in its header, 2 knew no forgetting
 KEY = "confidently"
 OTHER_KIND = {  # what to do with a model of a kind that was not asked for
     "linear": "holds a classifier, not a topic model: use confidently predict, inspect or evaluate",

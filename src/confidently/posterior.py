@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .state import COUNTERS, Settings, State, settled_covariance
+from .state import COUNTERS, Settings, State, diagonal_variances, settled_covariance
 
 
 class Posterior:
@@ -84,8 +84,7 @@ class Posterior:
         if self.settings.geometry == "identity":
             return np.full((rows, columns), prior)
         if self.settings.geometry == "diag":
-            variance: np.ndarray = np.maximum(self.weights[:, 1] * self.state["scale"], least)
-            return variance
+            return diagonal_variances(self.settings, self.state, self.weights[:, 1], slice(None))
         stored = np.diagonal(self.state["covariance"], axis1=1, axis2=2) - self._pending_share()
         diagonal = stored * self.state["scale"][:, None]
         by_column = np.maximum(diagonal, least).reshape(-1, rows)

@@ -110,17 +110,18 @@ class ReferenceLearner:
     covariance : {"identity", "diag", "full", "shared"}
     task : {"binary", "joint", "one-vs-rest", "multilabel"}
     n_classes, n_features : int
-    prior_variance, min_variance, fit_intercept, average
+    prior_variance, min_variance, fit_intercept, average, forget
         As in :class:`confidently.learner.Learner`.
     """
 
     def __init__(
         self, rule: str, parameters: dict[str, float], covariance: str, task: str, n_classes: int, n_features: int,
         prior_variance: float = 1.0, min_variance: float = 1e-12, fit_intercept: bool = True, average: bool = False,
+        forget: float = 0.0,
     ) -> None:  # fmt: skip
         self.rule, self.parameters, self.covariance, self.task = rule, parameters, covariance, task
         self.prior, self.least, self.intercept = prior_variance, min_variance * prior_variance, fit_intercept
-        self.average = average
+        self.average, self.forget = average, forget
         self.columns = {"binary": 1, "multilabel": n_classes + 1}.get(task, n_classes)
         self.d = n_features + fit_intercept
         self.mean = np.zeros((self.columns, self.d))
@@ -141,10 +142,16 @@ class ReferenceLearner:
                 self.n_seen += 1
                 self.mistakes += self._row(np.append(x, 1.0) if self.intercept else x, label, w)
                 self.total += self.mean
+                if self.forget:
+                    self._forget((1 - self.forget) ** w)
 
     def weights(self) -> np.ndarray:
         """The predicting weights, a row a column of the core's."""
         return self.total / self.n_seen if self.average and self.n_seen else self.mean
+
+    def _forget(self, keep: float) -> None:
+        """Sigma^-1 <- keep Sigma^-1 + (1 - keep) prior^-1, of a diagonal; the mean stays."""
+        self.sigma = 1 / (keep / self.sigma + (1 - keep) / self.prior)
 
     def _row(self, x: np.ndarray, label: Any, w: float) -> bool:
         """Learn one row; True if it was predicted wrongly."""

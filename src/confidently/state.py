@@ -11,6 +11,8 @@ pending        (L, P, D) real           full and shared covariance only: rows U 
 pending_rows   (1,) int64               how many of them there are
 scale          (L,) float64             the covariance is this number times what is stored (times S - U'U)
 folded         (L,) float64             product of the scales multiplied into the store so far
+kept           (L,) float64             only if the learner forgets: what is left of the precision that the store has
+                                        beyond a feature's that was never met (core/geometry_fading.hpp)
 updates        (L,) int64               updates made
 counters       (3,) int64               rows seen, progressive mistakes, examples no classifier could satisfy
 calibration    (n,) float64             progressive calibration (core/calibration.hpp)
@@ -67,6 +69,7 @@ class Settings:
     kernel: Any = None
     kernel_params: dict[str, Any] | None = None
     budget: int | None = None
+    forget: float = 0.0
 
     @property
     def geometry(self) -> str:
@@ -114,6 +117,7 @@ class Settings:
             average=self.average,
             prior_variance=float(self.prior_variance),
             min_variance=float(self.min_variance),
+            forget=self.forget,
         )
 
 
@@ -141,6 +145,8 @@ def expected_shapes(
         "counters": ((len(COUNTERS),), count),
         "calibration": (calibration_start(settings, n_classes).shape, number),
     }
+    if settings.forget:
+        shapes["kept"] = ((learners,), number)
     if settings.geometry == "kernel":
         from .support import shapes as kernel_shapes
 
@@ -171,6 +177,8 @@ def new_state(settings: Settings, n_features: int, n_classes: int) -> State:
         "counters": np.zeros(len(COUNTERS), dtype=np.int64),
         "calibration": calibration_start(settings, n_classes),
     }
+    if settings.forget:
+        state["kept"] = np.ones(learners)
     if settings.geometry == "kernel":
         from .support import new_entries
 
@@ -189,6 +197,29 @@ def prior_weights(settings: Settings, state: State, rows: int, columns: int) -> 
     if settings.geometry == "diag":
         weights[:, 1] = settings.prior_variance * np.maximum(state["folded"], settings.min_variance)
     return weights
+
+
+def diagonal_variances(settings: Settings, state: State, stored: np.ndarray, learner: int | slice) -> np.ndarray:
+    """What stored variances of the diagonal geometry mean, for the learner or learners of their columns (last axis)."""
+    found = stored.astype(np.float64)
+    if settings.forget:
+        found = found / _faded(settings, state, found, learner)
+    return np.maximum(found * state["scale"][learner], settings.min_variance * settings.prior_variance)
+
+
+def _faded(settings: Settings, state: State, stored: np.ndarray, learner: int | slice) -> np.ndarray:
+    """By what forgetting divides stored variances; 1 for those of features never met."""
+    kept, folded = state["kept"][learner], np.maximum(state["folded"][learner], settings.min_variance)
+    return kept + (1.0 - kept) / (settings.prior_variance * folded) * stored
+
+
+def settle_forgotten(settings: Settings, state: State) -> None:
+    """Store what is forgotten, so that variances are the scale times what is stored; the old array stays as it is."""
+    if not settings.forget:
+        return
+    weights = state["weights"].copy()
+    weights[:, 1] /= _faded(settings, state, weights[:, 1].astype(np.float64), slice(None))
+    state["weights"], state["kept"] = weights, np.ones_like(state["kept"])
 
 
 def prior_covariance(settings: Settings, state: State, rows: int, columns: int) -> np.ndarray:
@@ -260,8 +291,8 @@ def grow_features(settings: Settings, state: State, n_features: int) -> None:
 def grow_classes(settings: Settings, state: State, n_classes: int) -> None:
     """Add classes or labels at the prior, after those there are."""
     more = settings.learners(n_classes) - len(state["scale"])
-    state["scale"] = np.concatenate([state["scale"], np.ones(more)])
-    state["folded"] = np.concatenate([state["folded"], np.ones(more)])
+    for name in ("scale", "folded", *(["kept"] if settings.forget else [])):
+        state[name] = np.concatenate([state[name], np.ones(more)])
     state["updates"] = np.concatenate([state["updates"], np.zeros(more, dtype=np.int64)])
     if settings.task == "multilabel":
         calibration = calibration_start(settings, n_classes)
@@ -290,6 +321,7 @@ def split_binary(binary: Settings, multiclass: Settings, state: State) -> None:
     """
     joint = multiclass.task == "joint"
     share = 0.5 if joint else 1.0
+    settle_forgotten(binary, state)
     old, untouched = state["weights"][..., 0], np.flatnonzero(~touched(binary, state))
     weights = np.stack([0.0 - share * old, share * old], axis=2)  # no -0.0, which features that come later do not have
     if multiclass.geometry == "diag":
@@ -303,7 +335,7 @@ def split_binary(binary: Settings, multiclass: Settings, state: State) -> None:
         state["covariance"] = _split_covariance(sigma, multiclass)
         nothing_pending(multiclass, state, len(old), 2)
     if not joint:
-        for name in ("scale", "folded", "updates"):
+        for name in ("scale", "folded", "updates", *(["kept"] if binary.forget else [])):
             state[name] = np.repeat(state[name], 2)
     slope, curvature = state["calibration"][[0, 2]]
     spread = 1 if joint else 2  # one-vs-rest: the difference of the two scores is twice the binary one

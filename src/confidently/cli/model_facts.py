@@ -25,6 +25,7 @@ def facts_of(model: Model, path: str) -> dict[str, Any]:
         "prior_variance": settings.prior_variance,
         "fit_intercept": settings.fit_intercept,
         "average": settings.average,
+        "forget": settings.forget,
         "dtype": settings.dtype,
         "classes": class_names(model),
         "features": learner.n_features,

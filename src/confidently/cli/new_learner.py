@@ -67,6 +67,15 @@ form_options = [
 learner_options = [
     *form_options,
     click.option(
+        "--forget",
+        type=float,
+        default=0.0,
+        show_default=True,
+        metavar="SHARE",
+        help="For data that drift: the share of what is known beyond the prior that every row takes away again, so "
+        "that about the last 1/SHARE rows count. With --covariance diag.",
+    ),
+    click.option(
         "--calibration",
         type=click.Choice(["progressive", "none"]),
         default="progressive",
@@ -106,7 +115,7 @@ def new_stream_learner(
     if options["covariance"] == "shared" and options["multiclass"] == "one-vs-rest":
         raise click.UsageError("--covariance shared couples the classes, --multiclass one-vs-rest keeps them apart")
     try:
-        learner = Learner(rule, task=task, n_classes=len(table), **form_of(options))
+        learner = Learner(rule, task=task, n_classes=len(table), forget=options["forget"], **form_of(options))
     except (TypeError, ValueError) as error:
         raise click.UsageError(str(error)) from None
     return StreamLearner(learner, table, options["multiclass"], features)
