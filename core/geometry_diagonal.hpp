@@ -19,14 +19,14 @@ struct ScaledVariances {
     struct Column {
         double scale, least;
 
-        double read(double stored) const { return std::max(scale * stored, least); }
+        CONFIDENTLY_INLINE double read(double stored) const { return std::max(scale * stored, least); }
     };
 
     // What is to be stored once the precision has grown; inverse: 1/scale.
     struct Gain {
         double inverse;
 
-        double learned(double, double s, double gained) const { return s / (1.0 + gained * s) * inverse; }
+        CONFIDENTLY_INLINE double learned(double, double s, double gained) const { return s / (1.0 + gained * s) * inverse; }
     };
 
     Column column(int k) const { return {scales.of(k), least}; }
@@ -56,18 +56,17 @@ struct DiagonalGeometry {
     Glance look(const Row& row, Pair p) const {
         Glance g{0.0, 0.0};
         const auto sigma = variances.column(p.column());  // the two sides of a pair are one learner's
-        const int columns = weights.columns;
         if (p.both()) {
-            row.each([&](std::int32_t j, double x) {
+            row.each([&, sigma](std::int32_t j, double x) {
                 const Real* f = weights.at(j);
                 g.score += x * (double(f[p.plus]) - double(f[p.minus]));
-                g.variance += x * x * (sigma.read(f[columns + p.plus]) + sigma.read(f[columns + p.minus]));
+                g.variance += x * x * (sigma.read(f[weights.columns + p.plus]) + sigma.read(f[weights.columns + p.minus]));
             });
         } else {
-            row.each([&, c = p.column()](std::int32_t j, double x) {
+            row.each([&, sigma, c = p.column()](std::int32_t j, double x) {
                 const Real* f = weights.at(j);
                 g.score += x * f[c];
-                g.variance += x * x * sigma.read(f[columns + c]);
+                g.variance += x * x * sigma.read(f[weights.columns + c]);
             });
             g.score *= p.sign();
         }
@@ -93,12 +92,11 @@ struct DiagonalGeometry {
     void move_column(const Row& row, int column, double alpha, const Step& step, double age) const {
         const auto sigma = variances.column(column);
         const auto gain = variances.gain(column);
-        row.each([&](std::int32_t j, double x) {
+        row.each([&, sigma, gain](std::int32_t j, double x) {
             Real* f = weights.at(j);
-            Real& stored = f[weights.columns + column];
-            const double s = sigma.read(stored);
+            const double stored = f[weights.columns + column], s = sigma.read(stored);
             weights.add(f, column, alpha * x * s, age);
-            stored = static_cast<Real>(gain.learned(stored, s, step.zeta * x * x));
+            f[weights.columns + column] = static_cast<Real>(gain.learned(stored, s, step.zeta * x * x));
         });
     }
 };

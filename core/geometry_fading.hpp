@@ -24,13 +24,13 @@ struct FadingVariances {
     struct Column {
         double scale, kept, fade, least;
 
-        double read(double stored) const { return std::max(scale * stored / (kept + fade * stored), least); }
+        CONFIDENTLY_INLINE double read(double stored) const { return std::max(scale * stored / (kept + fade * stored), least); }
     };
 
     struct Gain {
         double share, floor;  // of a gain of precision in p; the stored number whose variance is the least there is
 
-        double learned(double stored, double, double gained) const {
+        CONFIDENTLY_INLINE double learned(double stored, double, double gained) const {
             const double from = std::max(stored, floor);
             return std::max(from / (1.0 + gained * share * from), floor);
         }

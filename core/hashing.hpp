@@ -75,6 +75,19 @@ class FeatureTable {
     // The column of the key will be asked for soon.
     void expect(std::uint32_t key) const { prefetch(&slots_[place(key)]); }
 
+    // The column of a feature with that key; -1 if it is not known.
+    std::int32_t find(std::uint32_t key, const Namespace& space, std::string_view name) const {
+        for (std::size_t at = place(key); slots_[at].column >= 0; at = next(at))
+            if (slots_[at].key == key && (!exact_ || is_named(slots_[at].column, space.prefix, name))) return slots_[at].column;
+        return -1;
+    }
+
+    // Where names are kept: that of a column.
+    std::string_view name(std::int64_t column) const {
+        const auto k = static_cast<std::size_t>(column);
+        return std::string_view(text_).substr(start_[k], start_[k + 1] - start_[k]);
+    }
+
     // The column of a feature with that key, and whether it is new. -1: there is room for no more.
     std::pair<std::int32_t, bool> column(std::uint32_t key, const Namespace& space, std::string_view name) {
         std::size_t at = place(key);
@@ -120,8 +133,7 @@ class FeatureTable {
     std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
 
     bool is_named(std::int32_t column, std::string_view prefix, std::string_view name) const {
-        const auto k = static_cast<std::size_t>(column);
-        const std::string_view whole(text_.data() + start_[k], start_[k + 1] - start_[k]);
+        const std::string_view whole = this->name(column);
         return whole.size() == prefix.size() + name.size() && whole.ends_with(name) && whole.starts_with(prefix);
     }
 

@@ -52,7 +52,7 @@ struct TopTwo {
 // Labels 0 and 1, one column.
 struct Binary {
     template <class Geometry, class Update>
-    bool learn(const Geometry& geometry, const Example& e, double prior_variance, Update&& update) {
+    bool learn(const Geometry&, const Example& e, double prior_variance, Update&& update) {
         const bool positive = *e.label == 1;
         const auto seen = update(positive ? Pair{0, kNone} : Pair{kNone, 0});
         if (e.calibration) {

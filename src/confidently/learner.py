@@ -238,7 +238,7 @@ class Learner(Posterior):
         if not geometry.is_row_by_row(self):
             if not is_checked(X, self.settings.dtype):  # all at once, for a product of matrices mixes rows
                 check_rows(X, self.settings.dtype)
-            self._own_arrays()
+            self.own_arrays()
             geometry.learn_blocks(
                 self, X, labels, label_start, weight, class_weight, order, calibrate=calibrate, log_loss=log_loss,
                 progress=progress,
@@ -264,7 +264,8 @@ class Learner(Posterior):
         if largest and order is None:
             X.checked = limit
 
-    def _own_arrays(self) -> None:
+    def own_arrays(self) -> None:
+        """Replace arrays of the state that cannot be written to."""
         for name, array in self.state.items():
             if not array.flags.writeable:  # memory-mapped by joblib, say
                 self.state[name] = array.copy()
@@ -280,7 +281,7 @@ class Learner(Posterior):
             order is not None or size * STATE_TO_ROWS > X.stored * BYTES_AN_ENTRY
         ):
             check_rows(X, self.settings.dtype)
-        self._own_arrays()
+        self.own_arrays()
         geometry.settle(self)
         unchecked = not is_checked(X, self.settings.dtype)
         return {name: array.copy() for name, array in self.state.items()} if unchecked else {}
