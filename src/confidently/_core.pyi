@@ -73,7 +73,10 @@ class Task(enum.Enum):
 
     multilabel = 3
 
-class Learner:
+class LearnerSettings:
+    pass
+
+class Learner(LearnerSettings):
     def __init__(
         self,
         rule: Rule,
@@ -84,6 +87,7 @@ class Learner:
         average: bool,
         prior_variance: float,
         min_variance: float,
+        forget: float,
     ) -> None: ...
     def learn(
         self,
@@ -460,4 +464,30 @@ class ArrowReader:
         text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
         start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
         freeze: bool,
+    ) -> None: ...
+
+class DictLearner:
+    def __init__(self, bits: int, most_columns: int) -> None: ...
+    def bind(self, learner: LearnerSettings, state: dict[str, Any], calibrate: bool, largest: float) -> None: ...
+    def learn(self, x: object, label: int, weight: float) -> bool: ...
+    def learn_labels(self, x: object, labels: Sequence[int], weight: float) -> bool: ...
+    def best(self, x: object) -> int: ...
+    def scores(self, x: object) -> list[float]: ...
+    def probabilities(self, x: object) -> list[float]: ...
+    def row(
+        self, x: object, learned: bool, largest: float
+    ) -> tuple[
+        Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]
+    ]: ...
+    def columns(self, names: Sequence, learned: bool) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    @property
+    def size(self) -> int:
+        """features met so far"""
+
+    def features(self) -> tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None,))], tuple]: ...
+    def restore(
+        self,
+        keys: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     ) -> None: ...
