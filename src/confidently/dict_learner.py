@@ -55,6 +55,7 @@ class DictRows:
         self.table = ClassTable(multilabel=multilabel)
         task = "multilabel" if multilabel else "binary"
         self.learner = Learner(settings.pop("rule"), task=task, n_classes=len(self.table), **settings)
+        self.dense, self.few = self.learner.settings.dense, True  # fewer than two classes were met
         self.largest = largest_value(self.learner.settings.dtype)
         self.core = _core.DictLearner(self.bits, MOST_COLUMNS)
         self._make_room()
@@ -63,13 +64,13 @@ class DictRows:
 
     def learn(self, x: Row, y: Any, weight: float = 1.0) -> None:
         """A row of one class."""
-        number = self.table.get(_plain(y))
+        number = self.table.get(y)
         if weight != 1.0 and not 0.0 <= weight <= LARGEST_WEIGHT:
             raise ValueError(f"a weight must be in 0 to {LARGEST_WEIGHT:g}, got {weight!r}")
         if number is None:
             self.core.row(x, False, self.largest)  # a row that cannot be learned brings no class either
             number = self._class(y)
-        if self._dense:
+        if self.dense:
             self._learn_matrix(x, np.array([number], dtype=np.int32), None, weight)
         elif not self.core.learn(x, number, weight):
             self._make_room()
@@ -81,7 +82,7 @@ class DictRows:
         relevant = sorted(number for number, yes in [(self._class(name), yes) for name, yes in y.items()] if yes)
         if not len(self.table):
             return
-        if self._dense:
+        if self.dense:
             start = np.array([0, len(relevant)])
             self._learn_matrix(x, np.array(relevant, dtype=np.int32), start, 1.0)
         elif not self.core.learn_labels(x, relevant, 1.0):
@@ -122,14 +123,11 @@ class DictRows:
         if name is None:
             raise ValueError("a class cannot be None")
         number = self.table.number(name)
+        self.few = len(self.table.names) < 2 or None in self.table.names
         if len(self.table) > self.learner.n_classes:
             self.learner.grow(n_classes=len(self.table), multiclass=self.multiclass)
             self._make_room()
         return number
-
-    @property
-    def _dense(self) -> bool:
-        return self.learner.settings.dense
 
     def _reach(self) -> None:
         """Let the learner know all features there are."""
@@ -138,7 +136,7 @@ class DictRows:
     def _make_room(self) -> None:
         """Room for all features and one that was never met; the compiled code gets the arrays that have it."""
         self._reach()
-        if self._dense:
+        if self.dense:
             return
         self.learner.grow(n_features=self.core.size + 1)
         self.learner.n_features = self.core.size
@@ -150,31 +148,29 @@ class DictRows:
 
     def only_class(self) -> list[Any] | None:
         """The classes met, if there are fewer than two."""
-        names = self.table.names
-        return [name for name in names if name is not None] if len(names) < 2 or None in names else None
+        return [name for name in self.table.names if name is not None] if self.few else None
 
     def predict(self, x: Row) -> Any:
         """The best class; None if there is none yet."""
-        names = self.table.names
-        if len(names) < 2 or None in names:
+        if self.few:
             return next(iter(self.only_class() or []), None)
-        if self._dense:
-            return names[int(self._asked(x, "predict")[0])]
-        return names[self.core.best(x)]
+        if self.dense:
+            return self.table.names[int(self._asked(x, "predict")[0])]
+        return self.table.names[self.core.best(x)]
 
     def probabilities(self, x: Row) -> dict[Any, float]:
         """Of every class."""
         only = self.only_class()
         if only is not None:
             return dict.fromkeys(only, 1.0)
-        if self._dense or self.calibration is None:
+        if self.dense or self.calibration is None:
             p = self._asked(x, "probabilities", self.calibration)
             return dict(zip(self.table.names, _both(p)[0].tolist(), strict=True))
         return dict(zip(self.table.names, self.core.probabilities(x), strict=True))
 
     def predict_labels(self, x: Row) -> dict[Any, bool]:
         """Whether each label is relevant."""
-        if self._dense:
+        if self.dense:
             found = self._asked(x, "predict")[0].tolist() if len(self.table) else []
         else:
             threshold, *scores = self.core.scores(x)
@@ -185,7 +181,7 @@ class DictRows:
         """That each label is relevant."""
         if not len(self.table):
             return {}
-        if self._dense or self.calibration is None:
+        if self.dense or self.calibration is None:
             found = self._asked(x, "probabilities", self.calibration)[0].tolist()
         else:
             found = self.core.probabilities(x)
