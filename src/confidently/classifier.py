@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import model_file
 from .features import Features
 from .fitted_attributes import FittedAttributes
+from .frames import as_table, explained
 from .learner import Learner, check_choice
 from .matrix import UnsortedColumns, as_matrix
 from .model_file import Model
@@ -34,6 +35,11 @@ from .targets import (
     plain,
 )
 from .unchanged import unchanged_on_error
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from .linear_predictor import LinearPredictor
 
 MULTICLASS = ("joint", "one-vs-rest")
 
@@ -240,10 +246,7 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
         self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool, partial: bool = False
     ) -> OnlineClassifier:
         self._check_settings(partial)
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, reset=first,
-            multi_output=True,
-        )  # fmt: skip
+        X, y = self._validated(X, y, reset=first, multi_output=True)
         multilabel = is_multilabel(y)
         if not first and multilabel != (self.learner_.settings.task == "multilabel"):
             raise ValueError("y changed between one class a row and an indicator matrix of labels")
@@ -387,10 +390,19 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
 
     def _matrix(self, X: Any) -> Any:
         check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, reset=False
-        )
-        return as_matrix(X, self.learner_.settings.dtype)
+        return as_matrix(self._validated(X, reset=False), self.learner_.settings.dtype)
+
+    def _validated(self, X: Any, *y: Any, **options: Any) -> Any:
+        """What scikit-learn makes of X (and y); values are checked as they are learned."""
+        X = as_table(X)
+        own = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
+        try:
+            return validate_data(self, X, *y, **own, **options)
+        except (TypeError, ValueError) as error:
+            better = explained(error, X)
+            if better is error:
+                raise
+            raise better from error
 
     # --- scikit-learn --------------------------------------------------------------------------------------------
 
@@ -422,6 +434,53 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
         return tags
 
     # --- files ---------------------------------------------------------------------------------------------------
+
+    def to_sklearn(self) -> LinearPredictor:
+        """A frozen copy of plain coefficients, without the state that learning needs.
+
+        Returns
+        -------
+        LinearPredictor
+            With ``coef_``, ``intercept_``, ``classes_``, and ``decision_function``, ``predict`` and ``predict_proba``
+            that answer as this classifier does.
+
+        Raises
+        ------
+        ValueError
+            For a kernel; for a full covariance of more than two classes, and the vote (``calibration=None``) of three
+            classes or more, whose probabilities take more than the variances of single weights.
+        """
+        from .linear_form import linear_form
+        from .linear_predictor import LinearPredictor
+
+        check_is_fitted(self)
+        return LinearPredictor(linear_form(self), getattr(self, "feature_names_in_", None))
+
+    def to_onnx(self, dtype: str = "float32") -> ModelProto:
+        """The predictor as an ONNX graph (opset 17), for any runtime; needs ``pip install confidently[onnx]``.
+
+        Parameters
+        ----------
+        dtype : {"float32", "float64"}
+            Of the input ``X``, shape (n, n_features), of all numbers within, and of ``probabilities``.
+
+        Returns
+        -------
+        onnx.ModelProto
+            With the outputs ``label``, shape (n,), integers or strings (for sets of labels 0 and 1, (n, n_labels)), and
+            ``probabilities``, shape (n, n_classes).
+
+        Raises
+        ------
+        ImportError
+            If ONNX is not installed.
+        ValueError
+            Where :meth:`to_sklearn` raises it.
+        """
+        from .onnx_export import to_onnx
+
+        check_is_fitted(self)
+        return to_onnx(self, dtype)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file; see :func:`confidently.load`.

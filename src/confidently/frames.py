@@ -1,0 +1,48 @@
+"""Data frames of pandas and Polars and tables of Arrow, told apart by what they offer; none of them is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+
+def as_table(X: Any) -> Any:
+    """A record batch of Arrow as a table, whose names scikit-learn knows how to ask for; anything else as it is."""
+    if type(X).__name__ == "RecordBatch" and hasattr(X, "schema"):
+        from pyarrow import Table
+
+        return Table.from_batches([X])
+    return X
+
+
+def explained(error: Exception, X: Any) -> Exception:
+    """The error, or a better one if a frame could not be made an array because of columns that are not numbers."""
+    wrong = [f"{name!r} ({kind})" for name, kind in _columns(X) if not _is_number(kind)]
+    if not wrong:
+        return error
+    several = len(wrong) > 1
+    shown = ", ".join(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
+    return ValueError(
+        f"the column{'s' * several} {shown} of X {'do' if several else 'does'} not hold numbers: encode words with "
+        "sklearn.preprocessing.OneHotEncoder, within a sklearn.compose.ColumnTransformer, or learn from a file with "
+        "fit_stream, where a word makes a feature column=word by itself"
+    )
+
+
+def _columns(X: Any) -> Iterator[tuple[str, Any]]:
+    """Name and type of every column; none of anything that is no frame."""
+    schema = getattr(X, "schema", None)
+    if hasattr(schema, "names") and hasattr(schema, "types"):  # Arrow
+        yield from zip(schema.names, schema.types, strict=True)
+    elif hasattr(schema, "items"):  # Polars
+        yield from schema.items()
+    elif hasattr(X, "dtypes") and hasattr(X.dtypes, "items"):  # pandas
+        yield from X.dtypes.items()
+
+
+def _is_number(kind: Any) -> bool:
+    if hasattr(kind, "is_numeric"):  # Polars
+        return bool(kind.is_numeric()) or str(kind) == "Boolean"
+    if hasattr(kind, "num_fields"):  # Arrow
+        return str(kind).startswith(("int", "uint", "float", "half", "double", "bool", "decimal"))
+    return getattr(kind, "kind", "O") in "fiub"

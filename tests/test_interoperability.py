@@ -1,0 +1,175 @@
+"""Tables of other libraries in, predictors for other libraries out."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.inspection import permutation_importance
+
+from confidently import OnlineClassifier
+
+CASES = [
+    ("binary", {}),
+    ("binary", {"rule": "pa1", "average": True}),
+    ("binary", {"calibration": None}),
+    ("binary", {"covariance": "full", "fit_intercept": False}),
+    ("binary", {"covariance": "shared"}),
+    ("classes", {"rule": "cw_stdev"}),
+    ("classes", {"multiclass": "one-vs-rest", "dtype": "float32"}),
+    ("classes", {"rule": "cellip", "fit_intercept": False}),
+    ("classes", {"covariance": "shared"}),
+    ("classes", {"forget": 0.01}),
+    ("labels", {}),
+    ("labels", {"calibration": None}),
+    ("labels", {"covariance": "full"}),
+]
+NAMES = [f"{task}-{' '.join(f'{k}={v}' for k, v in settings.items())}" for task, settings in CASES]
+
+
+def data(task):
+    """Rows and classes; words for two classes, numbers for three."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 5)) * (rng.random((150, 5)) < 0.7)
+    scores = X @ rng.normal(size=(5, 3)) + 0.3 * rng.normal(size=(150, 3))
+    if task == "binary":
+        return X, np.where(scores[:, 0] > 0, "spam", "ham")
+    return X, scores.argmax(axis=1) * 10 if task == "classes" else (scores > 0).astype(int)
+
+
+def fitted(task, settings):
+    X, y = data(task)
+    return OnlineClassifier(**settings).fit(X[:100], y[:100]), X[80:]
+
+
+@pytest.mark.parametrize(("task", "settings"), CASES, ids=NAMES)
+def test_the_frozen_predictor_answers_alike(task, settings):
+    classifier, X = fitted(task, settings)
+    predictor = pickle.loads(pickle.dumps(classifier.to_sklearn()))
+    for rows in (X, csr_matrix(X)):
+        np.testing.assert_array_equal(predictor.predict(rows), classifier.predict(rows))
+        np.testing.assert_allclose(
+            predictor.decision_function(rows), classifier.decision_function(rows), rtol=1e-9, atol=1e-9
+        )
+        np.testing.assert_allclose(predictor.predict_proba(rows), classifier.predict_proba(rows), rtol=1e-8, atol=1e-12)
+    np.testing.assert_array_equal(predictor.coef_, classifier.coef_)
+    np.testing.assert_array_equal(predictor.classes_, classifier.classes_)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("task", "settings"), CASES, ids=NAMES)
+def test_the_onnx_graph_answers_alike(task, settings, dtype):
+    runtime = pytest.importorskip("onnxruntime")
+    classifier, X = fitted(task, settings)
+    graph = classifier.to_onnx(dtype)
+    assert [(entry.domain, entry.version) for entry in graph.opset_import] == [("", 17)]
+    session = runtime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+    label, p = session.run(["label", "probabilities"], {"X": X.astype(dtype)})
+    expected = classifier.predict_proba(X.astype(dtype))
+    single = (
+        dtype == "float32" or settings.get("calibration", "") is None
+    )  # whose error function is of single precision
+    np.testing.assert_allclose(p, expected, rtol=1e-3 if single else 1e-9, atol=1e-5 if single else 1e-12)
+    near = np.abs(classifier.decision_function(X)) < 1e-5  # ties are rounding's
+    certain = ~near if task != "classes" else np.ones(len(X), dtype=bool)
+    np.testing.assert_array_equal(np.asarray(label)[certain], classifier.predict(X)[certain])
+
+
+def test_an_onnx_graph_carries_names_of_features():
+    frame = pd.DataFrame(data("binary")[0], columns=list("abcde"))
+    graph = OnlineClassifier().fit(frame, data("binary")[1]).to_onnx()
+    assert {entry.key: entry.value for entry in graph.metadata_props} == {"feature_names": "a\nb\nc\nd\ne"}
+
+
+@pytest.mark.parametrize(
+    ("task", "settings", "message"),
+    [
+        ("binary", {"covariance": "kernel"}, "not linear"),
+        ("classes", {"covariance": "full"}, "covariances of all classes"),
+        ("classes", {"calibration": None}, "an integral"),
+    ],
+)
+def test_what_cannot_be_exported(task, settings, message):
+    classifier, _ = fitted(task, settings)
+    for export in (classifier.to_sklearn, classifier.to_onnx):
+        with pytest.raises(ValueError, match=message):
+            export()
+    with pytest.raises(ValueError, match="float16"):
+        fitted("binary", {})[0].to_onnx("float16")
+
+
+def test_the_frozen_predictor_stays_what_it_is():
+    X, y = load_iris(return_X_y=True)
+    predictor = OnlineClassifier(shuffle=True, random_state=0, passes=3).fit(X, y).to_sklearn()
+    assert clone(predictor) is predictor
+    before = predictor.predict(X)
+    np.testing.assert_array_equal(predictor.fit(X, 1 - y).predict(X), before)
+    importance = permutation_importance(predictor, X, y, random_state=0).importances_mean
+    assert importance.argmax() in (2, 3)  # the petals
+    with pytest.raises(ValueError, match="features"):
+        predictor.predict(X[:, :2])
+
+
+# --- tables --------------------------------------------------------------------------------------------------------
+
+
+def tables():
+    """One table in the forms that libraries have, with its classes."""
+    polars = pytest.importorskip("polars")
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"a": rng.normal(size=60), "b": np.arange(60) % 3, "c": rng.random(60) > 0.5})
+    y = np.where(frame["a"] > 0, "up", "down")
+    return y, {
+        "pandas": (frame, pd.Series(y)),
+        "pandas with categories as classes": (frame, pd.Series(y, dtype="category")),
+        "pandas on Arrow": (frame.convert_dtypes(dtype_backend="pyarrow"), pd.Series(y)),
+        "pandas, sparse": (frame.astype(float).astype(pd.SparseDtype(float, 0.0)), y),
+        "Polars": (polars.from_pandas(frame), polars.Series(y.tolist())),
+        "Arrow table": (pa.Table.from_pandas(frame), pa.array(y.tolist())),
+        "Arrow batch": (pa.RecordBatch.from_pandas(frame), pa.array(y.tolist())),
+    }
+
+
+def test_tables_are_learned_as_arrays_are_and_keep_their_names():
+    y, given = tables()
+    X = given["pandas"][0].to_numpy(dtype=float)
+    plain = OnlineClassifier().fit(X, y)
+    for name, (table, labels) in given.items():
+        classifier = OnlineClassifier().fit(table, labels)
+        assert classifier.feature_names_in_.tolist() == ["a", "b", "c"], name
+        np.testing.assert_array_equal(classifier.coef_, plain.coef_, err_msg=name)
+        np.testing.assert_array_equal(classifier.predict(table), plain.predict(X), err_msg=name)
+        parts = OnlineClassifier().partial_fit(table, labels, classes=["down", "up"])
+        np.testing.assert_array_equal(parts.predict_proba(table), plain.predict_proba(X), err_msg=name)
+
+
+def test_columns_are_told_by_their_names():
+    y, given = tables()
+    frame, _ = given["pandas"]
+    classifier = OnlineClassifier().fit(frame, y)
+    with pytest.raises(ValueError, match="feature names should match"):
+        classifier.predict(frame[["b", "a", "c"]])
+
+
+def with_words():
+    polars = pytest.importorskip("polars")
+    frame = pd.DataFrame({"a": np.arange(20.0), "city": ["Delft", "Paris"] * 10})
+    dated = frame.assign(city=pd.Timestamp("2020-01-01"))
+    return [frame, frame.astype({"city": "category"}), dated, polars.from_pandas(frame), pa.Table.from_pandas(frame)]
+
+
+@pytest.mark.parametrize("which", range(5))
+def test_columns_of_words_are_refused_with_what_to_do(which):
+    table = with_words()[which]
+    with pytest.raises(ValueError, match=r"the column 'city' \(.*\) of X does not hold numbers: .*OneHotEncoder"):
+        OnlineClassifier().fit(table, [0, 1] * 10)
+
+
+def test_errors_about_values_stay_what_they_are():
+    frame = pd.DataFrame({"a": [1.0, np.nan], "b": [1.0, 2.0]})
+    with pytest.raises(ValueError, match="NaN in row 1, column 0"):
+        OnlineClassifier().fit(frame, [0, 1])
