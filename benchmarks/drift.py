@@ -1,8 +1,8 @@
 """When forgetting helps: progressive error (predict, then learn) on prices of electricity, in time's order or shuffled.
 
 elec2 has 45,312 half hours of 1996 to 1998 from New South Wales; the label is whether the price is above its mean of
-the last day. Features are standardised as they come, by River's StandardScaler. Shuffled (one seed), the same rows do not
-drift. "The last label" predicts the label before. All that was tried is shown; beside it, learners of River.
+the last day. Features are standardised as they come, by River's StandardScaler. Shuffled (one seed), the same rows do
+not drift. "The last label" predicts the label before. All that was tried is shown; beside it, learners of River.
 """
 
 from __future__ import annotations
