@@ -1,0 +1,140 @@
+"""Training on a cluster: test error against rounds, bytes that are moved, and rows a second of one and of two workers.
+
+Errors: reviews of films as JSON lines, hashed binary words and word pairs of unit length, AROW with r = 0.1, one pass,
+16 parts; beside one learner of all rows, and beside as many passes in one round each. No setting is chosen on the test
+rows. Rows are shuffled beforehand, the same for all. Speed: a generated svmlight file, a part a worker, 16 rounds; one
+worker and two take turns, both clusters standing already. How much two workers can be faster depends on what the
+machine's processors are: twice as fast needs two cores that do nothing else.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from harness import FOLDER, arguments, have_data, machine, markdown, table, write_json
+
+from confidently import AROW, OnlineClassifier, distributed
+from confidently.data import Reading, open_stream
+from confidently.distributed.cluster import connected
+
+PARTS, R, SEED = 16, 0.1, 0
+ROUNDS, PASSES = (1, 4, 16), (4,)
+READING = Reading(format="jsonl", text=("text",), ngrams=(1, 2), counts="binary")
+HEADER = ["learner", "test error %", "seconds", "MB moved a round"]
+BLOCK_ROWS, FEATURES, NONZEROS = 25_000, 100_000, 60
+
+
+def shuffled(name: str, folder: Path) -> tuple[str, np.ndarray]:
+    """A file of reviews in random order, and their labels."""
+    with gzip.open(FOLDER / "imdb" / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        rows = list(lines)
+    rows = [rows[k] for k in np.random.default_rng(SEED).permutation(len(rows))]
+    path = folder / f"{name}.jsonl"
+    path.write_text("".join(rows), encoding="utf-8")
+    return str(path), np.array([json.loads(row)["label"] for row in rows])
+
+
+def measured(name: str, fit: Any, test: str, truth: np.ndarray) -> list[str]:
+    """Test error, seconds, and bytes a round if there are any."""
+    accounts: list[distributed.Round] = []
+    began = time.perf_counter()
+    classifier = fit(accounts.append)
+    seconds = time.perf_counter() - began
+    wrong = np.mean(np.concatenate(list(classifier.predict_stream(test))) != truth)
+    moved = f"{np.mean([one.bytes_moved for one in accounts]) / 1e6:.1f}" if accounts else ""
+    row = [name, f"{100 * wrong:.2f}", f"{seconds:.0f}", moved]
+    print(*row, sep=", ", flush=True)
+    return row
+
+
+def errors(folder: Path, workers: int) -> list[list[str]]:
+    train, _ = shuffled("train", folder)
+    test, truth = shuffled("test", folder)
+
+    def one(report: Any) -> OnlineClassifier:
+        return OnlineClassifier(AROW(r=R)).fit_stream(open_stream(train, READING))
+
+    def many(report: Any, client: Any, rounds: int, passes: int = 1) -> OnlineClassifier:
+        return distributed.fit(
+            OnlineClassifier(AROW(r=R), passes=passes), train, client=client, parts=PARTS, rounds=rounds,
+            reading=READING, progress=report,
+        )  # fmt: skip
+
+    rows = [measured("one learner", one, test, truth)]
+    with connected(workers=workers) as client:
+        many(lambda account: None, client, 1)  # workers import what they need
+        for rounds in ROUNDS:
+            fit = partial(many, client=client, rounds=rounds)
+            rows.append(measured(f"{PARTS} parts, {rounds} rounds", fit, test, truth))
+        for passes in PASSES:
+            fit = partial(many, client=client, rounds=1, passes=passes)
+            rows.append(measured(f"{PARTS} parts, {passes} passes of 1 round", fit, test, truth))
+    return rows
+
+
+def written(path: Path, least: float) -> None:
+    """Rows of two classes, as many bytes as asked for: one block again and again."""
+    random = np.random.default_rng(SEED)
+    weights, lines = random.normal(size=FEATURES), []
+    for _ in range(BLOCK_ROWS):
+        columns = np.unique((FEATURES * random.random(NONZEROS) ** 3).astype(int))
+        values = random.random(len(columns)).round(3)
+        label = "+1" if values @ weights[columns] + random.normal() > 0 else "-1"
+        lines.append(f"{label} " + " ".join(f"{c + 1}:{v}" for c, v in zip(columns, values, strict=True)))
+    block = ("\n".join(lines) + "\n").encode()
+    with path.open("wb") as file:
+        while file.tell() < least:
+            file.write(block)
+
+
+def speed(folder: Path, least: float, repetitions: int) -> dict[str, Any]:
+    """Rows a second of one and of two workers in turn."""
+    path = folder / "rows.svm"
+    written(path, least)
+    found: dict[int, list[float]] = {1: [], 2: []}
+    with connected(workers=1) as one, connected(workers=2) as two:
+        for repetition in range(repetitions + 1):
+            for workers, client in ((1, one), (2, two)):
+                accounts: list[distributed.Round] = []
+                began = time.perf_counter()
+                distributed.fit(
+                    OnlineClassifier(AROW(r=R)), path, client=client, parts=workers, progress=accounts.append
+                )
+                rate = sum(account.rows for account in accounts) / (time.perf_counter() - began)
+                print(f"{workers} workers: {rate:,.0f} rows/s", "(to warm up)" * (not repetition), flush=True)
+                if repetition:
+                    found[workers].append(rate)
+    quotient = median(b / a for a, b in zip(found[1], found[2], strict=True))
+    print(f"{path.stat().st_size:,} bytes; two workers are {quotient:.2f} times as fast (median of {repetitions})")
+    return {"rows_per_second": found, "ratio": quotient}
+
+
+def main() -> None:
+    options = arguments(
+        __doc__,
+        ("--workers", {"type": int, "default": 2, "help": "of the cluster that errors are measured on"}),
+        ("--gigabytes", {"type": float, "default": 1.0, "help": "size of the generated file; 0: no speed"}),
+        ("--repetitions", {"type": int, "default": 5}),
+        ("--no-errors", {"action": "store_true", "help": "measure the speed only"}),
+    )
+    print(machine())
+    result: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        if options.gigabytes:
+            result |= speed(Path(folder), options.gigabytes * 1e9, options.repetitions)
+        if not options.no_errors and have_data():
+            result["rows"] = errors(Path(folder), options.workers)
+            print(table(HEADER, result["rows"]), markdown(HEADER, result["rows"]), sep="\n\n")
+    write_json(options.json, result)
+
+
+if __name__ == "__main__":
+    main()
