@@ -327,6 +327,7 @@ def test_errors_of_data_reach_the_caller(client, files, tmp_path):
     ("settings", "options", "message"),
     [
         ({"covariance": "kernel"}, {}, "kernel model keeps examples"),
+        ({"forget": 0.1}, {}, "none comes last"),
         ({}, {"rounds": 0}, "rounds must be a whole number of at least 1, got 0"),
         ({}, {"shuffle": "all"}, "shuffle must be one of"),
         ({}, {"workers": 2}, "a cluster that is given has its own"),

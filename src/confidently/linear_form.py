@@ -103,8 +103,8 @@ def _spread(learner: Any) -> Spread:
     shared = settings.geometry == "shared" and settings.task == "joint"
     if settings.task != "binary" and not shared:
         raise ValueError(
-            f'with covariance="{settings.covariance}" and more than two classes, or sets of labels, probabilities depend on '
-            'the covariances of all classes, which are not exported; use "diag" (or "shared", for classes)'
+            f'with covariance="{settings.covariance}" and more than two classes, or sets of labels, probabilities '
+            'depend on the covariances of all classes, which are not exported; use "diag" (or "shared", for classes)'
         )
     matrix = learner.covariance()[0]
     return Spread(None, matrix if settings.fit_intercept else np.pad(matrix, (0, 1)), settings.prior_variance)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .training import Training
 
 ONLY_HERE = ("parts", "rounds", "shuffle")
-NOT_HERE = ("cache", "validation", "holdout", "early_stop", "patience", "checkpoint_every", "resume")
+NOT_HERE = ("cache", "validation", "holdout", "early_stop", "patience", "checkpoint_every", "resume", "forget")
 
 cluster_options = [
     click.option(

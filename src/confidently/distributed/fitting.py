@@ -148,6 +148,10 @@ class _Training:
             raise TypeError(f"an OnlineClassifier can be fitted on a cluster, not {type(estimator).__name__}")
         if estimator.covariance == "kernel":
             raise ValueError("a kernel model keeps examples, not weights, and cannot be merged: use another covariance")
+        if estimator.forget:
+            raise ValueError(
+                "parts learn side by side and none comes last, so there is nothing that forget could mean: use forget=0"
+            )
         for name, number in (("parts", parts), ("rounds", rounds), ("workers", workers)):
             if number is not None and (not isinstance(number, numbers.Integral) or number < 1):
                 raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
