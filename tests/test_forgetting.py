@@ -1,11 +1,14 @@
 """Forgetting: every row gives back a share of the precision gained; nothing else changes."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from test_core_equals_reference import N_CLASSES, TASKS, assert_twins_agree, core_labels, noisy_rows, twins
 
-from confidently import OnlineClassifier, load
+from confidently import OnlineClassifier, load, merge
+from confidently.explanation import Entries
 from confidently.learner import Learner
 from confidently.matrix import as_matrix
 from confidently.rules import RULES, make_rule
@@ -140,3 +143,28 @@ def test_it_cannot_change_on_the_way():
     classifier = OnlineClassifier(forget=0.1).fit(X, labels)
     with pytest.raises(ValueError, match="forget"):
         classifier.set_params(forget=0.0).partial_fit(X, labels)
+
+
+def test_forgetting_models_are_merged_as_they_stand():
+    X, labels = noisy_rows("joint", n=200)
+    y = np.array(labels)
+    parts = [OnlineClassifier(forget=0.02).partial_fit(X[k::2], y[k::2], classes=range(4)) for k in range(2)]
+    merged = merge(parts)
+    precision = sum(1 / part.variance_ for part in parts) - 1.0
+    np.testing.assert_allclose(1 / merged.variance_, precision, rtol=1e-12)
+    shift = sum(part.coef_ / part.variance_ for part in parts)
+    np.testing.assert_allclose(merged.coef_, shift / precision, rtol=1e-12)
+    assert parts[0].learner_.state["kept"] < 1.0  # the parts are as they were
+    assert merged.partial_fit(X, y).forget == 0.02
+    with pytest.raises(ValueError, match="forget"):
+        merge([parts[0], OnlineClassifier().partial_fit(X, y, classes=range(4))])
+
+
+def test_explanations_say_the_variances_that_are():
+    X, labels = noisy_rows("joint", n=200)
+    classifier = OnlineClassifier("cw_stdev", forget=0.02).fit(X, labels)
+    there = np.flatnonzero(X[0])
+    entries = Entries(classifier.learner_, SimpleNamespace(columns=there, values=X[0, there]))
+    whole = classifier.margin_distribution(X[:1])[1][0]
+    for column in range(4):
+        assert entries.variances(column, None).sum() == pytest.approx(whole[column], rel=1e-12)
