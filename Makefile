@@ -42,6 +42,7 @@ DATA ?= ../shared/data
 papers: $(VENV)/installed
 	nice $(BIN)/confidently reproduce cw2008 --out out/cw2008 --data $(DATA) --jobs 2
 	nice $(BIN)/confidently reproduce ellipsoid2009 --out out/ellipsoid2009 --data $(DATA) --jobs 2
+	nice $(BIN)/confidently reproduce bayespa2014 --out out/bayespa2014 --data $(DATA) --jobs 2
 	$(BIN)/python docs/write_papers.py out
 
 # The tests that reach compiled code, under AddressSanitizer and UndefinedBehaviorSanitizer.

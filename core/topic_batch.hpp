@@ -19,6 +19,13 @@ struct Bags {
     const std::int32_t* counts;
 };
 
+// What the documents are, not owned: the signs of row r begin at signs + r * stride; it counts weights[r] > 0 times.
+struct Targets {
+    const std::int8_t* signs;
+    std::int64_t stride;
+    const double* weights;
+};
+
 // The documents of a batch as tokens, over the words that occur in them; empty ones are left out.
 class Batch {
 public:

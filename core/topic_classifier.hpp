@@ -23,8 +23,10 @@ struct Samples {
     int kept, topics, tasks;
     std::vector<double> shares, inverse_lambda;
     std::vector<std::int8_t> signs;  // -1 or 1 a task
+    std::vector<double> weights;     // how often each document counts
 
     void resize(std::int64_t documents) {
+        weights.resize(documents);
         shares.resize(documents * kept * topics);
         inverse_lambda.resize(documents * kept * tasks);
         signs.resize(documents * tasks);
@@ -83,8 +85,8 @@ struct Moments {
 // Gibbs: adds a batch's likelihood terms to precision and shift of a task.
 inline void add_gibbs(const ClassifierSettings& s, const Samples& samples, int task, double* precision, double* shift) {
     const int K = samples.topics;
-    const double part = s.step_size / samples.kept;
-    for (std::int64_t d = 0; d < samples.documents(); ++d)
+    for (std::int64_t d = 0; d < samples.documents(); ++d) {
+        const double part = s.step_size * samples.weights[d] / samples.kept;
         for (int i = 0; i < samples.kept; ++i) {
             const double inverse = samples.inverse_lambda[(d * samples.kept + i) * samples.tasks + task];
             const double sign = samples.signs[d * samples.tasks + task];
@@ -97,11 +99,12 @@ inline void add_gibbs(const ClassifierSettings& s, const Samples& samples, int t
                 for (int k = 0; k <= j; ++k) precision[j * K + k] += curvature * share[k];
             }
         }
+    }
     for (int j = 0; j < K; ++j)
         for (int k = 0; k < j; ++k) precision[k * K + j] = precision[j * K + k];
 }
 
-// Averaging: the dual of the batch's margin constraints, by coordinate ascent over multipliers in [0, 2 c step_size].
+// Averaging: the dual of the batch's margin constraints, by coordinate ascent over multipliers in [0, 2 c step_size weight].
 class DualAscent {
 public:
     // moves the mean of a task; tau: the multipliers, where the ascent starts and ends, a column of a row a document
@@ -119,7 +122,7 @@ public:
                 for (int k = 0; k < K; ++k) score += mean[k] * share[k], square += share[k] * share[k];
                 double& own = tau[d * samples.tasks];
                 const double wanted = own + (s.epsilon - sign * score) / (s.prior_variance * square);
-                const double change = std::clamp(wanted, 0.0, 2.0 * s.c * s.step_size) - own;
+                const double change = std::clamp(wanted, 0.0, 2.0 * s.c * s.step_size * samples.weights[d]) - own;
                 own += change;
                 add(mean, share, K, s.prior_variance * change * sign);
                 largest = std::max(largest, std::abs(change) * s.prior_variance * square);

@@ -43,12 +43,12 @@ public:
           moments_(settings.tasks, Moments(settings.topics)),
           samples_{settings.samples, settings.topics, settings.tasks, {}, {}, {}} {}
 
-    // Learns rows first to last - 1. signs: those of row r begin at signs + r * sign_stride. seen: documents before row 0
-    void learn(const Bags& bags, const std::int8_t* signs, std::int64_t sign_stride, std::int64_t first, std::int64_t last,
+    // Learns rows first to last - 1. seen: documents before row 0
+    void learn(const Bags& bags, const Targets& targets, std::int64_t first, std::int64_t last,
                std::int64_t seen, Team& team) {
         for (std::int64_t begin = first; begin < last; begin += s_.batch) {
             batch_.fill(bags, begin, std::min(begin + s_.batch, last), [](std::int32_t) { return true; });
-            if (batch_.documents() > 0) learn_batch(signs, sign_stride, seen, team);
+            if (batch_.documents() > 0) learn_batch(targets, seen, team);
         }
     }
 
@@ -96,8 +96,8 @@ private:
     std::vector<double> lambda_, tau_, atoms_;
     std::vector<Stream> streams_;
 
-    void learn_batch(const std::int8_t* signs, std::int64_t sign_stride, std::int64_t seen, Team& team) {
-        begin_batch(signs, sign_stride, seen);
+    void learn_batch(const Targets& targets, std::int64_t seen, Team& team) {
+        begin_batch(targets, seen);
         std::vector<Worker> workers(team.size(), Worker{Sampler(s_.topics), std::vector<double>(size_, kNoTopic),
                                                         std::vector<double>(s_.tasks > 1 ? size_ * size_ : 0)});
         for (int round = 0; round < s_.inner; ++round) {
@@ -110,7 +110,7 @@ private:
         end_batch();
     }
 
-    void begin_batch(const std::int8_t* signs, std::int64_t sign_stride, std::int64_t seen) {
+    void begin_batch(const Targets& targets, std::int64_t seen) {
         const std::int64_t documents = batch_.documents();
         gather();
         counts_ = before_;
@@ -124,7 +124,8 @@ private:
         for (std::int64_t d = 0; d < documents; ++d) {
             const std::int64_t row = batch_.rows[d];
             streams_[d] = Stream(key(key(s_.seed, static_cast<std::uint64_t>(number_)), static_cast<std::uint64_t>(seen + row)));
-            std::copy_n(signs + row * sign_stride, s_.tasks, &samples_.signs[d * s_.tasks]);
+            std::copy_n(targets.signs + row * targets.stride, s_.tasks, &samples_.signs[d * s_.tasks]);
+            samples_.weights[d] = targets.weights[row];
         }
     }
 
@@ -242,8 +243,8 @@ private:
     Pull averaging_pull(std::int64_t d, int n, Worker& worker) const {
         std::fill_n(worker.linear.begin(), s_.topics, 0.0);
         for (int t = 0; t < s_.tasks; ++t) {
-            // tau counts all step_size copies of the document, of which this is one
-            const double tau = tau_[d * s_.tasks + t] / s_.classifier.step_size;
+            // tau counts all copies of the document, step_size times its weight, of which this is one
+            const double tau = tau_[d * s_.tasks + t] / (s_.classifier.step_size * samples_.weights[d]);
             const double factor = tau * samples_.signs[d * s_.tasks + t] / n;
             for (int k = 0; factor != 0.0 && k < s_.topics; ++k) worker.linear[k] += factor * moments_[t].mean[k];
         }
@@ -281,22 +282,23 @@ private:
 
     void update_topics() {
         const int K = s_.topics;
-        std::vector<std::int32_t> tokens(counts_.size(), 0);
+        std::vector<double> tokens(counts_.size(), 0.0);
         for (std::int64_t d = 0; d < batch_.documents(); ++d) {
             const Words document = batch_.document(d);
             const auto first = static_cast<std::size_t>(document.topics - batch_.topics.data());
             for (int sample = 0; sample < s_.samples; ++sample) {
                 const std::int32_t* topics = &kept_topics_[batch_.topics.size() * sample + first];
-                for (int i = 0; i < document.size; ++i) ++tokens[static_cast<std::int64_t>(document.words[i]) * K + topics[i]];
+                for (int i = 0; i < document.size; ++i)
+                    tokens[static_cast<std::int64_t>(document.words[i]) * K + topics[i]] += samples_.weights[d];
             }
         }
         const double part = s_.classifier.step_size / s_.samples;
-        std::vector<std::int64_t> sums(K, 0);
+        std::vector<double> sums(K, 0.0);
         for (std::size_t i = 0; i < tokens.size(); ++i) {
             counts_[i] = before_[i] + part * tokens[i];
             sums[i % K] += tokens[i];
         }
-        for (int k = 0; k < K; ++k) totals_[k] += part * static_cast<double>(sums[k]);
+        for (int k = 0; k < K; ++k) totals_[k] += part * sums[k];
     }
 
     void update_sticks() {
@@ -305,7 +307,7 @@ private:
         double later = 0.0;
         for (int k = K - 1; k >= 0; --k) {
             double sum = 0.0;
-            for (std::int64_t d = 0; d < batch_.documents(); ++d) sum += atoms_[d * K + k];
+            for (std::int64_t d = 0; d < batch_.documents(); ++d) sum += samples_.weights[d] * atoms_[d * K + k];
             sticks_[k] += part * sum;
             sticks_[K + k] += part * later;
             later += sum;

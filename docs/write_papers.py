@@ -1,7 +1,8 @@
 """Writes papers.md and its pictures from what `make papers` left: python docs/write_papers.py out.
 
 Results of ``--quick`` are refused unless ``--reduced`` is given too; the page then says which they are. The page is the
-two reports in Markdown: their text, figures, tables and claims, in their order.
+reports in Markdown: their text, figures, tables and claims, in their order. A paper whose results are not there keeps
+its section of the page as it is.
 """
 
 import json
@@ -15,11 +16,12 @@ PAGE = FOLDER / "papers.md"
 PAPERS = {
     "cw2008": "Exact convex confidence-weighted learning (Crammer, Dredze & Pereira 2008)",
     "ellipsoid2009": "Online learning by ellipsoid method (Yang, Jin & Ye 2009)",
+    "bayespa2014": "Online Bayesian passive-aggressive learning (Shi & Zhu 2014)",
 }
 TOO_WIDE = ("text_error",)  # tables that are left to the report
 HEAD = """# The papers, reproduced
 
-`confidently reproduce` runs the experiments of two papers and says of each claim whether it was borne out. It writes
+`confidently reproduce` runs the experiments of three papers and says of each claim whether it was borne out. It writes
 a page of its own (`report.html`, with all figures in it), the figures as PNG and SVG, the tables as CSV, and every
 number in `results.json`. `--quick` is a reduced size, `--seed` decides all chance, `--data` is the folder of the data
 sets (what is not there is left out), `--jobs` the number of processes, `--axes` the shape of the points that `cw2008`
@@ -29,16 +31,24 @@ draws. What is proved is in [mathematics](mathematics.md#what-is-proved).
 ```console
 $ confidently reproduce cw2008 --out out/cw2008 --quick
 $ confidently reproduce ellipsoid2009 --out out/ellipsoid2009 --data DATA --jobs 2
+$ confidently reproduce bayespa2014 --out out/bayespa2014 --data DATA --jobs 2
 ```
 
-What follows is written by `docs/write_papers.py` from `results.json`; `make papers` runs both in full and writes this
+What follows is written by `docs/write_papers.py` from `results.json`; `make papers` runs all in full and writes this
 page anew. Claims are the papers' unless they are called ours.
 """
 
 
 def page(results: dict[str, Any]) -> str:
-    """The whole page."""
-    return "\n".join([HEAD, *(_paper(title, results[name]) for name, title in PAPERS.items())])
+    """The whole page; sections without results stay as they are, if they are there."""
+    sections = _sections() | {PAPERS[name]: _paper(PAPERS[name], found) for name, found in results.items()}
+    return "\n".join([HEAD, *(sections[title] for title in PAPERS.values() if title in sections)])
+
+
+def _sections() -> dict[str, str]:
+    """The page's sections by title."""
+    parts = PAGE.read_text(encoding="utf-8").split("\n## ")[1:] if PAGE.exists() else []
+    return {part.partition("\n")[0]: f"## {part}".rstrip("\n") + "\n" for part in parts}
 
 
 def _paper(title: str, found: dict[str, Any]) -> str:
@@ -89,11 +99,14 @@ def _cell(value: Any) -> str:
 
 
 def main(out: Path, reduced: bool = False) -> None:
-    results = {name: json.loads((out / name / "results.json").read_text()) for name in PAPERS}
+    found = {name: out / name / "results.json" for name in PAPERS}
+    results = {name: json.loads(file.read_text()) for name, file in found.items() if file.exists()}
+    if not results:
+        raise SystemExit(f"there are no results in {out}: make papers makes them")
     if not reduced and any(found["settings"]["quick"] for found in results.values()):
         raise SystemExit("these are results of --quick; the page is made of the full ones (make papers)")
     for old in FOLDER.joinpath("pictures").glob("*-*.png"):
-        if old.name.partition("-")[0] in PAPERS:
+        if old.name.partition("-")[0] in results:
             old.unlink()
     for name, found in results.items():
         for section in found["sections"]:

@@ -183,6 +183,11 @@ def test_show_says_what_the_estimator_has(ok, tmp_path):
             assert topic["mean"] == model.coef_[number, k]
             assert topic["std"] ** 2 == pytest.approx(model.variance_[number, k])
             assert [f"text:{word}" for word in topic["words"]] == top[4 * number + k]
+    shown_best = json.loads(ok("topics", "show", tmp_path / "m", "--words", 3, "--json"))
+    best = model.top_words(n=3, relevance=0.6)
+    for number, view in enumerate(shown_best["weights"]):
+        for topic in view["topics"]:
+            assert [f"text:{word}" for word in topic["words"]] == best[4 * number + topic["number"]]
     text = ok("topics", "show", tmp_path / "m", "--class", "sport", "--top", 2, "--words", 3, "--relevance", 1)
     part = shown["weights"][2]["topics"]
     surest = sorted(part, key=lambda t: -abs(t["mean"]) / t["std"])[:2]
@@ -270,10 +275,37 @@ def test_models_of_another_kind_say_what_to_do(call, ok, data, tmp_path):
     assert code == 2 and "no class is called 'x'" in err
 
 
-def test_weights_and_scaled_caches_are_refused(call, ok, tmp_path):
-    (tmp_path / "x.vw").write_text("1 2.0 | goal match\n-1 | vote law\n")
-    code, _, err = call("topics", "train", tmp_path / "x.vw", "-q")
-    assert code == 2 and "counts every document once" in err
+def test_weights_are_the_estimator_s(ok, tmp_path):
+    found, y = written(tmp_path / "x.jsonl")
+    weights = np.random.default_rng(3).choice([0.0, 0.5, 4.0], len(y))
+    rows = zip(found, y, weights, strict=True)
+    lines = [json.dumps({"label": name, "text": text, "w": w}) for text, name, w in rows]
+    (tmp_path / "x.jsonl").write_text("\n".join(lines))
+    ok(
+        "topics",
+        "train",
+        tmp_path / "x.jsonl",
+        "--text",
+        "text",
+        "--weight",
+        "w",
+        "--topics",
+        4,
+        "-q",
+        "-o",
+        tmp_path / "m",
+    )
+    mine = load(tmp_path / "m")
+    X = counted(found, [name.removeprefix("text:") for name in mine.features_.names])
+    order = np.random.RandomState(0).permutation(len(y))
+    theirs = OnlineMedLDA(4, random_state=0, epsilon=mine.epsilon_, batch_size=32)
+    for part in np.split(order, [64, 128]):
+        theirs.partial_fit(X[part], y[part], classes=["politics", "sport"], sample_weight=weights[part])
+    np.testing.assert_array_equal(mine.coef_, theirs.coef_)
+    assert mine.epsilon_ == np.average(X.sum(axis=1), weights=weights) and mine.n_seen_ == np.count_nonzero(weights)
+
+
+def test_scaled_caches_are_refused(call, ok, tmp_path):
     written(tmp_path / "x.jsonl")
     ok("cache", tmp_path / "x.jsonl", "--text", "text", "-o", tmp_path / "scaled")
     code, _, err = call("topics", "train", tmp_path / "scaled", "-q")

@@ -348,7 +348,13 @@ def test_page_of_the_docs_is_made_of_the_results(tmp_path, monkeypatch):
     ):  # fmt: skip
         assert piece in page
     pictures = sorted(file.name for file in (tmp_path / "docs" / "pictures").iterdir())
-    assert pictures == ["cw2008-line.png", "ellipsoid2009-line.png"]
+    assert pictures == ["bayespa2014-line.png", "cw2008-line.png", "ellipsoid2009-line.png"]
+    sections = [line for line in page.splitlines() if line.startswith("## ")]
+    assert sections == [f"## {title}" for title in write_papers.PAPERS.values()]
+    (tmp_path / "cw2008" / "results.json").unlink()  # the section and pictures of a paper not run again stay
+    write_papers.main(tmp_path)
+    assert (tmp_path / "docs" / "papers.md").read_text() == page
+    assert sorted(file.name for file in (tmp_path / "docs" / "pictures").iterdir()) == pictures
     report.settings["quick"] = True
     report.write(tmp_path / report.name)
     with pytest.raises(SystemExit, match="full"):

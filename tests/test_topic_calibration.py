@@ -38,12 +38,14 @@ def test_sigmoid_is_the_maximum(n, kind):
         "one label": -np.ones(n),
     }[kind]
 
+    weight = random.choice([0.3, 1.0, 4.0], n)
+
     def cost(ab):
-        return -log_expit(sign * (ab[0] * u + ab[1])).sum() + 0.5 * (ab[0] - 1) ** 2 + ab[1] ** 2 / 200
+        return -weight @ log_expit(sign * (ab[0] * u + ab[1])) + 0.5 * (ab[0] - 1) ** 2 + ab[1] ** 2 / 200
 
     found = minimize(cost, np.zeros(2), tol=1e-12)
-    assert cost(fitted_sigmoid(u, sign)) <= found.fun + 1e-9
-    np.testing.assert_allclose(fitted_sigmoid(u, sign), found.x, atol=2e-4)
+    assert cost(fitted_sigmoid(u, sign, weight)) <= found.fun + 1e-9
+    np.testing.assert_allclose(fitted_sigmoid(u, sign, weight), found.x, atol=2e-4)
 
 
 @pytest.mark.parametrize("n", [0, 1, 200])
@@ -52,11 +54,13 @@ def test_softmax_is_the_maximum(n):
     u, true = random.normal(size=(n, 4)) * 2, random.integers(4, size=n)
     u[np.arange(n), true] += 1.5
 
-    def cost(a):
-        return -log_softmax(a * u, axis=1)[np.arange(n), true].sum() + 0.5 * (a - 1) ** 2
+    weight = random.choice([0.3, 1.0, 4.0], n)
 
-    np.testing.assert_allclose(fitted_softmax(u, true)[0], minimize_scalar(cost).x, atol=1e-5)
-    assert fitted_softmax(-10 * u, true)[0] > 0  # scores that mislead count little, and are not turned round
+    def cost(a):
+        return -weight @ log_softmax(a * u, axis=1)[np.arange(n), true] + 0.5 * (a - 1) ** 2
+
+    np.testing.assert_allclose(fitted_softmax(u, true, weight)[0], minimize_scalar(cost).x, atol=1e-5)
+    assert fitted_softmax(-10 * u, true, weight)[0] > 0  # scores that mislead count little, and are not turned round
 
 
 def test_which_documents_are_looked_at():

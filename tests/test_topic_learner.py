@@ -46,23 +46,64 @@ def signs_for(settings, signs):
     ]
 
 
-def learned(settings, bags, signs, threads=1):
+def learned(settings, bags, signs, threads=1, weights=None):
     learner = TopicLearner(settings, 3, bags.n_words)
-    learner.learn(bags, np.ascontiguousarray(signs_for(settings, signs)), threads)
+    learner.learn(bags, np.ascontiguousarray(signs_for(settings, signs)), threads, weights=weights)
     return learner
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("settings", CASES.values(), ids=CASES)
-def test_equals_the_plain_twin(settings):
+def test_equals_the_plain_twin(settings, weighted):
     bags, signs = documents()
-    fast, slow = learned(settings, bags, signs), ReferenceTopics(settings, 3, bags.n_words)
-    slow.learn(bags, signs_for(settings, signs))
+    weights = np.random.default_rng(2).choice([0.2, 1.0, 3.0], 20) if weighted else None
+    fast, slow = learned(settings, bags, signs, weights=weights), ReferenceTopics(settings, 3, bags.n_words)
+    slow.learn(bags, signs_for(settings, signs), weights)
     assert fast.state.keys() == slow.state.keys()
     for name in slow.state.keys() - {"counters"}:
         np.testing.assert_allclose(fast.state[name], slow.state[name], rtol=1e-6, atol=1e-6, err_msg=name)
     new, _ = documents(seed=1)
     np.testing.assert_allclose(fast.shares(new), slow.shares(new), atol=1e-12)
     assert fast.n_seen == 20
+
+
+@pytest.mark.parametrize("settings", CASES.values(), ids=CASES)
+def test_a_weight_of_all_is_the_step_size(settings):
+    bags, signs = documents()
+    twice, weighted = (
+        learned(replace(settings, step_size=2 * settings.step_size), bags, signs),
+        learned(settings, bags, signs, weights=np.full(20, 2.0)),
+    )
+    for name in twice.state.keys() - {"looked.weights"}:
+        assert twice.state[name].tobytes() == weighted.state[name].tobytes(), name
+
+
+@pytest.mark.parametrize(
+    "settings", [SETTINGS, AVERAGING, CASES["gibbs, labels"]], ids=["gibbs", "averaging", "labels"]
+)
+def test_a_whole_weight_is_repetitions_in_expectation(settings):
+    """A batch of one document of weight 4, or of it four times: the same means of all that is learned."""
+    start, signs = documents()
+    once = start.rows(np.array([0]))
+    found = {}
+    for name, copies, weight in (("weighted", 1, 4.0), ("repeated", 4, 1.0)):
+        runs = []
+        for seed in range(300):
+            learner = learned(replace(settings, batch_size=20, n_inner=1, seed=1), start, signs)
+            learner.settings = replace(learner.settings, seed=seed)
+            own = signs_for(settings, np.repeat(signs[:1], copies, axis=0))
+            learner.learn(once.rows(np.zeros(copies, dtype=int)), own, weights=np.full(copies, weight))
+            runs.append(
+                np.concatenate(
+                    [learner.state[k].ravel() for k in ("words", "shift", "precision") if k in learner.state]
+                )
+            )
+        found[name] = np.array(runs)
+    gap = found["weighted"].mean(axis=0) - found["repeated"].mean(axis=0)
+    error = np.sqrt((found["weighted"].var(axis=0) + found["repeated"].var(axis=0)) / 300)
+    moving = error > 1e-9 * np.abs(found["repeated"].mean(axis=0))
+    assert moving.any() and np.abs(gap[~moving]).max(initial=0.0) < 1e-6
+    assert np.abs(gap[moving] / error[moving]).max() < 5
 
 
 @pytest.mark.parametrize("settings", CASES.values(), ids=CASES)

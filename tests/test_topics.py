@@ -92,6 +92,13 @@ def test_top_words():
     assert [len(row) for row in top] == [4, 4, 4]
     assert top[1] == [words[j] for j in np.argsort(-model.components_[1])[:4]]
     assert model.top_words(n=1)[0][0] == top[0][0].replace("w", "x")
+    p = model.components_ / model.components_.sum(axis=1, keepdims=True)
+    lift = p / (model.components_.sum(axis=0) / model.components_.sum())
+    for weight in (0.0, 0.6):
+        score = weight * np.log(p) + (1 - weight) * np.log(lift)
+        assert model.top_words(words, 4, weight) == [[words[j] for j in row[:4]] for row in np.argsort(-score, axis=1)]
+    with pytest.raises(ValueError, match=r"relevance must be in \[0, 1\], got 2"):
+        model.top_words(words, 4, relevance=2)
     with pytest.raises(ValueError, match="2 feature names were given for 30 words"):
         model.top_words(["a", "b"])
 
@@ -228,10 +235,73 @@ def test_counts_that_are_not_whole_are_rounded_up():
     np.testing.assert_array_equal(whole.components_, parts.components_)
 
 
+@pytest.mark.parametrize("task", TARGETS)
+def test_weight_0_is_not_seen(task):
+    y, there = TARGETS[task], np.arange(240) % 3 > 0
+    weighted = OnlineMedLDA(3, random_state=0).fit(X, y, sample_weight=there)
+    absent = OnlineMedLDA(3, random_state=0).fit(X[there], y[there])
+    assert (weighted.n_seen_, weighted.epsilon_) == (160, absent.epsilon_)
+    np.testing.assert_array_equal(weighted.predict_proba(X), absent.predict_proba(X))
+    before = weighted.components_
+    weighted.partial_fit(X, y, sample_weight=np.zeros(240))
+    np.testing.assert_array_equal(weighted.components_, before)
+
+
+def test_weights_move_the_classes(tmp_path):
+    """A class that counts more is predicted more often, by sample_weight as by class_weight, and likelier."""
+    random = np.random.default_rng(0)
+    y = np.where(random.random(240) < 0.4, random.permutation(TARGETS["binary"]), TARGETS["binary"])
+    weights = {"a": 9.0}
+    plain = OnlineMedLDA(4, random_state=0).fit(X, y)
+    by_class = OnlineMedLDA(4, random_state=0, class_weight=weights).fit(X, y)
+    by_row = OnlineMedLDA(4, random_state=0).fit(X, y, sample_weight=np.where(y == "a", 9.0, 1.0))
+    np.testing.assert_array_equal(by_class.coef_, by_row.coef_)
+    assert (by_class.predict(X) == "a").sum() > (plain.predict(X) == "a").sum()
+    assert by_class.predict_proba(X)[:, 0].mean() > plain.predict_proba(X)[:, 0].mean()
+    by_class.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert again.class_weight == weights
+    np.testing.assert_array_equal(again.partial_fit(X, y).coef_, by_class.partial_fit(X, y).coef_)
+    balanced = OnlineMedLDA(4, random_state=0, class_weight="balanced").fit(X, y)
+    share = (y == "a").mean()
+    same = OnlineMedLDA(4, random_state=0).fit(X, y, sample_weight=np.where(y == "a", 0.5 / share, 0.5 / (1 - share)))
+    np.testing.assert_allclose(balanced.coef_, same.coef_, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (-np.ones(240), "sample_weight must be finite and >= 0, got -1.0 in row 0"),
+        (np.full(240, np.nan), "sample_weight must be finite and >= 0, got nan"),
+        (np.ones(3), r"one number a row, shape \(240,\), got shape \(3,\)"),
+        (np.zeros(240), "at least one non-zero number"),
+    ],
+)
+def test_bad_weights(weight, message):
+    with pytest.raises(ValueError, match=message):
+        OnlineMedLDA(3).fit(X, TARGETS["binary"], sample_weight=weight)
+
+
+@pytest.mark.parametrize(
+    ("class_weight", "task", "message"),
+    [
+        ({"a": -1.0}, "binary", "class weights must be finite and >= 0"),
+        ({"c": 1.0}, "binary", "names classes that are not there"),
+        ("some", "binary", "class_weight must be one of"),
+        ({0: 2.0}, "labels", "not for sets of labels"),
+    ],
+)
+def test_bad_class_weights(class_weight, task, message):
+    with pytest.raises(ValueError, match=message):
+        OnlineMedLDA(3, class_weight=class_weight).fit(X, TARGETS[task])
+    with pytest.raises(ValueError, match="needs all labels at once"):
+        OnlineMedLDA(3, class_weight="balanced").partial_fit(X, TARGETS["binary"], classes=["a", "b"])
+
+
 def test_progress_is_reported():
     told = []
     OnlineMedLDA(3, random_state=0, batch_size=7).fit(
-        csr_matrix(np.tile(X.toarray(), (5, 1))), np.tile(Y, 5), told.append
+        csr_matrix(np.tile(X.toarray(), (5, 1))), np.tile(Y, 5), progress=told.append
     )
     assert told[-1] == 1200 and told == sorted(told) and len(told) > 1
 

@@ -82,16 +82,16 @@ void for_each_model(const TopicSettings& s, const Arrays& arrays, std::int64_t n
 
 void learn(const TopicSettings& s, const Dict& state, std::int64_t n_words, const Input<std::int64_t, 1>& start,
            const Input<std::int32_t, 1>& words, const Input<std::int32_t, 1>& counts, const Input<std::int8_t, 3>& signs,
-           std::int64_t seen, int threads) {
+           const Input<double, 1>& weights, std::int64_t seen, int threads) {
     const Arrays arrays(state);
     arrays.require_shapes(s);
     const Bags rows = bags(start, words, counts, n_words, arrays);
     const auto n = std::int64_t(start.shape(0)) - 1;
     require(std::int64_t(signs.shape(0)) == n && std::int64_t(signs.shape(1)) == arrays.models() &&
-                signs.shape(2) == std::size_t(s.tasks), "signs do not fit the rows");
+                signs.shape(2) == std::size_t(s.tasks) && std::int64_t(weights.shape(0)) == n, "signs or weights do not fit the rows");
     nb::gil_scoped_release release;
     for_each_model(s, arrays, n_words, threads, [&](TopicModel& model, std::int64_t l, Team& team) {
-        model.learn(rows, signs.data() + l * s.tasks, arrays.models() * s.tasks, 0, n, seen, team);
+        model.learn(rows, {signs.data() + l * s.tasks, arrays.models() * s.tasks, weights.data()}, 0, n, seen, team);
     });
 }
 
@@ -124,7 +124,7 @@ void bind_topics(nb::module_& m) {
         }, nb::kw_only(), "topics"_a, "tasks"_a, "nonparametric"_a, "digamma"_a, "gibbs"_a, "document_prior"_a,
            "word_prior"_a, "stick_prior"_a, "c"_a, "epsilon"_a, "prior_variance"_a, "step_size"_a, "inner"_a, "samples"_a,
            "burn_in"_a, "batch"_a, "seed"_a)
-        .def("learn", &learn, "state"_a, "n_words"_a, "start"_a, "words"_a, "counts"_a, "signs"_a, "seen"_a, "threads"_a)
+        .def("learn", &learn, "state"_a, "n_words"_a, "start"_a, "words"_a, "counts"_a, "signs"_a, "weights"_a, "seen"_a, "threads"_a)
         .def("infer", &infer, "state"_a, "n_words"_a, "start"_a, "words"_a, "counts"_a, "burn_in"_a, "samples"_a, "shares"_a,
              "threads"_a);
     m.def("digamma", [](double x) { return digamma(x); }, "x"_a);

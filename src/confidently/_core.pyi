@@ -374,6 +374,7 @@ class Topics:
         words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
         counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
         signs: Annotated[NDArray[numpy.int8], dict(shape=(None, None, None), order="C", device="cpu", writable=False)],
+        weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
         seen: int,
         threads: int,
     ) -> None: ...

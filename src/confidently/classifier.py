@@ -25,6 +25,7 @@ from .rule import Rule
 from .rules import make_rule
 from .stream_methods import StreamMethods
 from .targets import (
+    check_class_weight,
     class_weights,
     example_weights,
     is_multilabel,
@@ -33,6 +34,7 @@ from .targets import (
     label_sets,
     places,
     plain,
+    plain_class_weight,
 )
 from .unchanged import unchanged_on_error
 
@@ -301,13 +303,7 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
         check_choice("calibration", self.calibration, ("progressive", None))
         if isinstance(self.passes, bool) or not isinstance(self.passes, numbers.Integral) or self.passes < 1:
             raise ValueError(f"passes must be an integer >= 1, got {self.passes!r}")
-        if isinstance(self.class_weight, str):
-            check_choice("class_weight", self.class_weight, ("balanced",))
-            if partial:
-                raise ValueError(
-                    "class_weight='balanced' needs all labels at once: for partial_fit, give a dict of weights, as "
-                    "sklearn.utils.class_weight.compute_class_weight('balanced', classes=..., y=...) returns"
-                )
+        check_class_weight(self.class_weight, partial)
 
     def _new_learner(self, n_features: int, n_classes: int, multilabel: bool) -> Learner:
         task = "multilabel" if multilabel else self.multiclass if n_classes > 2 else "binary"
@@ -496,8 +492,7 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
         names = getattr(self, "feature_names_in_", None)
         own = ("multiclass", "passes", "shuffle", "class_weight", "random_state", "calibration")
         estimator = {name: getattr(self, name) for name in own}
-        if isinstance(self.class_weight, dict):
-            estimator["class_weight"] = [[plain(c), float(w)] for c, w in self.class_weight.items()]
+        estimator["class_weight"] = plain_class_weight(self.class_weight)
         if not isinstance(self.random_state, (numbers.Integral, type(None))):
             estimator["random_state"] = None
         estimator["passes"] = int(self.passes)

@@ -11,6 +11,7 @@ from . import model_file
 from .classifier import MULTICLASS, OnlineClassifier
 from .learner import Learner
 from .model_file import Model
+from .targets import with_class_weight
 
 if TYPE_CHECKING:
     from .topics import OnlineMedLDA
@@ -42,9 +43,7 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier | OnlineMedLDA:
         met = ", ".join(repr(name) for name in model.classes if name is not None)
         raise model_file.ModelFileError(f"{path} has met one class only ({met}): train it on until the other appears")
     settings = model.learner.settings
-    estimator = dict(model.estimator)
-    if isinstance(estimator.get("class_weight"), list):
-        estimator["class_weight"] = dict(estimator["class_weight"])
+    estimator = dict(with_class_weight(model.estimator))
     if "multiclass" not in estimator and settings.task in MULTICLASS:
         estimator["multiclass"] = settings.task
     strangers = estimator.keys() - OnlineClassifier._get_param_names()

@@ -9,6 +9,8 @@ from scipy.sparse import csr_matrix
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import type_of_target
 
+from .learner import check_choice
+
 
 def is_multilabel(y: Any) -> bool:
     """Whether y is an indicator matrix of labels, not one class a row; ``ValueError`` if it is neither."""
@@ -55,6 +57,29 @@ def known_classes(y: np.ndarray, classes: Any, before: np.ndarray | None, partia
     if len(known) < 2:
         raise ValueError(f"at least 2 classes are needed to tell apart, got {_listed(known)}")
     return known
+
+
+def check_class_weight(given: dict[Any, float] | str | None, partial: bool) -> None:
+    """Raise ``ValueError`` for a word that is none, or that means nothing of a part of the labels."""
+    if not isinstance(given, str):
+        return
+    check_choice("class_weight", given, ("balanced",))
+    if partial:
+        raise ValueError(
+            "class_weight='balanced' needs all labels at once: for partial_fit, give a dict of weights, as "
+            "sklearn.utils.class_weight.compute_class_weight('balanced', classes=..., y=...) returns"
+        )
+
+
+def plain_class_weight(given: dict[Any, float] | str | None) -> list[list[Any]] | str | None:
+    """As JSON can hold it."""
+    return [[plain(c), float(w)] for c, w in given.items()] if isinstance(given, dict) else given
+
+
+def with_class_weight(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings of an estimator that a file held, with what :func:`plain_class_weight` gave undone."""
+    given = settings.get("class_weight")
+    return settings | {"class_weight": dict(given)} if isinstance(given, list) else settings
 
 
 def class_weights(

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .topic_learner import TopicLearner
+from .topic_views import relevances
 
 
 class TopicAttributes:
@@ -16,8 +17,8 @@ class TopicAttributes:
     learner_: TopicLearner
     n_features_in_: int
 
-    def top_words(self, feature_names: Any = None, n: int = 10) -> list[list[str]]:
-        """The most probable words of every topic, the likeliest first.
+    def top_words(self, feature_names: Any = None, n: int = 10, relevance: float = 1.0) -> list[list[str]]:
+        """The words that stand for every topic, the most relevant first.
 
         Parameters
         ----------
@@ -26,13 +27,17 @@ class TopicAttributes:
             data frame learned from, else ``x0``, ``x1``, ...
         n : int
             Words a topic.
+        relevance : float
+            In [0, 1]. 1: words by their probability in the topic; 0: by how much likelier they are in it than in all
+            texts, rare ones first; between them by both, of which 0.6 reads well (Sievert & Shirley 2014).
         """
         check_is_fitted(self)
         names = self._words_by_name() if feature_names is None else feature_names
         names = [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)
         if len(names) != self.n_features_in_:
             raise ValueError(f"{len(names)} feature names were given for {self.n_features_in_} words")
-        order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n]
+        scores = relevances(self._fitted.topics(), relevance).reshape(self.n_topics_, -1)
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
         return [[str(names[j]) for j in row] for row in order]
 
     def _words_by_name(self) -> Any:

@@ -1,9 +1,9 @@
 """Probabilities from scores of topics: fitted to documents that were scored before they were learned.
 
 With u = score/epsilon, two classes have p = 1/(1 + exp(-a u)), several classes p_k ~ exp(a u_k), each label of sets
-p = 1/(1 + exp(-(a u + b))). a and b maximise the likelihood of the labels of those documents times
-exp(-(a - 1)^2/2 - b^2/200), which is all there is before the first; but a stays positive, so that a higher score is
-never less likely.
+p = 1/(1 + exp(-(a u + b))). a and b maximise the likelihood of the labels of those documents, each as often as its
+weight says, times exp(-(a - 1)^2/2 - b^2/200), which is all there is before the first; but a stays positive, so that a
+higher score is never less likely.
 """
 
 from __future__ import annotations
@@ -28,41 +28,41 @@ def looked_at(first: int, n: int) -> np.ndarray:
     return np.flatnonzero((number >= OFTEN) & (number % np.where(number < MANY, OFTEN, SELDOM) < LOOK))
 
 
-def fitted_sigmoid(u: np.ndarray, sign: np.ndarray) -> np.ndarray:
-    """a and b of one label, from scores and signs of documents."""
+def fitted_sigmoid(u: np.ndarray, sign: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """a and b of one label, from scores, signs and weights of documents."""
 
     def cost(ab: np.ndarray) -> float:
         prior = 0.5 * PRECISION @ (ab - (1.0, 0.0)) ** 2
-        return float(np.logaddexp(0.0, -sign * (ab[0] * u + ab[1])).sum() + prior)
+        return float(weight @ np.logaddexp(0.0, -sign * (ab[0] * u + ab[1])) + prior)
 
     def step(ab: np.ndarray) -> np.ndarray:
         p = _sigmoid(ab[0] * u + ab[1])
-        rest, weight = p - (sign > 0), p * (1.0 - p)
+        rest, bend = weight * (p - (sign > 0)), weight * p * (1.0 - p)
         gradient = np.array([rest @ u, rest.sum()]) + PRECISION * (ab - (1.0, 0.0))
-        mixed = weight @ u
-        hessian = np.array([[weight @ u**2, mixed], [mixed, weight.sum()]]) + np.diag(PRECISION)
+        mixed = bend @ u
+        hessian = np.array([[bend @ u**2, mixed], [mixed, bend.sum()]]) + np.diag(PRECISION)
         return np.linalg.solve(hessian, gradient)
 
     a, b = _newton(cost, step, np.array([1.0, 0.0]))
     return np.array([max(a, LEAST_SLOPE), b])
 
 
-def fitted_softmax(u: np.ndarray, true: np.ndarray) -> np.ndarray:
-    """a of two classes or more, from scores (n, classes) and the numbers of the true classes."""
+def fitted_softmax(u: np.ndarray, true: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """a of two classes or more, from scores (n, classes), the numbers of the true classes, and weights."""
     if not len(u):
         return np.ones(1)
     own = u[np.arange(len(u)), true]
     apart = u - own[:, None]
 
     def cost(a: np.ndarray) -> float:
-        return float(np.logaddexp.reduce(a[0] * apart, axis=1).sum() + 0.5 * PRECISION[0] * (a[0] - 1.0) ** 2)
+        return float(weight @ np.logaddexp.reduce(a[0] * apart, axis=1) + 0.5 * PRECISION[0] * (a[0] - 1.0) ** 2)
 
     def step(a: np.ndarray) -> np.ndarray:
         p = probabilities_of(u, a)
         mean = (p * u).sum(axis=1)
         variance = (p * u**2).sum(axis=1) - mean**2
-        gradient = (mean - own).sum() + PRECISION[0] * (a[0] - 1.0)
-        return np.array([gradient / (np.maximum(variance, 0.0).sum() + PRECISION[0])])
+        gradient = weight @ (mean - own) + PRECISION[0] * (a[0] - 1.0)
+        return np.array([gradient / (weight @ np.maximum(variance, 0.0) + PRECISION[0])])
 
     slope: np.ndarray = np.maximum(_newton(cost, step, np.ones(1)), LEAST_SLOPE)
     return slope

@@ -45,16 +45,19 @@ def bags_of(X: csr_matrix) -> Bags:
     return Bags(X.indptr.astype(np.int64), X.indices.astype(np.int32), counts, X.shape[1])
 
 
-def chosen_settings(given: dict[str, Any], task: str, bags: Bags) -> TopicSettings:
+def chosen_settings(given: dict[str, Any], task: str, bags: Bags, weights: np.ndarray | None = None) -> TopicSettings:
     """The settings that an estimator's parameters mean; those not given as they suit the others and the documents."""
     check_choice("classifier", given["classifier"], CLASSIFIERS)
     nonparametric = given["n_topics"] is None
     topics = given["max_topics"] if nonparametric else given["n_topics"]
     check_whole("max_topics" if nonparametric else "n_topics", topics, 1)
     lengths = bags.lengths()
+    some = (lengths > 0) if weights is None else (lengths > 0) & (weights > 0)
     defaults = {
         "prior_variance": float(topics),
-        "epsilon": float(lengths[lengths > 0].mean()) if lengths.any() else 1.0,
+        "epsilon": float(np.average(lengths[some], weights=None if weights is None else weights[some]))
+        if some.any()
+        else 1.0,
         "doc_topic_prior": CONCENTRATION if nonparametric else DOCUMENT_PRIOR,
         **DEFAULTS[given["classifier"]],
     }

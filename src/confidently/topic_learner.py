@@ -47,7 +47,7 @@ TASKS = ("binary", "one-vs-rest", "multilabel")
 CLASSIFIERS = ("gibbs", "averaging")
 EXPECTATIONS = ("ratio", "digamma")
 COUNTERS = ("documents", "words")
-LOOKED = ("looked", "looked.scores", "looked.signs")
+LOOKED = ("looked", "looked.scores", "looked.signs", "looked.weights")
 # Documents between two looks at the keyboard and the callers' progress bar; rounded up to whole batches.
 DOCUMENTS_A_STRIDE = 512
 LARGEST_COUNT = 2**24  # of one word in one document
@@ -186,6 +186,7 @@ class TopicLearner:
         n_threads: int = 1,
         progress: Callable[[int], None] | None = None,
         new: bool = True,
+        weights: np.ndarray | None = None,
     ) -> None:
         """Learn documents, a batch after the other.
 
@@ -200,7 +201,13 @@ class TopicLearner:
             Called with the number of documents learned so far.
         new : bool
             Whether none of the documents was learned before: only such scores may calibrate.
+        weights : float64 array of shape (len(bags),), optional
+            How often each document counts, >= 0; those of weight 0 are passed over.
         """
+        weights = np.ones(len(bags)) if weights is None else weights
+        if not weights.all():
+            there = np.flatnonzero(weights)
+            bags, signs, weights = bags.rows(there), signs[there], weights[there]
         core = self.settings.core(self.n_classes)
         self.state = {name: array if array.flags.writeable else array.copy() for name, array in self.state.items()}
         lengths, seen, position = bags.lengths(), self.n_seen, 0
@@ -209,13 +216,13 @@ class TopicLearner:
                 part = bags.part(first, last)
                 core.learn(
                     self.state, self.n_features, part.start, part.words, part.counts, signs[first:last],
-                    seen + first, n_threads,
+                    weights[first:last], seen + first, n_threads,
                 )  # fmt: skip
                 self.state["counters"] += [last - first, lengths[first:last].sum()]
                 if progress is not None:
                     progress(last)
             if looks is not None:
-                self._look(bags.rows(looks), signs[looks], n_threads)
+                self._look(bags.rows(looks), signs[looks], weights[looks], n_threads)
             position = cut
 
     def _strides(self, first: int, last: int) -> Iterator[tuple[int, int]]:
@@ -232,11 +239,12 @@ class TopicLearner:
         for start in np.unique(documents // batch * batch).tolist():
             yield start, documents[documents // batch * batch == start]
 
-    def _look(self, bags: Bags, signs: np.ndarray, n_threads: int) -> None:
+    def _look(self, bags: Bags, signs: np.ndarray, weights: np.ndarray, n_threads: int) -> None:
         """Keep the scores of documents that were not learned yet, in place of the oldest."""
         scores, signs = self.scores(self.shares(bags, n_threads)), signs.reshape(len(bags), -1)
         place = (self.state["looked"][0] + np.arange(len(bags))) % KEPT
         self.state["looked.scores"][place], self.state["looked.signs"][place] = scores, signs
+        self.state["looked.weights"][place] = weights
         self.state["looked"] += len(bags)
 
     def shares(self, bags: Bags, n_threads: int = 1) -> np.ndarray:
@@ -272,14 +280,15 @@ class TopicLearner:
         if self.settings.calibration is None:
             return (vote_multiclass if task == "one-vs-rest" else vote)(scores, self.score_variances(shares))
         count = min(int(self.state["looked"][0]), KEPT)
-        known, signs = self.state["looked.scores"][:count] / self.settings.epsilon, self.state["looked.signs"][:count]
+        known, signs, weights = (self.state[name][:count] for name in LOOKED[1:])
+        known = known / self.settings.epsilon
         u = scores / self.settings.epsilon
         if task == "one-vs-rest":
-            return probabilities_of(u, fitted_softmax(known, signs.argmax(axis=1)))
+            return probabilities_of(u, fitted_softmax(known, signs.argmax(axis=1), weights))
         if task == "binary":
-            slope = fitted_softmax(known * (-0.5, 0.5), (signs[:, 0] > 0).astype(np.intp))
+            slope = fitted_softmax(known * (-0.5, 0.5), (signs[:, 0] > 0).astype(np.intp), weights)
             return probability_of(u, np.append(slope, 0.0))
-        fitted = [fitted_sigmoid(known[:, t], signs[:, t]) for t in range(u.shape[1])]
+        fitted = [fitted_sigmoid(known[:, t], signs[:, t], weights) for t in range(u.shape[1])]
         return np.column_stack([probability_of(u[:, t], ab) for t, ab in enumerate(fitted)])
 
     def means(self) -> np.ndarray:
@@ -360,6 +369,7 @@ def new_state(settings: TopicSettings, n_classes: int, n_features: int) -> State
         "looked": np.zeros(1, dtype=np.int64),
         "looked.scores": np.zeros((KEPT, models * tasks)),
         "looked.signs": np.zeros((KEPT, models * tasks), dtype=np.int8),
+        "looked.weights": np.ones(KEPT),
     }
     if settings.classifier == "gibbs":
         state["precision"] = np.tile(np.eye(topics) / settings.prior_variance, (models, tasks, 1, 1))

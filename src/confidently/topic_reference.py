@@ -93,25 +93,28 @@ def lambda_rate(s: TopicSettings, sign: float, share: np.ndarray, mu: np.ndarray
 
 
 def move_gibbs(
-    s: TopicSettings, signs: np.ndarray, shares: np.ndarray, inverse: np.ndarray, P: np.ndarray, h: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Precision and shift after documents with kept samples of shares (n, S, K) and of 1/lambda (n, S)."""
-    part = s.step_size / shares.shape[1]
-    P = P + part * s.c**2 * np.einsum("ds,dsi,dsj->ij", inverse, shares, shares)
-    return P, h + part * s.c * np.einsum("ds,d,dsi->i", 1 + s.c * s.epsilon * inverse, signs, shares)
+    s: TopicSettings, signs: np.ndarray, shares: np.ndarray, inverse: np.ndarray, copies: np.ndarray, P: np.ndarray,
+    h: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Precision and shift after so many copies of documents with kept shares (n, S, K) and 1/lambda (n, S)."""
+    part = copies / shares.shape[1]
+    P = P + s.c**2 * np.einsum("d,ds,dsi,dsj->ij", part, inverse, shares, shares)
+    return P, h + s.c * np.einsum("d,ds,d,dsi->i", part, 1 + s.c * s.epsilon * inverse, signs, shares)
 
 
-def move_averaging(s: TopicSettings, signs: np.ndarray, shares: np.ndarray, mu: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The mean after documents with mean shares (n, K), and the multipliers: a general optimiser solves the dual."""
+def move_averaging(
+    s: TopicSettings, signs: np.ndarray, shares: np.ndarray, copies: np.ndarray, mu: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """The mean after copies of documents with mean shares (n, K), and the multipliers, by a general optimiser."""
     signed = signs[:, None] * shares
     gap, gram = s.epsilon - signed @ mu, s.prior_variance * signed @ signed.T
-    most = 2 * s.c * s.step_size
+    most = 2 * s.c * copies
     if len(gap) == 1:
         tau = np.clip(gap / gram[0], 0, most)
     else:
         tau = minimize(
             lambda t: (t @ gram @ t / 2 - gap @ t, gram @ t - gap), np.zeros(len(gap)), jac=True, method="L-BFGS-B",
-            bounds=[(0, most)] * len(gap), options={"ftol": 1e-16, "gtol": 1e-11, "maxiter": 10_000},
+            bounds=[(0, each) for each in most], options={"ftol": 1e-16, "gtol": 1e-11, "maxiter": 10_000},
         ).x  # fmt: skip
     return mu + s.prior_variance * tau @ signed, tau
 
@@ -123,16 +126,17 @@ class ReferenceTopics:
         self.s, self.n_words, self.seen = settings, n_words, 0
         self.state: State = new_state(settings, n_classes, n_words)
 
-    def learn(self, bags: Bags, signs: np.ndarray) -> None:
-        """Learn documents; signs (n, L, T)."""
+    def learn(self, bags: Bags, signs: np.ndarray, weights: np.ndarray | None = None) -> None:
+        """Learn documents; signs (n, L, T), weights (n,) > 0."""
+        copies = self.s.step_size * (np.ones(len(bags)) if weights is None else weights)
         for first in range(0, len(bags), self.s.batch_size):
             last = min(first + self.s.batch_size, len(bags))
             rows = [r for r in range(first, last) if bags.start[r] < bags.start[r + 1]]  # empty ones are dropped
             for model in range(self.state["totals"].shape[0] if rows else 0):
-                self._learn_batch(bags, signs, rows, model)
+                self._learn_batch(bags, signs, copies, rows, model)
         self.seen += len(bags)
 
-    def _learn_batch(self, bags: Bags, signs: np.ndarray, rows: list[int], l: int) -> None:  # noqa: E741
+    def _learn_batch(self, bags: Bags, signs: np.ndarray, copies: np.ndarray, rows: list[int], l: int) -> None:  # noqa: E741
         s = self.s
         before = {name: a[:, l].copy() if name == "words" else a[l].copy()
                   for name, a in self.state.items() if name not in NOT_LEARNED}  # fmt: skip
@@ -143,11 +147,11 @@ class ReferenceTopics:
         tau, lam = np.zeros((len(rows), signs.shape[2])), np.zeros((len(rows), signs.shape[2]))
         for inner in range(s.n_inner):
             kept = [
-                self._sample(now, signs[r, l], w, z, stream, tau[d], lam[d], inner == 0)
+                self._sample(now, signs[r, l], w, z, stream, tau[d] / copies[r], lam[d], inner == 0)
                 for d, (r, w, z, stream) in enumerate(zip(rows, words, topics, streams, strict=True))
             ]
             prior = document_prior(s, now.get("sticks"))
-            now = self._moved(before, prior, signs[rows, l], words, kept, tau)
+            now = self._moved(before, prior, signs[rows, l], copies[rows], words, kept, tau)
         for name, array in now.items():
             if name == "words":
                 self.state["words"][:, l] = array
@@ -158,7 +162,7 @@ class ReferenceTopics:
         self, now: State, signs: np.ndarray, words: np.ndarray, z: np.ndarray, stream: Stream, tau: np.ndarray,
         lam: np.ndarray, first: bool,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-        """Kept topics (S, n) and 1/lambda (S, T) of one document; z and lam are moved along."""
+        """Kept topics (S, n) and 1/lambda (S, T) of one document; tau of each copy; z and lam are moved along."""
         s, n, K = self.s, len(words), self.s.n_topics
         likelihood = expected_topics(s, now["words"], now["totals"], self.n_words)
         prior = document_prior(s, now.get("sticks"))
@@ -184,7 +188,7 @@ class ReferenceTopics:
                     if gibbs:
                         exponent += gibbs_exponent(s, sign, lam[t], n, others, mu[t], sigma[t])
                     else:
-                        exponent += tau[t] / s.step_size * sign * mu[t] / n
+                        exponent += tau[t] * sign * mu[t] / n
                 p = np.log(prior + others) + np.log(likelihood[word]) + exponent
                 p = np.cumsum(np.exp(p - p.max()))
                 z[i] = np.searchsorted(p, stream.uniform() * p[-1], side="right")
@@ -196,18 +200,19 @@ class ReferenceTopics:
         return np.array(kept), np.array(inverse)
 
     def _moved(
-        self, before: State, prior: np.ndarray, signs: np.ndarray, words: list, kept: list, tau: np.ndarray
-    ) -> State:
+        self, before: State, prior: np.ndarray, signs: np.ndarray, copies: np.ndarray, words: list, kept: list,
+        tau: np.ndarray,
+    ) -> State:  # fmt: skip
         """What is believed after a batch, from what was before; tau is replaced."""
         s, K = self.s, self.s.n_topics
         counts, shares = np.zeros_like(before["words"]), np.zeros((len(words), s.n_samples, K))
         atoms = np.zeros(K)
         for d, (w, (z, _)) in enumerate(zip(words, kept, strict=True)):
             for sample in range(s.n_samples):
-                np.add.at(counts, (w, z[sample]), s.step_size / s.n_samples)
+                np.add.at(counts, (w, z[sample]), copies[d] / s.n_samples)
                 C = np.bincount(z[sample], minlength=K)
                 shares[d, sample] = C / len(w)
-                atoms += s.step_size / s.n_samples * prior * (digamma(prior + C) - digamma(prior))
+                atoms += copies[d] / s.n_samples * prior * (digamma(prior + C) - digamma(prior))
         now = {**before, "words": before["words"] + counts, "totals": before["totals"] + counts.sum(axis=0)}
         if s.nonparametric:
             later = np.concatenate([np.cumsum(atoms[::-1])[::-1][1:], [0]])
@@ -216,9 +221,10 @@ class ReferenceTopics:
         for t in range(signs.shape[1]):
             if s.classifier == "gibbs":
                 inverse = np.array([i[:, t] for _, i in kept])
-                moved.append(move_gibbs(s, signs[:, t], shares, inverse, before["precision"][t], before["shift"][t]))
+                P, h = before["precision"][t], before["shift"][t]
+                moved.append(move_gibbs(s, signs[:, t], shares, inverse, copies, P, h))
             else:
-                mean, tau[:, t] = move_averaging(s, signs[:, t], shares.mean(axis=1), before["shift"][t])
+                mean, tau[:, t] = move_averaging(s, signs[:, t], shares.mean(axis=1), copies, before["shift"][t])
                 moved.append((None, mean))
         now["shift"] = np.array([shift for _, shift in moved])
         if s.classifier == "gibbs":

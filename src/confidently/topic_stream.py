@@ -19,9 +19,10 @@ DOCUMENTS_A_STRIDE = 64
 
 @dataclass(frozen=True)
 class Documents:
-    """Bags of words with their labels, by number; those of document d begin at ``label_start[d]``."""
+    """Bags of words with their weights and labels, by number; those of document d begin at ``label_start[d]``."""
 
     bags: Bags
+    weights: np.ndarray
     labels: np.ndarray
     label_start: np.ndarray
 
@@ -33,7 +34,7 @@ class Documents:
         size = np.diff(self.label_start)[order]
         start = np.append(0, np.cumsum(size))
         entry = np.arange(start[-1]) + np.repeat(self.label_start[:-1][order] - start[:-1], size)
-        return Documents(self.bags.rows(order), self.labels[entry], start)
+        return Documents(self.bags.rows(order), self.weights[order], self.labels[entry], start)
 
     @staticmethod
     def joined(parts: list[Documents]) -> Documents:
@@ -44,9 +45,8 @@ class Documents:
             np.concatenate([part.bags.counts for part in parts]),
             max(part.bags.n_words for part in parts),
         )
-        return Documents(
-            bags, np.concatenate([part.labels for part in parts]), _joined([part.label_start for part in parts])
-        )
+        weights, labels = (np.concatenate([getattr(part, name) for part in parts]) for name in ("weights", "labels"))
+        return Documents(bags, weights, labels, _joined([part.label_start for part in parts]))
 
     def signs(self, task: str, n_classes: int) -> np.ndarray:
         """1 where a document belongs to the class or has the label, else -1: (n, models, classifiers a model)."""
@@ -95,21 +95,19 @@ class DocumentReader:
         Raises
         ------
         DataError
-            For values that are no counts, weights that are not 1, or a label that is none of a closed set of classes.
+            For values that are no counts, or a label that is none of a closed set of classes.
         """
         number_of = np.empty(0, dtype=np.int64)
         for batch in batches:
             number_of = np.append(number_of, [self._number(new) for new in batch.new_labels]).astype(np.int64)
-            if batch.weights is not None and (batch.weights != 1).any():
-                raise DataError(
-                    f"{batch.place}, or soon after it: a topic model counts every document once; leave out weights"
-                )
             if self.features is not None and batch.new_features is not None:
                 self.features.add(batch.new_features)
                 self._meet_words(batch.new_features.names, len(self.features))
             self.n_words, self.bytes_read = max(self.n_words, batch.n_columns), batch.bytes_read
             start = np.arange(len(batch) + 1) if batch.label_start is None else batch.label_start
-            yield Documents(bags_of_batch(batch, self.n_words, self.left_out), number_of[batch.labels], start)
+            weights = np.ones(len(batch)) if batch.weights is None else batch.weights
+            bags = bags_of_batch(batch, self.n_words, self.left_out)
+            yield Documents(bags, weights, number_of[batch.labels], start)
 
     def _number(self, new: NewLabel) -> int:
         try:

@@ -48,7 +48,7 @@ class TopicsOfClass:
     topics: list[TopicView]
 
 
-def relevance(topics: np.ndarray, weight: float) -> np.ndarray:
+def relevances(topics: np.ndarray, weight: float) -> np.ndarray:
     """How well words stand for topics: weight log p(word | topic) + (1 - weight) log(p(word | topic) / p(word)).
 
     With weight 1 words are in the order of their probability, with 0 in that of their lift, how much likelier they
@@ -77,16 +77,16 @@ def relevance(topics: np.ndarray, weight: float) -> np.ndarray:
     Examples
     --------
     >>> topics = np.array([[50.0, 10.0, 1.0], [50.0, 1.0, 10.0]])
-    >>> relevance(topics, 1.0).argmax(axis=1).tolist(), relevance(topics, 0.0).argmax(axis=1).tolist()
+    >>> relevances(topics, 1.0).argmax(axis=1).tolist(), relevances(topics, 0.0).argmax(axis=1).tolist()
     ([0, 0], [1, 2])
     """
-    check_number("relevance", "weight", weight, Range(0.0, 1.0, closed_low=True, closed_high=True))
+    check_number("words", "relevance", weight, Range(0.0, 1.0, closed_low=True, closed_high=True))
     in_topic = np.log(topics / topics.sum(axis=-1, keepdims=True))
     overall = topics.sum(axis=-2, keepdims=True)
     return in_topic - (1.0 - weight) * np.log(overall / overall.sum(axis=-1, keepdims=True))
 
 
-def topic_views(model: Model, n_words: int = 10, relevance_weight: float = RELEVANCE) -> list[TopicsOfClass]:
+def topic_views(model: Model, n_words: int = 10, relevance: float = RELEVANCE) -> list[TopicsOfClass]:
     """The topics of every class by their weights, largest first.
 
     Parameters
@@ -95,8 +95,8 @@ def topic_views(model: Model, n_words: int = 10, relevance_weight: float = RELEV
         Of ``confidently.model_file.load(path, "topics")``.
     n_words : int
         Words a topic; only words met in it count.
-    relevance_weight : float
-        How the words are ordered, see :func:`relevance`.
+    relevance : float
+        How the words are ordered, see :func:`relevances`.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def topic_views(model: Model, n_words: int = 10, relevance_weight: float = RELEV
         One for two classes, else one a class or label.
     """
     learner: TopicLearner = model.learner
-    means, covariances, words = learner.means(), learner.covariances(), _words(model, n_words, relevance_weight)
+    means, covariances, words = learner.means(), learner.covariances(), _words(model, n_words, relevance)
     totals = learner.state["totals"]
     shares = totals / np.maximum(totals.sum(axis=1, keepdims=True), 1e-300)
     names = model.classes[1:2] if learner.settings.task == "binary" else model.classes
@@ -136,7 +136,7 @@ def _words(model: Model, n: int, weight: float) -> list[list[list[str | int]]]:
         return name.removeprefix(column) if isinstance(name, str) else name
 
     met = topics > model.learner.settings.word_prior
-    order = np.argsort(np.where(met, -relevance(topics, weight), np.inf), axis=-1, kind="stable")[..., :n]
+    order = np.argsort(np.where(met, -relevances(topics, weight), np.inf), axis=-1, kind="stable")[..., :n]
     return [
         [[called(word) for word in words[there[words]].tolist()] for words, there in zip(ours, theirs, strict=True)]
         for ours, theirs in zip(order, met, strict=True)

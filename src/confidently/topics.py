@@ -18,7 +18,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import model_file
 from .features import Features
 from .model_file import Model
-from .targets import is_multilabel, known_classes, known_labels, places, plain
+from .targets import (
+    check_class_weight,
+    class_weights,
+    example_weights,
+    is_multilabel,
+    known_classes,
+    known_labels,
+    places,
+    plain,
+    plain_class_weight,
+    with_class_weight,
+)
 from .topic_attributes import TopicAttributes
 from .topic_inputs import bags_of, check_counts, chosen_settings
 from .topic_learner import Bags, TopicLearner, TopicSettings, check_whole
@@ -87,6 +98,8 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
         Sweeps over a new document's words that are averaged, and sweeps before those.
     passes : int, default=1
         How often :meth:`fit` learns the documents, each time in a new order. Each pass counts them once more.
+    class_weight : dict, "balanced" or None, default=None
+        Factor to the weight of the documents of each class; not for sets of labels.
     calibration : {"progressive", None}, default="progressive"
         Probabilities are calibrated by documents that were scored before they were learned (32 of every 128, after
         1,024 documents of every 512); or they are the vote of the posterior's classifiers, which is far too sure.
@@ -154,6 +167,7 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
         prediction_samples: int = 10,
         prediction_burn_in: int = 5,
         passes: int = 1,
+        class_weight: dict[Any, float] | str | None = None,
         calibration: str | None = "progressive",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -176,13 +190,16 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
         self.prediction_samples = prediction_samples
         self.prediction_burn_in = prediction_burn_in
         self.passes = passes
+        self.class_weight = class_weight
         self.calibration = calibration
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     # --- learning ------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, progress: Callable[[int], None] | None = None) -> OnlineMedLDA:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, progress: Callable[[int], None] | None = None
+    ) -> OnlineMedLDA:
         """Learn from scratch, in ``passes`` over the documents, each in random order.
 
         Parameters
@@ -191,6 +208,9 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
             Counts of words, >= 0.
         y : array of shape (n,), or indicator matrix of shape (n, n_labels)
             Classes (numbers or strings, two or more), or sets of labels.
+        sample_weight : array of shape (n,), optional
+            How often each document counts, >= 0: its words in the topics, its loss in the classifiers, and itself in
+            the calibration. Whole weights are repetitions of the document in expectation; one of weight 0 is not seen.
         progress : callable, optional
             Called now and then with the number of documents learned.
 
@@ -211,20 +231,25 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
         with unchanged_on_error(self):
             for name in ("learner_", "classes_", "source_", "features_"):
                 vars(self).pop(name, None)
-            bags, signs = self._learn(X, y, None, progress, partial=False)
+            bags, signs = self._learn(X, y, None, sample_weight, progress, partial=False)
             looked_at = bags.part(0, min(len(bags), MOST_PREDICTIONS))
         if len(looked_at) >= LEAST_PREDICTIONS and (np.ptp(signs[: len(looked_at)], axis=0) > 0).any():
             _warn_of_collapse(self._decision(looked_at), self.learner_.settings.task == "multilabel")
         return self
 
     def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, progress: Callable[[int], None] | None = None
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        progress: Callable[[int], None] | None = None,
     ) -> OnlineMedLDA:
         """Learn some more documents, in the order given.
 
         Parameters
         ----------
-        X, y, progress
+        X, y, sample_weight, progress
             As in :meth:`fit`. X may have more columns than before: new words, after those known.
         classes : array, optional
             All classes there are. Needed at the first call unless ``y`` is an indicator matrix.
@@ -239,33 +264,45 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
             For bad parameters or input, or new classes; what was learned stays as it was.
         """
         with unchanged_on_error(self):
-            self._learn(X, y, classes, progress, partial=True)
+            self._learn(X, y, classes, sample_weight, progress, partial=True)
         return self
 
-    def _learn(self, X: Any, y: Any, classes: Any, progress: Any, partial: bool) -> tuple[Bags, np.ndarray]:
+    def _learn(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, progress: Any, partial: bool
+    ) -> tuple[Bags, np.ndarray]:
         first = "learner_" not in vars(self)
         reset = first or self._brings_words(X)
         X, y = validate_data(self, X, y, accept_sparse="csr", reset=reset, multi_output=True)
-        bags = bags_of(check_counts(X, self))
         known, signs = self._targets(y, classes, first, partial)
+        bags, weights = bags_of(check_counts(X, self)), self._weights(sample_weight, y, len(signs), known, partial)
+        seen = np.flatnonzero(weights)
+        bags, signs, weights = bags.rows(seen), signs[seen], weights[seen]
         task = "multilabel" if is_multilabel(y) else "binary" if len(known) == 2 else "one-vs-rest"
-        settings = self._settings(bags, task, None if first else self.learner_.settings)
+        settings = self._settings(bags, weights, task, None if first else self.learner_.settings)
         if first:
             self.learner_ = TopicLearner(settings, len(known), bags.n_words)
         else:
             self.learner_ = self.learner_.with_settings(settings)
             self.learner_.grow(bags.n_words)
         self.classes_ = known
+        threads = effective_n_jobs(self.n_jobs)
         if partial:
-            self.learner_.learn(bags, signs, effective_n_jobs(self.n_jobs), progress)
+            self.learner_.learn(bags, signs, threads, progress, weights=weights)
             return bags, signs
         random = check_random_state(self.random_state)
         for number in range(self.passes):
             order = random.permutation(len(bags))
             shuffled = bags.rows(order), signs[order]
             told = _counting_from(number * len(bags), progress)
-            self.learner_.learn(*shuffled, effective_n_jobs(self.n_jobs), told, new=number == 0)
+            self.learner_.learn(*shuffled, threads, told, new=number == 0, weights=weights[order])
         return shuffled
+
+    def _weights(self, sample_weight: Any, y: Any, n: int, known: np.ndarray, partial: bool) -> np.ndarray:
+        """How often each document counts."""
+        weights = np.ones(n) if sample_weight is None else example_weights(sample_weight, n, partial)
+        check_class_weight(self.class_weight, partial)
+        of_class = class_weights(self.class_weight, known, y, is_multilabel(y))
+        return weights if of_class is None else weights * of_class[places(y, known)]
 
     def _brings_words(self, X: Any) -> bool:
         """Whether X has columns beyond those known; their names, if they have any, must come after the old ones."""
@@ -302,10 +339,10 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
         wanted = np.array([1]) if len(known) == 2 else np.arange(len(known))
         return known, np.where(numbers[:, None] == wanted, 1, -1).astype(np.int8)[:, :, None]
 
-    def _settings(self, bags: Bags, task: str, before: TopicSettings | None) -> TopicSettings:
+    def _settings(self, bags: Bags, weights: np.ndarray, task: str, before: TopicSettings | None) -> TopicSettings:
         """The settings the parameters mean; what the first call's data decided stays."""
         check_whole("passes", self.passes, 1)
-        settings = chosen_settings(self.get_params(), task, bags)
+        settings = chosen_settings(self.get_params(), task, bags, weights)
         if before is None:
             return replace(settings, seed=int(check_random_state(self.random_state).randint(LARGEST_SEED)))
         settings = replace(settings, seed=before.seed, epsilon=self.epsilon or before.epsilon)
@@ -406,7 +443,9 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        estimator = {name: None if value is None else plain(value) for name, value in self._lasting_params().items()}
+        params = {name: value for name, value in self._lasting_params().items() if name != "class_weight"}
+        estimator = {name: None if value is None else plain(value) for name, value in params.items()}
+        estimator["class_weight"] = plain_class_weight(self.class_weight)
         features = getattr(self, "features_", None if names is None else Features.named(list(names)))
         classes = [plain(c) for c in self.classes_.tolist()]
         model_file.save(Model(self.learner_, classes, features, estimator, getattr(self, "source_", {})), path)
@@ -421,7 +460,7 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
     @classmethod
     def of(cls, model: Model) -> OnlineMedLDA:
         """The estimator a file held; ``TypeError`` where its settings are none of this class."""
-        self = cls(**model.estimator)
+        self = cls(**with_class_weight(model.estimator))
         self.learner_, self.classes_ = model.learner, np.array(model.classes)
         self.n_features_in_ = model.learner.n_features
         if model.source:

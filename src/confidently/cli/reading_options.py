@@ -26,7 +26,7 @@ READING = (
 )  # fmt: skip
 
 # of those that make sense where features are words to be counted
-COUNTING = tuple(name for name in READING if name not in ("weight", "vocabulary", "normalize"))
+COUNTING = tuple(name for name in READING if name not in ("vocabulary", "normalize"))
 
 _OPTIONS = [
     click.option(

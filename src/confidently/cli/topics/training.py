@@ -19,7 +19,7 @@ from ...features import Features
 from ...labels import ClassTable
 from ...model_file import Model
 from ...topic_inputs import DEFAULTS, chosen_settings
-from ...topic_learner import Bags, TopicLearner, TopicSettings
+from ...topic_learner import TopicLearner, TopicSettings
 from ...topic_stream import DocumentReader, Documents, stride_of
 from ..common import BadInput, class_names
 from ..new_learner import announced
@@ -124,7 +124,7 @@ class TopicTraining(Passes):
         if self.whole is None:
             self.whole = self._read()
         if self.learner is None:
-            self.learner = self._new_learner(self.whole.bags)
+            self.learner = self._new_learner(self.whole)
         order = self._order(self.position.passes)[self.position.now.rows :]
         self._begin_report(len(self.whole))
         size = self._stride()
@@ -158,7 +158,7 @@ class TopicTraining(Passes):
             raise self._nothing()
         looked_at = Documents.joined(list(self._new_reader(multilabel).documents(first)))
         self.reader = self._new_reader(multilabel)
-        self.learner = self._new_learner(looked_at.bags)
+        self.learner = self._new_learner(looked_at)
         return chain(first, batches)
 
     def _learn(self, parts: Iterable[Documents]) -> None:
@@ -167,7 +167,8 @@ class TopicTraining(Passes):
         for documents in parts:
             learner.grow(documents.bags.n_words)
             signs = documents.signs(learner.settings.task, learner.n_classes)
-            learner.learn(documents.bags, signs, self.options["jobs"], new=position.passes == 0)
+            first, weights = position.passes == 0, documents.weights
+            learner.learn(documents.bags, signs, self.options["jobs"], new=first, weights=weights)
             was = position.now
             position.now = TopicStanding(
                 was.rows + len(documents), words=was.words + int(documents.bags.lengths().sum()),
@@ -198,19 +199,19 @@ class TopicTraining(Passes):
         table = ClassTable(self.names, multilabel, closed=bool(self.names))
         return DocumentReader(table, Features() if self.reading.named else None, self.stop_words)
 
-    def _new_learner(self, bags: Bags) -> TopicLearner:
+    def _new_learner(self, documents: Documents) -> TopicLearner:
         """A learner whose first documents these are."""
         classes = self.reader.classes
         if not classes.multilabel and (len(classes.names) < 2 or None in classes.names):
             met = ", ".join(repr(str(name)) for name in classes.names if name is not None)
             raise BadInput(f"all documents are of one class ({met}): a topic model needs two classes or more")
-        return TopicLearner(self._settings(bags), len(classes), 0)
+        return TopicLearner(self._settings(documents), len(classes), 0)
 
-    def _settings(self, bags: Bags) -> TopicSettings:
+    def _settings(self, documents: Documents) -> TopicSettings:
         classes = self.reader.classes
         task = "multilabel" if classes.multilabel else "binary" if len(classes) == 2 else "one-vs-rest"
         seed = int(np.random.RandomState(self.options["seed"]).randint(LARGEST_SEED))
-        return replace(chosen_settings(self.parameters, task, bags), seed=seed)
+        return replace(chosen_settings(self.parameters, task, documents.bags, documents.weights), seed=seed)
 
     def model(self) -> Model:
         """What has been learned, as a file holds it."""
