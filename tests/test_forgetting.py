@@ -4,7 +4,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from command_line import process, rows
 from scipy.sparse import csr_matrix
+from sklearn.datasets import load_svmlight_file
 from test_core_equals_reference import N_CLASSES, TASKS, assert_twins_agree, core_labels, noisy_rows, twins
 
 from confidently import OnlineClassifier, load, merge
@@ -168,3 +170,27 @@ def test_explanations_say_the_variances_that_are():
     whole = classifier.margin_distribution(X[:1])[1][0]
     for column in range(4):
         assert entries.variances(column, None).sum() == pytest.approx(whole[column], rel=1e-12)
+
+
+def test_the_command_line_forgets_and_goes_on_bit_for_bit(tmp_path):
+    text = rows(400)
+    lines = text.splitlines(keepends=True)
+    for name, part in (("all", lines), ("first", lines[:250]), ("second", lines[250:])):
+        (tmp_path / f"{name}.svm").write_text("".join(part))
+    options = ("-q", "--forget", "0.01", "--normalize", "none")
+    for arguments in (
+        ("all.svm", *options, "-o", "all.cw"),
+        ("first.svm", *options, "-o", "first.cw"),
+        ("second.svm", "-q", "--start", "first.cw", "-o", "second.cw"),
+    ):
+        done = process("train", *arguments, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    whole, parts = (load(tmp_path / f"{name}.cw") for name in ("all", "second"))
+    for name, array in whole.learner_.state.items():
+        np.testing.assert_array_equal(parts.learner_.state[name], array, err_msg=name)
+    X, y = load_svmlight_file(tmp_path / "all.svm", n_features=20)
+    arrays = OnlineClassifier(forget=0.01).fit(X, y)
+    np.testing.assert_allclose(np.sort(whole.variance_[0]), np.sort(arrays.variance_[0]), rtol=1e-12)
+    refused = process("train", "all.svm", "--forget", "0.1", "--covariance", "full", "-o", "x.cw", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert 'forget is for covariance="diag"' in refused.stderr

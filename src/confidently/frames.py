@@ -31,7 +31,7 @@ def explained(error: Exception, X: Any) -> Exception:
 
 def _columns(X: Any) -> Iterator[tuple[str, Any]]:
     """Name and type of every column; none of anything that is no frame."""
-    schema = getattr(X, "schema", None)
+    schema: Any = getattr(X, "schema", None)
     if hasattr(schema, "names") and hasattr(schema, "types"):  # Arrow
         yield from zip(schema.names, schema.types, strict=True)
     elif hasattr(schema, "items"):  # Polars

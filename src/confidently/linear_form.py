@@ -17,16 +17,18 @@ class Spread:
 
     Attributes
     ----------
-    diagonal : array of shape (columns, d + 1), optional
-        Variances of the weights, the intercept's last: of the score k it is sum_j x_j^2 diagonal_kj.
-    matrix : array of shape (d + 1, d + 1), optional
-        The covariance of one score's weights, the intercept's last, or half that of any two scores' difference.
+    weights : array
+        Variances of the weights, the intercept's last, shape (columns, d + 1): the variance of score k is
+        sum_j x_j^2 weights_kj. Or, if there is a matrix, of shape (d + 1, d + 1), the covariance of one score's
+        weights, which is half that of any two scores' difference.
+    matrix : bool
+        Which of the two.
     prior : float
         The prior variance, beside which a variance is large or small.
     """
 
-    diagonal: np.ndarray | None
-    matrix: np.ndarray | None
+    weights: np.ndarray
+    matrix: bool
     prior: float
 
 
@@ -99,7 +101,7 @@ def _spread(learner: Any) -> Spread:
         variance = learner.variance()
         if not settings.fit_intercept:
             variance = np.column_stack([variance, np.zeros(len(variance))])
-        return Spread(variance, None, settings.prior_variance)
+        return Spread(variance, False, settings.prior_variance)
     shared = settings.geometry == "shared" and settings.task == "joint"
     if settings.task != "binary" and not shared:
         raise ValueError(
@@ -107,4 +109,4 @@ def _spread(learner: Any) -> Spread:
             'depend on the covariances of all classes, which are not exported; use "diag" (or "shared", for classes)'
         )
     matrix = learner.covariance()[0]
-    return Spread(None, matrix if settings.fit_intercept else np.pad(matrix, (0, 1)), settings.prior_variance)
+    return Spread(matrix if settings.fit_intercept else np.pad(matrix, (0, 1)), True, settings.prior_variance)

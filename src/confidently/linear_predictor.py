@@ -22,7 +22,7 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     form : LinearForm
-        The numbers, as :func:`confidently.linear_form.linear_form` takes them from a classifier.
+        The numbers, as ``confidently.linear_form.linear_form`` takes them from a classifier.
     feature_names : sequence of str, optional
 
     Attributes
@@ -64,29 +64,36 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         decision = self.decision_function(X)
         if self.form.task == "multilabel":
             return (decision > 0).astype(int)
-        return self.classes_[(decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)]
+        found: np.ndarray = self.classes_[(decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)]
+        return found
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes, (n, n_classes); for sets of labels, of each label on its own."""
-        rows, form = self._rows(X), self.form
+        rows, form, spread = self._rows(X), self.form, self.form.spread
         scores = self._scores(rows)
-        variances = None if form.spread is None else _variances(form.spread, rows)
+        if spread is None:
+            return self._sigmoid(scores)
+        variances = _variances(spread, rows)
+        if form.several and form.slope is not None:
+            shrunk = calibration.moderated(scores, _of_the_best_two(scores, variances), spread.prior)
+            return calibration.softmax(shrunk, form.slope)
         if form.slope is None:
             p = calibration.vote(scores, variances)
-        elif form.several:
-            shrunk = calibration.moderated(scores, _of_the_best_two(scores, variances), form.spread.prior)
-            p = calibration.softmax(shrunk, form.slope)
         else:
-            if variances is not None:
-                scores = calibration.moderated(scores[:, 0], variances[:, 0], form.spread.prior)[:, None]
-            p = calibration.sigmoid(scores, np.column_stack([form.slope, form.offset, *np.zeros((3, len(form.slope)))]))
+            p = self._sigmoid(calibration.moderated(scores[:, 0], variances[:, 0], spread.prior)[:, None])
         return np.column_stack([1.0 - p, p]) if form.task == "binary" else p
+
+    def _sigmoid(self, scores: np.ndarray) -> np.ndarray:
+        state = np.zeros((len(self.form.offset), 5))
+        state[:, 0], state[:, 1] = self.form.slope, self.form.offset
+        return calibration.sigmoid(scores, state)
 
     def _rows(self, X: Any) -> Any:
         return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
 
     def _scores(self, rows: Any) -> np.ndarray:
-        return np.asarray(rows @ self.coef_.T) + self.intercept_
+        scores: np.ndarray = np.asarray(rows @ self.coef_.T) + self.intercept_
+        return scores
 
     def _presented(self, scores: np.ndarray) -> np.ndarray:
         return scores[:, 0] if self.form.task == "binary" else scores
@@ -106,18 +113,22 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
 
 def _variances(spread: Spread, rows: Any) -> np.ndarray:
     """Of every score, (n, columns); one column of half the variance of any difference, where columns share a matrix."""
-    if spread.diagonal is not None:
+    if not spread.matrix:
         squares = rows.multiply(rows) if sparse.issparse(rows) else rows * rows
-        return np.asarray(squares @ spread.diagonal[:, :-1].T) + spread.diagonal[:, -1]
-    matrix = spread.matrix
+        variances: np.ndarray = np.asarray(squares @ spread.weights[:, :-1].T) + spread.weights[:, -1]
+        return variances
+    matrix = spread.weights
     along = np.asarray(rows @ matrix[:-1, :-1]) + 2.0 * matrix[-1, :-1]
     product = rows.multiply(along).sum(axis=1) if sparse.issparse(rows) else (rows * along).sum(axis=1)
-    return np.maximum(np.asarray(product).reshape(-1, 1) + matrix[-1, -1], 0.0)
+    variance: np.ndarray = np.maximum(np.asarray(product).reshape(-1, 1) + matrix[-1, -1], 0.0)
+    return variance
 
 
 def _of_the_best_two(scores: np.ndarray, variances: np.ndarray) -> np.ndarray:
     """Variance of the difference between each row's two best scores."""
     if variances.shape[1] == 1:
-        return 2.0 * variances[:, 0]
-    best = np.argsort(-scores, axis=1, kind="stable")[:, :2]
-    return np.take_along_axis(variances, best, axis=1).sum(axis=1)
+        variances = np.repeat(variances, 2, axis=1)
+    else:
+        variances = np.take_along_axis(variances, np.argsort(-scores, axis=1, kind="stable")[:, :2], axis=1)
+    together: np.ndarray = variances.sum(axis=1)
+    return together

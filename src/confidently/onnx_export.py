@@ -43,7 +43,7 @@ class Graph:
 
         name, array = f"constant_{len(self.constants)}", np.asarray(value)
         if array.dtype.kind in "OUS":
-            words = [str(word).encode() for word in array.ravel()]
+            words: Any = [str(word).encode() for word in array.ravel()]
             tensor = helper.make_tensor(name, TensorProto.STRING, array.shape, words)
         else:
             tensor = numpy_helper.from_array(np.ascontiguousarray(array, dtype=dtype or self.dtype), name)
@@ -71,7 +71,16 @@ def to_onnx(classifier: OnlineClassifier, dtype: str = "float32") -> ModelProto:
     scores = graph.add("Gemm", "X", graph.constant(form.coef), graph.constant(form.intercept), transB=1)
     _label(graph, form, scores)
     _probabilities(graph, form, scores)
-    return _model(graph, form, getattr(classifier, "feature_names_in_", None))
+    return _model(graph, form, _names(classifier))
+
+
+def _names(classifier: OnlineClassifier) -> list[str] | None:
+    """Of all columns, if they have names."""
+    features = getattr(classifier, "features_", None)
+    if features is not None:
+        return list(features.names) if features.n_named == len(features) else None
+    names = getattr(classifier, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
 
 
 def _label(graph: Graph, form: LinearForm, scores: str) -> None:
@@ -91,38 +100,44 @@ def _label(graph: Graph, form: LinearForm, scores: str) -> None:
 
 
 def _probabilities(graph: Graph, form: LinearForm, scores: str) -> None:
-    variances = None if form.spread is None else _variances(graph, form.spread)
+    name, spread = "probabilities" if form.task == "multilabel" else "", form.spread
+    if spread is None:
+        _sigmoid(graph, form, scores, name)
+        return
+    variances = _variances(graph, spread)
     if form.several:
-        shrunk = _moderated(graph, form.spread, scores, _of_the_best_two(graph, form, scores, variances))
+        shrunk = _moderated(graph, spread, scores, _of_the_best_two(graph, spread, scores, variances))
         graph.add("Softmax", graph.add("Mul", shrunk, graph.constant(form.slope)), name="probabilities", axis=1)
         return
-    name = "probabilities" if form.task == "multilabel" else ""
     if form.slope is None:
         p = _vote(graph, scores, variances, name)
     else:
-        shrunk = scores if variances is None else _moderated(graph, form.spread, scores, variances)
-        scaled = graph.add("Mul", shrunk, graph.constant(form.slope))
-        p = graph.add("Sigmoid", graph.add("Add", scaled, graph.constant(form.offset)), name=name)
+        p = _sigmoid(graph, form, _moderated(graph, spread, scores, variances), name)
     if form.task == "binary":
         graph.add("Concat", graph.add("Sub", graph.constant(1.0), p), p, name="probabilities", axis=1)
 
 
+def _sigmoid(graph: Graph, form: LinearForm, scores: str, name: str) -> str:
+    scaled = graph.add("Mul", scores, graph.constant(form.slope))
+    return graph.add("Sigmoid", graph.add("Add", scaled, graph.constant(form.offset)), name=name)
+
+
 def _variances(graph: Graph, spread: Spread) -> str:
     """Of every score; where columns share a matrix, half that of any difference."""
-    if spread.diagonal is not None:
-        weights, intercept = spread.diagonal[:, :-1], spread.diagonal[:, -1]
+    if not spread.matrix:
+        weights, intercept = spread.weights[:, :-1], spread.weights[:, -1]
         squares = graph.add("Mul", "X", "X")
         return graph.add("Gemm", squares, graph.constant(weights), graph.constant(intercept), transB=1)
-    matrix = spread.matrix
+    matrix = spread.weights
     along = graph.add("Gemm", "X", graph.constant(matrix[:-1, :-1]), graph.constant(2.0 * matrix[-1, :-1]))
     product = graph.add("ReduceSum", graph.add("Mul", "X", along), graph.constant([1], np.int64), keepdims=1)
     whole = graph.add("Add", product, graph.constant([matrix[-1, -1]]))
     return graph.add("Max", whole, graph.constant([0.0]))
 
 
-def _of_the_best_two(graph: Graph, form: LinearForm, scores: str, variances: str) -> str:
+def _of_the_best_two(graph: Graph, spread: Spread, scores: str, variances: str) -> str:
     """Variance of the difference between each row's two best scores."""
-    if form.spread.matrix is not None:
+    if spread.matrix:
         return graph.add("Mul", variances, graph.constant([2.0]))
     best = graph.add("TopK", scores, graph.constant([2], np.int64), axis=1)
     chosen = graph.add("GatherElements", variances, best, axis=1)
@@ -147,7 +162,7 @@ def _vote(graph: Graph, scores: str, variances: str, name: str) -> str:
     return graph.add("Cast", half, name=name, to=own)
 
 
-def _model(graph: Graph, form: LinearForm, feature_names: Any) -> ModelProto:
+def _model(graph: Graph, form: LinearForm, feature_names: list[str] | None) -> ModelProto:
     from onnx import TensorProto, checker, helper
 
     number = TensorProto.FLOAT if graph.dtype == np.float32 else TensorProto.DOUBLE
@@ -168,6 +183,6 @@ def _model(graph: Graph, form: LinearForm, feature_names: Any) -> ModelProto:
         whole, producer_name="confidently", ir_version=IR_VERSION, opset_imports=[helper.make_opsetid("", OPSET)]
     )
     if feature_names is not None:
-        helper.set_model_props(model, {"feature_names": "\n".join(map(str, feature_names))})
+        helper.set_model_props(model, {"feature_names": "\n".join(feature_names)})
     checker.check_model(model, full_check=True)
     return model

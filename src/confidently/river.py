@@ -30,7 +30,7 @@ class OnlineClassifier(base.MiniBatchClassifier):
     Parameters
     ----------
     rule : str or Rule
-        How far to move: a name of :data:`confidently.RULES` or a rule such as ``CWStdev(eta=0.9)``.
+        How far to move: a name in ``confidently.RULES`` or a rule such as ``CWStdev(eta=0.9)``.
     covariance : {"diag", "full", "shared"}
         How Sigma is stored. Rows are learned fastest with "diag".
     prior_variance : float

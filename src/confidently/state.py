@@ -204,13 +204,15 @@ def diagonal_variances(settings: Settings, state: State, stored: np.ndarray, lea
     found = stored.astype(np.float64)
     if settings.forget:
         found = found / _faded(settings, state, found, learner)
-    return np.maximum(found * state["scale"][learner], settings.min_variance * settings.prior_variance)
+    scaled: np.ndarray = np.maximum(found * state["scale"][learner], settings.min_variance * settings.prior_variance)
+    return scaled
 
 
 def _faded(settings: Settings, state: State, stored: np.ndarray, learner: int | slice) -> np.ndarray:
     """By what forgetting divides stored variances; 1 for those of features never met."""
     kept, folded = state["kept"][learner], np.maximum(state["folded"][learner], settings.min_variance)
-    return kept + (1.0 - kept) / (settings.prior_variance * folded) * stored
+    share: np.ndarray = kept + (1.0 - kept) / (settings.prior_variance * folded) * stored
+    return share
 
 
 def settle_forgotten(settings: Settings, state: State) -> None:
