@@ -6,7 +6,15 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <system_error>
+
+#if defined(__APPLE__) || defined(__FreeBSD__)
+#include <xlocale.h>
+#else
+#include <locale.h>
+#include <stdlib.h>
+#endif
 
 #include "rows.hpp"
 
@@ -64,11 +72,17 @@ inline bool exactly_rounded(std::uint64_t mantissa, std::int64_t exponent, doubl
 }
 
 // [first, last): any unsigned number, of so many digits times 10^exponent.
-inline double round_decimal(const char* first, const char* last, std::int64_t digits, std::int64_t exponent) {
+inline double round_decimal(const char* first, const char* last, [[maybe_unused]] std::int64_t digits,
+                            [[maybe_unused]] std::int64_t exponent) {
+#if !defined(_LIBCPP_VERSION) || defined(__cpp_lib_to_chars)
     double value = 0.0;
     if (std::from_chars(first, last, value).ec == std::errc()) return value;
     for (const char* p = first; *p == '0' || *p == '.'; ++p) digits -= *p == '0';
     return digits + exponent > 0 ? std::numeric_limits<double>::infinity() : 0.0;  // too large or too small for doubles
+#else  // libc++ before its version 20 reads no doubles
+    static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
+    return strtod_l(std::string(first, last).c_str(), nullptr, plain);
+#endif
 }
 
 // Reads [sign] digits [. digits] [e [sign] digits]. Returns the end of what was read, nullptr if it is no number. The

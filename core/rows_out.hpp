@@ -93,7 +93,7 @@ struct ParsedRows {
   private:
     template <class T>
     std::unique_ptr<T[]> widened(const T* old) const {
-        auto wider = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(capacity));
+        std::unique_ptr<T[]> wider(new T[static_cast<std::size_t>(capacity)]);  // make_unique would write zeros
         std::copy_n(old, size, wider.get());
         return wider;
     }

@@ -14,7 +14,7 @@ namespace confidently::python {
 // text, start
 inline nb::tuple python_strings(Strings strings) {
     const auto size = static_cast<std::int64_t>(strings.text.size());
-    auto text = std::make_unique_for_overwrite<std::uint8_t[]>(strings.text.size());
+    std::unique_ptr<std::uint8_t[]> text(new std::uint8_t[strings.text.size()]);
     std::copy(strings.text.begin(), strings.text.end(), text.get());
     return nb::make_tuple(array_of(std::move(text), size), array_of(std::move(strings.start)));
 }
