@@ -13,6 +13,7 @@ PAGES = ("plots.md", "active-learning.md")
 if __name__ == "__main__":
     os.chdir(FOLDER)
     for name in PAGES:
+        matplotlib.rcdefaults()  # one page's settings are not the next one's
         page = FOLDER.parent / name
         code = "\n".join(
             re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
