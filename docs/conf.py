@@ -49,16 +49,3 @@ copybutton_prompt_is_regexp = True
 copybutton_only_copy_prompt_lines = True
 pygments_style = "friendly"
 pygments_dark_style = "monokai"
-
-PAGES_TO_COME = ("river", "distributed", "interoperability")
-
-
-def setup(app):
-    """Pages still being written have their place in the navigation, and are left out of it until they are there."""
-
-    def without_pages_to_come(app, name, source):
-        missing = [page for page in PAGES_TO_COME if not Path(app.srcdir, f"{page}.md").exists()]
-        if name == "index":
-            source[0] = "".join(line for line in source[0].splitlines(keepends=True) if line.strip() not in missing)
-
-    app.connect("source-read", without_pages_to_come)

@@ -140,7 +140,7 @@ class OnlineClassifier(base.MiniBatchClassifier):
     # --- several rows ----------------------------------------------------------------------------------------------
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
-        """Learn the rows of a data frame one after the other, which gives what :meth:`learn_one` gives."""
+        """Learn the rows of a data frame one after the other, which gives what ``learn_one`` gives."""
         self._rows.learn_frame(X, y)
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
@@ -160,7 +160,7 @@ class OnlineClassifier(base.MiniBatchClassifier):
 
     @property
     def variances(self) -> dict[Any, float]:
-        """Variance of every one of :attr:`weights`."""
+        """Variance of every one of ``weights``."""
         return self._rows.weights("variance")
 
     def save(self, path: str | os.PathLike[str]) -> None:
