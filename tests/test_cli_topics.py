@@ -209,13 +209,13 @@ def test_picture(ok, tmp_path, classes):
 
 def test_picture_draws_the_numbers():
     from confidently.cli.topics.picture import draw_topics
-    from confidently.model_file import Model
+    from confidently.model_file import TopicModel
     from confidently.topic_views import topic_views
 
     found, y = texts()
     words = sorted(set(" ".join(found).split()))
     model = OnlineMedLDA(4, random_state=0).fit(counted(found, words), y)
-    held_model = Model(model.learner_, model.classes_.tolist())
+    held_model = TopicModel(model.learner_, model.classes_.tolist())
     figure = draw_topics(held_model, topic_views(held_model))
     (axes,) = [axes for axes in figure.axes if axes.get_visible()]
     np.testing.assert_allclose([bar.get_width() for bar in axes.patches], np.sort(model.coef_[0])[::-1])

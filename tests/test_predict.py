@@ -10,7 +10,7 @@ import pytest
 from command_line import COMMAND, process, rows
 
 from confidently.cli.answer_formats import writer
-from confidently.cli.answers import ABSTAINED, Answers, Column, Wanted
+from confidently.cli.answers import ABSTAINED, ClassifierAnswers, Column, Wanted
 from confidently.data import open_stream
 from confidently.features import Strings
 from confidently.matrix import as_matrix
@@ -130,7 +130,7 @@ def test_what_is_kept_comes_first_and_whole(trained, tmp_path, kind):
     with open_stream(path, ignore_labels=True) as stream:
         batch = next(stream).rows(0, len(VALUES))
     batch.kept = {'100 % "x"': Strings.of(VALUES)}
-    answers, out = Answers(model, Wanted(frozenset(["margin"]), keep=tuple(batch.kept))), tmp_path / "out"
+    answers, out = ClassifierAnswers(model, Wanted(frozenset(["margin"]), keep=tuple(batch.kept))), tmp_path / "out"
     with writer(kind, str(out), answers.columns, answers.names) as file:
         file.write(answers.about(batch, batch.matrix))
         file.write(answers.about(batch.rows(0, 0), batch.rows(0, 0).matrix))

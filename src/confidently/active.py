@@ -62,7 +62,8 @@ def doubt(classifier: OnlineClassifier, X: Any, strategy: str = "confidence") ->
         rule, p = classifier.learner_.settings.rule, calibration.vote(margin, variance)
         change = p * _change(rule, margin, variance) + (1.0 - p) * _change(rule, -margin, variance)
         found = np.divide(1.0, change, out=np.full_like(change, np.inf), where=change > 0)
-    return found.min(axis=1, initial=np.inf) if found.ndim == 2 else found
+    doubts: np.ndarray = found.min(axis=1, initial=np.inf) if found.ndim == 2 else found
+    return doubts
 
 
 def _two_best(learner: Learner, matrix: Any) -> tuple[np.ndarray, np.ndarray]:

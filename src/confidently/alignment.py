@@ -96,8 +96,8 @@ def all_features(models: Sequence[Model]) -> tuple[list[np.ndarray], Features | 
 
     Features are the same whose names are, or of hashed ones whose hashes are.
     """
-    tables = [model.features for model in models]
-    if tables[0] is None:
+    tables = [model.features for model in models if model.features is not None]
+    if not tables:
         return [np.arange(model.learner.n_features) for model in models], None
     if tables[0].bounded:
         places, n = _places_of_keys([features.key for features in tables])
@@ -118,7 +118,8 @@ def _places_of_keys(keys: Sequence[np.ndarray]) -> tuple[list[np.ndarray], int]:
 
 
 def _joined(tables: Sequence[Features], places: Sequence[np.ndarray], n: int, bounded: bool) -> Features:
-    key, names = np.empty(n, dtype=np.uint32), {}
+    key = np.empty(n, dtype=np.uint32)
+    names: dict[int, bytes] = {}
     for features, place in zip(tables, places, strict=True):
         key[place] = features.key
         for column, name in zip(place[features.column].tolist(), features.names.encoded(), strict=True):

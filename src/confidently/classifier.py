@@ -7,9 +7,10 @@ import os
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -195,7 +196,7 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
 
     # --- learning ------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OnlineClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from scratch, in ``passes`` passes.
 
         Parameters
@@ -218,10 +219,10 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
         """
         with unchanged_on_error(self):
             for name in ("learner_", "classes_", "source_", "features_"):
-                vars(self).pop(name, None)
+                self.__dict__.pop(name, None)
             return self._learn(X, y, None, sample_weight, first=True)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> OnlineClassifier:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn some more rows, once, in the order given.
 
         Parameters
@@ -244,9 +245,7 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
         with unchanged_on_error(self):
             return self._learn(X, y, classes, sample_weight, first=not hasattr(self, "learner_"), partial=True)
 
-    def _learn(
-        self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool, partial: bool = False
-    ) -> OnlineClassifier:
+    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool, partial: bool = False) -> Self:
         self._check_settings(partial)
         X, y = self._validated(X, y, reset=first, multi_output=True)
         multilabel = is_multilabel(y)
@@ -332,18 +331,20 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
 
     # --- answering -----------------------------------------------------------------------------------------------
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores mean.x: shape (n,) for two classes, positive for ``classes_[1]``; else (n, n_classes).
 
         For sets of labels the calibration label's score is subtracted: positive means relevant.
         """
-        return self._answer("decision_function", self._matrix(X))
+        scores: NDArray[np.float64] = self._answer("decision_function", self._matrix(X))
+        return scores
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest score, shape (n,); for sets of labels an indicator matrix (n, n_labels)."""
-        return self._answer("predict", self._matrix(X))
+        predicted: np.ndarray = self._answer("predict", self._matrix(X))
+        return predicted
 
-    def margin_distribution(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def margin_distribution(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and variance of the scores when the classifier is drawn from the Gaussian.
 
         Parameters
@@ -356,20 +357,23 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
             mean.x and x' Sigma x, both of the shape of :meth:`decision_function`. ``|mean|/sqrt(variance)`` is small
             where the classifier does not know yet: abstain there, or ask for the label.
         """
-        return self._answer("margin_distribution", self._matrix(X))
+        found: tuple[NDArray[np.float64], NDArray[np.float64]] = self._answer("margin_distribution", self._matrix(X))
+        return found
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes, shape (n, n_classes); for sets of labels, of each label on its own.
 
         With ``calibration="progressive"`` the sigmoid (two classes, labels) or temperature (classes) was fitted while
         learning, to the margins before their labels were used. With None it is the posterior's vote.
         """
-        return self._answer("predict_proba", self._matrix(X))
+        p: NDArray[np.float64] = self._answer("predict_proba", self._matrix(X))
+        return p
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Logarithms of :meth:`predict_proba`."""
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            p: NDArray[np.float64] = np.log(self.predict_proba(X))
+        return p
 
     def _answer(self, method: str, matrix: Any, learner: Learner | None = None) -> Any:
         """What a method says of rows, by this classifier's learner or by one that knows more features."""
@@ -402,16 +406,17 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
 
     # --- scikit-learn --------------------------------------------------------------------------------------------
 
-    def set_params(self, **params: Any) -> OnlineClassifier:
+    def set_params(self, **params: Any) -> Self:
         """Set parameters; ``rule__eta=0.9`` changes one of the rule's."""
         nested = {key.removeprefix("rule__"): params.pop(key) for key in list(params) if key.startswith("rule__")}
         if nested:
             params["rule"] = make_rule(params.get("rule", self.rule), **nested)
-        return super().set_params(**params)
+        super().set_params(**params)
+        return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with ``deep`` the rule's too, as ``rule__...``, whether it is a rule or a name."""
-        params = super().get_params(deep=False)
+        params: dict[str, Any] = super().get_params(deep=False)
         if deep:
             try:
                 rule = make_rule(self.rule)

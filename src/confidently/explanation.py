@@ -160,7 +160,8 @@ def _name(model: Model, k: int) -> Any:
 
 def _classes(model: Model, mean: np.ndarray, variance: np.ndarray, probability: np.ndarray) -> list[dict[str, Any]]:
     if mean.ndim == 0:
-        mean, variance, probability = mean * np.array([-1, 1]), variance.repeat(2), [1 - probability, probability]
+        mean, variance = mean * np.array([-1, 1]), variance.repeat(2)
+        probability = np.array([1 - probability, probability])
     return [
         {"name": _name(model, k), "mean": float(m), "std": math.sqrt(v), "probability": float(p)}
         for k, (m, v, p) in enumerate(zip(mean, variance, probability, strict=True))
@@ -238,7 +239,7 @@ class Entries:
         if settings.geometry == "identity":
             return settings.prior_variance
         scale, folded = (state[name][self._learner_of(column)] for name in ("scale", "folded"))
-        return max(folded * scale, settings.min_variance) * settings.prior_variance
+        return float(max(folded * scale, settings.min_variance) * settings.prior_variance)
 
     def _learner_of(self, column: int) -> int:
         return column if self.learner.settings.task == "one-vs-rest" else 0
@@ -250,9 +251,11 @@ class Entries:
     def _direction(self, plus: int | None, minus: int | None) -> np.ndarray:
         """The entries of z' Sigma z by feature, without its x; independent learners' variances add up."""
         if self.learner.settings.task == "one-vs-rest":
-            return sum(self._block(c, c) @ self.x for c in (plus, minus) if c is not None)
+            alone: np.ndarray = sum(self._block(c, c) @ self.x for c in (plus, minus) if c is not None)
+            return alone
         signed = [(c, sign) for c, sign in ((plus, 1.0), (minus, -1.0)) if c is not None]
-        return sum(s * t * (self._block(a, b) @ self.x) for a, s in signed for b, t in signed)
+        together: np.ndarray = sum(s * t * (self._block(a, b) @ self.x) for a, s in signed for b, t in signed)
+        return together
 
     def _block(self, a: int, b: int) -> np.ndarray:
         """The covariances of the row's weights in column ``a`` with those in column ``b``."""
@@ -262,4 +265,5 @@ class Entries:
         there, here = (self.rows + (column * size if joint else 0) for column in (a, b))
         pending = state["pending"][learner, : state["pending_rows"][0]].astype(np.float64)
         stored = state["covariance"][learner][np.ix_(there, here)].astype(np.float64)
-        return (stored - pending[:, there].T @ pending[:, here]) * state["scale"][learner]
+        block: np.ndarray = (stored - pending[:, there].T @ pending[:, here]) * state["scale"][learner]
+        return block

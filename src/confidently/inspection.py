@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .learner import Learner
-from .model_file import Model
+from .model_file import Model, TopicModel
 from .state import prior_weights
 
 INTERCEPT = "(intercept)"
@@ -106,11 +106,18 @@ def class_views(model: Model, top: int = 20) -> list[ClassView]:
     left = variance / untouched_variance(learner)[:, None]
     names = model.classes[1:2] or [None] if learner.settings.task == "binary" else model.classes
     naming = Naming(model)
-    return [_class_view(*arrays, naming, top) for arrays in zip(names, mean, variance, left, strict=True)]
+    learns = learner.settings.rule.learns_precision
+    return [_class_view(*arrays, naming, top, learns) for arrays in zip(names, mean, variance, left, strict=True)]
 
 
 def _class_view(
-    name: Any, mean: np.ndarray, variance: np.ndarray, left: np.ndarray, naming: Naming, top: int
+    name: Any,
+    mean: np.ndarray,
+    variance: np.ndarray,
+    left: np.ndarray,
+    naming: Naming,
+    top: int,
+    learns_precision: bool,
 ) -> ClassView:
     met = np.flatnonzero((mean != 0.0) | (left < 1.0 - TOUCHED))
     deviation = np.sqrt(variance[met])
@@ -123,7 +130,7 @@ def _class_view(
         ]
 
     decisive = listed(np.argsort(-ratio, kind="stable"))
-    if not naming.learner.settings.rule.learns_precision:
+    if not learns_precision:
         return ClassView(name, decisive, None, len(met))
     known = np.flatnonzero(left[met] <= np.median(left[met])) if len(met) else met
     return ClassView(name, decisive, listed(known[np.argsort(ratio[known], kind="stable")]), len(met))
@@ -221,8 +228,9 @@ def untouched_variance(learner: Learner) -> np.ndarray:
 class Naming:
     """What features are called: their names, else their numbers as the input has them."""
 
-    def __init__(self, model: Model) -> None:
-        self.learner = model.learner
+    def __init__(self, model: Model | TopicModel) -> None:
+        has_intercept = isinstance(model, Model) and model.learner.settings.fit_intercept
+        self.intercept = model.learner.n_features if has_intercept else None
         self.names = {} if model.features is None else model.features.name_of()
         self.keys = None if model.features is None else model.features.key
         source = model.source
@@ -230,7 +238,7 @@ class Naming:
 
     def of(self, column: int) -> str | int:
         """The name of a column; the intercept's comes after the features'."""
-        if column == self.learner.n_features and self.learner.settings.fit_intercept:
+        if column == self.intercept:
             return INTERCEPT
         return self.given(column)
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from . import model_file
 from .classifier import MULTICLASS, OnlineClassifier
-from .learner import Learner
-from .model_file import Model
+from .model_file import Model, TopicModel
 from .targets import with_class_weight
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier | OnlineMedLDA:
         If it cannot be read.
     """
     model = model_file.load(path, kind=None)
-    if not isinstance(model.learner, Learner):
+    if isinstance(model, TopicModel):
         return _topic_model(path, model)
     if None in model.classes or (len(model.classes) < 2 and model.learner.settings.task == "binary"):
         met = ", ".join(repr(name) for name in model.classes if name is not None)
@@ -73,7 +72,7 @@ def put_model(classifier: OnlineClassifier, model: Model) -> OnlineClassifier:
     return classifier
 
 
-def _topic_model(path: str | os.PathLike[str], model: Model) -> OnlineMedLDA:
+def _topic_model(path: str | os.PathLike[str], model: TopicModel) -> OnlineMedLDA:
     from .topics import OnlineMedLDA
 
     try:

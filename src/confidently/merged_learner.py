@@ -80,7 +80,8 @@ class Part:
         intercept = np.arange(space.settings.fit_intercept)
         self.places = np.concatenate([intercept, features + len(intercept)]).astype(np.intp)
         task = space.settings.task
-        self.columns = {"binary": [0], "multilabel": np.append(0, classes + 1)}.get(task, classes)
+        columns = {"binary": np.zeros(1, dtype=np.intp), "multilabel": np.append(0, classes + 1)}
+        self.columns = columns.get(task, classes)
         self.learners = np.asarray(classes if task == "one-vs-rest" else [0])
         # the positive class of one model of two classes may be another's negative one
         self.sign = -1.0 if task == "binary" and classes[0] == 1 else 1.0

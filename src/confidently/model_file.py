@@ -16,7 +16,7 @@ import re
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class ModelFileError(ValueError):
 
 
 @dataclass
-class Model:
+class SavedModel:
     """A learner and what its numbers mean.
 
     Attributes
@@ -79,7 +79,21 @@ class Model:
         }
 
 
-def save(model: Model, path: str | os.PathLike[str]) -> None:
+@dataclass
+class Model(SavedModel):
+    """A classifier and what its numbers mean."""
+
+    learner: Learner
+
+
+@dataclass
+class TopicModel(SavedModel):
+    """A topic model and what its numbers mean."""
+
+    learner: TopicLearner
+
+
+def save(model: Model | TopicModel, path: str | os.PathLike[str]) -> None:
     """Write a model file: to a temporary file beside it, synced to disk, then renamed, so that it is never torn."""
     from safetensors.numpy import save as serialize
 
@@ -122,7 +136,13 @@ def _is_alive(process: int) -> bool:
     return True
 
 
-def load(path: str | os.PathLike[str], kind: str | None = "linear") -> Model:
+@overload
+def load(path: str | os.PathLike[str], kind: Literal["linear"] = "linear") -> Model: ...
+@overload
+def load(path: str | os.PathLike[str], kind: Literal["topics"]) -> TopicModel: ...
+@overload
+def load(path: str | os.PathLike[str], kind: Literal["linear", "topics"] | None) -> Model | TopicModel: ...
+def load(path: str | os.PathLike[str], kind: str | None = "linear") -> Model | TopicModel:
     """Read a model file: of a linear classifier, a topic model (``"topics"``) or either (None).
 
     Raises
@@ -150,9 +170,8 @@ def load(path: str | os.PathLike[str], kind: str | None = "linear") -> Model:
         features = _features(header, arrays)
         learner = _linear(header, arrays) if found == "linear" else _topics(header, arrays)
         _check_names(learner, header["classes"], features)
-        return Model(
-            learner, header["classes"], features, header["estimator"], header["source"], header.get("training", {})
-        )
+        known = header["classes"], features, header["estimator"], header["source"], header.get("training", {})
+        return Model(learner, *known) if isinstance(learner, Learner) else TopicModel(learner, *known)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, MemoryError) as error:
         raise ModelFileError(f"{path} is a damaged model file ({type(error).__name__}: {error})") from error
 
@@ -170,7 +189,7 @@ def _linear(header: dict[str, Any], arrays: State) -> Learner:
 
 
 def _checksum(array: np.ndarray) -> int:
-    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
 def _signed(header: str) -> str:
@@ -218,7 +237,7 @@ def _header(path: object, metadata: dict[str, str]) -> dict[str, Any]:
     try:
         if text != _signed(text.rpartition(OWN_CHECK)[0] + "}"):
             raise ValueError("its bytes have changed")
-        header = json.loads(text)
+        header: dict[str, Any] = json.loads(text)
         version = header["format"]
     except (ValueError, KeyError, TypeError) as error:
         raise ModelFileError(f"{path} is a damaged model file: its header cannot be read ({error})") from error

@@ -157,7 +157,8 @@ def progressive_validation(
     found = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(run)(clone(model), X, y, known, order, rows, n) for order in orders
     )
-    return ProgressiveCurve(rows, *(np.array([r[0][what] for r in found]) for what in COUNTS), [r[1] for r in found])
+    counts = {what: np.array([r[0][what] for r in found]) for what in COUNTS}
+    return ProgressiveCurve(rows, **counts, models=[r[1] for r in found])
 
 
 def _points(at: int | Sequence[int] | None, total: int, stride: int) -> np.ndarray:
@@ -252,8 +253,8 @@ def _over_stream(model: Any, stream: Stream, classes: Any, at: int | Sequence[in
             due = next(dues)
     if seen and (not points or points[-1][0] < seen):
         points.append(_point(seen, learning))
-    rows, *counts = np.array(points, dtype=np.float64).reshape(-1, 4).T
-    return ProgressiveCurve(rows.astype(np.int64), *(values[None] for values in counts), [learning.learner])
+    rows, mistakes, updates, log_loss = np.array(points, dtype=np.float64).reshape(-1, 4).T
+    return ProgressiveCurve(rows.astype(np.int64), mistakes[None], updates[None], log_loss[None], [learning.learner])
 
 
 def _point(seen: int, learning: StreamLearner) -> tuple[float, ...]:
@@ -262,7 +263,7 @@ def _point(seen: int, learning: StreamLearner) -> tuple[float, ...]:
 
 def _dues(at: int | Sequence[int]) -> Iterator[float]:
     """Numbers of rows at which a point is due; infinity when there are no more."""
-    if isinstance(at, numbers.Integral):
+    if isinstance(at, int | np.integer):
         if at < 1:
             raise ValueError(f"at must be a number of rows >= 1, got {at!r}")
         return count(int(at), int(at))

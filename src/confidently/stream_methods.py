@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from copy import copy, deepcopy
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .data import Batch, Reading, Stream, open_stream
 from .features import Features
 from .labels import ClassTable
-from .learner import check_choice
+from .learner import Learner, check_choice
 from .matrix import largest_value
 from .streaming import Answering, StreamLearner
 from .unchanged import unchanged_on_error
@@ -28,7 +28,21 @@ class StreamMethods:
     which column stands for what (``features_``).
     """
 
-    def fit_stream(self, stream: Stream, classes: Any = None) -> Any:
+    learner_: Learner
+    classes_: np.ndarray
+    multiclass: str
+    passes: int
+    dtype: str
+    class_weight: dict[Any, float] | str | None
+
+    if TYPE_CHECKING:  # what the classifier has
+
+        def _check_settings(self, partial: bool) -> None: ...
+        def _follow_settings(self) -> None: ...
+        def _new_learner(self, n_features: int, n_classes: int, multilabel: bool) -> Learner: ...
+        def _answer(self, method: str, matrix: Any, learner: Learner | None = None) -> Any: ...
+
+    def fit_stream(self, stream: Stream, classes: Any = None) -> Self:
         """Learn from scratch, in one pass over a stream.
 
         Parameters
@@ -74,7 +88,7 @@ class StreamMethods:
                 vars(self).pop(name, None)
             return self._learn_stream(stream, StreamLearner(learner, table, self.multiclass, features))
 
-    def partial_fit_stream(self, paths: Any, **options: Any) -> Any:
+    def partial_fit_stream(self, paths: Any, **options: Any) -> Self:
         """Go on learning from more files, read as those of :meth:`fit_stream` were.
 
         Parameters
@@ -138,7 +152,7 @@ class StreamMethods:
     def _sets(self) -> bool:
         return self.learner_.settings.task == "multilabel"
 
-    def _learn_stream(self, stream: Stream, learning: StreamLearner) -> Any:
+    def _learn_stream(self, stream: Stream, learning: StreamLearner) -> Self:
         with stream:
             for _ in learning.learn(weighted(stream, self.class_weight)):
                 pass
@@ -154,12 +168,12 @@ class StreamMethods:
         return self
 
 
-def weighted(batches: Iterable[Batch], class_weight: dict[Any, float] | None) -> Iterator[Batch]:
+def weighted(batches: Iterable[Batch], class_weight: dict[Any, float] | str | None) -> Iterator[Batch]:
     """The same batches, the examples' weights multiplied by their classes'."""
     if class_weight is None:
         yield from batches
         return
-    if class_weight == "balanced":
+    if isinstance(class_weight, str):
         raise ValueError("class_weight='balanced' needs all labels at once: for a stream, give a dict of weights")
     factor = np.empty(0)
     for batch in batches:
@@ -171,4 +185,5 @@ def weighted(batches: Iterable[Batch], class_weight: dict[Any, float] | None) ->
 
 
 def _plain(name: Any) -> int | str:
-    return name.item() if isinstance(name, np.generic) else name
+    plain: int | str = name.item() if isinstance(name, np.generic) else name
+    return plain

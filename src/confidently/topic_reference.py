@@ -167,7 +167,7 @@ class ReferenceTopics:
         likelihood = expected_topics(s, now["words"], now["totals"], self.n_words)
         prior = document_prior(s, now.get("sticks"))
         gibbs = s.classifier == "gibbs"
-        mu, sigma = now["shift"], None
+        mu, sigma = now["shift"], np.empty((len(signs), 0, 0))
         if gibbs:
             sigma = np.linalg.inv(now["precision"])
             mu = np.einsum("tij,tj->ti", sigma, now["shift"])
@@ -200,8 +200,8 @@ class ReferenceTopics:
         return np.array(kept), np.array(inverse)
 
     def _moved(
-        self, before: State, prior: np.ndarray, signs: np.ndarray, copies: np.ndarray, words: list, kept: list,
-        tau: np.ndarray,
+        self, before: State, prior: np.ndarray, signs: np.ndarray, copies: np.ndarray, words: list[np.ndarray],
+        kept: list[tuple[np.ndarray, np.ndarray]], tau: np.ndarray,
     ) -> State:  # fmt: skip
         """What is believed after a batch, from what was before; tau is replaced."""
         s, K = self.s, self.s.n_topics
@@ -217,18 +217,19 @@ class ReferenceTopics:
         if s.nonparametric:
             later = np.concatenate([np.cumsum(atoms[::-1])[::-1][1:], [0]])
             now["sticks"] = before["sticks"] + [atoms, later]
-        moved = []
+        shifts, precisions = [], []
         for t in range(signs.shape[1]):
             if s.classifier == "gibbs":
                 inverse = np.array([i[:, t] for _, i in kept])
                 P, h = before["precision"][t], before["shift"][t]
-                moved.append(move_gibbs(s, signs[:, t], shares, inverse, copies, P, h))
+                precision, shift = move_gibbs(s, signs[:, t], shares, inverse, copies, P, h)
+                precisions.append(precision)
             else:
-                mean, tau[:, t] = move_averaging(s, signs[:, t], shares.mean(axis=1), copies, before["shift"][t])
-                moved.append((None, mean))
-        now["shift"] = np.array([shift for _, shift in moved])
+                shift, tau[:, t] = move_averaging(s, signs[:, t], shares.mean(axis=1), copies, before["shift"][t])
+            shifts.append(shift)
+        now["shift"] = np.array(shifts)
         if s.classifier == "gibbs":
-            now["precision"] = np.array([precision for precision, _ in moved])
+            now["precision"] = np.array(precisions)
         return now
 
     def shares(self, bags: Bags) -> np.ndarray:

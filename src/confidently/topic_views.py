@@ -11,7 +11,7 @@ from .inspection import Naming
 from .ranges import Range, check_number
 
 if TYPE_CHECKING:
-    from .model_file import Model
+    from .model_file import TopicModel
     from .topic_learner import TopicLearner
 
 RELEVANCE = 0.6  # the weight at which readers found topics named best (Sievert & Shirley)
@@ -83,15 +83,16 @@ def relevances(topics: np.ndarray, weight: float) -> np.ndarray:
     check_number("words", "relevance", weight, Range(0.0, 1.0, closed_low=True, closed_high=True))
     in_topic = np.log(topics / topics.sum(axis=-1, keepdims=True))
     overall = topics.sum(axis=-2, keepdims=True)
-    return in_topic - (1.0 - weight) * np.log(overall / overall.sum(axis=-1, keepdims=True))
+    relevant: np.ndarray = in_topic - (1.0 - weight) * np.log(overall / overall.sum(axis=-1, keepdims=True))
+    return relevant
 
 
-def topic_views(model: Model, n_words: int = 10, relevance: float = RELEVANCE) -> list[TopicsOfClass]:
+def topic_views(model: TopicModel, n_words: int = 10, relevance: float = RELEVANCE) -> list[TopicsOfClass]:
     """The topics of every class by their weights, largest first.
 
     Parameters
     ----------
-    model : Model
+    model : TopicModel
         Of ``confidently.model_file.load(path, "topics")``.
     n_words : int
         Words a topic; only words met in it count.
@@ -125,7 +126,7 @@ def topic_views(model: Model, n_words: int = 10, relevance: float = RELEVANCE) -
     return found
 
 
-def _words(model: Model, n: int, weight: float) -> list[list[list[str | int]]]:
+def _words(model: TopicModel, n: int, weight: float) -> list[list[list[str | int]]]:
     """The most relevant words of every topic of every model."""
     naming, topics = Naming(model), model.learner.topics()
     texts = model.source.get("text") or []

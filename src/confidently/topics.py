@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import model_file
 from .features import Features
-from .model_file import Model
+from .model_file import TopicModel
 from .targets import (
     check_class_weight,
     class_weights,
@@ -199,7 +199,7 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, progress: Callable[[int], None] | None = None
-    ) -> OnlineMedLDA:
+    ) -> Self:
         """Learn from scratch, in ``passes`` over the documents, each in random order.
 
         Parameters
@@ -230,7 +230,7 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
         """
         with unchanged_on_error(self):
             for name in ("learner_", "classes_", "source_", "features_"):
-                vars(self).pop(name, None)
+                self.__dict__.pop(name, None)
             bags, signs = self._learn(X, y, None, sample_weight, progress, partial=False)
             looked_at = bags.part(0, min(len(bags), MOST_PREDICTIONS))
         if len(looked_at) >= LEAST_PREDICTIONS and (np.ptp(signs[: len(looked_at)], axis=0) > 0).any():
@@ -244,7 +244,7 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
         classes: Any = None,
         sample_weight: Any = None,
         progress: Callable[[int], None] | None = None,
-    ) -> OnlineMedLDA:
+    ) -> Self:
         """Learn some more documents, in the order given.
 
         Parameters
@@ -330,7 +330,7 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
             return known_labels(y, before), np.where(chosen != 0, 1, -1).astype(np.int8)[:, None, :]
         y = column_or_1d(y, warn=True)
         known = known_classes(y, classes, before, partial)
-        if not first and len(known) > len(before):
+        if before is not None and len(known) > len(before):
             raise ValueError(
                 f"a topic model cannot take new classes ({known[len(before) :].tolist()}): it would have learned "
                 "nothing from the documents before; announce all in the first partial_fit(..., classes=...)"
@@ -448,17 +448,17 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
         estimator["class_weight"] = plain_class_weight(self.class_weight)
         features = getattr(self, "features_", None if names is None else Features.named(list(names)))
         classes = [plain(c) for c in self.classes_.tolist()]
-        model_file.save(Model(self.learner_, classes, features, estimator, getattr(self, "source_", {})), path)
+        model_file.save(TopicModel(self.learner_, classes, features, estimator, getattr(self, "source_", {})), path)
 
     def _lasting_params(self) -> dict[str, Any]:
         """The parameters that a file can keep: a generator's state it cannot."""
-        params = self.get_params()
+        params: dict[str, Any] = self.get_params()
         if not isinstance(self.random_state, numbers.Integral):
             params["random_state"] = None
         return params
 
     @classmethod
-    def of(cls, model: Model) -> OnlineMedLDA:
+    def of(cls, model: TopicModel) -> Self:
         """The estimator a file held; ``TypeError`` where its settings are none of this class."""
         self = cls(**with_class_weight(model.estimator))
         self.learner_, self.classes_ = model.learner, np.array(model.classes)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol, TextIO
 
 import click
+import numpy as np
 
 from .answers import ABSTAINED, Column
 from .common import ABSENT, new_file, output
@@ -82,7 +83,8 @@ class Lines:
 
     def _encoded(self, column: Column, values: Sequence[Any]) -> Sequence[Any]:
         if column.kind == "number":
-            return values.tolist()
+            numbers: list[Any] = np.asarray(values).tolist()
+            return numbers
         if column.kind != "class":
             return [self.text(value) for value in values]
         memory = self.memory
@@ -136,7 +138,10 @@ class JsonLines(Lines):
             if column.part is None:
                 parts[column.name] = place
             else:
-                parts.setdefault(column.name, {})[column.part] = place
+                inner = parts.setdefault(column.name, {})
+                if isinstance(inner, str):
+                    raise click.UsageError(f"--keep {column.name}: predict has a column of this name")
+                inner[column.part] = place
         return self._object({name: p if isinstance(p, str) else self._object(p) for name, p in parts.items()}) + "\n"
 
     @staticmethod
@@ -173,7 +178,8 @@ class Parquet:
     """Row groups of a Parquet file. A class the model abstains from is null."""
 
     def __init__(self, file: Any, schema: Any) -> None:
-        self.file, self.schema, self.held, self.rows = file, schema, [], 0
+        self.file, self.schema, self.rows = file, schema, 0
+        self.held: list[Any] = []
 
     def write(self, values: Sequence[Sequence[Any]]) -> None:
         """Keep rows until there are enough for a group."""

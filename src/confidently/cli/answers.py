@@ -14,7 +14,7 @@ from .common import class_names
 if TYPE_CHECKING:
     from .. import _core
     from ..data import Batch
-    from ..model_file import Model
+    from ..model_file import Model, TopicModel
 
 NUMBERS = ("proba", "margin", "std", "variance")  # in the order of their columns
 
@@ -60,12 +60,12 @@ class Wanted:
 
 
 class Answers:
-    """A model that is asked."""
+    """What models that are asked have in common."""
 
-    numbers = NUMBERS
+    numbers: tuple[str, ...] = NUMBERS
 
-    def __init__(self, model: Model, wanted: Wanted) -> None:
-        self.model, self.learner, self.wanted = model, model.learner, wanted
+    def __init__(self, model: Model | TopicModel, wanted: Wanted) -> None:
+        self.model, self.wanted = model, wanted
         self.task = model.learner.settings.task
         self.names = [*model.classes, None][: max(2, len(model.classes))] if self.task == "binary" else model.classes
         if wanted.abstain is not None and self.task == "multilabel":
@@ -90,16 +90,6 @@ class Answers:
         """What there is a column of this name for, each."""
         return [None] if self.task == "binary" and name != "proba" else list(class_names(self.model))
 
-    def about(self, batch: Batch, matrix: _core.Matrix) -> list[Sequence[Any]]:
-        """The columns' values, numbers as arrays; ``matrix`` has the rows as the learner takes them."""
-        wanted = self.wanted
-        spread = bool(wanted.numbers & {"std", "variance"})
-        scores, variance = self.learner.margin_distribution(matrix) if spread else (self.learner.decision(matrix), None)
-        numbers = {"margin": scores, "variance": variance, "std": np.sqrt(variance) if spread else None}
-        if self.asks_for_probabilities:
-            numbers["proba"] = probabilities(self.model, matrix)
-        return self._values(batch, numbers)
-
     @property
     def asks_for_probabilities(self) -> bool:
         return "proba" in self.wanted.numbers or self.wanted.abstain is not None
@@ -123,6 +113,7 @@ class Answers:
         number = (scores > 0).astype(np.intp) if self.task == "binary" else scores.argmax(axis=1)
         found = [names[k] for k in number.tolist()]
         if self.wanted.abstain is not None:
+            assert proba is not None  # as asks_for_probabilities says
             for i in np.flatnonzero(proba[np.arange(len(number)), number] < self.wanted.abstain).tolist():
                 found[i] = ABSTAINED
         return found
@@ -132,6 +123,26 @@ class Answers:
             both = [self.names[::-1], self.names[:2]]
             return [both[s <= 0] for s in scores.tolist()]
         return [[self.names[k] for k in row] for row in np.argsort(-scores, axis=1, kind="stable").tolist()]
+
+
+class ClassifierAnswers(Answers):
+    """A classifier that is asked."""
+
+    def __init__(self, model: Model, wanted: Wanted) -> None:
+        super().__init__(model, wanted)
+        self.classifier = model
+
+    def about(self, batch: Batch, matrix: _core.Matrix) -> list[Sequence[Any]]:
+        """The columns' values, numbers as arrays; ``matrix`` has the rows as the learner takes them."""
+        learner = self.classifier.learner
+        if self.wanted.numbers & {"std", "variance"}:
+            scores, variance = learner.margin_distribution(matrix)
+            numbers = {"margin": scores, "variance": variance, "std": np.sqrt(variance)}
+        else:
+            numbers = {"margin": learner.decision(matrix)}
+        if self.asks_for_probabilities:
+            numbers["proba"] = probabilities(self.classifier, matrix)
+        return self._values(batch, numbers)
 
 
 def probabilities(model: Model, matrix: _core.Matrix) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
 
-from ..model_file import Model
+from ..model_file import Model, TopicModel
 
 NARROWEST = 6.5  # a picture, for its title
 SPEAKS_FOR, SPEAKS_AGAINST = "tab:blue", "tab:red"
@@ -24,7 +24,7 @@ class Panel(NamedTuple):
 
 
 def draw_panels(
-    model: Model, panels: Sequence[Panel], left_out: int, what: str, most_columns: int, width: float
+    model: Model | TopicModel, panels: Sequence[Panel], left_out: int, what: str, most_columns: int, width: float
 ) -> Figure:
     """Panels side by side, so many in a row and each so wide, under a title; ``left_out`` classes are not shown."""
     columns = min(most_columns, max(1, len(panels)))
@@ -54,7 +54,7 @@ def draw_bars(axes: Any, names: list[str], means: list[float], spread: list[floa
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _title(model: Model, name: Any) -> str:
+def _title(model: Model | TopicModel, name: Any) -> str:
     if model.learner.settings.task == "binary":
         return f"{name} (right) against {model.classes[0]} (left)"
     return str(name)

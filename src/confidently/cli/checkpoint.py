@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from .position import Position
 
 if TYPE_CHECKING:
-    from ..model_file import Model
+    from ..model_file import Model, TopicModel
 
 SUFFIX, BEST_SUFFIX = ".checkpoint", ".checkpoint.best"
 
@@ -38,8 +38,8 @@ class Checkpoints:
         self.output, self.every, self.run = output, every, run
 
     def load(
-        self, kind: str = "linear", position_type: type[Position] = Position
-    ) -> tuple[Model, Model | None, Position] | None:
+        self, kind: Literal["linear", "topics"] = "linear", position_type: type[Position] = Position
+    ) -> tuple[Model | TopicModel, Model | TopicModel | None, Position] | None:
         """The model to go on with, the best so far if there was a validation, and where they stand.
 
         ``None`` if there is no checkpoint.
@@ -70,7 +70,7 @@ class Checkpoints:
             best = load(self.best_path, kind)
         return model, best, position
 
-    def save(self, model: Model, best: Model | None, position: Position) -> None:
+    def save(self, model: Model | TopicModel, best: Model | TopicModel | None, position: Position) -> None:
         """Write both files, each whole or not at all; the one a checkpoint needs is there before it."""
         from ..model_file import save
 

@@ -10,12 +10,12 @@ import click
 from .common import ABSENT, class_names
 
 if TYPE_CHECKING:
-    from ..model_file import Model
+    from ..model_file import Model, TopicModel
 
 MOST_CLASSES_SHOWN = 12
 
 
-def check_class(model: Model, name: str | None) -> None:
+def check_class(model: Model | TopicModel, name: str | None) -> None:
     """Refuse the name of no class."""
     if name is not None and name not in class_names(model):
         raise click.UsageError(f"no class is called {name!r}; there are {', '.join(class_names(model))}")
@@ -26,7 +26,7 @@ def of_class(views: list[Any], name: str | None) -> list[Any]:
     return views if name is None or len(views) == 1 else [view for view in views if str(view.name) == name]
 
 
-def class_title(model: Model, name: Any) -> str:
+def class_title(model: Model | TopicModel, name: Any) -> str:
     """What stands above the weights of a class."""
     shown = ABSENT if name is None else name
     if model.learner.settings.task == "binary":

@@ -7,13 +7,13 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO, overload
 
 import click
 
 if TYPE_CHECKING:
     from ..data import Reading, Stream
-    from ..model_file import Model
+    from ..model_file import Model, TopicModel
 
 ABSENT = "?"  # how a class is called that has not appeared: one of two of which only the other was seen
 
@@ -38,7 +38,13 @@ def reported() -> Iterator[None]:
         raise BadInput(str(error)) from error
 
 
-def load_model(path: str, kind: str = "linear") -> Model:
+@overload
+def load_model(path: str) -> Model: ...
+@overload
+def load_model(path: str, kind: Literal["topics"]) -> TopicModel: ...
+@overload
+def load_model(path: str, kind: Literal["linear", "topics"]) -> Model | TopicModel: ...
+def load_model(path: str, kind: Literal["linear", "topics"] = "linear") -> Model | TopicModel:
     """A model file, or one clear error."""
     from ..model_file import load
 
@@ -46,7 +52,7 @@ def load_model(path: str, kind: str = "linear") -> Model:
         return load(path, kind)
 
 
-def open_for(model: Model, paths: Sequence[str], **options: Any) -> Stream:
+def open_for(model: Model | TopicModel, paths: Sequence[str], **options: Any) -> Stream:
     """The stream that a model is asked about, read as its training data were."""
     from ..data import Reading
 
@@ -71,7 +77,7 @@ def total_bytes(paths: Sequence[str]) -> int | None:
     return None if None in sizes else sum(size for size in sizes if size is not None)
 
 
-def class_names(model: Model) -> list[str]:
+def class_names(model: Model | TopicModel) -> list[str]:
     """The classes as they are written, by number."""
     return [ABSENT if name is None else str(name) for name in model.classes]
 

@@ -91,7 +91,7 @@ def _compare(
         try:
             found = compare_rules(
                 stream, rules, grid=options["grid"], multiclass=options["multiclass"], classes=names,
-                threads=options["threads"], progress=progress and progress.learned, **form_of(options),
+                threads=options["threads"], progress=None if progress is None else progress.learned, **form_of(options),
             )  # fmt: skip
             return found, stream.skipped
         except DataError:

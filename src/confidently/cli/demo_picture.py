@@ -19,7 +19,7 @@ def draw(path: Path, runs: list[dict[str, Any]], model: Any, stride: int) -> Non
     """
     figure = Figure(figsize=(10, 7.2), layout="constrained")
     FigureCanvasAgg(figure)
-    curves, images = figure.subfigures(2, 1, height_ratios=[3, 2.2])
+    curves, images = figure.subfigures(2, 1, squeeze=False, height_ratios=[3, 2.2]).ravel()
     _curves(curves, runs, stride)
     _weights(images, model)
     figure.savefig(path, dpi=120)

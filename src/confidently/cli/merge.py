@@ -43,7 +43,8 @@ def merge(paths: tuple[str, ...], output_path: str, base: str | None, how: str, 
     """
     check_output(output_path, [*paths, *([base] if base else [])])
     _check_distinct(paths)
-    from ..merging import CannotMerge, merge_models
+    from ..merged_learner import CannotMerge
+    from ..merging import merge_models
     from ..model_file import save
     from .model_facts import facts_of
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from .common import load_model
 from .interrupts import Interrupted, Interruptions
@@ -11,7 +11,7 @@ from .position import Position
 from .progress import Quiet
 
 if TYPE_CHECKING:
-    from ..model_file import Model
+    from ..model_file import Model, TopicModel
     from .checkpoint import Checkpoints
     from .training_data import TrainingData
 
@@ -39,10 +39,13 @@ class Passes:
         Whether there is no need for the passes that are left.
     """
 
-    kind: ClassVar[str] = "linear"
+    kind: ClassVar[Literal["linear", "topics"]] = "linear"
     rows_called: ClassVar[str] = "rows"
     position_type: ClassVar[type[Position]] = Position
     data: TrainingData
+    given: Model | TopicModel | None
+    best: Model | TopicModel | None
+    position: Position
 
     def __init__(self, options: dict[str, Any], checkpoints: Checkpoints | None, report: Quiet) -> None:
         self.options, self.checkpoints, self.report = options, checkpoints, report
@@ -89,11 +92,11 @@ class Passes:
         """The pass is over."""
         raise NotImplementedError
 
-    def model(self) -> Model:
+    def model(self) -> Model | TopicModel:
         """What has been learned by now."""
         raise NotImplementedError
 
-    def final_model(self) -> Model:
+    def final_model(self) -> Model | TopicModel:
         """What is to be saved."""
         return self.model()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 if TYPE_CHECKING:
     from ..learner import Learner
@@ -102,7 +102,7 @@ class Position:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, found: dict[str, Any]) -> Position:
+    def from_dict(cls, found: dict[str, Any]) -> Self:
         """What :meth:`as_dict` gave."""
         first = found["first"]
         return cls(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -11,10 +11,11 @@ from .common import check_output, data_argument, load_model, model_argument, ope
 
 if TYPE_CHECKING:
     from ..data import Batch
-    from ..model_file import Model
+    from ..model_file import Model, TopicModel
     from .answers import Answers, Wanted
 
     About = Callable[[Batch], list[Any]]  # the values of the columns
+    AnyModel = TypeVar("AnyModel", Model, TopicModel)
 
 OUTPUT_FORMATS = ("tsv", "csv", "jsonl", "parquet")  # as in .answer_formats, which is not imported only to list options
 
@@ -78,9 +79,9 @@ def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
 
 def _asked(model: Model, wanted: Wanted) -> tuple[Answers, About]:
     from ..streaming import Answering
-    from .answers import Answers
+    from .answers import ClassifierAnswers
 
-    answers, answering = Answers(model, wanted), Answering(model.learner)
+    answers, answering = ClassifierAnswers(model, wanted), Answering(model.learner)
     return answers, lambda batch: answers.about(batch, answering.matrix(batch))
 
 
@@ -92,10 +93,10 @@ def check_usage(model_path: str, data: tuple[str, ...], options: dict[str, Any])
 
 
 def write_answers(
-    model: Model,
+    model: AnyModel,
     data: tuple[str, ...],
     options: dict[str, Any],
-    asked: Callable[[Model, Wanted], tuple[Answers, About]],
+    asked: Callable[[AnyModel, Wanted], tuple[Answers, About]],
     numbers: tuple[str, ...] = (),
 ) -> None:
     """Write what a model answers about data; ``numbers`` are answered besides those that options ask for."""

@@ -33,8 +33,8 @@ def in_section(title: str, options: list[Decorator]) -> list[Decorator]:
 def _marked(title: str, option: Decorator) -> Decorator:
     def decorate(command: Any) -> Any:
         command = option(command)
-        parameters = command.params if isinstance(command, click.Command) else command.__click_params__
-        parameters[-1].section = title
+        last: Any = (command.params if isinstance(command, click.Command) else command.__click_params__)[-1]
+        last.section = title
         return command
 
     return decorate

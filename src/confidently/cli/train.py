@@ -73,7 +73,7 @@ def train_options(command: Any) -> Any:
 @train_options
 @json_option
 @click.pass_context
-def train(ctx: click.Context, data: tuple[str, ...], **options: Any) -> None:
+def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     """Learn a model from data of any size, in little memory.
 
     DATA are files, read one after the other, or - for standard input. Labels are integers or words; of two classes

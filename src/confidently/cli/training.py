@@ -32,6 +32,9 @@ DENSE_ROWS = 256
 class Training(Passes):
     """One run of the command: its data, and the learner that grows with them."""
 
+    given: Model | None
+    best: Model | None
+
     def __init__(
         self, paths: tuple[str, ...], options: dict[str, Any], checkpoints: Checkpoints | None, report: Quiet
     ) -> None:
@@ -130,6 +133,7 @@ class Training(Passes):
         position.end_pass()
         if validation is not None:
             self._judge(validation)
+            assert position.last is not None
             self.report.validated(position.passes, position.last)
         position.begin_pass(self.learner.learner)
 
@@ -155,7 +159,7 @@ class Training(Passes):
         self.stopped = self._out_of_patience()
 
     def _out_of_patience(self) -> bool:
-        return self.options["early_stop"] and self.position.waited >= self.options["patience"]
+        return bool(self.options["early_stop"] and self.position.waited >= self.options["patience"])
 
     def model(self) -> Model:
         """What has been learned by now."""

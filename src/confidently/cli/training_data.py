@@ -159,7 +159,7 @@ class TrainingData:
         with Cache(path) as cache:
             limit = self.options["on_error"]
             most = {"stop": 0, "skip": cache.skipped}.get(limit, limit)
-            return (
+            return bool(
                 cache.stands_for(origin, self.reading) and cache.skipped <= most
                 and cache.largest <= largest_value(self.dtype)
             )  # fmt: skip

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..model_file import Model
+    from ..model_file import Model, TopicModel
 
 MOST_CLASSES_LISTED = 10
 
 
-def saved(model: Model, path: str | None) -> dict[str, Any]:
+def saved(model: Model | TopicModel, path: str | None) -> dict[str, Any]:
     """Save a model, if there is a path to save it at; what an account says of its file."""
     if not path:
         return {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,12 @@ NUMBERS = (types.is_integer, types.is_floating, types.is_decimal, types.is_boole
 NULL_BUFFER = np.empty(0, dtype=np.uint8)
 
 
-def is_any(kind: pa.DataType, tests: tuple) -> bool:
+def is_any(kind: pa.DataType, tests: tuple[Callable[[pa.DataType], bool], ...]) -> bool:
     return any(test(kind) for test in tests)
 
 
 def is_string(kind: pa.DataType) -> bool:
-    return types.is_string(kind) or types.is_large_string(kind) or kind == pa.string_view()
+    return bool(types.is_string(kind) or types.is_large_string(kind) or kind == pa.string_view())
 
 
 def leaves(name: str, kind: pa.DataType) -> Iterator[tuple[str, pa.DataType]]:
@@ -113,7 +113,7 @@ def _strings(array: pa.Array, use: _core.Use) -> pa.Array:
     return array.cast(pa.large_string())
 
 
-def _text(array: pa.LargeStringArray) -> dict[str, np.ndarray]:
+def _text(array: pa.LargeStringArray) -> dict[str, Any]:
     text = array.buffers()[2]
     return {
         "start": _buffer(array, 1, np.int64, more=1) if len(array) else np.zeros(1, dtype=np.int64),
@@ -130,8 +130,10 @@ def _validity(array: pa.Array, prefix: str = "") -> dict[str, Any]:
 
 def _list_starts(array: pa.Array) -> np.ndarray:
     if types.is_fixed_size_list(array.type):
-        return (np.arange(len(array) + 1) + array.offset) * array.type.list_size
-    return array.offsets.cast(pa.int64()).to_numpy()
+        starts: np.ndarray = (np.arange(len(array) + 1) + array.offset) * array.type.list_size
+    else:
+        starts = array.offsets.cast(pa.int64()).to_numpy()
+    return starts
 
 
 def _buffer(array: pa.Array, which: int, dtype: type, more: int = 0) -> np.ndarray:

@@ -23,7 +23,7 @@ BLOCK_ENTRIES, BLOCK_ROWS = 1 << 18, 1 << 15
 
 def fingerprints(paths: Sequence[str | os.PathLike[str]]) -> list[dict[str, Any]]:
     """What tells whether files have changed: path, size and time of the last change; ``None`` for what is no file."""
-    found = []
+    found: list[dict[str, Any]] = []
     for path in expanded(paths):
         if size_of(path) is None:
             found.append({"path": display_name(path), "size": None, "mtime_ns": None})

@@ -10,7 +10,7 @@ import mmap
 import os
 import struct
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -91,7 +91,7 @@ class CacheWriter:
         """Append a block."""
         crc, size = 0, 0
         for array in arrays.values():
-            for piece in (memoryview(array).cast("B") if array.size else b"", bytes(-array.nbytes % ALIGNMENT)):
+            for piece in (array.data.cast("B") if array.size else b"", bytes(-array.nbytes % ALIGNMENT)):
                 self.file.write(piece)
                 crc, size = crc32(piece, crc), size + len(piece)
         kinds = {name: (array.dtype.newbyteorder("<").str, len(array)) for name, array in arrays.items()}
@@ -144,7 +144,7 @@ class CacheFile:
             self.file.close()
             raise
 
-    def __enter__(self) -> CacheFile:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -217,7 +217,8 @@ class CacheFile:
         text = os.pread(self.file.fileno(), size, offset)
         if len(text) != size or crc32(text) != crc:
             raise self.damaged(f"its {what} has changed")
-        return json.loads(text)
+        found: dict[str, Any] = json.loads(text)
+        return found
 
 
 def _mapped(descriptor: int, offset: int, size: int) -> mmap.mmap:

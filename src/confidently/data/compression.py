@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from .batch import DataError
@@ -93,9 +94,9 @@ def _truncated(name: str, kind: str, done: int) -> DataError:
 
 def _gzip() -> Unpacker:
     try:
-        from isal import isal_zlib as inflate  # about 2.5 times as fast
+        inflate = import_module("isal.isal_zlib")  # about 2.5 times as fast
     except ImportError:
-        import zlib as inflate
+        inflate = import_module("zlib")
     return Unpacker(partial(inflate.decompressobj, wbits=31), inflate.error)
 
 

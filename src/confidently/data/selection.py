@@ -111,7 +111,7 @@ def joined(parts: list[Batch]) -> Batch:
         start=_joined_starts([part.start for part in parts]),
         n_columns=max(part.n_columns for part in parts),
         labels=np.concatenate([part.labels for part in parts]),
-        label_start=None if first.label_start is None else _joined_starts([part.label_start for part in parts]),
+        label_start=None if first.label_start is None else _joined_starts([_lists(part) for part in parts]),
         weights=weights,
         new_labels=new_labels,
         new_features=joined_features(new_features),
@@ -121,6 +121,11 @@ def joined(parts: list[Batch]) -> Batch:
         skipped=sum(part.skipped for part in parts),
         skipped_examples=[example for part in parts for example in part.skipped_examples],
     )
+
+
+def _lists(part: Batch) -> np.ndarray:
+    assert part.label_start is not None  # batches of one stream have all lists of labels or none
+    return part.label_start
 
 
 def _joined_starts(starts: list[np.ndarray]) -> np.ndarray:

@@ -40,9 +40,10 @@ def file_system(uri: str) -> tuple[Any, str]:
     from pyarrow.fs import FileSystem
 
     try:
-        return FileSystem.from_uri(uri)
+        found: tuple[Any, str] = FileSystem.from_uri(uri)
     except (ArrowException, ValueError) as error:
         raise DataError(f"{uri} cannot be read: {error}") from None
+    return found
 
 
 class _Pipe:
@@ -88,7 +89,8 @@ def opened(path: str | os.PathLike[str]) -> IO[bytes] | BinaryIO | _Pipe:
         return pipe
     if is_uri(path):
         system, place = file_system(os.fspath(path))
-        return system.open_input_file(place)
+        file: IO[bytes] = system.open_input_file(place)
+        return file
     standard_input = os.fspath(path) == "-"
     return open(0 if standard_input else path, "rb", buffering=0, closefd=not standard_input)
 
@@ -119,8 +121,8 @@ def read_chunks(path: str | os.PathLike[str], chunk_bytes: int = CHUNK_BYTES) ->
                     f"{name} is {kind}; give plain text (UTF-8) or gzip, zstd, bzip2, lz4 or xz, or pipe it to -"
                 )
         stored = _stored(file, head, chunk_bytes)
-        kind = compression_of(head, name)
-        yield from stored if kind is None else decompressed(name, kind, stored, chunk_bytes)
+        compression = compression_of(head, name)
+        yield from stored if compression is None else decompressed(name, compression, stored, chunk_bytes)
 
 
 def _stored(file: IO[bytes] | BinaryIO | _Pipe, head: bytes, chunk_bytes: int) -> Iterator[Chunk]:

@@ -83,6 +83,7 @@ class Stream:
             return batch
         if batch.listed is not None:
             row, place = batch.listed
+            assert batch.label_start is not None
             count = batch.label_start[row + 1] - batch.label_start[row]
             raise DataError(
                 f"{place}: the row has {count or 'no'} labels, and one is expected; if rows have sets of labels, train "
@@ -186,7 +187,7 @@ def open_stream(
     elif reading is None:
         reading = Reading(format=format or format_of(files), **how)
     elif format is not None or how:
-        reading = replace(reading, **({"format": format} if format else {}), **how)
+        reading = replace(reading, format=format or reading.format, **how)
     reading = told(files, reading)
     skip = on_error != "stop"
     demands = Demands(

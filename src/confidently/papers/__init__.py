@@ -27,4 +27,5 @@ def reproduce(name: str, run: Run) -> Report:
     """
     if name not in PAPERS:
         raise ValueError(f"no paper is called {name!r}; there are {', '.join(PAPERS)}")
-    return import_module(f"{__name__}.{name}").reproduce(run)
+    report: Report = import_module(f"{__name__}.{name}").reproduce(run)
+    return report

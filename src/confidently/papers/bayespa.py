@@ -211,7 +211,8 @@ class _TwoSteps:
             self.model = model.fit(self.lda.fit_transform(X), y)
 
     def predict(self, X: csr_array) -> np.ndarray:
-        return self.model.predict(self.lda.transform(X))
+        predicted: np.ndarray = self.model.predict(self.lda.transform(X))
+        return predicted
 
 
 def _measured(model: Any, corpus: Corpus) -> Outcome:

@@ -171,8 +171,10 @@ def text_tasks(report: Report, run: Run) -> None:
 def pair(report: Report, run: Run) -> None:
     """Two newsgroups: number of topics, size of batches, rounds."""
     seeds = run.size(5, 2)
+    assert run.data is not None  # it has the groups
     corpus = bayespa.newsgroups(run.data, PAIR)
     topics, batches = (TOPICS[:3], BATCHES[2:4]) if run.quick else (TOPICS, BATCHES)
+    work: list[tuple[str, str, int | str, dict[str, Any]]]
     work = [("K", c, K, {"n_topics": K, "classifier": c}) for c in CLASSIFIERS for K in topics]
     work += [("|B|", c, b, {"n_topics": 20, "classifier": c, "batch_size": b}) for c in CLASSIFIERS for b in batches]
     work += [
@@ -240,6 +242,7 @@ def _pair_claims(report: Report, rows: list[list[Any]]) -> None:
 
 def groups(report: Report, run: Run, most: int = 10**9) -> None:
     """Sixteen newsgroups, a topic model a class."""
+    assert run.data is not None  # it has the groups
     corpus = bayespa.newsgroups(run.data).cut(most, run.seed)
     work = [(corpus, {"n_topics": GROUP_TOPICS, "classifier": c}, run.seed) for c in CLASSIFIERS]
     outcomes = run.each("sixteen groups", bayespa.topic_model, work)
@@ -254,6 +257,7 @@ def groups(report: Report, run: Run, most: int = 10**9) -> None:
 
 def labels(report: Report, run: Run, most: int = 10**9) -> None:
     """Sets of labels: one topic model and a classifier a label."""
+    assert run.data is not None  # it has Reuters-21578
     corpus = bayespa.reuters(run.data).cut(most, run.seed)
     work = [(corpus, {"n_topics": LABEL_TOPICS, "classifier": c}, run.seed) for c in CLASSIFIERS]
     outcomes = run.each("sets of labels", bayespa.topic_model, work)
@@ -267,7 +271,7 @@ def labels(report: Report, run: Run, most: int = 10**9) -> None:
 
 
 def _beside_baseline(report: Report, name: str, measure: str, outcomes: list[Outcome]) -> None:
-    rows = [
+    rows: list[list[Any]] = [
         [who, 100 * o.score, o.seconds] for who, o in zip((*CLASSIFIERS, "LDA, then LinearSVC"), outcomes, strict=True)
     ]
     report.table(name, f"{measure} on the test part, in %.", ["learner", f"{measure} %", "seconds"], rows)

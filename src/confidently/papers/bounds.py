@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -78,7 +79,8 @@ def _widest(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # any separator will do
         w = LinearSVC(C=HARD_MARGIN, fit_intercept=False, random_state=0).fit(X, y).coef_[0]
-    return w / np.linalg.norm(w)
+    unit: np.ndarray = w / np.linalg.norm(w)
+    return unit
 
 
 @dataclass
@@ -97,7 +99,7 @@ def ellipsoid_bounds(seed: int, n: int, margins: tuple[float, ...], a: float, b:
         X, y, u = separable(seed, n, margin)
         rho = float((y * (X @ u)).min())
         prior = (1 + (1 - a) * rho) ** 2
-        options = {"fit_intercept": False, "passes": 50}
+        options: dict[str, Any] = {"fit_intercept": False, "passes": 50}
         classical = OnlineClassifier(CELLIP(gamma=rho, a=a), "full", prior_variance=prior, **options).fit(X, y)
         improved = OnlineClassifier(IELLIP(b=b, c=c), "full", prior_variance=0.1, **options).fit(X, y)
         found.margins.append(rho)

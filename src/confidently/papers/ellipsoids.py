@@ -54,7 +54,8 @@ def data_set(name: str, data: Path, seed: int, most: int | None = None) -> Split
 
 
 def _unit(X: np.ndarray) -> np.ndarray:
-    return normalize(np.column_stack([X, np.ones(len(X))]))
+    rows: np.ndarray = normalize(np.column_stack([X, np.ones(len(X))]))
+    return rows
 
 
 class MistakesOnlyMIRA(MIRA):
@@ -99,9 +100,9 @@ class Contender:
     grid: tuple[tuple[str, tuple[float, ...]], ...] = ()  # at most one parameter, chosen on the training rows
     learner: type[OnlineClassifier] = OnlineClassifier
 
-    def make(self, block_size: int | None = None, **chosen: float) -> Any:
+    def make(self, block_size: int | None = None, /, **chosen: float) -> Any:
         """The learner; rows have their constant feature already."""
-        parameters = dict(self.parameters) | chosen
+        parameters: dict[str, Any] = dict(self.parameters) | chosen
         if self.rule in FIRST_ORDER:
             return FIRST_ORDER[self.rule](**parameters, fit_intercept=False)
         rule = make_rule(self.rule, **parameters)
@@ -166,7 +167,8 @@ class Epochs:
 
 def mean_of(runs: list[Epochs], what: str) -> np.ndarray:
     """Mean over the runs, by epoch."""
-    return np.mean([getattr(run, what) for run in runs], axis=0)
+    mean: np.ndarray = np.mean([getattr(run, what) for run in runs], axis=0)
+    return mean
 
 
 def last_error(by: dict[str, list[Epochs]], name: str) -> float:

@@ -43,7 +43,8 @@ class Examples:
     @property
     def y(self) -> np.ndarray:
         """The name of each row's one label."""
-        return self.names[self.labels]
+        y: np.ndarray = self.names[self.labels]
+        return y
 
 
 def examples(files: Path | Sequence[Path], keep: Sequence[str] = (), **how: Any) -> Examples:

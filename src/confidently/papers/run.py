@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from joblib import Parallel, delayed
+
+
+class Told(Protocol):
+    """Who is told of every stage and every finished piece of it."""
+
+    def begin(self, stage: str, pieces: int) -> None: ...
+    def advance(self) -> None: ...
+    def end(self) -> None: ...
 
 
 class Progress:
@@ -39,7 +47,7 @@ class Run:
         Processes.
     axes : tuple of (float, ...)
         cw2008: standard deviations of its points, along, across and perhaps of the noise; empty: the two of the report.
-    progress : Progress
+    progress : Told
     """
 
     seed: int = 0
@@ -47,7 +55,7 @@ class Run:
     data: Path | None = None
     jobs: int = 1
     axes: tuple[tuple[float, ...], ...] = ()
-    progress: Progress = field(default_factory=Progress, compare=False)
+    progress: Told = field(default_factory=Progress, compare=False)
 
     def size(self, full: int, quick: int) -> int:
         """One of two sizes."""

@@ -66,8 +66,8 @@ def _reuters(first: str, second: str) -> Task:
     return Task(files, (first, second), ("title", "body"), other, "topics", needed="body")
 
 
-def _sentiment(file: str, **keys: tuple[str, ...]) -> Task:
-    return Task((file,), ("negative", "positive"), **keys)
+def _sentiment(file: str, text: tuple[str, ...] = ("text",), drop: tuple[str, ...] = ()) -> Task:
+    return Task((file,), ("negative", "positive"), text, drop)
 
 
 BLITZER = ("books", "dvd", "electronics")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
 COLOURS = 10  # of matplotlib's cycle; what comes after them is dashed
 
@@ -22,7 +22,7 @@ class Display:
     """
 
     ax_: Axes
-    figure_: Figure
+    figure_: Figure | SubFigure
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw on ``ax``, by default in a new figure.

@@ -81,7 +81,7 @@ class LearningCurveDisplay(Display):
         if self.band == "deviation":
             mean, deviation = curve.mean(self.what), curve.deviation(self.what)
             return mean - deviation, mean + deviation
-        return curve.band(self.what, self.band)
+        return curve.band(self.what, float(self.band))
 
 
 class UpdatesDisplay(Display):
@@ -219,8 +219,9 @@ class ErrorBarsDisplay(Display):
         mean = [100 * e.mean() for e in self.errors.values()]
         deviation = [100 * e.std(ddof=1) if len(e) > 1 else 0.0 for e in self.errors.values()]
         place = np.arange(len(mean))
-        colours = [line_style(k)["color"] for k in place]
-        ax.barh(place, mean, xerr=deviation, **{"color": colours, "alpha": 0.75, "error_kw": {"lw": 1.2}} | options)
+        colours = [line_style(k)["color"] for k in range(len(mean))]
+        look: dict[str, Any] = {"color": colours, "alpha": 0.75, "error_kw": {"lw": 1.2}} | options
+        ax.barh(place, mean, xerr=deviation, **look)
         right = max(m + d for m, d in zip(mean, deviation, strict=True))
         for k, (m, d) in enumerate(zip(mean, deviation, strict=True)):
             ax.text(m + d + 0.015 * right, k, f"{m:.1f}", va="center", fontsize=9)

@@ -121,12 +121,12 @@ class DecisiveWeightsDisplay(Display):
         """
         about, n = _about(estimator, column), estimator.coef_.shape[1]
         mean, variance = about.mean[:n], about.standard_deviation[:n] ** 2
-        if feature_names is None:
-            feature_names = getattr(estimator, "feature_names_in_", np.arange(len(mean)).astype(str))
-        if len(feature_names) != len(mean):
-            raise ValueError(f"feature_names must name {len(mean)} features, got {len(feature_names)} names")
+        known = getattr(estimator, "feature_names_in_", np.arange(len(mean)).astype(str))
+        names = known if feature_names is None else feature_names
+        if len(names) != len(mean):
+            raise ValueError(f"feature_names must name {len(mean)} features, got {len(names)} names")
         best = np.argsort(-np.abs(mean), kind="stable")[:top]
-        display = cls(mean[best], variance[best], [str(feature_names[j]) for j in best], deviations)
+        display = cls(mean[best], variance[best], [str(names[j]) for j in best], deviations)
         display.plot(ax, **options)
         return display
 
@@ -134,7 +134,7 @@ class DecisiveWeightsDisplay(Display):
         place = np.arange(len(self.mean))
         half = self.deviations * np.sqrt(self.variance)
         for side, colour in ((self.mean >= 0, "C0"), (self.mean < 0, "C3")):
-            look = {"fmt": "o", "color": colour, "ms": 4, "capsize": 2, "lw": 1} | options
+            look: dict[str, Any] = {"fmt": "o", "color": colour, "ms": 4, "capsize": 2, "lw": 1} | options
             ax.errorbar(self.mean[side], place[side], xerr=half[side], **look)
         ax.axvline(0, color="0.6", lw=0.8)
         ax.set_yticks(place, self.names)
@@ -219,14 +219,15 @@ class DecisionMapDisplay(Display):
         return display
 
     def _draw(self, ax: Axes, options: dict[str, Any]) -> None:
+        look: dict[str, Any] = {"shading": "gouraud", "rasterized": True}
         if self.what == "mean":
             limit = np.abs(self.mean).max()
-            look = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit, "shading": "gouraud", "rasterized": True} | options
+            look |= {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit} | options
             colours = ax.pcolormesh(self.x, self.y, self.mean, **look)
             lines = ax.contour(self.x, self.y, self.deviation, levels=6, colors="0.25", linewidths=0.7)
             ax.clabel(lines, fontsize=7, fmt="%.2g")
         else:
-            look = {"cmap": "viridis", "shading": "gouraud", "rasterized": True} | options
+            look |= {"cmap": "viridis"} | options
             colours = ax.pcolormesh(self.x, self.y, self.deviation, **look)
         for margin in self.samples:
             ax.contour(self.x, self.y, margin, levels=[0.0], colors="0.4", linewidths=0.5, alpha=0.7)
@@ -247,4 +248,5 @@ def _about(estimator: Any, column: int) -> Marginal:
 def _margins(weights: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Of points of two features under drawn weights of two classes: (draws, points)."""
     own = weights[:, 0]
-    return own[:, :2] @ points.T + own[:, 2:].sum(axis=1, keepdims=True)
+    margins: np.ndarray = own[:, :2] @ points.T + own[:, 2:].sum(axis=1, keepdims=True)
+    return margins

@@ -13,7 +13,7 @@ from ..common import class_names
 
 if TYPE_CHECKING:
     from ...data import Batch
-    from ...model_file import Model
+    from ...model_file import TopicModel
 
 
 class TopicAnswers(Answers):
@@ -21,8 +21,8 @@ class TopicAnswers(Answers):
 
     numbers = (*NUMBERS, "topic")
 
-    def __init__(self, model: Model, wanted: Wanted, n_threads: int = 1) -> None:
-        self.n_threads = n_threads
+    def __init__(self, model: TopicModel, wanted: Wanted, n_threads: int = 1) -> None:
+        self.learner, self.n_threads = model.learner, n_threads
         super().__init__(model, wanted)
 
     def _parts(self, name: str) -> list[str | None]:

@@ -12,14 +12,16 @@ class LiveTopics(Live):
 
     def reading(self, read: Standing, total: int | None) -> None:
         if self.progress is None:
+            self.title = "reading"
             self.begin(1, 1, read, total)
-            self.progress.update(self.task, description="reading")
+            self.title = Live.title
         self.update(read)
 
     def begin(self, number: int, passes: int, now: Standing, total: int | None) -> None:
         self.close()
         super().begin(number, passes, now, total)
 
-    def _status(self, now: TopicStanding) -> str:
+    def _status(self, now: Standing) -> str:
+        assert isinstance(now, TopicStanding)
         words = f"  {now.words:,} words  {now.words_per_second:,.0f} words/s" if now.words else ""
         return f"{now.rows:,} documents{words}"

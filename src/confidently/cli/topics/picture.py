@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from ...model_file import Model
+from ...model_file import TopicModel
 from ...topic_views import TopicsOfClass, TopicView
 from ..bars import Panel, draw_panels
 
@@ -13,7 +13,7 @@ WIDEST_LABEL = 56  # letters
 WORDS_SHOWN = 6
 
 
-def draw_topics(model: Model, views: list[TopicsOfClass]) -> Figure:
+def draw_topics(model: TopicModel, views: list[TopicsOfClass]) -> Figure:
     """A bar a topic, with two standard deviations to either side; a panel a class."""
     shown = views[:MOST_CLASSES]
     panels = [

@@ -10,7 +10,7 @@ from ..common import data_argument, load_model, model_argument
 from ..predict import answer_options, check_usage, write_answers
 
 if TYPE_CHECKING:
-    from ...model_file import Model
+    from ...model_file import TopicModel
     from ..answers import Answers, Wanted
     from ..predict import About
 
@@ -31,7 +31,7 @@ def predict(model_path: str, data: tuple[str, ...], no_topics: bool, jobs: int, 
     check_usage(model_path, data, options)
     model = load_model(model_path, "topics")
 
-    def asked(model: Model, wanted: Wanted) -> tuple[Answers, About]:
+    def asked(model: TopicModel, wanted: Wanted) -> tuple[Answers, About]:
         from .answers import TopicAnswers
 
         answers = TopicAnswers(model, wanted, jobs)

@@ -41,14 +41,16 @@ class TopicPlain(Plain):
 
     heading = f"{'documents':>13} {'words':>15} {'words/s':>13}"
 
-    def _columns(self, now: TopicStanding, since: Standing) -> str:
+    def _columns(self, now: Standing, since: Standing) -> str:
+        assert isinstance(now, TopicStanding)
         return f"{now.rows:13,} {now.words:15,} {now.words_per_second:13,.0f}"
 
 
 class TopicJsonLines(JsonLines):
     """JSON objects on standard output."""
 
-    def _numbers(self, now: TopicStanding, since: Standing) -> dict[str, Any]:
+    def _numbers(self, now: Standing, since: Standing) -> dict[str, Any]:
+        assert isinstance(now, TopicStanding)
         return {
             "documents": now.rows,
             "words": now.words,

@@ -15,7 +15,7 @@ from ..pictures import check_picture, picture_option, save_picture
 from ..wording import classes_called, classes_text, file_text
 
 if TYPE_CHECKING:
-    from ...model_file import Model
+    from ...model_file import TopicModel
     from ...topic_views import TopicsOfClass
 
 
@@ -77,7 +77,7 @@ def _cut(view: TopicsOfClass, top: int | None) -> TopicsOfClass:
     return TopicsOfClass(view.name, [topic for topic in view.topics if topic in surest])
 
 
-def _facts(model: Model, path: str) -> dict[str, Any]:
+def _facts(model: TopicModel, path: str) -> dict[str, Any]:
     learner = model.learner
     settings = learner.settings
     return {
@@ -110,7 +110,7 @@ def _facts_text(facts: dict[str, Any]) -> str:
     return table(rows, str.ljust)
 
 
-def _view_text(model: Model, view: TopicsOfClass) -> str:
+def _view_text(model: TopicModel, view: TopicsOfClass) -> str:
     rows = [["topic", "weight", "std", "share", "words"]]
     rows += [
         [

@@ -17,7 +17,7 @@ POSITIVE = click.FloatRange(0, min_open=True)
 WHOLE, NOT_NEGATIVE = click.IntRange(1), click.IntRange(0)
 
 
-def _number(name: str, kind: click.ParamType, help: str, **how: Any) -> Any:
+def _number(name: str, kind: click.ParamType[Any], help: str, **how: Any) -> Any:
     return click.option(name, type=kind, help=help, **how)
 
 
@@ -108,7 +108,7 @@ def _options(command: Any) -> Any:
 @_options
 @json_option
 @click.pass_context
-def train(ctx: click.Context, data: tuple[str, ...], **options: Any) -> None:
+def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     """Learn topics that tell the classes of documents apart.
 
     DATA are files, or - for standard input: text (--format text, or columns of text named with --text), or counts of

@@ -17,7 +17,7 @@ from ...data import Batch, Reading
 from ...data.selection import in_blocks
 from ...features import Features
 from ...labels import ClassTable
-from ...model_file import Model
+from ...model_file import TopicModel
 from ...topic_inputs import DEFAULTS, chosen_settings
 from ...topic_learner import TopicLearner, TopicSettings
 from ...topic_stream import DocumentReader, Documents, stride_of
@@ -50,6 +50,8 @@ class TopicTraining(Passes):
     """
 
     kind, rows_called, position_type = "topics", "documents", TopicPosition
+    given: TopicModel | None
+    position: TopicPosition
 
     def __init__(
         self, paths: tuple[str, ...], options: dict[str, Any], checkpoints: Checkpoints | None, report: Quiet
@@ -61,7 +63,7 @@ class TopicTraining(Passes):
         multilabel = options["multilabel"] or None  # None: the first rows decide
         if self.given is not None:
             self._go_on(self.given)
-            multilabel = self.learner.settings.task == "multilabel"
+            multilabel = self.given.learner.settings.task == "multilabel"
         else:
             self.reading, self.names = chosen_counting(options, paths), announced(options["classes"])
             self.parameters, self.stop_words = estimator_parameters(options), self._stop_words()
@@ -73,11 +75,11 @@ class TopicTraining(Passes):
             caching=options["stream"] and options["passes"] > 1,
         )  # fmt: skip
 
-    def _go_on(self, model: Model) -> None:
+    def _go_on(self, model: TopicModel) -> None:
         self.reading, self.learner, self.names = Reading.from_dict(model.source), model.learner, model.classes
         self.parameters, self.stop_words = model.estimator, frozenset(model.source.get("stop_words", ()))
         self.closed = model.source.get("closed", False)
-        table = ClassTable(model.classes, self.learner.settings.task == "multilabel", closed=True)
+        table = ClassTable(model.classes, model.learner.settings.task == "multilabel", closed=True)
         self.reader = DocumentReader(table, model.features, self.stop_words)
 
     def _stop_words(self) -> frozenset[str]:
@@ -132,6 +134,7 @@ class TopicTraining(Passes):
 
     def _order(self, number: int) -> np.ndarray:
         """The order of documents in a pass: always a new one, whichever pass this run began with."""
+        assert self.whole is not None
         random = np.random.RandomState(self.options["seed"])
         return [random.permutation(len(self.whole)) for _ in range(number + 1)][-1]
 
@@ -163,6 +166,7 @@ class TopicTraining(Passes):
 
     def _learn(self, parts: Iterable[Documents]) -> None:
         position, learner = self.position, self.learner
+        assert learner is not None
         before, began = position.now.seconds, time.monotonic()
         for documents in parts:
             learner.grow(documents.bags.n_words)
@@ -213,16 +217,18 @@ class TopicTraining(Passes):
         seed = int(np.random.RandomState(self.options["seed"]).randint(LARGEST_SEED))
         return replace(chosen_settings(self.parameters, task, documents.bags, documents.weights), seed=seed)
 
-    def model(self) -> Model:
+    def model(self) -> TopicModel:
         """What has been learned, as a file holds it."""
-        reader = self.reader
-        self.learner.grow(reader.n_words)
+        reader, learner = self.reader, self.learner
+        assert learner is not None  # there is no model before the first documents
+        learner.grow(reader.n_words)
         source = {**self.reading.as_dict(), "closed": self.closed, "stop_words": sorted(self.stop_words)}
-        return Model(self.learner, list(reader.classes.names), reader.features, self.parameters, source)
+        return TopicModel(learner, list(reader.classes.names), reader.features, self.parameters, source)
 
     def result(self) -> dict[str, Any]:
         """An account of the run, as plain data."""
         learner, first = self.learner, self.position.first
+        assert learner is not None and first is not None  # a pass is done
         settings = learner.settings
         return {
             "documents": first.rows,
@@ -246,6 +252,6 @@ def estimator_parameters(options: dict[str, Any]) -> dict[str, Any]:
     """The parameters of :class:`confidently.OnlineMedLDA` that the options mean."""
     from ...topics import OnlineMedLDA
 
-    defaults = OnlineMedLDA().get_params()
+    defaults: dict[str, Any] = OnlineMedLDA().get_params()
     given = {name: options[RENAMED.get(name, name)] for name in defaults if RENAMED.get(name, name) in options}
     return defaults | given | {"random_state": options["seed"]}
