@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import IO, Any, BinaryIO
 
 from .batch import DataError
@@ -65,28 +65,34 @@ class _Pipe:
             data = bytes(self.ahead[:n])
             del self.ahead[:n]
             return data
-        data = self.file.read(n)
+        more: bytes = self.file.read(n)
         if self.looking:
-            self.ahead += data
-        return data
+            self.ahead += more
+        return more
 
 
 _LOOKED_INTO: dict[str, _Pipe] = {}  # pipes, by path, until they are opened again
 
 
-def chunks_ahead(path: str | os.PathLike[str]) -> Iterator[Chunk]:
+def chunks_ahead(path: str | os.PathLike[str]) -> Generator[Chunk]:
     """The first of the chunks of :func:`read_chunks`, which gives them once more when it is called next."""
     if not is_uri(path) and size_of(path) is None:
         _LOOKED_INTO[os.fspath(path)] = _Pipe(opened(path))
     return read_chunks(path)
 
 
-def opened(path: str | os.PathLike[str]) -> IO[bytes] | BinaryIO | _Pipe:
+def _opened_again(path: str | os.PathLike[str]) -> IO[bytes] | BinaryIO | _Pipe:
+    """What is to be read; of a pipe that was looked into, what was read of it too."""
+    pipe = _LOOKED_INTO.get(os.fspath(path))
+    if pipe is None:
+        return opened(path)
+    if not pipe.looking:
+        del _LOOKED_INTO[os.fspath(path)]
+    return pipe
+
+
+def opened(path: str | os.PathLike[str]) -> IO[bytes] | BinaryIO:
     """A file, standard input or what a URI names, to read bytes from."""
-    if (pipe := _LOOKED_INTO.get(os.fspath(path))) is not None:
-        if not pipe.looking:
-            del _LOOKED_INTO[os.fspath(path)]
-        return pipe
     if is_uri(path):
         system, place = file_system(os.fspath(path))
         file: IO[bytes] = system.open_input_file(place)
@@ -95,7 +101,7 @@ def opened(path: str | os.PathLike[str]) -> IO[bytes] | BinaryIO | _Pipe:
     return open(0 if standard_input else path, "rb", buffering=0, closefd=not standard_input)
 
 
-def read_chunks(path: str | os.PathLike[str], chunk_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
+def read_chunks(path: str | os.PathLike[str], chunk_bytes: int = CHUNK_BYTES) -> Generator[Chunk]:
     """The decompressed bytes of a file or of a range of it, of standard input for ``"-"``, or of a URI.
 
     Raises
@@ -105,7 +111,7 @@ def read_chunks(path: str | os.PathLike[str], chunk_bytes: int = CHUNK_BYTES) ->
     DataError
         If it is empty, truncated or damaged, or compressed in an unknown way.
     """
-    with opened(path) as file:
+    with _opened_again(path) as file:
         name = display_name(path)
         if isinstance(path, FileRange):
             yield from path.chunks(file, chunk_bytes)
