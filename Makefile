@@ -15,6 +15,7 @@ test: $(VENV)/installed lint
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 
 # What type checkers know of the compiled module, after its bindings were changed; a test compares the two.
 stub: $(VENV)/installed

@@ -2,8 +2,12 @@
 
 import ast
 import importlib
+import os
+import subprocess
+import sys
 from pathlib import Path
 
+import typing_example
 from nanobind.stubgen import StubGen
 
 import confidently
@@ -31,3 +35,15 @@ def test_names_fetched_lazily_are_told_to_type_checkers_and_no_others():
     assert told == confidently.LAZY
     for name, module in told.items():
         assert getattr(confidently, name) is getattr(importlib.import_module(f"confidently.{module}"), name)
+
+
+def test_a_typed_program_of_a_user_is_checked_and_runs(tmp_path):
+    assert (SOURCE / "py.typed").exists()
+    root, program = SOURCE.parent.parent, Path(typing_example.__file__)
+    settings = ["--config-file", root / "pyproject.toml", "--cache-dir", root / ".mypy_cache"]  # as make lint has them
+    found = subprocess.run(
+        [sys.executable, "-m", "mypy", *map(str, settings), program], env=os.environ | {"MYPYPATH": str(SOURCE.parent)},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert found.returncode == 0, found.stdout + found.stderr
+    typing_example.main(tmp_path)

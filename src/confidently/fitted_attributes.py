@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import diags_array
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,22 +20,22 @@ class FittedAttributes:
     classes_: np.ndarray
 
     @property
-    def coef_(self) -> np.ndarray:
+    def coef_(self) -> NDArray[np.float64]:
         return self._fitted.mean()[:, : self._fitted.n_features]
 
     @property
-    def intercept_(self) -> np.ndarray:
+    def intercept_(self) -> NDArray[np.float64]:
         return self._intercept_of(self._fitted.mean())
 
     @property
-    def variance_(self) -> np.ndarray:
+    def variance_(self) -> NDArray[np.float64]:
         return self._fitted.variance()[:, : self._fitted.n_features]
 
     @property
-    def intercept_variance_(self) -> np.ndarray:
+    def intercept_variance_(self) -> NDArray[np.float64]:
         return self._intercept_of(self._fitted.variance())
 
-    def _intercept_of(self, weights: np.ndarray) -> np.ndarray:
+    def _intercept_of(self, weights: np.ndarray) -> NDArray[np.float64]:
         return weights[:, -1].copy() if self._fitted.settings.fit_intercept else np.zeros(len(weights))
 
     @property
@@ -79,7 +80,7 @@ class FittedAttributes:
         return sample_weights(self.learner_, n, np.random.default_rng(random_state))
 
     @property
-    def dual_coef_(self) -> np.ndarray:
+    def dual_coef_(self) -> NDArray[np.float64]:
         return self._fitted.dual()[0]
 
     @property
