@@ -156,7 +156,7 @@ def thresholds(report: Report, run: Run, outcomes: dict[Axes, dict[str, Outcome]
     report.claim(
         f"Axes {first}: every second-order method makes fewer than {SECOND_ORDER_AT_MOST} mistakes.",
         f"The most: {worst}, {_with_error(found)}.",
-        holds := found.total.mean() < SECOND_ORDER_AT_MOST,
+        holds := bool(found.total.mean() < SECOND_ORDER_AT_MOST),
         "" if holds else f"Over {len(found.total)} runs, with its standard error. The paper does not say what its axes "
         "were, and the number depends on them: both thresholds are met for "
         f"{'; '.join(map(str, agreeing)) or 'none of these axes'}.",
@@ -165,7 +165,7 @@ def thresholds(report: Report, run: Run, outcomes: dict[Axes, dict[str, Outcome]
     report.claim(
         f"Axes {first}: every first-order method makes at least {FIRST_ORDER_AT_LEAST} mistakes.",
         f"The fewest: {best}, {_with_error(found)}.",
-        found.total.mean() >= FIRST_ORDER_AT_LEAST,
+        bool(found.total.mean() >= FIRST_ORDER_AT_LEAST),
     )
 
 

@@ -168,7 +168,9 @@ def setting_text(setting: dict[str, float]) -> str:
     return ", ".join(f"{key}={value:.4g}" for key, value in setting.items())
 
 
-def new_figure(columns: int = 1, rows: int = 1, width: float = 5.6, height: float = 4.0, **options: Any) -> Any:
+def new_figure(
+    columns: int = 1, rows: int = 1, width: float = 5.6, height: float = 4.0, **options: Any
+) -> tuple[Figure, Any]:
     """A figure of its own, known to no window, and its axes."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
