@@ -334,7 +334,7 @@ class DictLearner {
     }
 
     // the columns of some features; where they are not to be learned, -1 for those never met
-    Vector<std::int32_t> columns(nb::sequence names, bool learned) {
+    Vector<std::int32_t> columns(const nb::typed<nb::sequence, nb::str>& names, bool learned) {
         const Namespace plain;
         std::vector<std::int32_t> out;
         FeatureTable& features = reader_.features();
@@ -349,7 +349,7 @@ class DictLearner {
     std::int64_t size() { return reader_.features().size(); }
 
     // keys of all features, and their names where they are kept: text, start
-    nb::typed<nb::tuple, Vector<std::uint32_t>, nb::tuple> features() {
+    nb::typed<nb::tuple, Vector<std::uint32_t>, PythonStrings> features() {
         FeatureTable& table = reader_.features();
         std::vector<std::uint32_t> keys;
         Strings names;

@@ -12,7 +12,9 @@
 namespace confidently::python {
 
 // text, start
-inline nb::tuple python_strings(Strings strings) {
+using PythonStrings = nb::typed<nb::tuple, Vector<std::uint8_t>, Vector<std::int64_t>>;
+
+inline PythonStrings python_strings(Strings strings) {
     const auto size = static_cast<std::int64_t>(strings.text.size());
     std::unique_ptr<std::uint8_t[]> text(new std::uint8_t[strings.text.size()]);
     std::copy(strings.text.begin(), strings.text.end(), text.get());

@@ -480,12 +480,19 @@ class DictLearner:
     ) -> tuple[
         Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]
     ]: ...
-    def columns(self, names: Sequence, learned: bool) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    def columns(self, names: Sequence[str], learned: bool) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
     @property
     def size(self) -> int:
         """features met so far"""
 
-    def features(self) -> tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None,))], tuple]: ...
+    def features(
+        self,
+    ) -> tuple[
+        Annotated[NDArray[numpy.uint32], dict(shape=(None,))],
+        tuple[
+            Annotated[NDArray[numpy.uint8], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]
+        ],
+    ]: ...
     def restore(
         self,
         keys: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],

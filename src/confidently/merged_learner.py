@@ -232,7 +232,8 @@ def _mean(
             gain = (part.updates - base.updates).sum() * (move != 0.0)
         moved += (gain + least) * move
         total += gain
-    return start + np.divide(moved, total, out=np.zeros_like(start), where=total > 0.0)
+    merged_mean: np.ndarray = start + np.divide(moved, total, out=np.zeros_like(start), where=total > 0.0)
+    return merged_mean
 
 
 def _on_diagonal(extra: np.ndarray, like: Gaussian) -> np.ndarray:

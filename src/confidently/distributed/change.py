@@ -87,6 +87,7 @@ def advanced(base: Model, change: Change) -> Model:
         learner.state["weights"] = _put(base.learner, learner, change.columns)
     learner.n_features = base.learner.n_features + change.model.learner.n_features - known
     if base.features is not None:
+        assert change.model.features is not None  # of one form
         features = _with_new(base.features, base.learner.n_features, change.model.features, known)
         forget_names(learner, features)
     return replace(change.model, learner=learner, features=features)
@@ -148,6 +149,7 @@ def _extended(change: Change, common: Model, union: np.ndarray) -> Model:
         learner.state["weights"] = _put(common.learner, learner, np.searchsorted(union, change.columns))
         learner.n_features += len(union) - known
     if common.features is not None:
+        assert change.model.features is not None  # of one form
         features = _with_new(common.features, len(union), change.model.features, known)
     return replace(change.model, learner=learner, features=features)
 

@@ -58,7 +58,7 @@ def size_of_file(path: str) -> int:
     """
     if is_uri(path):
         with opened(path) as file:
-            return int(file.size())
+            return file.seek(0, os.SEEK_END)
     if path == "-" or not os.path.isfile(path):
         raise DataError(f"{display_name(path)} is no regular file: workers read theirs themselves, so write it to one")
     return os.path.getsize(path)

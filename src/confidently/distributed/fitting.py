@@ -112,7 +112,7 @@ def fit(
     """
     with unchanged_on_error(estimator):
         for name in ("learner_", "classes_", "source_", "features_", "feature_names_in_", "n_features_in_"):
-            vars(estimator).pop(name, None)
+            estimator.__dict__.pop(name, None)
         training = _Training(estimator, client, workers, parts, rounds, shuffle, progress)
         return training.run(data, y, sample_weight, classes, multilabel, on_error, reading, how)
 
@@ -168,7 +168,7 @@ class _Training:
     ) -> OnlineClassifier:  # fmt: skip
         with ExitStack() as stack:
             client = stack.enter_context(connected(self.client, self.workers))
-            options = {
+            options: dict[str, Any] = {
                 "parts": self.parts or n_threads(client), "rounds": self.rounds, "shuffle": self.shuffle,
                 "seed": self.seed, "passes": 1 if self.base else self.estimator.passes,
                 "calibrate": self.estimator.calibration is not None,

@@ -138,17 +138,18 @@ class Rounds:
             self.source.expect(cells)
             [base] = self.client.scatter([self.model], hash=False)
             for k, cell in enumerate(cells):
-                if parts[k] is None or parts[k].status != "finished":
+                part = parts[k]
+                if part is None or part.status != "finished":
                     key = f"learn-{self.name}-{number}-{k}-{attempt}"
                     parts[k] = self.source.learn(base, cell, self.job, calibrate, (self.seed, number, k), key)
             total = self._merged(base, parts, f"merge-{self.name}-{number}-{attempt}")
             try:
-                found = _result(total, base)
+                found: Learned | Failure = _result(total, base)
             except CancelledError:
                 continue
             finally:
                 if total.status not in ("finished", *LOST):
-                    self.client.cancel([part for part in parts if part.status == "pending"])
+                    self.client.cancel([part for part in parts if part is not None and part.status == "pending"])
             if isinstance(found, Failure):
                 raise found.error
             return found

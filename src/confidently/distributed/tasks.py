@@ -48,7 +48,7 @@ class Job:
     reading: Reading | None = None
     multilabel: bool = False
     on_error: str = "stop"
-    class_weight: dict[Any, float] | None = None
+    class_weight: dict[Any, float] | str | None = None
     shuffle: bool = False
 
 
@@ -100,17 +100,20 @@ def learn_files(base: Model, paths: Sequence[str | FileRange], job: Job, calibra
 
 def merge_learned(base: Model, found: Sequence[Learned | Failure]) -> Any:
     """What several cells taught, together."""
+    learned: list[Learned] = []
     for one in found:
         if isinstance(one, Failure):
             return one
+        learned.append(one)
     try:
-        change = merge_changes(base, [one.change for one in found])
+        change = merge_changes(base, [one.change for one in learned])
     except ValueError as error:
         return Failure(error)
-    examples = [example for one in found for example in one.skipped_examples]
+    examples = [example for one in learned for example in one.skipped_examples]
     return Learned(
-        change, sum(one.rows for one in found), sum(one.log_loss for one in found),
-        sum(one.bytes_sent for one in found), sum(one.seconds for one in found), sum(one.skipped for one in found),
+        change, sum(one.rows for one in learned), sum(one.log_loss for one in learned),
+        sum(one.bytes_sent for one in learned), sum(one.seconds for one in learned),
+        sum(one.skipped for one in learned),
         examples[:MOST_SKIPPED_SHOWN],
     )  # fmt: skip
 
@@ -161,6 +164,7 @@ def _threads() -> int:
     from distributed import get_worker
 
     try:
-        return max(1, get_worker().state.nthreads)
+        threads: int = get_worker().state.nthreads
+        return max(1, threads)
     except ValueError:  # no worker: in a test, say
         return 1

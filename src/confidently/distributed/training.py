@@ -43,6 +43,7 @@ def surveyed(
     found = client.submit(survey, absolute, reading, how, multilabel, _skip(on_error), pure=False).result()
     if isinstance(found, Failure):
         raise found.error
+    assert isinstance(found, Survey)
     for text in found.warnings:
         warnings.warn(text, DataWarning, stacklevel=2)
     return found
@@ -51,7 +52,7 @@ def surveyed(
 def training_on_files(
     client: Client, found: Survey, model: Model, parts: int, *, rounds: int = DEFAULT_ROUNDS, passes: int = 1,
     shuffle: str | None = None, seed: int = 0, on_error: str | int = "stop",
-    class_weight: dict[Any, float] | None = None, calibrate: bool = True,
+    class_weight: dict[Any, float] | str | None = None, calibrate: bool = True,
 ) -> Rounds:  # fmt: skip
     """The rounds in which a model learns files; nothing is done before they are iterated over."""
     grid = grid_of(found.sizes, found.divisible, parts, rounds, shuffle, seed)
