@@ -197,9 +197,7 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
 
     # --- learning ------------------------------------------------------------------------------------------------
 
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, progress: Callable[[int], None] | None = None
-    ) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, progress: Callable[[int], None] | None = None) -> Self:
         """Learn from scratch, in ``passes`` over the documents, each in random order.
 
         Parameters

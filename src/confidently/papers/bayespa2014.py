@@ -153,8 +153,8 @@ def text_tasks(report: Report, run: Run) -> None:
     header = ["rule", "setting", "error %", "log-loss of the vote", "log-loss, calibrated"]
     report.table("text", "Means over tasks and folds.", header, table)
     for k, (what, of) in enumerate(LOSSES.items(), start=1):
-        ranked = sorted(names, key=lambda name, k=k: means[name][k])
-        best = min(GIBBS, key=lambda name, k=k: means[name][k])
+        cost = {name: mean[k] for name, mean in means.items()}
+        ranked, best = sorted(names, key=cost.__getitem__), min(GIBBS, key=cost.__getitem__)
         first, other = ranked[0], next(name for name in ranked if name not in GIBBS)
         report.claim(
             f"A Gibbs classifier has the lowest log-loss of all rules: of {of} (ours).",
