@@ -37,6 +37,7 @@ highlight_language = "text"
 html_theme = "furo"
 html_title = "confidently"
 html_static_path = ["site/static"]
+html_favicon = "site/static/favicon.svg"
 html_css_files = ["katex/katex.min.css", "style.css"]
 html_js_files = [("katex/katex.min.js", {"defer": "defer"}), ("formulas.js", {"defer": "defer"})]
 html_copy_source = False
