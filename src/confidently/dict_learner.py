@@ -99,14 +99,15 @@ class DictRows:
         rows = self._frame(X, learned=True)
         new = {name: row for row, name in reversed(list(enumerate(names))) if self.table.get(name) is None}
         cuts = sorted({0, *new.values()})
-        for first, last in zip(cuts, [*cuts[1:], len(names)], strict=True):
-            if first == last:
-                continue
-            self._class(names[first])
-            self._reach()
-            labels = np.array([self.table.get(name) for name in names[first:last]], dtype=np.int32)
-            self.learner.learn(as_matrix(rows[first:last], self.learner.settings.dtype), labels)
-        self._make_room()
+        try:
+            for first, last in zip(cuts, [*cuts[1:], len(names)], strict=True):
+                if first < last:
+                    self._class(names[first])
+                    self._reach()
+                    labels = np.array([self.table.get(name) for name in names[first:last]], dtype=np.int32)
+                    self.learner.learn(as_matrix(rows[first:last], self.learner.settings.dtype), labels)
+        finally:
+            self._make_room()  # also after an interruption, which may leave other arrays
 
     def _learn_matrix(self, x: Row, labels: np.ndarray, start: np.ndarray | None, weight: float) -> None:
         values, columns = self.core.row(x, True, self.largest)
@@ -274,9 +275,9 @@ class DictRows:
             values = X.sparse.to_coo().tocsr().astype(np.float64)
         else:
             values = sparse.csr_matrix(X.to_numpy(dtype=np.float64, na_value=np.nan))
-        if not np.isfinite(values.data).all():
+        if not (np.abs(values.data) <= self.largest).all():
             raise ValueError(
-                "the data frame has values that are missing or not finite: fill them, with 0 for nothing there"
+                "the data frame has values that are missing, not finite or too large: fill them in, with 0 for none"
             )
         return values
 
