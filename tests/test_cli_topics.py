@@ -7,8 +7,10 @@ from collections import Counter
 import numpy as np
 import pytest
 from command_line import COMMAND, process, rows
+from sklearn.metrics import f1_score
 
 from confidently import OnlineMedLDA, load, model_file
+from confidently.model_file import load as load_model
 
 WORDS = {
     "sport": "goal match team referee win league",
@@ -244,6 +246,7 @@ def test_a_model_of_the_command_line_goes_on_as_an_estimator(ok, tmp_path):
     [
         ("+1 1:2 2:1\n", (), "all documents are of one class ('1')"),
         ("1 a:b\n", ("--on-error", "skip"), "there are no documents"),
+        ("1\n2\n", (), "no document has a word"),
         ("+1 1:2\n-1 1:-3\n", (), "a count of -3"),
         ("+1 1:2\n-1 1:3\n", ("--topics", "none"), "'none' is neither a number of topics, 1 or more, nor the word any"),
         ("+1 1:2\n-1 1:3\n", ("--stream",), "all classes must be named with --classes"),
@@ -335,6 +338,32 @@ def test_progress_goes_to_standard_error(call, tmp_path):
     events = [json.loads(line) for line in out.splitlines()]
     assert events[0]["event"] == "progress" and events[0]["documents"] == 150 and not err
     assert events[-1]["topics"] == 3
+
+
+@pytest.mark.parametrize(
+    ("labels", "measure"), [(("a", "b"), "accuracy"), (("a", "b", "c"), "accuracy"), (("a", "b", "a,b"), "micro_f1")]
+)
+def test_documents_are_foretold(ok, tmp_path, labels, measure):
+    """The account has the score of predictions made before the documents were learned, and what one class says."""
+    (tmp_path / "x.svm").write_text(rows(700, labels))
+    train = ("topics", "train", tmp_path / "x.svm", "--topics", 4, "-q", "-o", tmp_path / "m")
+    found = json.loads(ok(*train, "--json"))["beforehand"]
+    scores, signs, _ = load_model(tmp_path / "m", "topics").learner.scored_beforehand()
+    if measure == "micro_f1":
+        expected = f1_score(signs > 0, scores > 0, average="micro")
+    else:
+        both = (scores > 0, signs > 0) if len(labels) == 2 else (scores.argmax(axis=1), signs.argmax(axis=1))
+        expected = np.mean(both[0] == both[1])
+    assert found == {"documents": 160, measure: pytest.approx(expected), "told": None}
+    assert "of 160 documents, scored before they were learned" in ok(*train)
+    assert json.loads(ok(*train, "--json", "--calibration", "none"))["beforehand"] is None
+
+
+def test_one_class_for_all_is_told(ok, tmp_path):
+    written(tmp_path / "x.jsonl", n=700)
+    train = ("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--classifier", "averaging", "--inner", 1, "-q")
+    assert "warning    all 160 documents are predicted to be of one class" in ok(*train)
+    assert "warning" not in ok(*train[:-2], 2, "-q")
 
 
 def test_predicting_does_not_import_scikit_learn(ok, data, tmp_path):

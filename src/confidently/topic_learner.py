@@ -279,8 +279,7 @@ class TopicLearner:
         task, scores = self.settings.task, self.scores(shares)
         if self.settings.calibration is None:
             return (vote_multiclass if task == "one-vs-rest" else vote)(scores, self.score_variances(shares))
-        count = min(int(self.state["looked"][0]), KEPT)
-        known, signs, weights = (self.state[name][:count] for name in LOOKED[1:])
+        known, signs, weights = self.scored_beforehand()
         known = known / self.settings.epsilon
         u = scores / self.settings.epsilon
         if task == "one-vs-rest":
@@ -290,6 +289,12 @@ class TopicLearner:
             return probability_of(u, np.append(slope, 0.0))
         fitted = [fitted_sigmoid(known[:, t], signs[:, t], weights) for t in range(u.shape[1])]
         return np.column_stack([probability_of(u[:, t], ab) for t, ab in enumerate(fitted)])
+
+    def scored_beforehand(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Scores (n, L T), signs and weights of the last documents that were scored before they were learned."""
+        count = min(int(self.state["looked"][0]), KEPT)
+        scores, signs, weights = (self.state[name][:count] for name in LOOKED[1:])
+        return scores, signs, weights
 
     def means(self) -> np.ndarray:
         """Means of the classifiers' weights: (L, T, K)."""

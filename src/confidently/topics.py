@@ -231,7 +231,7 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
                 self.__dict__.pop(name, None)
             bags, signs = self._learn(X, y, None, sample_weight, progress, partial=False)
             looked_at = bags.part(0, min(len(bags), MOST_PREDICTIONS))
-        if len(looked_at) >= LEAST_PREDICTIONS and (np.ptp(signs[: len(looked_at)], axis=0) > 0).any():
+        if len(looked_at) and (np.ptp(signs[: len(looked_at)], axis=0) > 0).any():
             _warn_of_collapse(self._decision(looked_at), self.learner_.settings.task == "multilabel")
         return self
 
@@ -369,8 +369,7 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
         """
         scores = self.decision_function(X)
         labels = self.learner_.settings.task == "multilabel"
-        if len(scores) >= LEAST_PREDICTIONS:
-            _warn_of_collapse(scores, labels)
+        _warn_of_collapse(scores, labels)
         if labels:
             return (scores > 0).astype(int)
         predicted: np.ndarray = self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
@@ -475,11 +474,16 @@ def _counting_from(before: int, progress: Callable[[int], None] | None) -> Calla
 
 def _warn_of_collapse(scores: np.ndarray, labels: bool) -> None:
     """Warn if the scores of all documents say the same: one class, or one set of labels."""
+    if told := collapse_told(scores, labels):
+        warnings.warn(told, CollapseWarning, stacklevel=3)
+
+
+def collapse_told(scores: np.ndarray, labels: bool) -> str | None:
+    """What to tell about scores that all say the same, of documents enough for that to be no chance."""
     said = scores > 0 if labels or scores.ndim == 1 else scores.argmax(axis=1)
-    if (said == said[0]).all():
-        warnings.warn(
-            f"all {len(said)} documents are predicted to be of one class. If that cannot be, let every document count "
-            "more (a larger step_size), take fewer topics, or, with averaging, n_inner of 2 or more",
-            CollapseWarning,
-            stacklevel=3,
-        )
+    if len(said) < LEAST_PREDICTIONS or (said != said[0]).any():
+        return None
+    return (
+        f"all {len(said)} documents are predicted to be of one class. If that cannot be, let every document count "
+        "more (a larger step_size), take fewer topics, or, with averaging, n_inner of 2 or more"
+    )

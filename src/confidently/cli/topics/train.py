@@ -154,7 +154,17 @@ def _summary(result: dict[str, Any]) -> str:
         f"{classes_called(result['task']):10} {classes_text(result['classes'])}",
         f"topics     {result['topics']:,}{each}{' at most' if result['nonparametric'] else ''}, {result['classifier']}",
         f"margin     {result['epsilon']:.4g} asked for",
+        *_beforehand_lines(result["beforehand"]),
         f"seconds    {result['seconds']:.2f} ({rate:,.0f} words/s)",
         *skipped_lines(result),
     ]
     return "\n".join([*lines, f"model      {file_text(result)}"])
+
+
+def _beforehand_lines(found: dict[str, Any] | None) -> list[str]:
+    """How well documents were told apart before they were learned."""
+    if found is None:
+        return []
+    measure = f"accuracy {found['accuracy']:.3f}" if "accuracy" in found else f"micro-F1 {found['micro_f1']:.3f}"
+    told = [f"warning    {found['told']}"] if found["told"] else []
+    return [f"foretold   {measure} of {found['documents']} documents, scored before they were learned", *told]

@@ -209,6 +209,8 @@ class TopicTraining(Passes):
         if not classes.multilabel and (len(classes.names) < 2 or None in classes.names):
             met = ", ".join(repr(str(name)) for name in classes.names if name is not None)
             raise BadInput(f"all documents are of one class ({met}): a topic model needs two classes or more")
+        if not len(documents.bags.counts):
+            raise BadInput(f"{', '.join(self.paths)}: no document has a word (that is not left out)")
         return TopicLearner(self._settings(documents), len(classes), 0)
 
     def _settings(self, documents: Documents) -> TopicSettings:
@@ -242,10 +244,32 @@ class TopicTraining(Passes):
             "nonparametric": settings.nonparametric,
             "classifier": settings.classifier,
             "epsilon": settings.epsilon,
+            "beforehand": beforehand(learner),
             "seconds": round(self.position.seconds, 6),
             "skipped": self.data.skipped,
             "skipped_examples": self.data.skipped_examples,
         }
+
+
+def beforehand(learner: TopicLearner) -> dict[str, Any] | None:
+    """How well the last documents were told apart that were scored before they were learned."""
+    from ...topics import collapse_told
+
+    scores, signs, _ = learner.scored_beforehand()
+    if not len(scores):
+        return None
+    task = learner.settings.task
+    if task == "one-vs-rest":
+        right = scores.argmax(axis=1) == signs.argmax(axis=1)
+        found = {"accuracy": float(right.mean())}
+    elif task == "binary":
+        scores = scores[:, 0]
+        found = {"accuracy": float(((scores > 0) == (signs[:, 0] > 0)).mean())}
+    else:
+        given, there = scores > 0, signs > 0
+        found = {"micro_f1": float(2 * (given & there).sum() / max(given.sum() + there.sum(), 1))}
+    several = bool((signs != signs[0]).any())
+    return {"documents": len(scores), **found, "told": collapse_told(scores, task == "multilabel") if several else None}
 
 
 def estimator_parameters(options: dict[str, Any]) -> dict[str, Any]:
