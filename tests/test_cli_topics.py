@@ -360,10 +360,14 @@ def test_documents_are_foretold(ok, tmp_path, labels, measure):
 
 
 def test_one_class_for_all_is_told(ok, tmp_path):
-    written(tmp_path / "x.jsonl", n=700)
-    train = ("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--classifier", "averaging", "--inner", 1, "-q")
-    assert "warning    all 160 documents are predicted to be of one class" in ok(*train)
-    assert "warning" not in ok(*train[:-2], 2, "-q")
+    """One document of twenty is of another class, and words say nothing of it."""
+    random = np.random.default_rng(0)
+    words = WORDS["sport"].split()
+    labels = ["rare" if k % 20 == 5 else "usual" for k in range(700)]
+    lines = [json.dumps({"label": name, "text": " ".join(random.choice(words, 30))}) for name in labels]
+    (tmp_path / "x.jsonl").write_text("\n".join(lines))
+    found = ok("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 3, "-q")
+    assert "warning    all 160 documents are predicted to be of one class" in found
 
 
 def test_predicting_does_not_import_scikit_learn(ok, data, tmp_path):
