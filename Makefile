@@ -25,6 +25,7 @@ stub: $(VENV)/installed
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/stream.py
+	$(BIN)/python benchmarks/dicts.py
 	$(BIN)/python -m pip install --quiet vowpalwabbit
 	$(BIN)/python benchmarks/peers.py
 
