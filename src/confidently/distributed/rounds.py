@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import uuid4
 
-from distributed import Client, Future, TimeoutError
+from distributed import Client, Future
 
 from ..data import DataError
 from ..model_file import Model
@@ -20,7 +19,7 @@ from .tasks import Failure, Job, Learned, Seed, merge_learned
 
 FAN_IN = 4  # changes that are merged at a time
 LOST = ("lost", "cancelled")
-POLL_SECONDS = 0.5  # between looks at whether the base is still there
+POLL_SECONDS = 0.01  # between looks at whether a round is done and its base still there
 MOST_ATTEMPTS = 10  # at one round, each begun because all copies of its base were lost
 
 
@@ -178,8 +177,8 @@ class Rounds:
 
 def _result(future: Future, base: Future) -> Any:
     """The future's result; ``CancelledError`` once the base it depends on is lost."""
-    while True:
-        with suppress(TimeoutError):
-            return future.result(timeout=POLL_SECONDS)
-        if base.status in LOST or future.status in LOST:
+    while future.status == "pending":  # result(timeout=...) would begin to fetch the result again every time
+        if base.status in LOST:
             raise CancelledError
+        time.sleep(POLL_SECONDS)
+    return future.result()
