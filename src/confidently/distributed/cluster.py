@@ -7,12 +7,14 @@ from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from typing import Any
 
+from dask import config
 from distributed import Client, LocalCluster
 
 from ..data.background import processors
 
 NO_DASHBOARD = "no dashboard: it needs bokeh (pip install bokeh)"
 WAIT_SECONDS = 60  # for the first worker
+RETURN_SECONDS = 600  # a worker that was killed has to come back in: on a busy machine Dask's 15 are too few
 
 
 @contextmanager
@@ -37,6 +39,7 @@ def connected(client: Client | str | None = None, workers: int | None = None) ->
         raise ValueError("workers are for a cluster on this machine: a cluster that is given has its own")
     with ExitStack() as stack:
         if client is None:
+            stack.enter_context(config.set({"distributed.deploy.lost-worker-timeout": RETURN_SECONDS}))
             client = stack.enter_context(Client(stack.enter_context(local_cluster(workers or processors()))))
         elif isinstance(client, str):
             client = stack.enter_context(Client(client))

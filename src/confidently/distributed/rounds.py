@@ -135,7 +135,7 @@ class Rounds:
         parts: list[Future | None] = [None] * len(cells)
         for attempt in range(MOST_ATTEMPTS):
             self.source.expect(cells)
-            [base] = self.client.scatter([self.model], hash=False)
+            base = self._given_out()
             for k, cell in enumerate(cells):
                 part = parts[k]
                 if part is None or part.status != "finished":
@@ -153,6 +153,18 @@ class Rounds:
                 raise found.error
             return found
         raise RuntimeError(f"round {number} was begun {MOST_ATTEMPTS} times and its workers lost each time")
+
+    def _given_out(self) -> Future:
+        """The model, on one worker, from which the others fetch it; a worker may be lost while it takes it."""
+        attempt = 0
+        while True:
+            try:
+                [base] = self.client.scatter([self.model], hash=False)
+                return base
+            except OSError:  # time-outs, too: there may be no worker for a while
+                attempt += 1
+                if attempt == MOST_ATTEMPTS:
+                    raise
 
     def _merged(self, base: Future, parts: list[Future], key: str) -> Future:
         """A tree of merges, the same whatever workers there are."""
