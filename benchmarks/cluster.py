@@ -26,7 +26,7 @@ from confidently.data import Reading, open_stream
 from confidently.distributed.cluster import connected
 
 PARTS, R, SEED = 16, 0.1, 0
-ROUNDS, PASSES = (1, 4, 16), (4,)
+ROUNDS, PASSES = (1, 2, 4, 8, 16, 32), (2, 4)
 READING = Reading(format="jsonl", text=("text",), ngrams=(1, 2), counts="binary")
 HEADER = ["learner", "test error %", "seconds", "MB moved a round"]
 BLOCK_ROWS, FEATURES, NONZEROS = 25_000, 100_000, 60
@@ -38,8 +38,9 @@ def shuffled(name: str, folder: Path) -> tuple[str, np.ndarray]:
         rows = list(lines)
     rows = [rows[k] for k in np.random.default_rng(SEED).permutation(len(rows))]
     path = folder / f"{name}.jsonl"
-    path.write_text("".join(rows), encoding="utf-8")
-    return str(path), np.array([json.loads(row)["label"] for row in rows])
+    found = [{what: row[what] for what in ("text", "label")} for row in map(json.loads, rows)]  # no other columns
+    path.write_text("".join(json.dumps(row) + "\n" for row in found), encoding="utf-8")
+    return str(path), np.array([row["label"] for row in found])
 
 
 def measured(name: str, fit: Any, test: str, truth: np.ndarray) -> list[str]:
