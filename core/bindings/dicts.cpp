@@ -1,4 +1,4 @@
-// Rows that are dicts of Python, learned and asked about one at a time: walked, numbered and looked up here.
+// Rows that are dicts of Python, learned and asked about one at a time.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "../hashing.hpp"
 #include "../predict.hpp"
-#include "../row_order.hpp"
 #include "../rows_out.hpp"
+#include "dict_reader.hpp"
 #include "learner_settings.hpp"
 #include "rows.hpp"
 
@@ -27,172 +26,6 @@ class OneRow final : public Rows {
 
   private:
     Row row_;
-};
-
-// What a feature is called: a string as it is, anything else as str() has it.
-class Name {
-  public:
-    explicit Name(nb::handle key) {
-        if (!PyUnicode_Check(key.ptr())) key = owner_ = nb::str(key);
-        Py_ssize_t size;
-        const char* text = PyUnicode_AsUTF8AndSize(key.ptr(), &size);
-        if (!text) nb::raise_python_error();
-        view_ = {text, static_cast<std::size_t>(size)};
-    }
-    std::string_view view() const { return view_; }
-
-  private:
-    nb::object owner_;
-    std::string_view view_;
-};
-
-[[noreturn]] void refuse(nb::handle key, nb::handle value, const char* why) {
-    const nb::str text = nb::str("the feature {!r} is {!r}: {}").format(key, value, nb::str(why));
-    throw nb::value_error(text.c_str());
-}
-
-double number_of(nb::handle key, nb::handle value, double largest) {
-    double x;
-    if (PyFloat_CheckExact(value.ptr())) {
-        x = PyFloat_AS_DOUBLE(value.ptr());
-    } else {
-        x = PyFloat_AsDouble(value.ptr());
-        if (x == -1.0 && PyErr_Occurred()) {
-            PyErr_Clear();
-            refuse(key, value, "values are numbers, booleans, strings (categories) or None (nothing is known)");
-        }
-    }
-    if (std::fabs(x) <= largest) return x;
-    if (std::isnan(x)) refuse(key, value, "leave it out, or give None, where nothing is known");
-    refuse(key, value, "it is too large; scale it down");
-}
-
-// Columns of the names met last, by the very objects: most streams give the same few strings with every row. What is
-// remembered is kept alive, so that no other object can come to lie where it lies.
-class RecentNames {
-  public:
-    std::int32_t find(PyObject* name) const {
-        const Entry& entry = entries_[place(name)];
-        return entry.name.ptr() == name ? entry.column : -1;
-    }
-    void remember(nb::handle name, std::int32_t column) { entries_[place(name.ptr())] = {nb::borrow(name), column}; }
-    void forget() { entries_.assign(kSize, {}); }
-
-  private:
-    static constexpr std::size_t kSize = 4096;
-
-    struct Entry {
-        nb::object name;
-        std::int32_t column = -1;
-    };
-
-    static std::size_t place(PyObject* name) { return reinterpret_cast<std::uintptr_t>(name) * 0x9e3779b97f4a7c15u >> 52; }
-
-    std::vector<Entry> entries_{kSize};
-};
-
-// The entries of a dict as a row: columns ascending, each once. Features are numbered as they appear.
-class DictReader {
-  public:
-    DictReader(int bits, std::int64_t most) : features_(bits, most), exact_(bits == FeatureTable::kExact) {}
-
-    FeatureTable& features() { return features_; }
-    bool exact() const { return exact_; }
-
-    Row learned(nb::handle x, double largest) {
-        const std::int64_t before = features_.size();
-        try {
-            walk(x, largest, [this](const Namespace& space, std::string_view name, double) {
-                const std::int32_t column = features_.column(features_.key_of(space, name), space, name).first;
-                if (column < 0) throw nb::value_error("there are more features than columns: hash them into fewer (hash_bits)");
-                return column;
-            });
-        } catch (...) {
-            features_.truncate(before);
-            recent_.forget();
-            throw;
-        }
-        return row();
-    }
-
-    // Features never met are one, the column after the last: their weights' means are 0 and their variances the prior's,
-    // so that one counts as much as they do whose value is the root of the sum of their squares.
-    Row asked(nb::handle x, double largest) {
-        double unknown = 0.0;
-        walk(x, largest, [&](const Namespace& space, std::string_view name, double value) {
-            const std::int32_t column = features_.find(features_.key_of(space, name), space, name);
-            if (column < 0) unknown += value * value;
-            return column;
-        });
-        if (unknown > 0.0) add(static_cast<std::int32_t>(features_.size()), std::sqrt(unknown));
-        return row();
-    }
-
-  private:
-    // column_of(space, name, value): -1 where the row has no entry for it
-    template <class F>
-    void walk(nb::handle x, double largest, F&& column_of) {
-        columns_.clear();
-        values_.clear();
-        if (PyDict_CheckExact(x.ptr())) return entries(x.ptr(), largest, column_of);
-        const nb::object copy = nb::steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyDict_Type), x.ptr()));
-        if (!copy.is_valid()) nb::raise_python_error();
-        entries(copy.ptr(), largest, column_of);
-    }
-
-    template <class F>
-    void entries(PyObject* x, double largest, F& column_of) {
-        Py_ssize_t at = 0;
-        PyObject *key, *value;
-        while (PyDict_Next(x, &at, &key, &value)) {
-            if (PyFloat_CheckExact(value)) {  // the usual case: no code of Python's runs, so nothing need be held
-                const double number = PyFloat_AS_DOUBLE(value);
-                const std::int32_t column = recent_.find(key);
-                if (column >= 0 && std::fabs(number) <= largest) {
-                    if (number != 0.0) add(column, number);
-                    continue;
-                }
-            }
-            if (value != Py_None) entry(nb::borrow(key), nb::borrow(value), largest, column_of);
-        }
-    }
-
-    template <class F>
-    void entry(const nb::object& key, const nb::object& value, double largest, F& column_of) {
-        const Name name(key);
-        if (PyUnicode_Check(value.ptr())) {
-            const Namespace space(std::string(name.view()) + "=");
-            const std::int32_t column = column_of(space, Name(value).view(), 1.0);
-            if (column >= 0) add(column, 1.0);
-        } else if (const double number = number_of(key, value, largest); number != 0.0) {
-            const std::int32_t known = recent_.find(key.ptr());
-            const std::int32_t column = known >= 0 ? known : column_of(plain_, name.view(), number);
-            if (column < 0) return;
-            add(column, number);
-            if (known < 0 && PyUnicode_CheckExact(key.ptr())) recent_.remember(key, column);
-        }
-    }
-
-    void add(std::int32_t column, double value) {
-        columns_.push_back(column);
-        values_.push_back(value);
-    }
-
-    Row row() {
-        const auto n = static_cast<std::int64_t>(columns_.size());
-        bool ascending = true;
-        for (std::int64_t k = 1; k < n; ++k) ascending &= columns_[std::size_t(k - 1)] < columns_[std::size_t(k)];
-        const std::int64_t size = ascending ? n : order_.sort_and_sum(columns_.data(), values_.data(), n, [](std::int32_t c) { return c; });
-        return {columns_.data(), values_.data(), static_cast<std::int32_t>(size), false};
-    }
-
-    const Namespace plain_;
-    FeatureTable features_;
-    bool exact_;
-    std::vector<std::int32_t> columns_;
-    std::vector<double> values_;
-    RowOrder order_;
-    RecentNames recent_;
 };
 
 // A learner and its state's arrays, put together once and not for every row.
