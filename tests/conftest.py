@@ -4,7 +4,7 @@ import pytest
 from command_line import rows
 from hypothesis import HealthCheck, settings
 
-from confidently.cli import run
+from confidently.cli import checkpoint, run
 
 settings.register_profile(
     "confidently", derandomize=True, deadline=None, print_blob=False, suppress_health_check=[HealthCheck.too_slow]
@@ -32,6 +32,30 @@ def ok(call):
         return out
 
     return succeeded
+
+
+class Stop(Exception):
+    """Ends a training in the middle."""
+
+
+@pytest.fixture
+def stopped_after(call):
+    """Runs a training that an error ends after so many checkpoints."""
+
+    def run_until(arguments, after):
+        saved, real = [], checkpoint.Checkpoints.save
+
+        def save(self, *state):
+            real(self, *state)
+            saved.append(state)
+            if len(saved) == after:
+                raise Stop
+
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(Stop):
+            patch.setattr(checkpoint.Checkpoints, "save", save)
+            call(*arguments)
+
+    return run_until
 
 
 @pytest.fixture

@@ -122,28 +122,12 @@ def test_without_an_output_nothing_is_left(tmp_path):
 
 
 @pytest.fixture
-def stopped(call, data, tmp_path):
+def stopped(stopped_after, data, tmp_path):
     """A training of several passes that ended at an error in the middle of the second, after checkpoints."""
-    model = tmp_path / "m.cw"
-
-    class Stop(Exception):
-        pass
 
     def run(after, *more, data=data):
-        arguments = ["train", data, "-q", "-o", model, "--passes", 3, "--checkpoint-every", 100]
-        from confidently.cli import checkpoint
-
-        saved, real = [], checkpoint.Checkpoints.save
-
-        def save(self, *state):
-            real(self, *state)
-            saved.append(state)
-            if len(saved) == after:
-                raise Stop
-
-        with pytest.MonkeyPatch.context() as patch, pytest.raises(Stop):
-            patch.setattr(checkpoint.Checkpoints, "save", save)
-            call(*arguments, *more)
+        arguments = ["train", data, "-q", "-o", tmp_path / "m.cw", "--passes", 3, "--checkpoint-every", 100]
+        stopped_after([*arguments, *more], after)
         return arguments
 
     return run

@@ -11,7 +11,6 @@ from test_checkpoints import Runs, interrupted
 from test_cli_topics import counted, written
 
 from confidently import load
-from confidently.cli import checkpoint
 from confidently.model_file import load as load_model
 
 CLASSES = ("politics", "sport")
@@ -31,30 +30,6 @@ def with_new_words(path, n=700):
 
 def command(path, *options):
     return ["topics", "train", path, "--text", "text", "--topics", 4, "-q", *options]
-
-
-class Stop(Exception):
-    pass
-
-
-@pytest.fixture
-def stopped_after(call):
-    """Runs a training that an error ends after so many checkpoints."""
-
-    def run(arguments, after):
-        saved, real = [], checkpoint.Checkpoints.save
-
-        def save(self, *state):
-            real(self, *state)
-            saved.append(state)
-            if len(saved) == after:
-                raise Stop
-
-        with pytest.MonkeyPatch.context() as patch, pytest.raises(Stop):
-            patch.setattr(checkpoint.Checkpoints, "save", save)
-            call(*arguments)
-
-    return run
 
 
 @pytest.mark.parametrize("options", MODES.values(), ids=MODES)
