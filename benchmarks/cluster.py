@@ -2,9 +2,9 @@
 
 Errors: reviews of films as JSON lines, hashed binary words and word pairs of unit length, AROW with r = 0.1, one pass,
 16 parts; beside one learner of all rows, and beside as many passes in one round each. No setting is chosen on the test
-rows. Rows are shuffled beforehand, the same for all. Speed: a generated svmlight file, a part a worker, 16 rounds; one
-worker and two take turns, both clusters standing already. How much two workers can be faster depends on what the
-machine's processors are: twice as fast needs two cores that do nothing else.
+rows. Rows are shuffled beforehand, the same for all. Speed: a generated svmlight file, a part a worker; one worker and
+two take turns, both clusters standing already. How much two can be faster depends on the machine's processors, which
+two processes show that learn half of the file each and merge nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import gzip
 import json
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -23,12 +25,14 @@ from harness import FOLDER, arguments, have_data, machine, markdown, table, writ
 
 from confidently import AROW, OnlineClassifier, distributed
 from confidently.data import Reading, open_stream
+from confidently.data.file_range import FileRange
 from confidently.distributed.cluster import connected
 
 PARTS, R, SEED = 16, 0.1, 0
 ROUNDS, PASSES = (1, 2, 4, 8, 16, 32), (2, 4)
 READING = Reading(format="jsonl", text=("text",), ngrams=(1, 2), counts="binary")
 HEADER = ["learner", "test error %", "seconds", "MB moved a round"]
+SPEED_ROUNDS = (4, 16)
 BLOCK_ROWS, FEATURES, NONZEROS = 25_000, 100_000, 60
 
 
@@ -96,26 +100,39 @@ def written(path: Path, least: float) -> None:
             file.write(block)
 
 
+def alone(path: Path, parts: int, part: int) -> float:
+    """Seconds to learn a part of a file, in one thread, that nobody merges."""
+    size, began = path.stat().st_size, time.perf_counter()
+    rows = FileRange(str(path), size * part // parts, size * (part + 1) // parts)
+    OnlineClassifier(AROW(r=R)).fit_stream(open_stream([rows], parsers=0))
+    return time.perf_counter() - began
+
+
 def speed(folder: Path, least: float, repetitions: int) -> dict[str, Any]:
-    """Rows a second of one and of two workers in turn."""
+    """Rows a second of one and of two workers in turn; and what two processes can do that merge nothing."""
     path = folder / "rows.svm"
     written(path, least)
-    found: dict[int, list[float]] = {1: [], 2: []}
-    with connected(workers=1) as one, connected(workers=2) as two:
-        for repetition in range(repetitions + 1):
-            for workers, client in ((1, one), (2, two)):
-                accounts: list[distributed.Round] = []
-                began = time.perf_counter()
-                distributed.fit(
-                    OnlineClassifier(AROW(r=R)), path, client=client, parts=workers, progress=accounts.append
-                )
-                rate = sum(account.rows for account in accounts) / (time.perf_counter() - began)
-                print(f"{workers} workers: {rate:,.0f} rows/s", "(to warm up)" * (not repetition), flush=True)
-                if repetition:
-                    found[workers].append(rate)
-    quotient = median(b / a for a, b in zip(found[1], found[2], strict=True))
-    print(f"{path.stat().st_size:,} bytes; two workers are {quotient:.2f} times as fast (median of {repetitions})")
-    return {"rows_per_second": found, "ratio": quotient}
+    found: dict[str, list[float]] = {}
+
+    def note(name: str, rows_per_second: float) -> None:
+        found.setdefault(name, []).append(rows_per_second)
+        print(f"{name}: {rows_per_second:,.0f} rows/s", "(to warm up)" * (len(found[name]) == 1), flush=True)
+
+    with connected(workers=1) as one, connected(workers=2) as two, ProcessPoolExecutor(2) as processes:
+        for _ in range(repetitions + 1):
+            for rounds, (workers, client) in product(SPEED_ROUNDS, ((1, one), (2, two))):
+                began, classifier = time.perf_counter(), OnlineClassifier(AROW(r=R))
+                distributed.fit(classifier, path, client=client, parts=workers, rounds=rounds)
+                note(f"{workers} workers, {rounds} rounds", classifier.n_seen_ / (time.perf_counter() - began))
+            for parts in (1, 2):
+                seconds = max(processes.map(partial(alone, path, parts), range(parts)))
+                note(f"{parts} processes, no merging", classifier.n_seen_ / seconds)
+    ratios = {}
+    for what in (*(f"workers, {rounds} rounds" for rounds in SPEED_ROUNDS), "processes, no merging"):
+        several = zip(found[f"1 {what}"][1:], found[f"2 {what}"][1:], strict=True)
+        ratios[what] = median(b / a for a, b in several)
+        print(f"two {what}: {ratios[what]:.2f} times as fast as one (median of {repetitions})")
+    return {"bytes": path.stat().st_size, "rows_per_second": found, "ratios": ratios}
 
 
 def main() -> None:

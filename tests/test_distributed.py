@@ -177,7 +177,7 @@ def test_a_change_is_small_where_little_changed(files):
     found = tasks.learn_files(base, [str(files / "few.vw")], tasks.Job(Reading(format="vw")), True, (0,))
     assert len(found.change.columns) <= 2
     assert found.change.model.learner.n_features == len(found.change.columns) + 1
-    assert list(found.change.model.features.names) == ["new"]
+    assert list(found.change.new.names) == ["new"]
     for name, array in before.items():
         assert_array_equal(base.learner.state[name], array)  # the base is shared by all tasks of a worker
     one = advanced(base, found.change)

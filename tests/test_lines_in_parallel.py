@@ -5,12 +5,17 @@ import threading
 import time
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from line_rows import parsers_of, pieces_of
+from numpy.testing import assert_array_equal
 
+from confidently.data import open_stream
 from confidently.data.background import in_order
+from confidently.data.selection import joined
 from confidently.features import Features
 
 WORDS = [f"w{k}" for k in range(60)]
@@ -50,8 +55,31 @@ def test_the_number_of_parsers_does_not_matter(rows, how, cuts, frozen, multilab
         if not how["vocabulary"]:
             demands["features"] = Features(demands["features"].key & (2**22 - 1))
     alone, *others = (pieces_of(parsers_of(how, n, **demands), text, cuts) for n in (1, 2, 3))
+    others.append(pieces_of(parsers_of(how, 1, parsers=0, **demands), text, cuts))
     for several in others:
         assert same(several, alone)
+
+
+@pytest.mark.parametrize("format", ["svmlight", "csv", "parquet"])
+def test_without_parsers_nothing_is_read_ahead(tmp_path, format):
+    path, n = tmp_path / f"rows.{format}", 20_000
+    if format == "parquet":
+        pq.write_table(pa.table({"label": [k % 3 for k in range(n)], "x": list(range(n))}), path)
+    else:
+        line = {"svmlight": "{} 1:{}\n", "csv": "{},{}\n"}[format]
+        header = "label,x\n" if format == "csv" else ""
+        path.write_text(header + "".join(line.format(k % 3, k) for k in range(n)))
+    with (
+        open_stream(path, format=format, chunk_bytes=4096, parsers=0) as alone,
+        open_stream(path, format=format) as usual,
+    ):
+        ours, theirs = joined(list(alone)), joined(list(usual))
+    assert len(ours) == n
+    for name in ("labels", "start", "columns", "values"):
+        assert_array_equal(getattr(ours, name), getattr(theirs, name))
+    with open_stream(path, format=format, chunk_bytes=4096, parsers=0) as alone:
+        next(alone)
+        assert not [thread for thread in threading.enumerate() if thread.name == "confidently-reader"]
 
 
 def test_results_come_in_the_order_of_items_and_turns_are_taken_in_it():

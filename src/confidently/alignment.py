@@ -92,13 +92,18 @@ def appeared(model: Model, table: ClassTable) -> np.ndarray:
 
 
 def all_features(models: Sequence[Model]) -> tuple[list[np.ndarray], Features | None]:
-    """The column among all of every feature of each model, and the names of all; None where they have numbers only.
-
-    Features are the same whose names are, or of hashed ones whose hashes are.
-    """
+    """The column among all of every feature of each model, and the names of all; None where they have numbers only."""
     tables = [model.features for model in models if model.features is not None]
     if not tables:
         return [np.arange(model.learner.n_features) for model in models], None
+    return aligned(tables)
+
+
+def aligned(tables: Sequence[Features]) -> tuple[list[np.ndarray], Features]:
+    """The number among all of every feature of each table, and all of them.
+
+    Features are the same whose names are, or of hashed ones whose hashes are.
+    """
     if tables[0].bounded:
         places, n = _places_of_keys([features.key for features in tables])
     else:

@@ -126,6 +126,22 @@ class Features:
     def __len__(self) -> int:
         return self._size
 
+    def copy(self) -> Features:
+        """One that can be added to, and leaves this one as it is; names so far are shared."""
+        return Features(self.key, self.column, self.names, self.bounded)
+
+    def since(self, known: int) -> Features:
+        """Those from number ``known`` on, as numbers from 0."""
+        place = int(np.searchsorted(self.column, known))
+        names = self.names.part(place, self.n_named)
+        return Features(self.key[known:], self.column[place:] - np.int32(known), names, self.bounded)
+
+    def followed_by(self, new: Features) -> Features:
+        """These, and others that have the next numbers."""
+        columns = np.concatenate([self.column, new.column + np.int32(len(self))])
+        key = np.concatenate([self.key, new.key])
+        return Features(key, columns, Strings.joined([self.names, new.names]), self.bounded)
+
     def add(self, new: NewFeatures) -> None:
         """Append features."""
         if len(new.key) == 0:

@@ -78,7 +78,10 @@ class Part:
             learner = _split(learner, space.settings)
         self.learner, self.classes = learner, classes
         intercept = np.arange(space.settings.fit_intercept)
-        self.places = np.concatenate([intercept, features + len(intercept)]).astype(np.intp)
+        places = np.concatenate([intercept, features + len(intercept)]).astype(np.intp)
+        self.places: np.ndarray | slice = places
+        if np.array_equal(places, np.arange(space.rows)):  # as nearly always: many times as fast
+            self.places = slice(None)
         task = space.settings.task
         columns = {"binary": np.zeros(1, dtype=np.intp), "multilabel": np.append(0, classes + 1)}
         self.columns = columns.get(task, classes)
@@ -115,7 +118,8 @@ class Part:
     def plane(self, plane: int) -> np.ndarray:
         """A plane of the weights, (columns, rows)."""
         found = np.zeros((self.space.columns, self.space.rows))
-        found[np.ix_(self.columns, self.places)] = self.sign * self.learner.weights[:, plane].T
+        for own, column in enumerate(self.columns):
+            found[column, self.places] = self.sign * self.learner.weights[:, plane, own]
         return found
 
     def last(self) -> np.ndarray:
@@ -134,8 +138,11 @@ class Part:
         if settings.dense:
             return self._matrices()
         found = np.full((self.space.columns, self.space.rows), settings.prior_variance)
+        variances = self.learner.weights[:, 1]
         floor = settings.min_variance * settings.prior_variance / state["scale"]
-        found[np.ix_(self.columns, self.places)] = (np.maximum(self.learner.weights[:, 1], floor) / state["folded"]).T
+        variances = np.maximum(variances, floor) / state["folded"]
+        for own, column in enumerate(self.columns):
+            found[column, self.places] = variances[:, own]
         return found
 
     def _matrices(self) -> np.ndarray:
@@ -144,7 +151,7 @@ class Part:
         found = np.zeros((self.space.learners, size, size))
         found[:, np.arange(size), np.arange(size)] = settings.prior_variance
         blocks = self.columns if size > rows else [0]
-        places = (np.asarray(blocks)[:, None] * rows + self.places).ravel()
+        places = (np.asarray(blocks)[:, None] * rows + np.arange(rows)[self.places]).ravel()
         sigma = settled_covariance(self.learner.state) / self.learner.state["folded"][:, None, None]
         found[np.ix_(self.learners, places, places)] = sigma
         return found
@@ -182,14 +189,13 @@ def merge_learners(parts: Sequence[Part], base: Part, how: str) -> Learner:
     space, settings = base.space, base.space.settings
     share = 1.0 / len(parts) if how == "mean" else 1.0
     state = new_state(settings, space.n_features, space.n_classes)
-    last = _product(parts, base, Part.last, share)
-    mean = _mean(last, parts, base, Part.last, how)
+    last, mean = _merged(parts, base, Part.last, how, share)
     state["weights"][:, 0] = mean.T
     _put_covariance(state, last, space)
     state["counters"][:] = _counted([part.counters for part in parts], base.counters)
     state["updates"][:] = _counted([part.updates for part in parts], base.updates)
     if settings.average:
-        averaged = _mean(_product(parts, base, Part.averaged, share), parts, base, Part.averaged, how)
+        _, averaged = _merged(parts, base, Part.averaged, how, share)
         state["weights"][:, -1] = (state["counters"][0] * (mean - averaged)).T
     log_scale = base.log_scale + share * sum(part.log_scale - base.log_scale for part in parts)
     limit = np.log(LARGEST_SCALE[settings.dtype])
@@ -201,33 +207,37 @@ def merge_learners(parts: Sequence[Part], base: Part, how: str) -> Learner:
     return learner
 
 
-def _product(parts: Sequence[Part], base: Part, mean: Callable[[Part], np.ndarray], share: float) -> Gaussian:
-    """The base times each part's quotient by the base it saw, to the power ``share``."""
+def _merged(
+    parts: Sequence[Part], base: Part, mean: Callable[[Part], np.ndarray], how: str, share: float
+) -> tuple[Gaussian, np.ndarray]:
+    """The base times each part's quotient by the base it saw, to the power ``share``; and the merged mean."""
     start = base.gaussian(mean(base))
     splits = [_on_diagonal(part.split_prior(base), start) for part in parts]
     total = Gaussian(start.precision + reduce(np.maximum, splits), start.shift)
+    in_round, gained = how == ROUNDS and not start.dense, list[np.ndarray]()
     for part, split in zip(parts, splits, strict=True):
-        seen = Gaussian(start.precision + split, start.shift)
-        total = total + (part.gaussian(mean(part)) - seen) * share
+        since = part.gaussian(mean(part)) - Gaussian(start.precision + split, start.shift)
+        total = total + since * share
+        if in_round:
+            gained.append(np.maximum(since.precision, 0.0))
     if not total.is_proper():
         raise CannotMerge("the models do not come from one prior: together they would have negative variances")
-    return total
+    if in_round:
+        return total, _mean_of_round(parts, base, mean, gained)
+    return total, total.mean.reshape(base.space.columns, base.space.rows)
 
 
-def _mean(
-    product: Gaussian, parts: Sequence[Part], base: Part, mean: Callable[[Part], np.ndarray], how: str
+def _mean_of_round(
+    parts: Sequence[Part], base: Part, mean: Callable[[Part], np.ndarray], gained: Sequence[np.ndarray]
 ) -> np.ndarray:
-    """The merged mean, (columns, rows): the product's. In rounds the same with another base, at the base's mean but
-    with little precision: sure of a base, all parts would correct it for the same reason, and their product too far."""
-    space, settings = base.space, base.space.settings
-    if how != ROUNDS or settings.dense:
-        return product.mean.reshape(space.columns, space.rows)
-    start, before = mean(base), 1.0 / base.covariance()
+    """The product's mean for another base, at the base's mean but with little precision: sure of a base, all parts
+    would correct it for the same reason, and their product too far. ``gained`` is each part's precision since.
+    """
+    settings, start = base.space.settings, mean(base)
     least = 0.0 if settings.geometry == "identity" else LITTLE_GAIN / settings.prior_variance
     moved, total = np.zeros_like(start), np.full_like(start, least)
-    for part in parts:
+    for part, gain in zip(parts, gained, strict=True):
         move = mean(part) - start
-        gain = np.maximum(1.0 / part.covariance() - before - part.split_prior(base), 0.0)
         if settings.geometry == "identity":  # no precision is gained: what counts is how often a part has moved
             gain = (part.updates - base.updates).sum() * (move != 0.0)
         moved += (gain + least) * move

@@ -11,8 +11,9 @@ import numpy as np
 
 from .alignment import all_classes, all_features, appeared, class_places, differences
 from .features import Features
+from .labels import ClassTable
 from .learner import Learner, check_choice
-from .merged_learner import HOW, CannotMerge, Part, Space, check_begun, merge_learners
+from .merged_learner import HOW, ROUNDS, CannotMerge, Part, Space, check_begun, merge_learners
 from .model_file import Model
 
 if TYPE_CHECKING:
@@ -102,15 +103,9 @@ def merge_models(
     together, called = [*begun, *models], [*[base_name] * len(begun), *names]
     for name, model in zip(called, together, strict=True):
         _check_fits(names[0], models[0], name, model)
-    table = all_classes(together)
     places, features = all_features(together)
-    n_features = max(model.learner.n_features for model in together) if features is None else len(features)
-    space = Space(_settings(together, len(table)), n_features, len(table))
-    parts = [
-        Part(name, model.learner, place, class_places(model, table), space, appeared(model, table))
-        for name, model, place in zip(called, together, places, strict=True)
-    ]
-    start = parts.pop(0) if begun else _prior(space)
+    table, parts = _parts(together, called, places)
+    start = parts.pop(0) if begun else _prior(parts[0].space)
     if begun:
         check_begun(start, parts)
     if len(models) == 1:
@@ -119,6 +114,30 @@ def merge_models(
     if features is not None:
         forget_names(learner, features)
     return Model(learner, table.names, features, models[0].estimator, _source(models))
+
+
+def merge_round(base: Model, models: Sequence[Model], places: Sequence[np.ndarray]) -> Model:
+    """What models know that went on from a base in one round, without the names of features.
+
+    ``places`` says for each model where its features stand among those of all, of which the base's are the first.
+    """
+    names = [f"part {k}" for k in range(1, len(models) + 1)]
+    table, parts = _parts([base, *models], ["their base", *names], [np.arange(base.learner.n_features), *places])
+    learner = merge_learners(parts[1:], parts[0], ROUNDS)
+    return Model(learner, table.names, None, models[0].estimator, _source(models))
+
+
+def _parts(
+    models: Sequence[Model], names: Sequence[str], places: Sequence[np.ndarray]
+) -> tuple[ClassTable, list[Part]]:
+    """All classes, and the models in the one space of these and of all features."""
+    table = all_classes(models)
+    n_features = max(int(place.max(initial=-1)) + 1 for place in places)
+    space = Space(_settings(models, len(table)), n_features, len(table))
+    return table, [
+        Part(name, model.learner, place, class_places(model, table), space, appeared(model, table))
+        for name, model, place in zip(names, models, places, strict=True)
+    ]
 
 
 def _check_fits(first_name: str, first: Model, name: str, model: Model) -> None:

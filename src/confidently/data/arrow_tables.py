@@ -70,7 +70,7 @@ def _parsed(
     described = [_core.ColumnUse(use.name, use.use, []) for use in uses if use.use != _core.Use.none]
     described += [_core.ColumnUse(use.name, _core.Use.none, use.kept) for use in uses if use.kept]
     reader.describe(described)
-    for part in in_background(table.parts(wanted), BATCHES_AHEAD):
+    for part in in_background(table.parts(wanted), demands.ahead(BATCHES_AHEAD)):
         if part.rows.num_rows:
             yield reader.feed(part.rows.num_rows, _converted(name, part.rows, described)), part.bytes_read
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import count
 from typing import Any
 
@@ -103,7 +103,12 @@ def in_order(items: Iterable[Any], works: Sequence[Work], ahead: int) -> Generat
         Each takes an item and a context that is entered in the order of items, and gives a result. What they raise is
         raised here in the place of the result, and ends everything.
     ahead : int
+        0: nothing is done ahead, and all in the thread that asks, by the first of the works.
     """
+    if not ahead:
+        for item in items:
+            yield works[0](item, nullcontext())
+        return
     workers = _Workers(items, works, ahead)
     try:
         for index in count():

@@ -64,7 +64,7 @@ def rows_behind_header(
 def _parsed(
     name: str, reader: _core.CsvReader, path: Path, reading: Reading, demands: Demands
 ) -> Iterator[tuple[dict[str, Any], int]]:
-    done, chunks = 0, in_background(read_chunks(path, demands.chunk_bytes), CHUNKS_AHEAD)
+    done, chunks = 0, in_background(read_chunks(path, demands.chunk_bytes), demands.ahead(CHUNKS_AHEAD))
     for data, done in rows_behind_header(name, reader, chunks, reading, demands):
         yield reader.feed(data), done
     yield reader.finish(), done

@@ -40,7 +40,7 @@ class Demands:
     first_row : int
         Rows to leave out at the beginning, all numbers being what they would be with them.
     parsers : int, optional
-        Threads that parse lines.
+        Threads that parse lines; 0: nothing is read ahead.
     """
 
     multilabel: bool | None = None
@@ -54,6 +54,10 @@ class Demands:
     freeze: bool = False
     first_row: int = 0
     parsers: int | None = None
+
+    def ahead(self, most: int) -> int:
+        """How far something may run ahead of what follows, in a thread of its own."""
+        return 0 if self.parsers == 0 else most
 
     def options(self, reading: Reading, own_columns: bool = False) -> _core.ReaderOptions:
         """What every compiled reader must know; ``own_columns``: it is one of several that share a stream."""

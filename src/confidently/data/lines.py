@@ -23,7 +23,8 @@ PIECES_AHEAD = 2  # beside those that are being parsed
 
 def read_lines(paths: Sequence[Path], reading: Reading, demands: Demands) -> Iterator[Batch]:
     """Batches of the rows of one file after the other, their labels as lists."""
-    parsers = Parsers(reading, demands, demands.parsers or min(MOST_PARSERS, processors() + 1))  # one may wait its turn
+    n = min(MOST_PARSERS, processors() + 1) if demands.parsers is None else demands.parsers  # one may wait its turn
+    parsers = Parsers(reading, demands, max(n, 1))
 
     def parsed(name: str, path: Path) -> Iterator[tuple[dict[str, Any], int]]:
         chunks = read_chunks(path, demands.chunk_bytes)
@@ -41,6 +42,7 @@ class Parsers:
     def __init__(self, reading: Reading, demands: Demands, n: int) -> None:
         own_columns = reading.named and not demands.freeze  # else the columns are known
         self.parsers = [parser_of(reading, demands, own_columns) for _ in range(n)]
+        self.ahead = demands.ahead(n + PIECES_AHEAD)
         self.numbering = _core.Numbering(demands.options(reading))
         if (known := demands.features) is not None and reading.named:
             features = known.key, known.names.text, known.names.start
@@ -57,8 +59,7 @@ class Parsers:
         ValueError
             At what is wrong with the text, saying in which line.
         """
-        works = [self._work_of(parser) for parser in self.parsers]
-        return in_order(pieces(chunks), works, len(works) + PIECES_AHEAD)
+        return in_order(pieces(chunks), [self._work_of(parser) for parser in self.parsers], self.ahead)
 
     def _work_of(self, parser: Any) -> Any:
         def work(piece: Piece, turn: Turn) -> tuple[dict[str, Any], int]:

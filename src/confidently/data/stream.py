@@ -158,6 +158,7 @@ def open_stream(
         they were there; a cache is not read up to that row. Needs ``multilabel``.
     parsers : int, optional
         Threads that parse lines, which changes the speed only; by default as many as there are processors, up to 4.
+        With 0 nothing is read ahead: all is done in the thread that asks for batches.
 
     Raises
     ------
@@ -201,7 +202,7 @@ def open_stream(
     else:
         batches = READERS[reading.format](files, reading, demands)
         batches = pass_over(batches, first_row) if first_row else batches
-    source = in_background(batches, BATCHES_AHEAD)
+    source = in_background(batches, demands.ahead(BATCHES_AHEAD))
     advise = cached is None and reading.format in TABLES and not freeze
     if demands.multilabel is None and not ignore_labels:
         return Stream(source, *_decide(source, reading), most_skipped, advise)

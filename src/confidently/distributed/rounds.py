@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import uuid4
 
-from distributed import Client, Future
+from distributed import Client, Future, wait
 
 from ..data import DataError
 from ..model_file import Model
@@ -19,7 +20,7 @@ from .tasks import Failure, Job, Learned, Seed, merge_learned
 
 FAN_IN = 4  # changes that are merged at a time
 LOST = ("lost", "cancelled")
-POLL_SECONDS = 0.01  # between looks at whether a round is done and its base still there
+POLL_SECONDS = 0.1  # between looks at whether the base of a round is still there
 MOST_ATTEMPTS = 10  # at one round, each begun because all copies of its base were lost
 
 
@@ -77,8 +78,8 @@ class Source(Protocol):
     def learn(self, base: Future, cell: Cell, job: Job, calibrate: bool, seed: Seed, key: str) -> Future:
         """What a cell teaches, in the making."""
 
-    def expect(self, cells: list[Cell]) -> None:
-        """These cells are learned next."""
+    def expect(self, cells: list[Cell], threads: Mapping[str, int]) -> None:
+        """These cells are learned next, by workers of so many threads each."""
 
 
 class Rounds:
@@ -110,6 +111,7 @@ class Rounds:
         self.grid = [(p, row) for p in range(passes) for row in grid if any(row)]
         self.calibrate, self.seed, self.most_skipped = calibrate, seed, most_skipped
         self.name, self.skipped = uuid4().hex[:12], 0
+        self.threads: Mapping[str, int] = {}
 
     def __len__(self) -> int:
         return len(self.grid)
@@ -119,7 +121,7 @@ class Rounds:
             began, before = time.monotonic(), self.model.learner
             cells = [cell for cell in row if cell]
             found = self._learn(number, cells, self.calibrate and pass_number == 0)
-            sent = model_bytes(self.model) * len(self.client.scheduler_info(n_workers=-1)["workers"]) + found.bytes_sent
+            sent = model_bytes(self.model) * len(self.threads) + found.bytes_sent
             self.model = advanced(self.model, found.change)
             self._count_skipped(found, pass_number)
             after = self.model.learner
@@ -134,7 +136,8 @@ class Rounds:
         begins again after a new one, of the same numbers."""
         parts: list[Future | None] = [None] * len(cells)
         for attempt in range(MOST_ATTEMPTS):
-            self.source.expect(cells)
+            self.threads = self.client.nthreads()
+            self.source.expect(cells, self.threads)
             base = self._given_out()
             for k, cell in enumerate(cells):
                 part = parts[k]
@@ -189,8 +192,9 @@ class Rounds:
 
 def _result(future: Future, base: Future) -> Any:
     """The future's result; ``CancelledError`` once the base it depends on is lost."""
-    while future.status == "pending":  # result(timeout=...) would begin to fetch the result again every time
+    while future.status == "pending":
         if base.status in LOST:
             raise CancelledError
-        time.sleep(POLL_SECONDS)
+        with suppress(TimeoutError):  # result(timeout=...) would begin to fetch the result again every time
+            wait(future, timeout=POLL_SECONDS)
     return future.result()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from itertools import chain, cycle, zip_longest
 from typing import Any
 
 from distributed import Client, Future
@@ -18,18 +20,32 @@ class Files:
 
     def __init__(self, client: Client, survey: Survey) -> None:
         self.client, self.survey = client, survey
+        self.turns: Iterator[str] = iter(())
 
-    def expect(self, cells: list[Cell]) -> None:
-        """Nothing is made ready."""
+    def expect(self, cells: list[Cell], threads: Mapping[str, int]) -> None:
+        """Deal the cells to workers in turn: Dask by itself sends all of them to the one that has the base."""
+        self.turns = cycle(in_turn(threads))
 
     def learn(self, base: Future, cell: Cell, job: Job, calibrate: bool, seed: Seed, key: str) -> Future:
         """A task that opens the cell's files."""
         paths = [self._path(piece) for piece in cell]
-        return self.client.submit(learn_files, base, paths, job, calibrate, seed, key=key)
+        worker = next(self.turns, None)  # none, while all are lost
+        where: dict[str, Any] = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
+        return self.client.submit(learn_files, base, paths, job, calibrate, seed, key=key, **where)
 
     def _path(self, piece: Piece) -> str | FileRange:
         path, whole = self.survey.files[piece.unit], self.survey.sizes[piece.unit]
         return path if (piece.first, piece.last) == (0, whole) else FileRange(path, piece.first, piece.last)
+
+
+def in_turn(threads: Mapping[str, int]) -> list[str]:
+    """Every worker as often as it has threads, each for the first time before any comes again.
+
+    >>> in_turn({"a": 1, "b": 2, "c": 2})
+    ['a', 'b', 'c', 'b', 'c']
+    """
+    rounds = zip_longest(*([name] * n for name, n in threads.items()))
+    return [name for name in chain.from_iterable(rounds) if name is not None]
 
 
 class Blocks:
@@ -49,7 +65,7 @@ class Blocks:
         self.client, self.blocks, self.estimator, self.sizes = client, blocks, estimator, sizes
         self.there: dict[int, Future] = {}
 
-    def expect(self, cells: list[Cell]) -> None:
+    def expect(self, cells: list[Cell], threads: Mapping[str, int]) -> None:
         """Have the blocks of these cells computed, and let go of others."""
         wanted = sorted({piece.unit for cell in cells for piece in cell})
         there = {unit: future for unit, future in self.there.items() if future.status in ("finished", "pending")}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
-from copy import copy, deepcopy
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -84,7 +84,7 @@ def learn_files(base: Model, paths: Sequence[str | FileRange], job: Job, calibra
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # given once, by who looked at the data first
             stream = open_stream(
-                paths, job.reading, multilabel=job.multilabel, on_error=job.on_error, parsers=_threads(),
+                paths, job.reading, multilabel=job.multilabel, on_error=job.on_error, parsers=0,
                 largest=largest_value(base.learner.settings.dtype), features=learning.features,
                 classes=[str(name) for name in base.classes] if _skips_classes(base, job) else (),
             )  # fmt: skip
@@ -129,7 +129,7 @@ def _beginning(base: Model) -> StreamLearner:
     learner = copy(base.learner)
     learner.state = {name: array.copy() for name, array in base.learner.state.items()}
     table = ClassTable(base.classes, learner.settings.task == "multilabel", base.source.get("closed", False))
-    features = deepcopy(base.features)
+    features = None if base.features is None else base.features.copy()
     return StreamLearner(learner, table, base.estimator.get("multiclass", "joint"), features)
 
 
@@ -157,14 +157,3 @@ def _shuffled(batches: list[Batch], seed: Seed) -> list[Batch]:
         shuffled.new_features = whole.new_features._replace(row=np.zeros_like(whole.new_features.row))
     shuffled.skipped, shuffled.skipped_examples = whole.skipped, whole.skipped_examples
     return [shuffled]
-
-
-def _threads() -> int:
-    """Threads of this worker, one of which learns while the others read ahead."""
-    from distributed import get_worker
-
-    try:
-        threads: int = get_worker().state.nthreads
-        return max(1, threads)
-    except ValueError:  # no worker: in a test, say
-        return 1
