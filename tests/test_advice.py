@@ -159,6 +159,20 @@ def test_several_keeps_are_all_kept(ok, call, tmp_path):
     assert code == 2 and out == "" and "--keep takes names of columns separated by commas; got 'id,,x'" in err
 
 
+@pytest.mark.parametrize("name", ["class", "proba:a", "std"])
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_column_called_like_a_column_of_answers_is_not_kept(name, form, ok, call, tmp_path):
+    file, model = tmp_path / "rows.csv", tmp_path / "m.cw"
+    file.write_text(f"label,{name},x\n" + "a,1,2\nb,3,4\n" * 5)
+    ok("train", file, "-q", "-o", model)
+    asked = ("predict", model, file, "--proba", "--std", *form)
+    assert ok(*asked, "--keep", "x")
+    code, out, err = call(*asked, "--keep", name)
+    assert code == 2 and out == "" and f"--keep {name}: predict has a column of this name" in err
+    code, out, err = call(*asked, "--keep", "x", "--keep", "x")
+    assert code == 2 and out == "" and "--keep names 'x' twice" in err
+
+
 @pytest.mark.parametrize("command", ["train", "compare"])
 def test_rows_sorted_by_label(tmp_path, command):
     """In random order a row of three classes differs from the one before with a chance of 2/3."""

@@ -185,6 +185,17 @@ def test_heavy_libraries_stay_out(ok, data, tmp_path, arguments):
     assert done.returncode == 0, done.stderr
 
 
+def test_importing_the_package_loads_nothing_heavy():
+    code = (
+        "import sys, confidently, confidently.cli; "
+        "heavy = {'numpy', 'sklearn', 'scipy', 'pandas', 'pyarrow', 'rich', 'matplotlib', 'dask', 'distributed', "
+        "'river', 'onnx', 'polars', 'torch'}; "
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_terminal_sees_a_live_bar(data, tmp_path):
     controller, terminal = pty.openpty()
     path = tmp_path / "big.svm"

@@ -106,6 +106,8 @@ def write_answers(
     keep = tuple(name.strip() for names in options["keep"] for name in names.split(","))
     if "" in keep:
         raise click.UsageError(f"--keep takes names of columns separated by commas; got {','.join(keep)!r}")
+    if twice := [name for name in keep if keep.count(name) > 1]:
+        raise click.UsageError(f"--keep names {twice[0]!r} twice")
     chosen = frozenset([*numbers, *(name for name in NUMBERS if options[name])])
     answers, about = asked(model, Wanted(chosen, options["ranking"], options["abstain"], keep))
     path = options["output_path"]
