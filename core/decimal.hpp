@@ -79,7 +79,10 @@ inline double round_decimal(const char* first, const char* last, [[maybe_unused]
     if (std::from_chars(first, last, value).ec == std::errc()) return value;
     for (const char* p = first; *p == '0' || *p == '.'; ++p) digits -= *p == '0';
     return digits + exponent > 0 ? std::numeric_limits<double>::infinity() : 0.0;  // too large or too small for doubles
-#else  // libc++ before its version 20 reads no doubles
+#elif defined(_WIN32)  // libc++ reads no doubles, or does not say that it does
+    static const _locale_t plain = _create_locale(LC_ALL, "C");
+    return _strtod_l(std::string(first, last).c_str(), nullptr, plain);
+#else
     static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
     return strtod_l(std::string(first, last).c_str(), nullptr, plain);
 #endif

@@ -41,7 +41,7 @@ public:
         : s_(settings), state_(state), number_(number), size_(padded(settings.topics)), batch_(state.words),
           likelihood_(settings.topics, settings.word_prior, settings.digamma), prior_(size_),
           moments_(settings.tasks, Moments(settings.topics)),
-          samples_{settings.samples, settings.topics, settings.tasks, {}, {}, {}} {}
+          samples_{settings.samples, settings.topics, settings.tasks, {}, {}, {}, {}} {}
 
     // Learns rows first to last - 1. seen: documents before row 0
     void learn(const Bags& bags, const Targets& targets, std::int64_t first, std::int64_t last,

@@ -223,19 +223,20 @@ class DictLearner {
 }  // namespace
 
 void bind_dicts(nb::module_& m) {
+    const nb::lock_self locked;  // one thread at a time, also where Python has no global lock
     nb::class_<DictLearner>(m, "DictLearner")
         .def(nb::init<int, std::int64_t>(), "bits"_a, "most_columns"_a)
-        .def("bind", &DictLearner::bind, "learner"_a, "state"_a, "calibrate"_a, "largest"_a)
-        .def("learn", &DictLearner::learn_class, "x"_a, "label"_a, "weight"_a)
-        .def("learn_labels", &DictLearner::learn, "x"_a, "labels"_a, "weight"_a)
-        .def("best", &DictLearner::best, "x"_a)
-        .def("scores", &DictLearner::scores, "x"_a)
-        .def("probabilities", &DictLearner::probabilities, "x"_a)
-        .def("row", &DictLearner::row, "x"_a, "learned"_a, "largest"_a)
-        .def("columns", &DictLearner::columns, "names"_a, "learned"_a)
-        .def_prop_ro("size", &DictLearner::size, "features met so far")
-        .def("features", &DictLearner::features)
-        .def("restore", &DictLearner::restore, "keys"_a.noconvert(), "text"_a.noconvert(), "start"_a.noconvert());
+        .def("bind", &DictLearner::bind, "learner"_a, "state"_a, "calibrate"_a, "largest"_a, locked)
+        .def("learn", &DictLearner::learn_class, "x"_a.lock(), "label"_a, "weight"_a, locked)
+        .def("learn_labels", &DictLearner::learn, "x"_a.lock(), "labels"_a, "weight"_a, locked)
+        .def("best", &DictLearner::best, "x"_a.lock(), locked)
+        .def("scores", &DictLearner::scores, "x"_a.lock(), locked)
+        .def("probabilities", &DictLearner::probabilities, "x"_a.lock(), locked)
+        .def("row", &DictLearner::row, "x"_a.lock(), "learned"_a, "largest"_a, locked)
+        .def("columns", &DictLearner::columns, "names"_a, "learned"_a, locked)
+        .def_prop_ro("size", &DictLearner::size, "features met so far", locked)
+        .def("features", &DictLearner::features, locked)
+        .def("restore", &DictLearner::restore, "keys"_a.noconvert(), "text"_a.noconvert(), "start"_a.noconvert(), locked);
 }
 
 }  // namespace confidently::python

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+WINDOWS = os.name == "nt"  # which renames and removes no file that is open
+
 
 def sync_directory(directory: Path) -> None:
     """Make a rename in a directory outlive a power cut, where the system can."""

@@ -14,6 +14,7 @@ import json
 import os
 import re
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from .features import Features, Strings
-from .files import sync_directory
+from .files import WINDOWS, sync_directory
 from .learner import Learner
 from .state import State, prior_weights
 
@@ -104,15 +105,14 @@ def save(model: Model | TopicModel, path: str | os.PathLike[str]) -> None:
     header = json.dumps({**model.header(), "crc32": {name: _checksum(array) for name, array in arrays.items()}})
     content = serialize(arrays, metadata={KEY: _signed(header)})
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with open(temporary, "xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        temporary.unlink(missing_ok=True)
         raise
     sync_directory(path.parent)
 
@@ -123,10 +123,13 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
     for leftover in path.parent.glob(f".{glob.escape(path.name)}.*"):
         found = re.fullmatch(r"([0-9]+)\.[0-9a-f]{8}", leftover.name.removeprefix(f".{path.name}."))
         if found and not _is_alive(int(found[1])):
-            leftover.unlink(missing_ok=True)
+            with suppress(PermissionError):
+                leftover.unlink(missing_ok=True)
 
 
 def _is_alive(process: int) -> bool:
+    if WINDOWS:  # no signal 0; what a living process writes there is open, so that it cannot be removed
+        return False
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import TextIO
 
 import click
 
 from .. import __version__
+from ..files import WINDOWS
 from .lazy import LazyGroup
 
 # What each command does, in the words its own help begins with: here, so that listing them imports none.
@@ -49,7 +53,16 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; what is wrong becomes one line on standard error and an exit code."""
+    if WINDOWS:
+        write_utf8(sys.stdout)
+        write_utf8(sys.stderr)
     sys.exit(run(arguments))
+
+
+def write_utf8(stream: TextIO) -> None:
+    """Have a pipe or a file written in UTF-8 with plain line ends, whatever the system's own custom is."""
+    if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
+        stream.reconfigure(encoding="utf-8", newline="\n")
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -72,15 +85,20 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("confidently: interrupted", err=True)
         return INTERRUPTED
-    except BrokenPipeError:
-        # whoever read our output has gone: nothing to say, and nothing to be flushed at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
     except OSError as error:
+        if _is_broken_pipe(error):
+            # whoever read our output has gone: nothing to say, and nothing to be flushed at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return BROKEN_PIPE
         where = f"{error.filename}: " if error.filename is not None else ""
         return _complain(f"{where}{error.strerror or error}")
     except MemoryError as error:
         return _complain(f"not enough memory: {error}")
+
+
+def _is_broken_pipe(error: OSError) -> bool:
+    nameless = WINDOWS and error.errno == errno.EINVAL and error.filename is None  # what Windows calls it
+    return isinstance(error, BrokenPipeError) or nameless
 
 
 def _described(error: click.ClickException) -> str:

@@ -105,7 +105,7 @@ def output(path: str | None) -> Iterator[TextIO]:
     if path is None:
         yield sys.stdout
         return
-    with new_file(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+    with new_file(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
         yield file
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..files import WINDOWS
+
 if TYPE_CHECKING:
     from .checkpoint import Checkpoints
     from .passes import Passes
@@ -113,4 +115,13 @@ def _say_how_to_resume(training: Passes) -> None:
         return
     given = click.get_current_context().find_root().obj
     arguments = given if "--resume" in given else [*given, "--resume"]
-    click.echo(f"{checkpoints.path} is saved; go on with: confidently {shlex.join(arguments)}", err=True)
+    click.echo(f"{checkpoints.path} is saved; go on with: confidently {_typed(arguments)}", err=True)
+
+
+def _typed(arguments: list[str]) -> str:
+    """What to type for arguments, quoted as this system's shell wants it."""
+    if WINDOWS:
+        from subprocess import list2cmdline
+
+        return list2cmdline(arguments)
+    return shlex.join(arguments)

@@ -134,7 +134,7 @@ def _row(model: Model, text: str) -> Batch:
             return _only_row(model, "-")
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "row")
-        with open(path, "w", encoding="utf-8") as file:
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.write(text if text.endswith("\n") else text + "\n")
         try:
             with reported():

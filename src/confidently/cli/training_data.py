@@ -16,6 +16,7 @@ from ..data.cache import CacheBuilder, Origin, fingerprints
 from ..data.cache_file import is_cache
 from ..data.cache_reader import Cache
 from ..data.selection import chosen, joined_features, pass_over
+from ..files import WINDOWS
 from ..matrix import largest_value
 from .common import BadInput, open_data, total_bytes
 
@@ -170,7 +171,7 @@ class TrainingData:
         if self.folder is None:
             from tempfile import TemporaryDirectory
 
-            self.folder = TemporaryDirectory(prefix="confidently-")
+            self.folder = TemporaryDirectory(prefix="confidently-", ignore_cleanup_errors=WINDOWS)
         return str(Path(self.folder.name) / suffix)
 
 

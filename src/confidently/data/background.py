@@ -9,7 +9,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import count
 from typing import Any
 
+from ..files import WINDOWS
+
 JOIN_SECONDS = 0.5  # parsing a chunk takes a hundredth of it; only a read that waits for input takes longer
+SIGNAL_SECONDS = 0.1 if WINDOWS else None  # Windows notices no signal while a lock is waited for
 
 Turn = AbstractContextManager[None]
 Work = Callable[[Any, Turn], Any]
@@ -74,7 +77,8 @@ class _Workers:
 
     def get(self, index: int) -> tuple[str, Any]:
         with self.changed:
-            self.changed.wait_for(lambda: index in self.ready)
+            while not self.changed.wait_for(lambda: index in self.ready, SIGNAL_SECONDS):
+                pass
             self.given = index + 1
             self.changed.notify_all()
             return self.ready.pop(index)

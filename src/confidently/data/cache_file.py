@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from ..files import sync_directory
+from ..files import WINDOWS, sync_directory
 from .batch import DataError
 
 try:
@@ -105,6 +105,8 @@ class CacheWriter:
         self.file.write(index + trailer + struct.pack("<I", crc32(trailer)) + END_MAGIC)
         self.file.flush()
         os.fsync(self.file.fileno())
+        if WINDOWS:
+            self.file.close()
         os.replace(self.partial, self.path)
         self.file.close()
         sync_directory(self.path.parent)
@@ -112,6 +114,8 @@ class CacheWriter:
     def abandon(self) -> None:
         """Leave nothing behind, unless the file is finished."""
         if not self.file.closed:
+            if WINDOWS:
+                self.file.close()
             self.partial.unlink(missing_ok=True)
             self.file.close()
 
@@ -188,7 +192,7 @@ class CacheFile:
     def _read_index(self, first: int) -> dict[str, Any]:
         if self.size < first + TRAILER.size:
             raise self.damaged("it is truncated")
-        trailer = os.pread(self.file.fileno(), TRAILER.size, self.size - TRAILER.size)
+        trailer = self._read(self.size - TRAILER.size, TRAILER.size)
         offset, size, crc, own_crc, magic = TRAILER.unpack(trailer)
         if magic != END_MAGIC or crc32(trailer[:20]) != own_crc or offset + size + TRAILER.size != self.size:
             raise self.damaged("its last bytes have changed, or it is truncated")
@@ -214,11 +218,15 @@ class CacheFile:
             raise ValueError("blocks are missing")
 
     def _read_json(self, offset: int, size: int, crc: int, what: str) -> dict[str, Any]:
-        text = os.pread(self.file.fileno(), size, offset)
+        text = self._read(offset, size)
         if len(text) != size or crc32(text) != crc:
             raise self.damaged(f"its {what} has changed")
         found: dict[str, Any] = json.loads(text)
         return found
+
+    def _read(self, offset: int, size: int) -> bytes:
+        self.file.seek(offset)
+        return self.file.read(size)
 
 
 def _mapped(descriptor: int, offset: int, size: int) -> mmap.mmap:

@@ -38,7 +38,7 @@ def label_sets(file: Path, n_labels: int) -> tuple[csr_array, np.ndarray]:
 
 def data_set(name: str, data: Path) -> tuple[csr_array, np.ndarray, csr_array, np.ndarray]:
     """Training and test part."""
-    n_labels = len((data / name / "labels.txt").read_text().splitlines())
+    n_labels = len((data / name / "labels.txt").read_text(encoding="utf-8").splitlines())
     X, Y = label_sets(data / name / "train.svm.gz", n_labels)
     X_test, Y_test = label_sets(data / name / "test.svm.gz", n_labels)
     d = max(X.shape[1], X_test.shape[1])

@@ -234,7 +234,8 @@ class _whole:
 
     def __init__(self, path: Path, mode: str = "w") -> None:
         self.path, self.temporary = path, path.with_name(f".{path.name}.part")
-        self.file: Any = open(self.temporary, mode, encoding=None if "b" in mode else "utf-8")  # noqa: SIM115
+        encoding, newline = (None, None) if "b" in mode else ("utf-8", "\n")
+        self.file: Any = open(self.temporary, mode, encoding=encoding, newline=newline)  # noqa: SIM115
 
     def __enter__(self) -> Any:
         return self.file

@@ -62,7 +62,7 @@ def write_rows(path: str, kind: str, open_again: Callable[[], Stream]) -> int:
         raise ValueError(f"kind must be one of {', '.join(WRITABLE)}; got {kind!r}")
     count = 0
     if kind in LINES:
-        with open_again() as stream, open(path, "w", encoding="utf-8") as file:
+        with open_again() as stream, open(path, "w", encoding="utf-8", newline="\n") as file:
             for row in _rows(stream, kind):
                 file.write(LINES[kind](row))
                 count += 1
