@@ -1,5 +1,6 @@
 """What is done in another way on Windows and macOS, tried here with what those systems lack taken away."""
 
+import errno
 import io
 import mmap
 import os
@@ -8,11 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import rows
 
 from confidently import OnlineClassifier, cli, files, load, model_file
 from confidently.cli import going_on, training_data
-from confidently.data import background, cache_file, open_stream
+from confidently.data import background, cache_file
 
 PROCESS = Path("/proc/self")
 MODULES = (cli, files, model_file, going_on, training_data, cache_file)  # that know which system it is
@@ -54,38 +54,81 @@ def like_windows(monkeypatch):
         monkeypatch.setattr(os, name, closed_only(getattr(os, name)))
 
 
-@pytest.fixture
-def data(tmp_path):
-    file = tmp_path / "rows.svm"
-    file.write_text(rows(400), newline="\n")
-    return file
-
-
-def ran(*arguments):
-    assert cli.run(list(map(str, arguments))) == 0
-
-
-def test_the_two_systems_write_the_same_bytes(data, tmp_path, request):
+def test_the_same_bytes_everywhere(ok, data, tmp_path, request):
     """Models, caches and predictions, here and there; and nothing else is left in the folder."""
 
     def written(name):
         folder = tmp_path / name
         folder.mkdir()
-        model, cache = folder / "model.cw", folder / "cache"
-        ran("train", data, "-q", "--passes", 2, "--holdout", "0.1", "-o", model)
-        ran("cache", data, "-o", cache)
-        ran("train", cache, "-q", "--start", model, "-o", folder / "more.cw")
-        ran("train", data, "-q", "--cache", folder / "own", "--passes", 2, "-o", model)
-        ran("predict", model, cache, "--proba", "-o", folder / "answers.csv")
-        ran("convert", data, folder / "rows.vw")
-        ran("merge", model, folder / "more.cw", "-o", folder / "merged.cw")
-        return {file.name: file.read_bytes() for file in folder.iterdir()}
+        model, cache = folder / "model.cw", tmp_path / "cache"
+        ok("cache", data, "-o", cache)
+        ok("train", data, "-q", "--passes", 2, "--holdout", "0.1", "-o", folder / "held.cw")
+        ok("train", data, "-q", "--cache", cache, "--passes", 2, "-o", model)
+        ok("train", cache, "-q", "--start", model, "-o", folder / "more.cw")
+        ok("predict", model, cache, "--proba", "-o", folder / "answers.csv")
+        ok("convert", data, "-o", folder / "rows.vw")
+        ok("merge", model, folder / "more.cw", "-o", folder / "merged.cw")
+        return {file.name: file.read_bytes() for file in [cache, *folder.iterdir()]}
 
     here = written("here")
+    (tmp_path / "cache").unlink()
     request.getfixturevalue("like_windows")
     assert written("there") == here
-    assert set(here) == {"model.cw", "cache", "more.cw", "own", "answers.csv", "rows.vw", "merged.cw"}
+    assert set(here) == {"cache", "held.cw", "model.cw", "more.cw", "answers.csv", "rows.vw", "merged.cw"}
 
 
-def test_a_stopped_training_goes_on(like_windows, data, tmp_path):
-    from test_checkpoints import stopped_after  # noqa: F401
+def test_a_stopped_training_goes_on(ok, stopped_after, like_windows, data, tmp_path):
+    arguments = ["train", data, "-q", "-o", tmp_path / "m.cw", "--passes", 3, "--checkpoint-every", 100, "--early-stop",
+                 "--holdout", "0.2"]  # fmt: skip
+    stopped_after(arguments, 4)
+    ok(*arguments, "--resume")
+    assert {file.name for file in tmp_path.iterdir()} == {"data.svm", "m.cw"}
+
+
+def test_an_abandoned_cache_leaves_nothing(like_windows, tmp_path):
+    writer = cache_file.CacheWriter(tmp_path / "cache", {})
+    writer.abandon()
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_a_killed_training_left_is_removed_without_a_signal(like_windows, tmp_path):
+    dead, open_one = tmp_path / ".m.cw.4000000.0123abcd", tmp_path / f".m.cw.{os.getpid()}.0123abcd"
+    dead.touch()
+    with open(open_one, "xb"):
+        model_file.remove_leftovers(tmp_path / "m.cw")
+        assert list(tmp_path.iterdir()) == [open_one]
+
+
+def test_a_model_is_saved_over_the_file_it_was_loaded_from(like_windows, tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    OnlineClassifier().fit(X, X[:, 0] > 0).save(tmp_path / "m.cw")
+    again = load(tmp_path / "m.cw")
+    again.partial_fit(X, X[:, 0] > 0).save(tmp_path / "m.cw")
+    assert load(tmp_path / "m.cw").n_seen_ == 80
+
+
+def test_pipes_are_utf8_with_plain_line_ends():
+    stored = io.BytesIO()
+    stream = io.TextIOWrapper(stored, encoding="cp1252", newline="\r\n")
+    cli.write_utf8(stream)
+    stream.write("Ωμέγα\n")
+    stream.flush()
+    assert stored.getvalue() == "Ωμέγα\n".encode()
+    cli.write_utf8(io.StringIO())  # as where standard output is caught: left as it is
+
+
+def test_a_reader_that_has_gone(like_windows, monkeypatch):
+    """Windows says that the argument is invalid; about a file by its name that is an error as anywhere."""
+    assert cli.is_broken_pipe(OSError(errno.EINVAL, "Invalid argument"))
+    assert not cli.is_broken_pipe(OSError(errno.EINVAL, "Invalid argument", "a file"))
+    assert not cli.is_broken_pipe(OSError(errno.ENOSPC, "No space left on device"))
+    monkeypatch.setattr(cli, "WINDOWS", False)
+    assert cli.is_broken_pipe(BrokenPipeError())
+    assert not cli.is_broken_pipe(OSError(errno.EINVAL, "Invalid argument"))
+
+
+def test_how_to_go_on_is_said_as_the_shell_takes_it(like_windows, monkeypatch):
+    arguments = ["train", "C:\\my data\\rows.svm", "-o", "m.cw"]
+    assert going_on.typed(arguments) == 'train "C:\\my data\\rows.svm" -o m.cw'
+    monkeypatch.setattr(going_on, "WINDOWS", False)
+    assert going_on.typed(arguments) == "train 'C:\\my data\\rows.svm' -o m.cw"

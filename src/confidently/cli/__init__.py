@@ -86,7 +86,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         click.echo("confidently: interrupted", err=True)
         return INTERRUPTED
     except OSError as error:
-        if _is_broken_pipe(error):
+        if is_broken_pipe(error):
             # whoever read our output has gone: nothing to say, and nothing to be flushed at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return BROKEN_PIPE
@@ -96,7 +96,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _complain(f"not enough memory: {error}")
 
 
-def _is_broken_pipe(error: OSError) -> bool:
+def is_broken_pipe(error: OSError) -> bool:
+    """Whether an error says that nobody reads what is written any more."""
     nameless = WINDOWS and error.errno == errno.EINVAL and error.filename is None  # what Windows calls it
     return isinstance(error, BrokenPipeError) or nameless
 

@@ -115,10 +115,10 @@ def _say_how_to_resume(training: Passes) -> None:
         return
     given = click.get_current_context().find_root().obj
     arguments = given if "--resume" in given else [*given, "--resume"]
-    click.echo(f"{checkpoints.path} is saved; go on with: confidently {_typed(arguments)}", err=True)
+    click.echo(f"{checkpoints.path} is saved; go on with: confidently {typed(arguments)}", err=True)
 
 
-def _typed(arguments: list[str]) -> str:
+def typed(arguments: list[str]) -> str:
     """What to type for arguments, quoted as this system's shell wants it."""
     if WINDOWS:
         from subprocess import list2cmdline
