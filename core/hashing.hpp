@@ -97,6 +97,12 @@ class FeatureTable {
         return {add(at, key, space.prefix, name), true};
     }
 
+    // Makes room for so many columns in all.
+    void reserve(std::size_t n) {
+        keys_.reserve(n);
+        if (2 * n > slots_.size()) resize(std::bit_ceil(2 * n));
+    }
+
     // A feature known from before, in the order of columns; its whole name counts where names are kept.
     void restore(std::uint32_t key, std::string_view name) {
         std::size_t at = place(key);
@@ -146,12 +152,12 @@ class FeatureTable {
             text_.append(prefix).append(name);
             start_.push_back(text_.size());
         }
-        if (keys_.size() * 2 > slots_.size()) grow();
+        if (keys_.size() * 2 > slots_.size()) resize(slots_.size() * 2);
         return column;
     }
 
-    void grow() {
-        slots_.assign(slots_.size() * 2, {});
+    void resize(std::size_t n) {
+        slots_.assign(n, {});
         for (std::size_t k = 0; k < keys_.size(); ++k) {
             std::size_t at = place(keys_[k]);
             while (slots_[at].column >= 0) at = next(at);

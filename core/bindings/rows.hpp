@@ -50,8 +50,12 @@ inline Dict python_rows(ParsedRows rows) {
 // Features a model knows, in the order of columns: their keys, and their names where those are kept.
 inline void restore_features(FeatureTable& features, Input<std::uint32_t, 1> keys, Input<std::uint8_t, 1> text,
                              Input<std::int64_t, 1> start) {
-    const bool named = start.shape(0) == keys.shape(0) + 1;
-    for (std::size_t k = 0; k < keys.shape(0); ++k) {
+    constexpr std::size_t kAhead = 16;  // enough for a slot to come from memory
+    const std::size_t n = keys.shape(0);
+    const bool named = start.shape(0) == n + 1;
+    features.reserve(static_cast<std::size_t>(features.size()) + n);
+    for (std::size_t k = 0; k < n; ++k) {
+        if (k + kAhead < n) features.expect(keys.data()[k + kAhead]);
         const std::int64_t first = named ? start.data()[k] : 0, last = named ? start.data()[k + 1] : 0;
         require(0 <= first && first <= last && last <= std::int64_t(text.shape(0)), "names of features are damaged");
         features.restore(keys.data()[k],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -124,13 +123,9 @@ def _places_of_keys(keys: Sequence[np.ndarray]) -> tuple[list[np.ndarray], int]:
 
 def _joined(tables: Sequence[Features], places: Sequence[np.ndarray], n: int, bounded: bool) -> Features:
     key = np.empty(n, dtype=np.uint32)
-    names: dict[int, bytes] = {}
     for features, place in zip(tables, places, strict=True):
         key[place] = features.key
-        for column, name in zip(place[features.column].tolist(), features.names.encoded(), strict=True):
-            names.setdefault(column, name)
-    columns = sorted(names)
-    text = [names[column] for column in columns]
-    start = np.array([0, *accumulate(map(len, text))], dtype=np.int64)
-    strings = Strings(np.frombuffer(b"".join(text), dtype=np.uint8), start)
-    return Features(key, np.array(columns, dtype=np.int32), strings, bounded)
+    named = np.concatenate([place[features.column] for features, place in zip(tables, places, strict=True)])
+    columns, first = np.unique(named, return_index=True)  # of several names of a hash, the first
+    strings = Strings.joined([features.names for features in tables]).chosen(first)
+    return Features(key, columns.astype(np.int32), strings, bounded)

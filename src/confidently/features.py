@@ -168,17 +168,20 @@ class Features:
 
     @property
     def key(self) -> np.ndarray:
-        self._keys = [np.concatenate(self._keys)]
+        if len(self._keys) > 1:
+            self._keys = [np.concatenate(self._keys)]
         return self._keys[0]
 
     @property
     def column(self) -> np.ndarray:
-        self._columns = [np.concatenate(self._columns)]
+        if len(self._columns) > 1:
+            self._columns = [np.concatenate(self._columns)]
         return self._columns[0]
 
     @property
     def names(self) -> Strings:
-        self._names = [Strings.joined(self._names)]
+        if len(self._names) > 1:
+            self._names = [Strings.joined(self._names)]
         return self._names[0]
 
     def name_of(self) -> dict[int, str]:

@@ -64,8 +64,7 @@ def change_of(base: Model, model: Model) -> Change:
         columns = np.arange(known, dtype=np.int32)
     else:
         first = learner.settings.fit_intercept
-        differs = _as_rows(before.weights[first:]) != _as_rows(learner.weights[first : first + known])
-        columns = np.flatnonzero(differs).astype(np.int32)
+        columns = _rows_that_differ(before.weights[first:], learner.weights[first : first + known]).astype(np.int32)
     there = np.append(columns, np.arange(known, learner.n_features, dtype=np.int32))
     new = None if model.features is None else model.features.since(known)
     return Change(_restricted(model, there), columns, new, learner.n_features, whole)
@@ -134,8 +133,16 @@ def _put(base: Learner, change: Learner, columns: np.ndarray) -> np.ndarray:
     return weights
 
 
+def _rows_that_differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Ascending; many times as fast as asking each row whether any of its numbers differs."""
+    rows = np.flatnonzero(a.ravel() != b.ravel()) // prod(a.shape[1:])
+    first = np.append(True, rows[1:] != rows[:-1])[: len(rows)]
+    different: np.ndarray = rows[first]
+    return different
+
+
 def _as_rows(weights: np.ndarray) -> np.ndarray:
-    """Each feature's bytes as one item: taken, put and compared many times as fast as numbers in rows."""
+    """Each feature's bytes as one item: put many times as fast as numbers in rows."""
     size = prod(weights.shape[1:])
     flat = np.ascontiguousarray(weights).reshape(len(weights), size)
     return flat.view(np.dtype((np.void, weights.itemsize * size))).reshape(len(weights))

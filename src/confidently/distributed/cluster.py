@@ -17,7 +17,7 @@ WAIT_SECONDS = 60  # for the first worker
 OWN = {  # settings of Dask for a cluster that is begun here
     # seconds that a worker which was killed has to come back in: on a busy machine Dask's 15 are too few
     "distributed.deploy.lost-worker-timeout": 600,
-    # Dask has the C library return memory at once, which makes reading, batch by batch, nearly half as fast
+    # Dask has the C library return memory at once, which costs a tenth where files are read, batch by batch
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
 }
 
