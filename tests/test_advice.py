@@ -194,3 +194,28 @@ def test_too_little_to_call_it_sorted(tmp_path, ones, zeros):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         OnlineClassifier().fit_stream(open_stream(file), classes=[0, 1])
+
+
+def test_rows_of_which_the_model_knows_nothing(ok, call, tmp_path):
+    file, other, model = tmp_path / "rows.csv", tmp_path / "other.csv", tmp_path / "m.cw"
+    file.write_text("label,x,town\n" + "a,1,Delft\nb,3,Lund\n" * 10)
+    other.write_text("label,y\n" + "a,1\nb,3\n" * 10)
+    ok("train", file, "-q", "-o", model)
+    for command in ("predict", "evaluate"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            code, _, err = call(command, model, other)
+        assert code == 0 and "has met none of the features of the first 20 rows" in err
+        code, _, err = call(command, model, file)
+        assert code == 0 and err == ""
+
+
+@pytest.mark.parametrize("suffix", ["svm", "txt", "jsonl", "csv", "vw"])
+def test_a_model_is_no_data(suffix, ok, call, tmp_path):
+    file, model = tmp_path / "rows.csv", tmp_path / f"m.{suffix}"
+    file.write_text("label,x\n" + "a,1\nb,3\n" * 5)
+    ok("train", file, "-q", "-o", model)
+    for command in (["train", model], ["predict", model, model], ["evaluate", model, model]):
+        code, out, err = call(*command)
+        assert code == 2 and out == "" and err.count("\n") == 1
+        assert f"{model} is a model, where data are expected" in err

@@ -160,7 +160,7 @@ def test_what_is_kept_comes_first_and_whole(trained, tmp_path, kind):
         (["-o", "{data}"], "is also an input"),
         (["-o", "{model}"], "is also an input"),
         (["--keep", "class"], "--keep class: predict has a column of this name"),
-        (["--keep", "a,a"], "--keep a: predict has a column of this name"),
+        (["--keep", "a,a"], "--keep names 'a' twice"),
         (["--keep", "a", "--proba"], "svmlight has no 'a' to keep"),
     ],
 )

@@ -44,6 +44,15 @@ def warn_of_texts(batch: Batch) -> None:
             )
 
 
+def warn_of_strangers(batch: Batch, known: int) -> None:
+    """Warn if no feature of a stream's first batch is one of the ``known`` ones of the model that is asked."""
+    if len(batch) >= LEAST_LOOKED_AT and len(batch.columns) and batch.columns.min() >= known:
+        _warn(
+            f"the model has met none of the features of the first {len(batch):,} rows, and can say nothing about them: "
+            "are these rows of the kind that it was trained on?"
+        )
+
+
 def in_any_order(batches: Iterable[Batch]) -> Iterator[Batch]:
     """The same batches; warns at the end if rows of one class each came sorted by it."""
     rows = changes = 0

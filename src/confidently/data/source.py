@@ -12,6 +12,7 @@ from .file_range import FileRange
 
 CHUNK_BYTES = 1 << 20  # large enough that what is done once a batch does not count
 LONGEST_MAGIC = 6
+MODEL = b'{"__metadata__":{"confidently":'  # how the header of a model file begins, behind its size in eight bytes
 FOREIGN_MAGIC = {b"PK\x03\x04": "zip", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
@@ -121,6 +122,8 @@ def read_chunks(path: str | os.PathLike[str], chunk_bytes: int = CHUNK_BYTES) ->
             head += more
         if not head:
             raise DataError(f"{name} is empty")
+        if head[8:].startswith(MODEL):
+            raise DataError(f"{name} is a model, where data are expected; the model comes first: predict MODEL DATA")
         for magic, kind in FOREIGN_MAGIC.items():
             if head.startswith(magic):
                 raise DataError(

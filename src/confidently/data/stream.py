@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from ..features import Features
-from .advice import warn_of_texts
+from .advice import warn_of_strangers, warn_of_texts
 from .background import in_background
 from .batch import Batch, DataError
 from .cache_reader import read_cache, reading_of_caches
@@ -58,10 +58,11 @@ class Stream:
 
     def __init__(
         self, source: Generator[Batch], held: list[Batch], reading: Reading, multilabel: bool, most_skipped: float,
-        advise: bool,
+        advise: bool, known: int | None = None,
     ) -> None:  # fmt: skip
         self.source, self.batches, self.reading = source, chain(held, source), reading
         self.multilabel, self.most_skipped, self.advise = multilabel, most_skipped, advise
+        self.known = known
         self.skipped, self.skipped_examples = 0, list[str]()
 
     def __enter__(self) -> Stream:
@@ -79,6 +80,9 @@ class Stream:
         if self.advise:
             warn_of_texts(batch)
             self.advise = False
+        if self.known is not None:
+            warn_of_strangers(batch, self.known)
+            self.known = None
         if self.multilabel:
             return batch
         if batch.listed is not None:
@@ -203,10 +207,11 @@ def open_stream(
         batches = READERS[reading.format](files, reading, demands)
         batches = pass_over(batches, first_row) if first_row else batches
     source = in_background(batches, demands.ahead(BATCHES_AHEAD))
+    known = len(features) if freeze and features is not None else None
     advise = cached is None and reading.format in TABLES and not freeze
     if demands.multilabel is None and not ignore_labels:
-        return Stream(source, *_decide(source, reading), most_skipped, advise)
-    return Stream(source, [], reading, ignore_labels or bool(multilabel), most_skipped, advise)
+        return Stream(source, *_decide(source, reading), most_skipped, advise, known)
+    return Stream(source, [], reading, ignore_labels or bool(multilabel), most_skipped, advise, known)
 
 
 def _most_skipped(on_error: str | int) -> float:
