@@ -173,3 +173,19 @@ def test_errors_about_values_stay_what_they_are():
     frame = pd.DataFrame({"a": [1.0, np.nan], "b": [1.0, 2.0]})
     with pytest.raises(ValueError, match="NaN in row 1, column 0"):
         OnlineClassifier().fit(frame, [0, 1])
+
+
+def test_lazy_frames_are_told_to_be_collected():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"a": [1.0, 2.0, 3.0]})
+    classifier = OnlineClassifier().fit(frame, ["x", "y", "x"])
+    for method in (classifier.predict, lambda X: OnlineClassifier().fit(X, ["x", "y", "x"])):
+        with pytest.raises(ValueError, match=r"give X\.collect\(\)"):
+            method(frame.lazy())
+
+
+def test_one_class_is_named_plainly():
+    with pytest.raises(ValueError, match=r"got one class: 'x'$"):
+        OnlineClassifier().fit(np.eye(3), np.array(["x"] * 3))
+    with pytest.raises(ValueError, match=r"got one class: 1$"):
+        OnlineClassifier().fit(np.eye(3), np.ones(3, dtype=int))

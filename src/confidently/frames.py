@@ -8,6 +8,8 @@ from typing import Any
 
 def as_table(X: Any) -> Any:
     """A record batch of Arrow as a table, whose names scikit-learn knows how to ask for; anything else as it is."""
+    if type(X).__name__ == "LazyFrame" and hasattr(X, "collect"):
+        raise ValueError("X is a lazy frame of Polars, which has no rows yet: give X.collect()")
     if type(X).__name__ == "RecordBatch" and hasattr(X, "schema"):
         from pyarrow import Table
 

@@ -37,7 +37,7 @@ def known_classes(y: np.ndarray, classes: Any, before: np.ndarray | None, partia
     seen, first = distinct(y), before is None
     if first and not partial:
         if len(seen) < 2:
-            raise ValueError(f"y must have at least 2 classes to tell apart, got one class: {seen[0]!r}")
+            raise ValueError(f"y must have at least 2 classes to tell apart, got one class: {seen.tolist()[0]!r}")
         return seen
     if first and classes is None:
         raise ValueError("classes must be passed on the first call to partial_fit: rows of some may come later")
