@@ -64,7 +64,7 @@ $(VENV)/installed: $(SOURCES)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "confidently needs Python 3.11 or later; give it as: make PYTHON=python3.x")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet "scikit-build-core>=0.11" "nanobind>=2.4" cmake ninja
+	$(BIN)/python -m pip install --quiet "scikit-build-core>=0.11" "nanobind>=2.9.2" cmake ninja
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[test]"
 	touch $@
 
@@ -74,7 +74,7 @@ $(VENV)/docs: $(VENV)/installed
 
 $(VENV)/sanitized: $(SOURCES)
 	test -x $(VENV)-sanitize/bin/python || $(PYTHON) -m venv $(VENV)-sanitize
-	$(VENV)-sanitize/bin/python -m pip install --quiet "scikit-build-core>=0.11" "nanobind>=2.4" cmake ninja
+	$(VENV)-sanitize/bin/python -m pip install --quiet "scikit-build-core>=0.11" "nanobind>=2.9.2" cmake ninja
 	$(VENV)-sanitize/bin/python -m pip install --quiet --no-build-isolation --config-settings=cmake.define.SANITIZE=ON --config-settings=build-dir=build/sanitize ".[test]"
 	mkdir -p $(VENV) && touch $@
 
