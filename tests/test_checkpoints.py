@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from command_line import COMMAND, rows
 
+from confidently.cli.interrupts import Interrupted
+from confidently.cli.training import Training
 from confidently.model_file import load
 
 # A process that has imported everything forks one that runs the command line: so a kill hits the training, not imports.
@@ -253,3 +255,15 @@ def test_features_not_met_when_a_third_class_comes_weigh_zero_without_a_sign(ok,
     weights = load(model).learner.state["weights"]
     assert (weights == 0).any()
     assert not np.signbit(weights[weights == 0]).any()
+
+
+def test_interrupted_before_the_first_row_saves_nothing(call, data, tmp_path, monkeypatch):
+    """A checkpoint that knows no class yet could not be loaded."""
+
+    def interrupted(training):
+        raise Interrupted(signal.SIGINT)
+
+    monkeypatch.setattr(Training, "learn_pass", interrupted)
+    code, out, err = call("train", data, "-q", "-o", tmp_path / "m.cw")
+    assert (code, out) == (130, "") and "interrupted before anything was learned: nothing is saved" in err
+    assert not list(tmp_path.glob("m.cw*"))

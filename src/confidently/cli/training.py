@@ -161,6 +161,11 @@ class Training(Passes):
     def _out_of_patience(self) -> bool:
         return bool(self.options["early_stop"] and self.position.waited >= self.options["patience"])
 
+    @property
+    def has_learned(self) -> bool:
+        """Whether a class is known: a model without any cannot be loaded."""
+        return len(self.learner.classes.names) > 0
+
     def model(self) -> Model:
         """What has been learned by now."""
         from ..model_file import Model
