@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -80,6 +81,25 @@ def test_nothing_is_written_before_the_data_are_read_to_their_end(call, ok, data
         assert call(*arguments)[0] == 2
         assert model.read_bytes() == before and not out.exists()
         assert {path.name for path in tmp_path.iterdir()} == {"m.cw", "bad.svm", "data.svm"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", "{data}", "-q", "-o", "{new}"], ["predict", "{model}", "{data}", "-o", "{new}"],
+        ["cache", "{data}", "-o", "{new}"], ["train", "{data}", "-q", "--cache", "{new}", "-o", "{model}"],
+    ],
+)  # fmt: skip
+def test_a_file_without_room_is_named(ok, tmp_path, arguments):
+    """Of a file that must not grow beyond some size the system says no more than of a full disk: not its name."""
+    files = {"data": tmp_path / "data.svm", "model": tmp_path / "m.cw", "new": tmp_path / "new"}
+    files["data"].write_text(rows(50_000))
+    ok("train", files["data"], "-q", "-o", files["model"])
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (500, 500))
+    done = process(*(a.format(**files) for a in arguments), preexec_fn=limit)
+    assert done.returncode == 2 and done.stderr == f"confidently: error: {files['new']}: File too large\n"
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_standard_input_plain_and_gzip(data, tmp_path):

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from .features import Features, Strings
-from .files import WINDOWS, sync_directory
+from .files import WINDOWS, naming, sync_directory
 from .learner import Learner
 from .state import State, prior_weights
 
@@ -106,7 +106,7 @@ def save(model: Model | TopicModel, path: str | os.PathLike[str]) -> None:
     content = serialize(arrays, metadata={KEY: _signed(header)})
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
     try:
-        with open(temporary, "xb") as file:
+        with naming(path), open(temporary, "xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

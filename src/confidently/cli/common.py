@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO, overload
 
 import click
 
+from ..files import naming
+
 if TYPE_CHECKING:
     from ..data import Reading, Stream
     from ..model_file import Model, TopicModel
@@ -105,7 +107,7 @@ def output(path: str | None) -> Iterator[TextIO]:
     if path is None:
         yield sys.stdout
         return
-    with new_file(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
+    with naming(path), new_file(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
         yield file
 
 

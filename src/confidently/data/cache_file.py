@@ -9,12 +9,13 @@ import json
 import mmap
 import os
 import struct
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from ..files import WINDOWS, sync_directory
+from ..files import WINDOWS, naming, sync_directory
 from .batch import DataError
 
 try:
@@ -90,10 +91,11 @@ class CacheWriter:
     def add(self, arrays: Arrays, details: dict[str, Any]) -> None:
         """Append a block."""
         crc, size = 0, 0
-        for array in arrays.values():
-            for piece in (array.data.cast("B") if array.size else b"", bytes(-array.nbytes % ALIGNMENT)):
-                self.file.write(piece)
-                crc, size = crc32(piece, crc), size + len(piece)
+        with naming(self.path):
+            for array in arrays.values():
+                for piece in (array.data.cast("B") if array.size else b"", bytes(-array.nbytes % ALIGNMENT)):
+                    self.file.write(piece)
+                    crc, size = crc32(piece, crc), size + len(piece)
         kinds = {name: (array.dtype.newbyteorder("<").str, len(array)) for name, array in arrays.items()}
         self.blocks.append(Block(self.offset, size, crc, kinds, details))
         self.offset += size
@@ -102,9 +104,10 @@ class CacheWriter:
         """Write the index, see that all is on the disk, and give the file its name."""
         index = json.dumps({"blocks": self.blocks, **summary}).encode()
         trailer = struct.pack("<QQI", self.offset, len(index), crc32(index))
-        self.file.write(index + trailer + struct.pack("<I", crc32(trailer)) + END_MAGIC)
-        self.file.flush()
-        os.fsync(self.file.fileno())
+        with naming(self.path):
+            self.file.write(index + trailer + struct.pack("<I", crc32(trailer)) + END_MAGIC)
+            self.file.flush()
+            os.fsync(self.file.fileno())
         if WINDOWS:
             self.file.close()
         os.replace(self.partial, self.path)
@@ -115,8 +118,12 @@ class CacheWriter:
         """Leave nothing behind, unless the file is finished."""
         if not self.file.closed:
             if WINDOWS:
-                self.file.close()
+                self._close()
             self.partial.unlink(missing_ok=True)
+            self._close()
+
+    def _close(self) -> None:
+        with suppress(OSError):  # on a full disk, of what could not be written before
             self.file.close()
 
 
