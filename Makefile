@@ -26,6 +26,8 @@ bench: $(VENV)/installed
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/stream.py
 	$(BIN)/python benchmarks/dicts.py
+	$(BIN)/python benchmarks/drift.py
+	$(BIN)/python benchmarks/cluster.py --no-errors
 	$(BIN)/python -m pip install --quiet vowpalwabbit
 	$(BIN)/python benchmarks/peers.py
 
