@@ -220,23 +220,35 @@ class DictLearner {
     double largest_ = 0.0;
 };
 
+// Methods run in one thread at a time, also where Python has no global lock. Where it has one, asking for another would
+// make every call slower.
+#ifdef NB_FREE_THREADED
+inline auto row_argument() { return "x"_a.lock(); }
+template <class... Of>
+void method(nb::class_<DictLearner>& learner, const Of&... of) { learner.def(of..., nb::lock_self()); }
+#else
+inline auto row_argument() { return "x"_a; }
+template <class... Of>
+void method(nb::class_<DictLearner>& learner, const Of&... of) { learner.def(of...); }
+#endif
+
 }  // namespace
 
 void bind_dicts(nb::module_& m) {
-    const nb::lock_self locked;  // one thread at a time, also where Python has no global lock
-    nb::class_<DictLearner>(m, "DictLearner")
-        .def(nb::init<int, std::int64_t>(), "bits"_a, "most_columns"_a)
-        .def("bind", &DictLearner::bind, "learner"_a, "state"_a, "calibrate"_a, "largest"_a, locked)
-        .def("learn", &DictLearner::learn_class, "x"_a.lock(), "label"_a, "weight"_a, locked)
-        .def("learn_labels", &DictLearner::learn, "x"_a.lock(), "labels"_a, "weight"_a, locked)
-        .def("best", &DictLearner::best, "x"_a.lock(), locked)
-        .def("scores", &DictLearner::scores, "x"_a.lock(), locked)
-        .def("probabilities", &DictLearner::probabilities, "x"_a.lock(), locked)
-        .def("row", &DictLearner::row, "x"_a.lock(), "learned"_a, "largest"_a, locked)
-        .def("columns", &DictLearner::columns, "names"_a, "learned"_a, locked)
-        .def_prop_ro("size", &DictLearner::size, "features met so far", locked)
-        .def("features", &DictLearner::features, locked)
-        .def("restore", &DictLearner::restore, "keys"_a.noconvert(), "text"_a.noconvert(), "start"_a.noconvert(), locked);
+    const auto x = row_argument();
+    nb::class_<DictLearner> learner(m, "DictLearner");
+    learner.def(nb::init<int, std::int64_t>(), "bits"_a, "most_columns"_a);
+    method(learner, "bind", &DictLearner::bind, "learner"_a, "state"_a, "calibrate"_a, "largest"_a);
+    method(learner, "learn", &DictLearner::learn_class, x, "label"_a, "weight"_a);
+    method(learner, "learn_labels", &DictLearner::learn, x, "labels"_a, "weight"_a);
+    method(learner, "best", &DictLearner::best, x);
+    method(learner, "scores", &DictLearner::scores, x);
+    method(learner, "probabilities", &DictLearner::probabilities, x);
+    method(learner, "row", &DictLearner::row, x, "learned"_a, "largest"_a);
+    method(learner, "columns", &DictLearner::columns, "names"_a, "learned"_a);
+    method(learner, "features", &DictLearner::features);
+    method(learner, "restore", &DictLearner::restore, "keys"_a.noconvert(), "text"_a.noconvert(), "start"_a.noconvert());
+    learner.def_prop_ro("size", &DictLearner::size, "features met so far");
 }
 
 }  // namespace confidently::python

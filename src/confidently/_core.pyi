@@ -481,10 +481,6 @@ class DictLearner:
         Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]
     ]: ...
     def columns(self, names: Sequence[str], learned: bool) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
-    @property
-    def size(self) -> int:
-        """features met so far"""
-
     def features(
         self,
     ) -> tuple[
@@ -499,3 +495,6 @@ class DictLearner:
         text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
         start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     ) -> None: ...
+    @property
+    def size(self) -> int:
+        """features met so far"""
