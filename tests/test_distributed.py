@@ -299,6 +299,22 @@ def test_a_killed_worker_loses_nothing(client, files, tmp_path, monkeypatch, wor
     knows_the_same(fitted, expected)
 
 
+def signing(base, paths, job, calibrate, seed, folder):
+    """As a part is learned; leaves word of the process that learns it."""
+    _, number, part = seed
+    (folder / f"{number} {part}").write_text(str(os.getpid()))
+    time.sleep(0.05)  # less than Dask waits before it takes tasks from one worker for another
+    return tasks.learn_files(base, paths, job, calibrate, seed)
+
+
+def test_the_parts_of_a_round_are_learned_side_by_side(client, files, tmp_path, monkeypatch):
+    """Not one after the other on the worker that has the base; Dask may decide otherwise once in a while."""
+    monkeypatch.setattr(sources, "learn_files", partial(signing, folder=tmp_path))
+    distributed.fit(OnlineClassifier(), files / "all.vw", client=client, parts=2, rounds=6)
+    signed = [{(tmp_path / f"{number} {part}").read_text() for part in range(2)} for number in range(1, 7)]
+    assert sum(len(processes) == 2 for processes in signed) >= 4, signed
+
+
 # --- what is refused -------------------------------------------------------------------------------------------------
 
 
