@@ -53,10 +53,10 @@ papers: $(VENV)/installed
 sanitize: $(VENV)/sanitized
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
-	$(VENV)-sanitize/bin/python -m pytest -q -p no:cacheprovider tests/test_bad_input.py \
-	  tests/test_core_equals_reference.py tests/test_rule_laws.py tests/test_rule_moments.py tests/test_svmlight.py tests/test_streams.py \
-	  tests/test_vw.py tests/test_text_lines.py tests/test_skipped_rows.py tests/test_unknown_features.py tests/test_topic_learner.py \
-	  tests/test_json_lines.py tests/test_csv.py tests/test_forgetting.py tests/test_river.py
+	$(VENV)-sanitize/bin/python -m pytest -q -p no:cacheprovider tests/estimators/test_bad_input.py \
+	  tests/covariances/test_core_equals_reference.py tests/rules/test_rule_laws.py tests/rules/test_rule_moments.py tests/data/test_svmlight.py tests/data/test_streams.py \
+	  tests/data/test_vw.py tests/data/test_text_lines.py tests/data/test_skipped_rows.py tests/learner/test_unknown_features.py tests/topics/test_topic_learner.py \
+	  tests/data/test_json_lines.py tests/data/test_csv.py tests/covariances/test_forgetting.py tests/estimators/test_river.py
 
 # Thirty seconds of random input for every compiled reader, led by what code it reaches; fuzz/Makefile tells of longer runs.
 fuzz:

@@ -13,8 +13,8 @@ from harness import FOLDER, arguments, have_data, machine, markdown, table, writ
 from sklearn.base import clone
 
 from confidently import OnlineClassifier
-from confidently.active import STRATEGIES, Selector, simulate
-from confidently.papers.text import TASKS, rows_of
+from confidently.evaluation.active import STRATEGIES, Selector, simulate
+from confidently.papers.experiments.text import TASKS, rows_of
 
 ROWS, SEEDS, SHARE = 2000, 3, 0.2
 FIRST, STEP = 20, 4  # labels of a pool's first round, and of each later one

@@ -14,9 +14,9 @@ import numpy as np
 from harness import arguments, interleaved, machine, table, write_json
 from scipy.sparse import random as random_sparse
 
-from confidently import blocks
-from confidently.learner import Learner
-from confidently.matrix import as_matrix
+from confidently.covariances import blocks
+from confidently.data.memory.matrix import as_matrix
+from confidently.learner.learner import Learner
 
 SIZES = (150, 250, 500, 1000, 2000, 4000)
 BLOCKS = (16, 32, 64, 128, 256, 512)
@@ -41,7 +41,7 @@ def learning(d: int, X: Any, y: np.ndarray, small: int = 0, **options: Any) -> A
     learner = Learner("arow", "full", n_features=d, fit_intercept=False, **options)
 
     def run() -> None:
-        with patch("confidently.state.SMALL", small):
+        with patch("confidently.covariances.state.SMALL", small):
             learner.learn(X, y)
 
     return run
@@ -87,7 +87,7 @@ def sparse(repetitions: int) -> dict[str, float]:
             A = block.dense(state.settings, d)
 
             def product(below: float, learner: Any = learner, block: Any = block, A: np.ndarray = A) -> None:
-                with patch("confidently.blocks.SPARSE_BELOW", below):
+                with patch("confidently.covariances.blocks.SPARSE_BELOW", below):
                     learner._product(0, block, A)
 
             runs = {"dense": lambda: product(0.0), "sparse": lambda: product(2.0)}

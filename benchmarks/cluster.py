@@ -25,7 +25,7 @@ from harness import FOLDER, arguments, have_data, machine, markdown, table, writ
 
 from confidently import AROW, OnlineClassifier, distributed
 from confidently.data import Reading, open_stream
-from confidently.data.file_range import FileRange
+from confidently.data.sources.file_range import FileRange
 from confidently.distributed.cluster import connected
 
 PARTS, R, SEED = 16, 0.1, 0

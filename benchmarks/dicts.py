@@ -16,7 +16,7 @@ from typing import Any
 from harness import arguments, machine, table, write_json
 from river import linear_model
 
-from confidently.river import OnlineClassifier
+from confidently.estimators.river import OnlineClassifier
 
 ROWS, FEATURES, REPETITIONS = 2000, 75, 9
 MAKERS: dict[str, Callable[[], Any]] = {

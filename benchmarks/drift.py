@@ -16,7 +16,7 @@ from typing import Any
 from harness import FOLDER, arguments, have_data, machine, markdown, table, write_json
 from river import drift, linear_model, preprocessing, tree
 
-from confidently.river import OnlineClassifier
+from confidently.estimators.river import OnlineClassifier
 
 Stream = list[tuple[dict[str, float], bool]]
 RULES = ("arow", "cw_stdev", "scw1", "nherd", "gibbs_pa", "probit")

@@ -20,8 +20,8 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.svm import SVC, LinearSVC
 
 from confidently import OnlineClassifier, step
-from confidently.learner import Learner
-from confidently.matrix import as_matrix
+from confidently.data.memory.matrix import as_matrix
+from confidently.learner.learner import Learner
 
 SIZES = (100, 200, 300, 500, 1000, 2000, 4000)
 RULES = ("arow", "cw_stdev")

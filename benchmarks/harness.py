@@ -18,9 +18,9 @@ import scipy
 import sklearn
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-sys.path.append(str(REPOSITORY / "tests"))  # one set of loaders for tests and benchmarks
+sys.path.append(str(REPOSITORY))  # one set of loaders for tests and benchmarks
 
-from data_sets import FOLDER, load, mnist_pixels, word_counts  # noqa: E402
+from tests.data_sets import FOLDER, load, mnist_pixels, word_counts  # noqa: E402
 
 __all__ = [
     "FOLDER",

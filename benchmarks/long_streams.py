@@ -1,7 +1,7 @@
 """Long streams under a full covariance: does it stay positive definite, and close to a slow twin that forgets no digit?
 
-A million rows of 200 features whose axes' lengths are far apart; the twin (tests/slow_twin.py) sums Sigma's inverse in
-long double and makes Sigma afresh from it every thousand rows.
+A million rows of 200 features whose axes' lengths are far apart; the twin (tests/twins/slow_twin.py) sums Sigma's
+inverse in long double and makes Sigma afresh from it every thousand rows.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import time
 from typing import Any
 
 from harness import arguments, machine, table, write_json
-from slow_twin import RefactoredTwin, correlated_stream, distances
 
-from confidently.learner import Learner
-from confidently.matrix import as_matrix
+from confidently.data.memory.matrix import as_matrix
+from confidently.learner.learner import Learner
+from tests.twins.slow_twin import RefactoredTwin, correlated_stream, distances
 
 # rule, its parameters, share of flipped labels, longest over shortest axis of the rows
 STREAMS: list[tuple[str, dict[str, float], float, float]] = [

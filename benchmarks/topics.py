@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from confidently import OnlineMedLDA
-from confidently.topics import CollapseWarning
+from confidently.topics.estimator import CollapseWarning
 
 PAIR = ("alt.atheism", "talk.religion.misc")
 FOUR = (*PAIR, "sci.med", "sci.space")

@@ -1,5 +1,5 @@
 // Batches of columns as Arrow has them, made from the input: sound ones, and ones whose buffers do not fit each other.
-#include "arrow_rows.hpp"
+#include "data/arrow_rows.hpp"
 
 #include <cstring>
 

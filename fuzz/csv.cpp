@@ -1,5 +1,5 @@
 // Text with a header, or with columns that are told.
-#include "csv.hpp"
+#include "data/csv.hpp"
 
 #include "common.hpp"
 

@@ -1,4 +1,4 @@
-#include "json_lines.hpp"
+#include "data/json_lines.hpp"
 
 #include "common.hpp"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "line_reader.hpp"
+#include "data/line_reader.hpp"
 
 namespace fuzz {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "rows_out.hpp"
+#include "data/rows_out.hpp"
 
 namespace fuzz {
 

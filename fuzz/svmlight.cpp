@@ -1,4 +1,4 @@
-#include "svmlight.hpp"
+#include "data/svmlight.hpp"
 
 #include "common.hpp"
 

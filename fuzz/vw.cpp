@@ -1,4 +1,4 @@
-#include "vw.hpp"
+#include "data/vw.hpp"
 
 #include "common.hpp"
 

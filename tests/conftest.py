@@ -1,10 +1,11 @@
 """Hypothesis without chance and without clocks, the same examples everywhere; fixtures of the command line."""
 
 import pytest
-from command_line import rows
 from hypothesis import HealthCheck, settings
 
-from confidently.cli import checkpoint, run
+from confidently.cli import run
+from confidently.cli.training import checkpoint
+from tests.command_line import rows
 
 settings.register_profile(
     "confidently", derandomize=True, deadline=None, print_blob=False, suppress_health_check=[HealthCheck.too_slow]

@@ -3,10 +3,10 @@
 from itertools import pairwise
 
 from confidently.data import Reading
-from confidently.data.compression import Chunk
 from confidently.data.demands import Demands
-from confidently.data.lines import Parsers
-from confidently.features import Strings
+from confidently.data.features import Strings
+from confidently.data.formats.lines import Parsers
+from confidently.data.sources.compression import Chunk
 
 
 def parsers_of(how=None, n=2, **demands):

@@ -7,11 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import typing_example
 from nanobind.stubgen import StubGen
 
 import confidently
 from confidently import _core
+from tests import typing_example
 
 SOURCE = Path(__file__).parent.parent / "src" / "confidently"
 

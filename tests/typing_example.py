@@ -20,8 +20,8 @@ from confidently import (
     step,
 )
 from confidently.data import Batch, Stream, open_stream
-from confidently.progressive import ProgressiveCurve
-from confidently.rule import Rule
+from confidently.evaluation.progressive import ProgressiveCurve
+from confidently.rules.rule import Rule
 
 Floats = NDArray[np.float64]
 

@@ -1,9 +1,9 @@
 // The pass over a block of rows for Python, and what surrounds it: blocks written out, sparse products, symmetry.
 #include <nanobind/stl/optional.h>
 
-#include "../blocks.hpp"
-#include "../gram.hpp"
-#include "learner.hpp"
+#include "covariances/blocks.hpp"
+#include "covariances/gram.hpp"
+#include "bindings/learner.hpp"
 
 namespace confidently::python {
 

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "../hashing.hpp"
-#include "../row_order.hpp"
-#include "../rows_out.hpp"
-#include "rows.hpp"
+#include "data/hashing.hpp"
+#include "data/row_order.hpp"
+#include "data/rows_out.hpp"
+#include "bindings/batches.hpp"
 
 namespace confidently::python {
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "../predict.hpp"
-#include "../rows_out.hpp"
-#include "dict_reader.hpp"
-#include "learner_settings.hpp"
-#include "rows.hpp"
+#include "learner/predict.hpp"
+#include "data/rows_out.hpp"
+#include "bindings/dict_reader.hpp"
+#include "bindings/learner_settings.hpp"
+#include "bindings/batches.hpp"
 
 namespace confidently::python {
 

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "../predict.hpp"
-#include "learner_settings.hpp"
+#include "learner/predict.hpp"
+#include "bindings/learner_settings.hpp"
 
 namespace confidently::python {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "../learn.hpp"
-#include "arrays.hpp"
+#include "learner/learn.hpp"
+#include "bindings/arrays.hpp"
 
 namespace confidently::python {
 

@@ -5,18 +5,18 @@
 #include <type_traits>
 #include <vector>
 
-#include "../geometry_dense.hpp"
-#include "../geometry_diagonal.hpp"
-#include "../geometry_fading.hpp"
-#include "../geometry_identity.hpp"
-#include "../geometry_packed.hpp"
-#include "learner.hpp"
+#include "covariances/dense.hpp"
+#include "covariances/diagonal.hpp"
+#include "covariances/forgetting.hpp"
+#include "covariances/identity.hpp"
+#include "covariances/packed.hpp"
+#include "bindings/learner.hpp"
 
 namespace confidently::python {
 
 enum class Covariance { identity, diagonal, full, shared };
 
-// A learner's settings. The state it works on is a dict of NumPy arrays that belongs to Python (src/confidently/state.py).
+// A learner's settings. The state it works on is a dict of NumPy arrays that belongs to Python (src/confidently/covariances/state.py).
 struct LearnerSettings {
     AnyRule rule;
     Covariance covariance;

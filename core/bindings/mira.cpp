@@ -3,8 +3,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "../mira.hpp"
-#include "arrays.hpp"
+#include "learner/mira.hpp"
+#include "bindings/arrays.hpp"
 
 namespace confidently::python {
 

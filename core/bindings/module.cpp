@@ -1,5 +1,5 @@
 // The compiled module. Nothing outside this folder knows Python.
-#include "arrays.hpp"
+#include "bindings/arrays.hpp"
 
 NB_MODULE(_core, m) {
     m.doc() = "Compiled core of confidently: rules, geometries, the learning loop, readers.";

@@ -2,13 +2,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "../json_lines.hpp"
-#include "../ngrams.hpp"
-#include "../svmlight.hpp"
-#include "../text_lines.hpp"
-#include "../vw.hpp"
-#include "arrays.hpp"
-#include "rows.hpp"
+#include "data/json_lines.hpp"
+#include "data/ngrams.hpp"
+#include "data/svmlight.hpp"
+#include "data/text_lines.hpp"
+#include "data/vw.hpp"
+#include "bindings/arrays.hpp"
+#include "bindings/batches.hpp"
 
 namespace confidently::python {
 

@@ -3,10 +3,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "../arrow_rows.hpp"
-#include "../csv.hpp"
-#include "arrays.hpp"
-#include "rows.hpp"
+#include "data/arrow_rows.hpp"
+#include "data/csv.hpp"
+#include "bindings/arrays.hpp"
+#include "bindings/batches.hpp"
 
 namespace confidently::python {
 

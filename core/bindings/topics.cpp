@@ -1,14 +1,14 @@
 // Topic models for Python: checks shapes, shares the work out to threads, releases the interpreter lock.
 #include <nanobind/stl/optional.h>
 
-#include "../topics.hpp"
-#include "arrays.hpp"
+#include "topics/topics.hpp"
+#include "bindings/arrays.hpp"
 
 namespace confidently::python {
 
 namespace {
 
-// The arrays of a state (src/confidently/topic_learner.py). They belong to Python, and may be read-only to who only
+// The arrays of a state (src/confidently/topics/learner.py). They belong to Python, and may be read-only to who only
 // predicts; who learns makes sure that they are not.
 struct Arrays {
     Input<double, 3> counts;

@@ -5,7 +5,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from confidently.rule import Rule
+from confidently.rules.rule import Rule
 
 
 def is_skipped(app: Sphinx, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:

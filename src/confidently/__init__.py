@@ -42,21 +42,21 @@ __all__ = [
 ]  # fmt: skip
 
 LAZY = {  # and the module of each
-    "MIRA": "mira",
-    "OnlineClassifier": "classifier",
-    "OnlineMedLDA": "topics",
-    "load": "loading",
-    "merge": "merging",
-    "progressive_validation": "progressive",
+    "MIRA": "estimators.mira",
+    "OnlineClassifier": "estimators.classifier",
+    "OnlineMedLDA": "topics.estimator",
+    "load": "estimators.loading",
+    "merge": "models.merging",
+    "progressive_validation": "evaluation.progressive",
 }
 
 if TYPE_CHECKING:  # type checkers see the same names, and no others
-    from .classifier import OnlineClassifier
-    from .loading import load
-    from .merging import merge
-    from .mira import MIRA
-    from .progressive import progressive_validation
-    from .topics import OnlineMedLDA
+    from .estimators.classifier import OnlineClassifier
+    from .estimators.loading import load
+    from .estimators.mira import MIRA
+    from .evaluation.progressive import progressive_validation
+    from .models.merging import merge
+    from .topics.estimator import OnlineMedLDA
 else:
 
     def __getattr__(name: str) -> Any:

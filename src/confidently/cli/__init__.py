@@ -13,7 +13,7 @@ from typing import TextIO
 import click
 
 from .. import __version__
-from ..files import WINDOWS
+from ..data.sources.whole_files import WINDOWS
 from .lazy import LazyGroup
 
 # What each command does, in the words its own help begins with: here, so that listing them imports none.
@@ -36,7 +36,7 @@ BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 
 @click.group(
     cls=LazyGroup,
-    package=__name__,
+    package=f"{__name__}.commands",
     about=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

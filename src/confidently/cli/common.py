@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO, overload
 
 import click
 
-from ..files import naming
+from ..data.sources.whole_files import naming
 
 if TYPE_CHECKING:
     from ..data import Reading, Stream
-    from ..model_file import Model, TopicModel
+    from ..models.file import Model, TopicModel
 
 ABSENT = "?"  # how a class is called that has not appeared: one of two of which only the other was seen
 
@@ -32,7 +32,7 @@ class BadInput(click.ClickException):
 def reported() -> Iterator[None]:
     """Turn errors of data and model files into one line for the user."""
     from ..data import DataError
-    from ..model_file import ModelFileError
+    from ..models.file import ModelFileError
 
     try:
         yield
@@ -48,7 +48,7 @@ def load_model(path: str, kind: Literal["topics"]) -> TopicModel: ...
 def load_model(path: str, kind: Literal["linear", "topics"]) -> Model | TopicModel: ...
 def load_model(path: str, kind: Literal["linear", "topics"] = "linear") -> Model | TopicModel:
     """A model file, or one clear error."""
-    from ..model_file import load
+    from ..models.file import load
 
     with reported():
         return load(path, kind)
@@ -65,15 +65,15 @@ def open_for(model: Model | TopicModel, paths: Sequence[str], **options: Any) ->
 def open_data(paths: Sequence[str], reading: Reading, dtype: str, **options: Any) -> Stream:
     """A stream with values that a model's type of numbers can hold."""
     from ..data import open_stream
-    from ..matrix import largest_value
+    from ..data.memory.matrix import largest_value
 
     return open_stream(list(paths), reading, largest=largest_value(dtype), **options)
 
 
 def total_bytes(paths: Sequence[str]) -> int | None:
     """Bytes of all files together; ``None`` where they are not known."""
-    from ..data.paths import expanded
-    from ..data.source import size_of
+    from ..data.sources.paths import expanded
+    from ..data.sources.source import size_of
 
     sizes = [size_of(path) for path in expanded(paths)]
     return None if None in sizes else sum(size for size in sizes if size is not None)

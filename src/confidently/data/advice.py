@@ -11,10 +11,10 @@ from contextlib import suppress
 import numpy as np
 
 from .batch import Batch
-from .columns import MOST_LISTED
-from .compression import Chunk
 from .demands import Demands
+from .formats.columns import MOST_LISTED
 from .reading import Reading
+from .sources.compression import Chunk
 
 LONG = 24  # bytes from which a cell looks like text
 LEAST_ROWS = 100  # fewer do not show that a column is text

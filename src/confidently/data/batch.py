@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _core
-from ..features import NewFeatures, Strings
-from ..matrix import csr_matrix, largest_value
+from .features import NewFeatures, Strings
+from .memory.matrix import csr_matrix, largest_value
 
 
 class DataError(ValueError):

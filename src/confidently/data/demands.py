@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .. import _core
-from ..features import Features
-from ..matrix import MOST_COLUMNS
+from .features import Features
+from .memory.matrix import MOST_COLUMNS
 from .reading import Reading
-from .source import CHUNK_BYTES
+from .sources.source import CHUNK_BYTES
 
 EXACT = -1  # in place of bits: names are kept
 

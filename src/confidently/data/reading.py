@@ -43,7 +43,7 @@ class Reading:
         Tables: columns to leave out; columns of numbers to take as categories; columns of text, taken as n-grams.
     codes : tuple of str, optional
         CSV and TSV: columns of codes, whose cells are categories even where they read as numbers; by default the first
-        rows tell (``confidently.data.codes.told``).
+        rows tell (``confidently.data.formats.codes.told``).
     analyzer : {"word", "char"}
         What n-grams are made of.
     ngrams : (int, int)

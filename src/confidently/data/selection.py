@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..features import NewFeatures, Strings
 from .batch import Batch, DataError
+from .features import NewFeatures, Strings
 
 
 def joined_features(found: list[NewFeatures]) -> NewFeatures | None:

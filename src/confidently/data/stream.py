@@ -7,23 +7,23 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from ..features import Features
 from .advice import warn_of_strangers, warn_of_texts
-from .background import in_background
 from .batch import Batch, DataError
-from .cache_reader import read_cache, reading_of_caches
-from .codes import told
-from .csv_text import read_csv
+from .cache.reading import read_cache, reading_of_caches
 from .demands import Demands
-from .lines import read_lines
-from .paths import Paths, expanded
+from .features import Features
+from .formats.codes import told
+from .formats.csv_text import read_csv
+from .formats.lines import read_lines
 from .reading import TABLES, Reading, format_of
 from .selection import pass_over
-from .source import CHUNK_BYTES
+from .sources.background import in_background
+from .sources.paths import Paths, expanded
+from .sources.source import CHUNK_BYTES
 
 
 def _read_tables(*how: Any) -> Iterator[Batch]:
-    from .arrow_tables import read_tables  # needs pyarrow, which takes its time to load
+    from .formats.arrow_tables import read_tables  # needs pyarrow, which takes its time to load
 
     return read_tables(*how)
 

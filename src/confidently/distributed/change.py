@@ -9,11 +9,11 @@ from math import prod
 
 import numpy as np
 
-from ..alignment import aligned
-from ..features import Features
-from ..learner import Learner
-from ..merging import forget_names, merge_round
-from ..model_file import Model
+from ..data.features import Features
+from ..learner.learner import Learner
+from ..models.alignment import aligned
+from ..models.file import Model
+from ..models.merging import forget_names, merge_round
 
 
 @dataclass

@@ -10,7 +10,7 @@ from typing import Any
 from dask import config
 from distributed import Client, LocalCluster
 
-from ..data.background import processors
+from ..data.sources.background import processors
 
 NO_DASHBOARD = "no dashboard: it needs bokeh (pip install bokeh)"
 WAIT_SECONDS = 60  # for the first worker

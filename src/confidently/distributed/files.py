@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..data import DataError, DataWarning, Reading, open_stream
-from ..data.cache_file import is_cache
-from ..data.compression import compression_of
-from ..data.paths import expanded
-from ..data.source import LONGEST_MAGIC, display_name, is_uri, opened
+from ..data.cache.file import is_cache
+from ..data.sources.compression import compression_of
+from ..data.sources.paths import expanded
+from ..data.sources.source import LONGEST_MAGIC, display_name, is_uri, opened
 from .tasks import Failure
 
 LINES = ("svmlight", "vw", "text", "jsonl")  # a CSV file may have line ends in its cells, and has a header

@@ -11,15 +11,15 @@ from typing import Any
 from distributed import Client
 from sklearn.utils import check_random_state
 
-from ..classifier import OnlineClassifier
 from ..data import Reading
-from ..features import Features
-from ..labels import ClassTable
-from ..learner import check_choice
-from ..loading import put_model
-from ..model_file import Model
-from ..targets import plain
-from ..unchanged import unchanged_on_error
+from ..data.classes import ClassTable
+from ..data.features import Features
+from ..data.memory.labels import plain
+from ..data.memory.unchanged import unchanged_on_error
+from ..estimators.classifier import OnlineClassifier
+from ..estimators.loading import put_model
+from ..learner.learner import check_choice
+from ..models.file import Model
 from .cluster import connected, dashboard, n_threads
 from .frames import Frames, is_collection, paths_of, settings_of
 from .rounds import Round, Rounds

@@ -10,9 +10,9 @@ from dask import delayed
 from dask.base import is_dask_collection
 from distributed import Client
 
-from ..features import Features
-from ..model_file import Model
-from ..targets import plain
+from ..data.features import Features
+from ..data.memory.labels import plain
+from ..models.file import Model
 from .rounds import Rounds
 from .rows import distinct
 from .sources import Blocks

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..model_file import Model
+from ..models.file import Model
 from .change import change_of
 from .tasks import Failure, Job, Learned, Seed
 
@@ -30,7 +30,7 @@ def learn_rows(
     """Learn rows after what the base knows, as ``partial_fit`` does."""
     from sklearn.base import clone
 
-    from ..loading import put_model
+    from ..estimators.loading import put_model
 
     began = time.monotonic()
     X, y, weights = (_joined([block[k] for block in blocks]) for k in range(3))

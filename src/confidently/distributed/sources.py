@@ -8,7 +8,7 @@ from typing import Any
 
 from distributed import Client, Future
 
-from ..data.file_range import FileRange
+from ..data.sources.file_range import FileRange
 from .cells import Cell, Piece
 from .files import Survey
 from .rows import cut, learn_rows

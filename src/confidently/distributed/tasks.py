@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from ..data import Batch, DataError, DataWarning, Reading, open_stream
-from ..data.file_range import FileRange
+from ..data.classes import ClassTable
+from ..data.memory.matrix import largest_value
 from ..data.selection import chosen, joined
-from ..labels import ClassTable
-from ..matrix import largest_value
-from ..model_file import Model
-from ..streaming import StreamLearner
+from ..data.sources.file_range import FileRange
+from ..learner.streams import StreamLearner
+from ..models.file import Model
 from .change import Change, change_of, merge_changes
 
 MOST_SKIPPED_SHOWN = 5
@@ -140,7 +140,7 @@ def _skips_classes(base: Model, job: Job) -> bool:
 def _arranged(batches: Any, job: Job, seed: Seed) -> Any:
     """The batches as they are to be learned: weighted by class, in random order."""
     if job.class_weight is not None:
-        from ..stream_methods import weighted
+        from ..estimators.streams import weighted
 
         batches = weighted(batches, job.class_weight)
     return _shuffled(list(batches), seed) if job.shuffle else batches

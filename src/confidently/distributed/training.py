@@ -11,8 +11,8 @@ import numpy as np
 from distributed import Client
 
 from ..data import DataWarning, Reading
-from ..data.source import is_uri
-from ..model_file import Model
+from ..data.sources.source import is_uri
+from ..models.file import Model
 from .cells import Cell, cells_of
 from .files import Survey, survey
 from .rounds import Rounds

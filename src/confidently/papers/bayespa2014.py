@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..plots.base import line_style, tidy
-from . import PAPERS, bayespa, text
-from .bayespa import CONTENDERS, PAIR, Noisy, Outcome
+from . import PAPERS
+from .experiments import bayespa, text
+from .experiments.bayespa import CONTENDERS, PAIR, Noisy, Outcome
+from .experiments.text_report import QUICK_TASKS, errors
 from .report import Report, new_figure, setting_text
 from .run import Run
-from .text_report import QUICK_TASKS, errors
 
 EQUAL = 1e-9  # the most by which weights may differ that two orders of the same sums gave
 TOPICS, BATCHES, BASELINE_TOPICS = (5, 10, 20, 50, 100), (1, 8, 32, 128, 512), (5, 20)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import numpy as np
 from sklearn.datasets import make_circles
 
-from ..classifier import OnlineClassifier
+from ..estimators.classifier import OnlineClassifier
+from ..evaluation.progressive import ProgressiveCurve
 from ..plots import ConfidenceLossDisplay, DecisionMapDisplay, ErrorBarsDisplay, LearningCurveDisplay
 from ..plots.base import tidy
 from ..plots.gaussian import WeightEllipsesDisplay
-from ..progressive import ProgressiveCurve
 from ..rules import CWStdev
-from . import PAPERS, text, text_report
-from .bounds import theorem_4
+from . import PAPERS
+from .experiments import text, text_report
+from .experiments.bounds import theorem_4
+from .experiments.synthetic import CONTENDERS, FEATURES, POINTS, STRIDE, Axes, Outcome, experiment, points
 from .report import Report, new_figure, setting_text
 from .run import Run
-from .synthetic import CONTENDERS, FEATURES, POINTS, STRIDE, Axes, Outcome, experiment, points
 
 SETTINGS = (Axes(2.0), Axes(10.0))
 SCANNED = (1.0, 1.5, 1.75, 3.0, 5.0)  # further long axes
@@ -231,8 +232,8 @@ def losses(report: Report) -> None:
     report.section(
         "Figure 4: the confidence loss",
         "l_phi for several phi beside the squared hinge and the 0-1 loss. The six properties of Lemma 5 are tests "
-        "(tests/test_theory.py): zero exactly from phi on, above the 0-1 loss, decreasing, convex, with a continuous "
-        "derivative, growing as a square.",
+        "(tests/rules/test_theory.py): zero exactly from phi on, above the 0-1 loss, decreasing, convex, with a "
+        "continuous derivative, growing as a square.",
     )
     figure, ax = new_figure()
     ConfidenceLossDisplay.from_phis((0.3, 0.5, 1.0, 1.645, 3.0), ax=ax)

@@ -9,9 +9,10 @@ import numpy as np
 
 from ..plots import UpdatesDisplay
 from ..plots.base import line_style, tidy
-from . import PAPERS, ellipsoid_readings, ellipsoids, multilabel
-from .bounds import EllipsoidBounds, ellipsoid_bounds
-from .ellipsoids import DECAYS, EPOCHS, IELLIP, PAPERS_OWN, PRIOR, Epochs, last_error, mean_of
+from . import PAPERS
+from .experiments import ellipsoid_readings, ellipsoids, multilabel
+from .experiments.bounds import EllipsoidBounds, ellipsoid_bounds
+from .experiments.ellipsoids import DECAYS, EPOCHS, IELLIP, PAPERS_OWN, PRIOR, Epochs, last_error, mean_of
 from .report import Report, new_figure
 from .run import Run
 

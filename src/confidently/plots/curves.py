@@ -12,7 +12,7 @@ from .base import COLOURS, Display, line_style, tidy
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..progressive import ProgressiveCurve
+    from ..evaluation.progressive import ProgressiveCurve
 
 BANDS = ("deviation", "none")
 MARKERS = ("o", "s", "^")  # for learners beyond the number of colours
@@ -142,7 +142,7 @@ class LabelsDisplay(Display):
     labels : array of shape (n_points,)
         Numbers of labels, ascending.
     errors : mapping of str to array of shape (n_points,) or (n_runs, n_points)
-        Shares, by strategy, as :func:`confidently.active.simulate` returns them.
+        Shares, by strategy, as :func:`confidently.evaluation.active.simulate` returns them.
     all_labels : float, optional
         Error of a classifier that learned all labels, drawn as a level line.
 

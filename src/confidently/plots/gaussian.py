@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..marginals import Marginal, marginal
+from ..learner.marginals import Marginal, marginal
 from .base import Display, line_style, tidy
 
 if TYPE_CHECKING:

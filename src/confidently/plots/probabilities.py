@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..theory import confidence_loss
+from ..rules.theory import confidence_loss
 from .base import Display, line_style, tidy
 
 if TYPE_CHECKING:

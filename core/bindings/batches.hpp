@@ -1,0 +1,74 @@
+// Rows of compiled readers for Python, and what their features are called.
+#pragma once
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+
+#include "data/rows_out.hpp"
+#include "bindings/arrays.hpp"
+
+namespace confidently::python {
+
+// text, start
+using PythonStrings = nb::typed<nb::tuple, Vector<std::uint8_t>, Vector<std::int64_t>>;
+
+inline PythonStrings python_strings(Strings strings) {
+    const auto size = static_cast<std::int64_t>(strings.text.size());
+    std::unique_ptr<std::uint8_t[]> text(new std::uint8_t[strings.text.size()]);
+    std::copy(strings.text.begin(), strings.text.end(), text.get());
+    return nb::make_tuple(array_of(std::move(text), size), array_of(std::move(strings.start)));
+}
+
+inline Dict python_rows(ParsedRows rows) {
+    Dict out;
+    nb::list labels, skipped, kept;
+    for (const NewLabel& l : rows.new_labels)
+        labels.append(nb::make_tuple(nb::bytes(l.label.text.data(), l.label.text.size()), l.label.number, l.row, l.line));
+    for (const Skipped& s : rows.skipped) skipped.append(s.what);
+    for (Strings& column : rows.kept) kept.append(python_strings(std::move(column)));
+    out["values"] = array_of(std::move(rows.values), rows.size);
+    out["columns"] = array_of(std::move(rows.columns), rows.size);
+    out["start"] = array_of(std::move(rows.start));
+    out["n_columns"] = rows.n_columns;
+    out["labels"] = array_of(std::move(rows.labels));
+    out["label_start"] = array_of(std::move(rows.label_start));
+    out["weights"] = rows.weights.empty() ? nb::object(nb::none()) : array_of(std::move(rows.weights));
+    out["new_labels"] = labels;
+    out["new_features"] = nb::make_tuple(array_of(std::move(rows.new_features.row)), array_of(std::move(rows.new_features.key)),
+                                         python_strings(std::move(rows.new_features.names)));
+    out["kept"] = kept;
+    out["first_line"] = rows.first_line;
+    out["list_row"] = rows.list_row;
+    out["list_line"] = rows.list_line;
+    out["n_skipped"] = rows.n_skipped;
+    out["skipped"] = skipped;
+    return out;
+}
+
+// Features a model knows, in the order of columns: their keys, and their names where those are kept.
+inline void restore_features(FeatureTable& features, Input<std::uint32_t, 1> keys, Input<std::uint8_t, 1> text,
+                             Input<std::int64_t, 1> start) {
+    constexpr std::size_t kAhead = 16;  // enough for a slot to come from memory
+    const std::size_t n = keys.shape(0);
+    const bool named = start.shape(0) == n + 1;
+    features.reserve(static_cast<std::size_t>(features.size()) + n);
+    for (std::size_t k = 0; k < n; ++k) {
+        if (k + kAhead < n) features.expect(keys.data()[k + kAhead]);
+        const std::int64_t first = named ? start.data()[k] : 0, last = named ? start.data()[k + 1] : 0;
+        require(0 <= first && first <= last && last <= std::int64_t(text.shape(0)), "names of features are damaged");
+        features.restore(keys.data()[k],
+                         {reinterpret_cast<const char*>(text.data()) + first, static_cast<std::size_t>(last - first)});
+    }
+}
+
+// The same for a reader; features that appear later are forgotten with their batch, if the features are to be frozen.
+template <class Reader>
+void restore_reader(Reader& reader, Input<std::uint32_t, 1> keys, Input<std::uint8_t, 1> text, Input<std::int64_t, 1> start,
+                    bool freeze) {
+    restore_features(reader.writer.features(), keys, text, start);
+    if (freeze) reader.writer.freeze();
+}
+
+}  // namespace confidently::python

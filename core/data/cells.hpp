@@ -1,0 +1,113 @@
+// What the cells of a table become, column by column.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/decimal.hpp"
+#include "data/line_reader.hpp"
+#include "data/ngrams.hpp"
+#include "data/rows_out.hpp"
+
+namespace confidently {
+
+enum class Use { none, value, category, text, label, weight };
+
+struct ColumnUse {
+    std::string name;
+    Use use;
+    std::vector<std::size_t> kept;  // which of the things to keep of every row this column is
+};
+
+// A feature that has a value in most rows: its column is looked up once, until features are forgotten.
+class SteadyFeature {
+  public:
+    explicit SteadyFeature(std::string name) : name_(std::move(name)) {}
+
+    void add(double value, RowWriter& rows) {
+        if (value == 0.0) return;
+        if (column_ < 0 || forgotten_ != rows.forgotten()) {
+            column_ = rows.column_of(kNoPrefix, name_);
+            forgotten_ = rows.forgotten();
+        }
+        rows.rows.room(1);
+        rows.add(column_, value);
+    }
+
+  private:
+    static inline const Namespace kNoPrefix{""};
+
+    std::string name_;
+    std::int32_t column_ = -1;
+    std::uint64_t forgotten_ = 0;
+};
+
+// One column. Numbers are features by the column's name, categories by column=value, n-grams by column:n-gram; what is
+// empty or 0 is no feature.
+class CellColumn {
+  public:
+    explicit CellColumn(const ColumnUse& use)
+        : use(use.use), name(use.name), kept(use.kept), number_(use.name), category_(use.name + "="), text_(use.name + ":") {}
+
+    const Use use;
+    const std::string name;
+    const std::vector<std::size_t> kept;
+
+    // A cell as it was written, which decides for itself what it is; what follows it cannot belong to a number.
+    void written(std::string_view text, Ngrams& ngrams, RowWriter& rows) {
+        for (const std::size_t which : kept) rows.keep(which, text);
+        switch (use) {
+            case Use::none: break;
+            case Use::value: value(trimmed(text), rows); break;
+            case Use::category: category(trimmed(text), rows); break;
+            case Use::text: ngrams.add(text_, text, rows); break;
+            case Use::label: labels(trimmed(text), rows); break;
+            case Use::weight: rows.weight(trimmed(text), trimmed(text)); break;
+        }
+    }
+
+    void number(double value, RowWriter& rows) { number_.add(value, rows); }
+
+    void category(std::string_view text, RowWriter& rows) const {
+        if (text.empty()) return;
+        rows.rows.room(1);
+        rows.add(category_, text, 1.0);
+    }
+
+    // The column in the rows of a category.
+    std::int32_t category_feature(std::string_view text, RowWriter& rows) const { return rows.column_of(category_, text); }
+
+  private:
+    void value(std::string_view text, RowWriter& rows) {
+        if (text.empty()) return;
+        double x;
+        if (read_decimal(text.data(), x) == text.data() + text.size()) {
+            if (!(std::fabs(x) <= rows.options.largest)) rows.check(x, text);
+            return number(x, rows);
+        }
+        if (!may_be_not_finite(text) || !is_not_finite(text)) return category(text, rows);
+        if ((text.back() | 0x20) != 'n') fail(text, "cell", "is not finite; leave it out, impute it, or take the column as a category (--category) or text (--text)");
+    }
+
+    static bool may_be_not_finite(std::string_view text) {
+        const char first = static_cast<char>(text.front() | 0x20);
+        return text.size() <= 9 && (first == 'n' || first == 'i' || text.front() == '+' || text.front() == '-');
+    }
+
+    // Sets of labels have commas between them.
+    static void labels(std::string_view text, RowWriter& rows) {
+        const LabelCount count = rows.options.labels;
+        if (text.empty() || count == LabelCount::ignored) return;
+        count == LabelCount::one ? rows.label(text) : read_labels(text, rows);
+    }
+
+    SteadyFeature number_;
+    Namespace category_, text_;
+};
+
+}  // namespace confidently

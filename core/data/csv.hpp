@@ -1,0 +1,253 @@
+// Text with a row of cells a line, a delimiter between them. A cell may stand in double quotes: then it may have
+// delimiters, line ends and, doubled, double quotes in it (RFC 4180).
+//
+// Bytes cut anywhere go in, checked CSR rows come out.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "data/cells.hpp"
+#include "data/line_reader.hpp"
+
+namespace confidently {
+
+inline constexpr std::size_t kLongestLine = std::size_t(64) << 20;  // a file without line ends must not fill the memory
+
+struct CsvFormat {
+    char delimiter;
+    bool quotes;  // whether cells may be quoted
+};
+
+class CsvReader {
+  public:
+    CsvReader(CsvFormat format, ReaderOptions options, NgramOptions ngrams)
+        : writer(std::move(options)), format_(format), ngrams_(ngrams) {}
+
+    // The cells of the first row, once its end has been fed; what follows is kept for the rows. Throws
+    // std::invalid_argument, whatever rows may be passed over.
+    std::optional<std::vector<std::string>> header(std::string_view text) {
+        keep(text);
+        const char* next = nullptr;
+        try {
+            next = cut(beginning(buffer_.data()), buffer_.data() + buffer_.size());
+        } catch (const RowError& error) {
+            throw std::invalid_argument(placed(error));
+        }
+        if (!next) return std::nullopt;
+        std::vector<std::string> names;
+        for (const Cell& cell : cells_) names.emplace_back(trimmed(text_of(cell)));
+        line_ += std::count(std::as_const(buffer_).data(), next, '\n');
+        buffer_.erase(0, static_cast<std::size_t>(next - buffer_.data()));
+        return names;
+    }
+
+    // What the cells of the rows to come are.
+    void describe(const std::vector<ColumnUse>& columns) {
+        columns_.clear();
+        for (const ColumnUse& column : columns) columns_.emplace_back(column);
+    }
+
+    // The columns, among those that decide cell by cell, whose first rows look like codes: half of their cells or more are
+    // no numbers, and these are of several kinds. Nothing if not so many rows are there yet, unless text is the last.
+    // A reader that is asked this reads no rows.
+    std::optional<std::vector<std::string>> codes(std::string_view text, bool last, std::int64_t rows) {
+        keep(text);
+        if (last && !buffer_.empty()) buffer_ += '\n';
+        std::vector<Tally> tallies(columns_.size());
+        const char *p = buffer_.data(), *end = p + buffer_.size();
+        for (; rows > 0 && p != end; --rows) {
+            const char* next = nullptr;
+            try {
+                next = cut(beginning(p), end);
+                if (next && cells_.size() == columns_.size()) count_cells(tallies);
+            } catch (const RowError&) {
+                next = line_end(p, end);
+            }
+            if (!next) break;
+            p = next;
+        }
+        if (rows > 0 && !last) return std::nullopt;
+        std::vector<std::string> found;
+        for (std::size_t k = 0; k < columns_.size(); ++k)
+            if (tallies[k].looks_like_codes()) found.push_back(columns_[k].name);
+        return found;
+    }
+
+    // The rows that end in text. Throws std::invalid_argument, with line and column, at what is wrong.
+    ParsedRows feed(std::string_view text) { return parsed(text, false); }
+
+    // The row of a last line without an end; what is fed next is another file.
+    ParsedRows finish() {
+        ParsedRows rows = parsed(buffer_.empty() ? "" : "\n", true);
+        buffer_.clear();
+        line_ = 0;
+        return rows;
+    }
+
+    RowWriter writer;
+
+  private:
+    struct Cell {
+        std::string_view text;
+        bool escaped;  // has doubled quotes
+    };
+
+    // What cells of a column were found to be.
+    struct Tally {
+        static constexpr std::size_t kSeveral = 3;
+
+        std::int64_t numbers = 0, others = 0;
+        std::set<std::string, std::less<>> different;  // of the others, up to kSeveral
+
+        bool looks_like_codes() const { return others >= numbers && different.size() >= kSeveral; }
+    };
+
+    void count_cells(std::vector<Tally>& tallies) {
+        for (std::size_t k = 0; k < columns_.size(); ++k) {
+            if (columns_[k].use != Use::value) continue;
+            const std::string_view text = trimmed(text_of(cells_[k]));
+            if (text.empty() || is_not_finite(text)) continue;
+            double x;
+            if (read_decimal(text.data(), x) == text.data() + text.size()) {
+                ++tallies[k].numbers;
+                continue;
+            }
+            ++tallies[k].others;
+            auto& different = tallies[k].different;
+            if (different.size() < Tally::kSeveral && !different.contains(text)) different.emplace(text);
+        }
+    }
+
+    ParsedRows parsed(std::string_view text, bool last) {
+        writer.begin_batch(line_ + 1);
+        keep(text);
+        if (text.find('\n') == std::string_view::npos && !(last && !buffer_.empty())) return writer.take();  // no row ends here
+        writer.rows.room(static_cast<std::int64_t>(buffer_.size() / 2 + 2));
+        const char *p = buffer_.data(), *end = p + buffer_.size();
+        const bool too_long = buffer_.size() > kLongestLine;
+        while (p != end) {
+            const char* next = record(p, end, last || too_long);
+            if (!next) break;
+            line_ += std::count(p, next, '\n');
+            p = next;
+        }
+        buffer_.erase(0, static_cast<std::size_t>(p - buffer_.data()));
+        return writer.take();
+    }
+
+    void keep(std::string_view text) {
+        if (buffer_.size() > kLongestLine && text.find('\n') == std::string_view::npos)
+            throw std::invalid_argument("line " + std::to_string(line_ + 1) +
+                                        " is longer than 64 MiB: this does not look like a table of text");
+        buffer_ += text;
+    }
+
+    // The row at p. Returns the beginning of the next one, nullptr if the end of this one is not there.
+    const char* record(const char* p, const char* end, bool last) {
+        at_ = nullptr;
+        const char* next = p;
+        try {
+            next = cut(beginning(p), end);
+            if (!next && !last) return nullptr;
+            if (!next) throw RowError{nullptr, "a quote is opened and never closed"};
+            if (cells_.size() > 1 || !trimmed(cells_[0].text).empty()) row();
+        } catch (const RowError& error) {
+            if (!next || next == p) next = line_end(p, end);  // quotes are not to be trusted: only this line is lost
+            if (!next) return nullptr;
+            if (began_) writer.take_back();
+            writer.skip(line_ + 1, placed(error));
+        }
+        began_ = false;
+        return next;
+    }
+
+    // Behind the byte order mark, if this is the beginning of a file that has one.
+    const char* beginning(const char* p) const {
+        return p + (line_ == 0 && p == buffer_.data() && buffer_.starts_with("\xef\xbb\xbf") ? 3 : 0);
+    }
+
+    static const char* line_end(const char* p, const char* end) {
+        const auto* newline = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
+        return newline ? newline + 1 : nullptr;
+    }
+
+    void row() {
+        writer.begin_row(line_ + 1);
+        began_ = true;
+        if (cells_.size() != columns_.size())
+            throw RowError{nullptr, "the row has " + std::to_string(cells_.size()) + " cells, and there are " +
+                                        std::to_string(columns_.size()) + " columns"};
+        for (std::size_t k = 0; k < columns_.size(); ++k) {
+            at_ = &columns_[k];
+            columns_[k].written(text_of(cells_[k]), ngrams_, writer);
+        }
+        at_ = nullptr;
+        writer.end_row();
+    }
+
+    std::string placed(const RowError& error) const {
+        return "line " + std::to_string(line_ + 1) + (at_ ? ", column " + excerpt(at_->name) : "") + ": " + error.what;
+    }
+
+    // Cuts the row at p into cells. Returns the beginning of the next one, nullptr if the end of this one is not there.
+    const char* cut(const char* p, const char* end) {
+        cells_.clear();
+        for (;; ++p) {
+            p = p != end && *p == '"' && format_.quotes ? quoted(p + 1, end) : plain(p, end);
+            if (!p) return nullptr;
+            if (*p == '\n') return p + 1;
+        }
+    }
+
+    const char* plain(const char* first, const char* end) {
+        const char* p = first;
+        while (p != end && *p != format_.delimiter && *p != '\n') ++p;
+        cells_.push_back({between(first, p - (p != first && p != end && *p == '\n' && p[-1] == '\r')), false});
+        return p == end ? nullptr : p;
+    }
+
+    const char* quoted(const char* first, const char* end) {
+        bool escaped = false;
+        const char* p = first;
+        for (;; p += 2, escaped = true) {
+            p = static_cast<const char*>(std::memchr(p, '"', static_cast<std::size_t>(end - p)));
+            if (!p || p + 1 == end) return nullptr;
+            if (p[1] != '"') break;
+        }
+        cells_.push_back({between(first, p), escaped});
+        for (++p; p != end && *p != format_.delimiter && *p != '\n'; ++p)
+            if (!is_space(*p))
+                throw RowError{nullptr, "after the closing quote of " + excerpt(cells_.back().text) + " stands something else; "
+                                        "quotes within quotes are doubled"};
+        return p == end ? nullptr : p;
+    }
+
+    std::string_view text_of(const Cell& cell) {
+        if (!cell.escaped) return cell.text;
+        unescaped_.clear();
+        for (const char* p = cell.text.data(), *end = p + cell.text.size(); p != end; p += 1 + (*p == '"')) unescaped_ += *p;
+        return unescaped_;
+    }
+
+    CsvFormat format_;
+    Ngrams ngrams_;
+    std::vector<CellColumn> columns_;
+    std::vector<Cell> cells_;
+    std::string buffer_;     // a row whose end has not been seen
+    std::string unescaped_;  // a cell
+    std::int64_t line_ = 0;  // lines before the row
+    const CellColumn* at_ = nullptr;
+    bool began_ = false;
+};
+
+}  // namespace confidently

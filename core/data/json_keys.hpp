@@ -1,0 +1,137 @@
+// The keys of JSON rows: what each is for, found by its path once and remembered.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "data/hashing.hpp"
+#include "data/rows_out.hpp"
+
+namespace confidently::json {
+
+// Keys by path: "a.b" is the key b of the object at a.
+struct KeyOptions {
+    std::string label, weight;  // "": none
+    std::vector<std::string> drop, category, text, keep;
+};
+
+enum class Role { feature, category, text, label, weight, drop };
+
+struct Key {
+    std::string path;
+    std::string_view name;  // the last part of the path
+    Role role;
+    bool opaque;                   // dropped, and nothing is asked for that lies below
+    std::ptrdiff_t keep = -1;      // its number among what is kept
+    std::uint64_t object = 0;      // the last one that had it
+    Key *first = nullptr, *next = nullptr;  // the key that came first in the last object here, and next after this one
+    std::vector<Key*> elements;    // of a list here, by place
+    std::unique_ptr<Namespace> names;      // of its categories, or of its n-grams
+
+    const Namespace& space() {
+        if (!names) names = std::make_unique<Namespace>(path + (role == Role::text ? ':' : '='));
+        return *names;
+    }
+};
+
+class Keys {
+  public:
+    explicit Keys(KeyOptions options) : options_(std::move(options)) { forget(); }
+
+    Key& root() { return keys_.front(); }
+
+    // Between rows. Keys that differ from row to row must not fill the memory.
+    void begin_row() {
+        if (keys_.size() > kMostRemembered) forget();
+    }
+
+    // The key of an object at parent. at: where it stands, for messages.
+    Key& child(Key& parent, std::string_view name, const char* at) {
+        if (const auto found = children_.find({&parent, name}); found != children_.end()) return *found->second;
+        Key& key = add(parent, name, at);
+        children_.emplace(Child{&parent, key.name}, &key);
+        return key;
+    }
+
+    // The place of an element of the list at parent.
+    Key& element(Key& parent, std::size_t place, const char* at) {
+        while (parent.elements.size() <= place) {
+            Key& key = add(parent, std::to_string(parent.elements.size()), at);
+            parent.elements.push_back(&key);
+        }
+        return *parent.elements[place];
+    }
+
+  private:
+    static constexpr std::size_t kMostRemembered = std::size_t(1) << 17;
+    static constexpr std::size_t kMostInRow = std::size_t(1) << 20;
+    static constexpr std::size_t kLongestPath = 1024;
+
+    struct Child {
+        const Key* parent;
+        std::string_view name;
+        bool operator==(const Child&) const = default;
+    };
+    struct ChildHash {
+        std::size_t operator()(const Child& c) const {
+            return std::hash<std::string_view>()(c.name) ^ std::hash<const Key*>()(c.parent) * 0x9e3779b97f4a7c15u;
+        }
+    };
+
+    void forget() {
+        children_.clear();
+        keys_.clear();
+        keys_.emplace_back();
+        keys_.front().role = Role::feature;
+        keys_.front().opaque = false;
+    }
+
+    Key& add(const Key& parent, std::string_view name, const char* at) {
+        const std::string prefix = &parent == &keys_.front() ? "" : parent.path + '.';
+        if (prefix.size() + name.size() > kLongestPath)
+            throw RowError{at, "the key is longer than " + std::to_string(kLongestPath) + " bytes, the keys around it included"};
+        if (keys_.size() > kMostRemembered + kMostInRow)
+            throw RowError{at, "the row has more than " + std::to_string(kMostInRow) + " keys and places in lists"};
+        Key& key = keys_.emplace_back();
+        key.path = prefix;
+        key.path += name;
+        key.name = std::string_view(key.path).substr(prefix.size());
+        key.role = role_of(key.path, parent.role);
+        key.opaque = key.role == Role::drop && !asked_below(key.path + '.');
+        if (const auto kept = std::find(options_.keep.begin(), options_.keep.end(), key.path); kept != options_.keep.end())
+            key.keep = kept - options_.keep.begin();
+        return key;
+    }
+
+    // A key that is not named does what the one around it does.
+    Role role_of(const std::string& path, Role around) const {
+        const auto is_in = [&](const std::vector<std::string>& paths) {
+            return std::find(paths.begin(), paths.end(), path) != paths.end();
+        };
+        if (path == options_.label) return Role::label;
+        if (!options_.weight.empty() && path == options_.weight) return Role::weight;
+        if (is_in(options_.drop)) return Role::drop;
+        if (is_in(options_.text)) return Role::text;
+        return is_in(options_.category) ? Role::category : around;
+    }
+
+    bool asked_below(const std::string& prefix) const {
+        const auto is_below = [&](const std::string& path) { return path.starts_with(prefix); };
+        const auto any = [&](const std::vector<std::string>& paths) { return std::any_of(paths.begin(), paths.end(), is_below); };
+        return is_below(options_.label) || is_below(options_.weight) || any(options_.category) || any(options_.text) ||
+               any(options_.keep);
+    }
+
+    KeyOptions options_;
+    std::deque<Key> keys_;  // which stay where they are
+    std::unordered_map<Child, Key*, ChildHash> children_;
+};
+
+}  // namespace confidently::json

@@ -1,0 +1,208 @@
+// JSON lines: an object a line.
+//
+//   number, true, false       the feature of its key, with the number, 1 or 0 as its value; 0 is left out
+//   string                    the feature key=string, with the value 1
+//   null, ""                  nothing
+//   object                    its members, their keys behind the object's and a point
+//   list                      of strings: a bag, key=string each; of numbers and lists: by place, key.0, key.1, ...;
+//                             of objects: the members of all of them, equal features summed
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "data/json_keys.hpp"
+#include "data/json_text.hpp"
+
+namespace confidently {
+
+class JsonLinesFormat {
+  public:
+    static constexpr const char* name = "JSON lines";
+    static constexpr std::size_t least_feature_bytes = 8;  // commonly; where there are more, room is made as they come
+
+    JsonLinesFormat(json::KeyOptions keys, NgramOptions ngrams) : label_(keys.label), keys_(std::move(keys)), ngrams_(ngrams) {}
+
+    const char* parse_line(const char* p, const char* text_end, std::int64_t line, RowWriter& rows) {
+        const char* first = skip_spaces(p);
+        if (*first == '\n') return first;
+        rows.begin_row(line);
+        if (*first != '{') no_object(first);
+        keys_.begin_row();
+        text_end_ = text_end;
+        has_label_ = false;
+        const char* end = skip_spaces(object(first, keys_.root(), 0, rows));
+        if (*end != '\n') throw RowError{end, json::shown(end) + " follows the object of the row; JSON lines have one object a line"};
+        if (!has_label_ && (rows.options.labels == LabelCount::any || rows.options.labels == LabelCount::one))
+            throw RowError{nullptr, "the row has no label: nothing at the key " + excerpt(label_) +
+                                        "; name the label's key (--label), or say that rows have sets of labels (--multilabel)"};
+        rows.end_row();
+        return end;
+    }
+
+  private:
+    using Key = json::Key;
+    using Role = json::Role;
+
+    [[noreturn]] static void no_object(const char* p) {
+        if (*p == '[') throw RowError{p, "a list begins here; JSON lines are expected, an object on every line without commas between them"};
+        throw RowError{p, json::shown(p) + " is no JSON object; JSON lines are expected, { ... } on every line"};
+    }
+
+    const char* object(const char* p, Key& parent, int depth, RowWriter& rows) {
+        depth = json::deeper(p, depth);
+        const std::uint64_t number = ++n_objects_;
+        Key** guess = &parent.first;  // rows have their keys in the same order, mostly
+        return json::read_members(p + 1, [&](const char* name) {
+            const char* end = *guess ? behind_name(name, (*guess)->name) : nullptr;
+            Key& key = end ? **guess : find(name, end, parent, guess);
+            if (key.object == number && !key.opaque)
+                throw RowError{name - 1, "the key " + excerpt(key.name) + " is there twice in its object"};
+            key.object = number;
+            guess = &key.next;
+            return value(json::behind_colon(end), key, depth, rows);
+        });
+    }
+
+    // Behind the closing quote, if it is this name that stands at p.
+    const char* behind_name(const char* p, std::string_view name) const {
+        const auto there = static_cast<std::size_t>(text_end_ - p);
+        const bool same = name.size() < there && p[name.size()] == '"' && std::memcmp(p, name.data(), name.size()) == 0;
+        return same ? p + name.size() + 1 : nullptr;
+    }
+
+    Key& find(const char* p, const char*& end, Key& parent, Key** guess) {
+        end = p;
+        const std::string_view name = json::read_string(end, text_end_, room_);
+        Key& key = keys_.child(parent, name, p - 1);
+        if (name.data() == p) *guess = &key;  // else it has escapes, and what it says is not how it is written
+        return key;
+    }
+
+    const char* value(const char* p, Key& key, int depth, RowWriter& rows) {
+        const char* end = key.opaque ? json::skip_value(p, text_end_, depth) : read(p, key, depth, rows);
+        if (key.keep >= 0) keep(p, end, key, rows);
+        return end;
+    }
+
+    void keep(const char* p, const char* end, const Key& key, RowWriter& rows) {
+        const auto which = static_cast<std::size_t>(key.keep);
+        if (rows.rows.kept[which].size() > static_cast<std::size_t>(rows.rows.n_rows()))
+            throw RowError{p, "there is more than one " + excerpt(key.path) + " in the row, and one can be kept"};
+        if (*p == '"')
+            rows.keep(which, json::read_string(++p, text_end_, room_));
+        else
+            rows.keep(which, *p == 'n' ? std::string_view() : std::string_view(p, static_cast<std::size_t>(end - p)));
+    }
+
+    const char* read(const char* p, Key& key, int depth, RowWriter& rows) {
+        const bool ignored = key.role == Role::label && rows.options.labels == LabelCount::ignored;
+        if (ignored) return json::skip_value(p, text_end_, depth);
+        switch (*p) {
+            case '{':
+                if (key.role == Role::label) throw RowError{p, "the label is an object; a string, a number or a list of them is expected"};
+                if (key.role == Role::weight) no_weight(p);
+                return object(p, key, depth, rows);
+            case '[': return list(p, key, depth, rows);
+            case '"': return string(p, key, rows);
+            case 'n': return json::read_word(p, "null");
+            case 't': return boolean(p, "true", key, rows);
+            case 'f': return boolean(p, "false", key, rows);
+            default: return number(p, key, rows);
+        }
+    }
+
+    const char* list(const char* p, Key& key, int depth, RowWriter& rows) {
+        if (key.role == Role::weight) no_weight(p);
+        depth = json::deeper(p, depth);
+        has_label_ |= key.role == Role::label;
+        std::size_t place = 0;
+        return json::read_elements(p + 1, [&](const char* element) {
+            const char c = *element;
+            if (c == '[' && key.role == Role::label) throw RowError{element, "a label is a list; labels of a row are in one list"};
+            const bool by_place = key.role == Role::feature && c != '"' && c != '{' && c != 'n';
+            const std::size_t at = place++;
+            return by_place ? value(element, keys_.element(key, at, element), depth, rows) : read(element, key, depth, rows);
+        });
+    }
+
+    const char* string(const char* p, Key& key, RowWriter& rows) {
+        const char* end = p + 1;
+        const std::string_view text = json::read_string(end, text_end_, room_);
+        if (key.role == Role::weight) no_weight(p);
+        if (!text.empty()) word(p, text, key, rows);
+        return end;
+    }
+
+    const char* boolean(const char* p, std::string_view text, Key& key, RowWriter& rows) {
+        const char* end = json::read_word(p, text);
+        if (key.role == Role::weight) no_weight(p);
+        if (key.role == Role::feature)
+            add(key, text == "true", rows);
+        else
+            word(p, key.role == Role::label ? (text == "true" ? "1" : "0") : text, key, rows);
+        return end;
+    }
+
+    const char* number(const char* p, Key& key, RowWriter& rows) {
+        double x;
+        const char* end = json::read_number(p, text_end_, x);
+        const std::string_view token(p, static_cast<std::size_t>(end - p));
+        if (key.role == Role::weight) {
+            rows.weight(x, token);
+        } else if (key.role == Role::feature) {
+            rows.check(x, token);
+            add(key, x, rows);
+        } else {
+            word(p, token, key, rows);
+        }
+        return end;
+    }
+
+    // What is no number here, whatever it looks like. p: where it stands; the text may be elsewhere.
+    void word(const char* p, std::string_view text, Key& key, RowWriter& rows) {
+        if (key.role == Role::label) {
+            label(p, text, rows);
+        } else if (key.role == Role::text) {
+            ngrams_.add(key.space(), text, rows);
+        } else if (key.role != Role::drop) {
+            rows.rows.room(1);
+            rows.add(key.space(), text, 1.0);
+        }
+    }
+
+    void label(const char* p, std::string_view text, RowWriter& rows) {
+        has_label_ = true;
+        try {
+            rows.label(text);
+        } catch (RowError& error) {
+            error.at = p;
+            throw;
+        }
+    }
+
+    static void add(const Key& key, double x, RowWriter& rows) {
+        if (x == 0.0) return;
+        rows.rows.room(1);
+        rows.add(kNoPrefix, key.path, x);
+    }
+
+    [[noreturn]] static void no_weight(const char* p) { throw RowError{p, "weight " + json::shown(p) + " is not a number"}; }
+
+    static inline const Namespace kNoPrefix{""};
+
+    std::string label_;
+    json::Keys keys_;
+    Ngrams ngrams_;
+    const char* text_end_ = nullptr;
+    std::string room_;  // for a string with escapes
+    std::uint64_t n_objects_ = 0;
+    bool has_label_ = false;
+};
+
+using JsonLinesReader = LineReader<JsonLinesFormat>;
+
+}  // namespace confidently

@@ -1,0 +1,100 @@
+// The labels of a text file: one spelling each, numbered by first appearance.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "data/decimal.hpp"
+#include "data/utf8.hpp"
+
+namespace confidently {
+
+inline constexpr std::size_t kLongestLabel = 256;
+inline constexpr double kLargestWrittenReal = 9007199254740992.0;  // 2^53: above it reals cannot tell integers apart
+
+struct Label {
+    std::string text;
+    bool number;
+};
+
+// "nan", "-inf", "Infinity": numbers to a careless writer, never the name of a class
+inline bool is_not_finite(std::string_view token) {
+    if (token.front() == '-' || token.front() == '+') token.remove_prefix(1);
+    std::string lower(token);
+    for (char& c : lower) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    return lower == "nan" || lower == "inf" || lower == "infinity";
+}
+
+// [sign] digits: without a plus or leading zeros
+inline std::string plain_integer(std::string_view token) {
+    const bool negative = token.front() == '-';
+    token.remove_prefix(negative || token.front() == '+');
+    token.remove_prefix(std::min(token.find_first_not_of('0'), token.size() - 1));
+    std::string plain(negative && token != "0" ? "-" : "");
+    return plain += token;
+}
+
+// The one spelling of a label: +1, 01, 1.0 and 1e0 are the integer 1, words stay as they are. Throws what is wrong
+// with it. The token must be followed by some character that cannot belong to a number.
+inline Label canonical_label(std::string_view token) {
+    if (token.empty()) throw std::invalid_argument("has an empty label between commas");
+    if (token.size() > kLongestLabel) throw std::invalid_argument("is longer than a label may be (256 bytes)");
+    for (const char c : token)
+        if (static_cast<unsigned char>(c) < ' ' || c == 0x7f)
+            throw std::invalid_argument("has control characters, which no label may have; is the file binary?");
+    if (!is_utf8(token)) throw std::invalid_argument("is not UTF-8 text");
+    double value = 0.0;
+    if (read_decimal(token.data(), value) != token.data() + token.size()) {
+        if (is_not_finite(token)) throw std::invalid_argument("is not a class");
+        return {std::string(token), false};
+    }
+    if (token.find_first_of(".eE") == std::string_view::npos) return {plain_integer(token), true};
+    if (std::floor(value) != value || std::fabs(value) > kLargestWrittenReal)
+        throw std::invalid_argument("is not a class: labels are integers or words (this is no regression)");
+    return {std::to_string(static_cast<std::int64_t>(value)), true};
+}
+
+class LabelTable {
+  public:
+    // The labels there may be; none: any.
+    explicit LabelTable(const std::vector<std::string>& allowed = {}) : allowed_(allowed.begin(), allowed.end()) {
+        for (const std::string& name : allowed) listed_ += (listed_.empty() ? "" : ", ") + name;
+    }
+
+    // The label's number and whether it is new. Throws what is wrong with it.
+    std::pair<std::int32_t, bool> number_of(std::string_view token) {
+        if (const auto at = ids_.find(token); at != ids_.end()) return {at->second, false};
+        Label label = canonical_label(token);
+        if (!allowed_.empty() && !allowed_.contains(label.text))
+            throw std::invalid_argument("is none of the classes announced (" + listed_ + ")");
+        const auto [at, added] = ids_.try_emplace(label.text, static_cast<std::int32_t>(ids_.size()));
+        if (added) labels_.push_back(std::move(label));
+        return {at->second, added};
+    }
+
+    const Label& label(std::int32_t number) const { return labels_[static_cast<std::size_t>(number)]; }
+
+    void forget_last() {
+        ids_.erase(labels_.back().text);
+        labels_.pop_back();
+    }
+
+  private:
+    struct Hash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
+    };
+    std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>> ids_;
+    std::vector<Label> labels_;  // by number
+    std::unordered_set<std::string> allowed_;
+    std::string listed_;
+};
+
+}  // namespace confidently

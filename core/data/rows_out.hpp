@@ -1,0 +1,351 @@
+// Rows as readers make them: CSR, labels, weights, and what is new in them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "data/hashing.hpp"
+#include "data/label_table.hpp"
+#include "data/row_order.hpp"
+#include "rows.hpp"
+
+namespace confidently {
+
+inline constexpr std::ptrdiff_t kLongestExcerpt = 40;
+inline constexpr std::int64_t kMostWaiting = 32;  // features whose columns are looked up together
+
+// Strings one after the other.
+struct Strings {
+    std::string text;
+    std::vector<std::int64_t> start{0};
+
+    std::size_t size() const { return start.size() - 1; }
+    void add(std::string_view prefix, std::string_view s) {
+        text.append(prefix).append(s);
+        start.push_back(static_cast<std::int64_t>(text.size()));
+    }
+    void truncate(std::size_t n) {
+        start.resize(n + 1);
+        text.resize(static_cast<std::size_t>(start[n]));
+    }
+};
+
+// A label at its first appearance.
+struct NewLabel {
+    Label label;
+    std::int64_t row, line;  // row: within its batch
+};
+
+// Features at their first appearance; they have the next columns.
+struct NewFeatures {
+    std::vector<std::int64_t> row;
+    std::vector<std::uint32_t> key;
+    Strings names;
+
+    void add(std::int64_t its_row, std::uint32_t its_key, std::string_view prefix, std::string_view name) {
+        row.push_back(its_row);
+        key.push_back(its_key);
+        names.add(prefix, name);
+    }
+};
+
+// A row that was passed over, and why.
+struct Skipped {
+    std::int64_t line;
+    std::string what;
+};
+
+struct ParsedRows {
+    std::unique_ptr<double[]> values;
+    std::unique_ptr<std::int32_t[]> columns;
+    std::int64_t size = 0, capacity = 0, n_columns = 0, first_line = 0;
+    std::vector<std::int64_t> start{0}, label_start{0};
+    std::vector<std::int32_t> labels;
+    std::vector<double> weights;  // empty: all 1
+    std::vector<NewLabel> new_labels;
+    NewFeatures new_features;
+    std::vector<Strings> kept;                   // one for each thing to be kept, a string a row
+    std::int64_t list_row = -1, list_line = -1;  // the first row that has no label or more than one
+    std::int64_t n_skipped = 0;
+    std::vector<Skipped> skipped;  // the first of them
+
+    std::int64_t n_rows() const { return static_cast<std::int64_t>(start.size()) - 1; }
+
+    // Makes sure that so many entries more fit, beside those that wait for their columns.
+    void room(std::int64_t more) {
+        more += kMostWaiting;
+        if (size + more <= capacity) return;
+        capacity = std::max(size + more, 2 * capacity);
+        values = widened(values.get());
+        columns = widened(columns.get());
+    }
+
+  private:
+    template <class T>
+    std::unique_ptr<T[]> widened(const T* old) const {
+        std::unique_ptr<T[]> wider(new T[static_cast<std::size_t>(capacity)]);  // make_unique would write zeros
+        std::copy_n(old, size, wider.get());
+        return wider;
+    }
+};
+
+enum class LabelCount { ignored, any, one, set };
+
+struct ReaderOptions {
+    double largest;             // value, in size
+    std::int64_t most_columns;
+    LabelCount labels;
+    bool skip_errors;           // pass over rows that are not as they should be
+    bool l2;                    // scale every row to length 1
+    int bits;                   // of hashes of names; FeatureTable::kExact: names are kept
+    std::vector<std::string> classes;  // all labels there may be; empty: any
+    std::size_t n_kept;
+    bool own_columns = false;  // columns of features are numbered anew afterwards (numbering.hpp), and rows finished then
+};
+
+// What is wrong with a row. at points into its text, nullptr where there is none.
+struct RowError {
+    const char* at;
+    std::string what;
+};
+
+// Text as it may stand in a message: quoted, cut, everything but printable ASCII escaped.
+inline std::string excerpt(std::string_view text) {
+    std::string shown = "'";
+    for (const char c : text.substr(0, kLongestExcerpt)) {
+        char code[8];
+        std::snprintf(code, sizeof code, c >= ' ' && c <= '~' ? "%c" : "\\x%02x", static_cast<unsigned char>(c));
+        shown += code;
+    }
+    return shown + (text.size() > kLongestExcerpt ? "...'" : "'");
+}
+
+[[noreturn]] inline void fail(std::string_view token, const std::string& kind, const std::string& problem) {
+    throw RowError{token.data(), kind + " " + excerpt(token) + " " + problem};
+}
+
+[[noreturn]] inline void throw_too_many(std::int64_t most_columns) {
+    throw std::invalid_argument("the data have more than " + std::to_string(most_columns) +
+                                " different features; hash their names into fewer (--bits)");
+}
+
+// Collects the rows of one batch after the other. A row is begun, filled and ended, or taken back as if it had never been.
+class RowWriter {
+  public:
+    explicit RowWriter(ReaderOptions options)
+        : options(std::move(options)), features_(this->options.bits, this->options.most_columns), labels_(this->options.classes) {}
+
+    const ReaderOptions options;
+
+    FeatureTable& features() { return features_; }
+
+    // Features known by now stay when the batches to come are over; those of a later batch are forgotten with it.
+    void freeze() { frozen_ = features_.size(); }
+
+    void begin_batch(std::int64_t first_line) {
+        rows = ParsedRows();
+        rows.first_line = first_line;
+        rows.kept.resize(options.n_kept);
+        if (frozen_ >= 0) forget(frozen_);
+    }
+
+    void begin_row(std::int64_t line) {
+        line_ = line;
+        row_start_ = rows.size;
+        n_waiting_ = 0;
+        weight_ = 1.0;
+        ascending_ = true;
+        before_ = -1;
+    }
+
+    // Entries of a row; room for them must have been made.
+    CONFIDENTLY_INLINE void add(std::int64_t column, double value) {
+        ascending_ &= column > before_;
+        before_ = column;
+        rows.columns[rows.size] = static_cast<std::int32_t>(column);
+        rows.values[rows.size++] = value;
+    }
+
+    CONFIDENTLY_INLINE void add(const Namespace& space, std::string_view name, double value) {
+        add(column_of(space, name), value);
+    }
+
+    // The same for one of many features: its column is looked up some features later, when the memory it is in has
+    // arrived. Name and namespace must stay where they are until the row ends or settle is called.
+    CONFIDENTLY_INLINE void add_one_of_many(const Namespace& space, std::string_view name, double value) {
+        if (n_waiting_ == waiting_.size()) settle();
+        const std::uint32_t key = features_.key_of(space, name);
+        features_.expect(key);
+        waiting_[n_waiting_++] = {&space, name, value, key};
+    }
+
+    // Every feature that was added has its column now.
+    void settle() {
+        for (std::size_t k = 0; k < n_waiting_; ++k) {
+            const Waiting& feature = waiting_[k];
+            add(found(feature.key, *feature.space, feature.name), feature.value);
+        }
+        n_waiting_ = 0;
+    }
+
+    // The column of a feature, which is announced if it is new. It stays what it is until features are forgotten.
+    CONFIDENTLY_INLINE std::int32_t column_of(const Namespace& space, std::string_view name) {
+        settle();  // columns are numbered in the order of features
+        return found(features_.key_of(space, name), space, name);
+    }
+
+    // How often features were forgotten.
+    std::uint64_t forgotten() const { return forgotten_; }
+
+    // The entries from first on: each column once, its value 1.
+    void once(std::int64_t first) {
+        rows.size = first + order_.sort(rows.columns.get() + first, rows.values.get() + first, rows.size - first, std::identity(),
+                                        [](double& kept, double, bool) { kept = 1.0; });
+        ascending_ = false;  // beside what was there before
+    }
+
+    // A value as it was written: finite and not too large.
+    void check(double value, std::string_view token, const char* kind = "feature") const {
+        if (std::fabs(value) <= options.largest) return;
+        if (std::isnan(value)) fail(token, kind, "has a value that is not finite; leave it out, or impute it");
+        char bound[32];
+        std::snprintf(bound, sizeof bound, "%g", options.largest);
+        fail(token, kind, "has a value above " + std::string(bound) + " in size; rescale it");
+    }
+
+    // The token must be followed by some character that cannot belong to a number.
+    void label(std::string_view token) {
+        std::vector<std::int32_t>& labels = rows.labels;
+        std::pair<std::int32_t, bool> found;
+        try {
+            found = labels_.number_of(token);
+        } catch (const std::invalid_argument& e) {
+            fail(token, "label", e.what());
+        }
+        if (found.second) rows.new_labels.push_back({labels_.label(found.first), rows.n_rows(), line_});
+        const auto first = labels.begin() + static_cast<std::ptrdiff_t>(rows.label_start.back());
+        if (std::find(first, labels.end(), found.first) == labels.end()) labels.push_back(found.first);
+    }
+
+    void weight(double w, std::string_view token) {
+        if (!(w >= 0.0 && w <= kLargestExampleWeight))
+            fail(token, "weight", "is not a number from 0 to 1e9");
+        weight_ = w;
+    }
+
+    // As it was written; the text must be followed by some character that cannot belong to a number.
+    void weight(std::string_view text, std::string_view token) {
+        double w = 0.0;
+        weight(read_decimal(text.data(), w) == text.data() + text.size() ? w : -1.0, token);
+    }
+
+    void keep(std::size_t which, std::string_view text) { rows.kept[which].add("", text); }
+
+    // What the row's labels must be follows from the options.
+    void end_row() {
+        const auto n_labels = static_cast<std::int64_t>(rows.labels.size()) - rows.label_start.back();
+        if (n_labels != 1 && options.labels == LabelCount::one)
+            throw RowError{nullptr, "the row has " + (n_labels ? std::to_string(n_labels) : std::string("no")) +
+                                        " labels, and one is expected; if rows have sets of labels, say so (--multilabel)"};
+        if (n_labels != 1 && options.labels == LabelCount::any && rows.list_row < 0) {
+            rows.list_row = rows.n_rows();
+            rows.list_line = line_;
+        }
+        rows.label_start.push_back(static_cast<std::int64_t>(rows.labels.size()));
+        settle();
+        if (!options.own_columns) finish_entries();
+        if (weight_ != 1.0 && rows.weights.empty()) rows.weights.assign(rows.start.size() - 1, 1.0);
+        if (weight_ != 1.0 || !rows.weights.empty()) rows.weights.push_back(weight_);
+        rows.start.push_back(rows.size);
+        for (Strings& column : rows.kept)
+            if (column.size() < static_cast<std::size_t>(rows.n_rows())) column.add("", "");
+    }
+
+    // The row that was begun is as if it had never been.
+    void take_back() {
+        const std::int64_t row = rows.n_rows();
+        rows.size = row_start_;
+        n_waiting_ = 0;
+        rows.labels.resize(static_cast<std::size_t>(rows.label_start.back()));
+        while (!rows.new_labels.empty() && rows.new_labels.back().row == row) {
+            rows.new_labels.pop_back();
+            labels_.forget_last();
+        }
+        std::size_t n = rows.new_features.row.size();
+        while (n > 0 && rows.new_features.row[n - 1] == row) --n;
+        forget(features_.size() - static_cast<std::int64_t>(rows.new_features.row.size() - n));
+        rows.new_features.row.resize(n);
+        rows.new_features.key.resize(n);
+        rows.new_features.names.truncate(n);
+        for (Strings& column : rows.kept) column.truncate(static_cast<std::size_t>(row));
+    }
+
+    // A row that was taken back is counted; throws if it may not be passed over.
+    void skip(std::int64_t line, const std::string& what) {
+        if (!options.skip_errors) throw std::invalid_argument(what);
+        if (++rows.n_skipped <= kMostSkippedShown) rows.skipped.push_back({line, what});
+    }
+
+    ParsedRows take() { return std::move(rows); }
+
+    ParsedRows rows;
+
+  private:
+    static constexpr double kLargestExampleWeight = 1e9;
+    static constexpr std::int64_t kMostSkippedShown = 5;
+
+    void finish_entries() {
+        std::int32_t* columns = rows.columns.get() + row_start_;
+        double* values = rows.values.get() + row_start_;
+        if (!ascending_) rows.size = row_start_ + order_.sort_and_sum(columns, values, rows.size - row_start_, std::identity());
+        if (options.l2) normalize(values, rows.size - row_start_);
+        if (rows.size > row_start_) rows.n_columns = std::max<std::int64_t>(rows.n_columns, rows.columns[rows.size - 1] + 1);
+    }
+
+    // Features from the n-th on are unknown again.
+    void forget(std::int64_t n) {
+        forgotten_ += features_.size() > n;
+        features_.truncate(n);
+    }
+
+    CONFIDENTLY_INLINE std::int32_t found(std::uint32_t key, const Namespace& space, std::string_view name) {
+        const auto [column, is_new] = features_.column(key, space, name);
+        if (is_new) announce(column, space, name);
+        return column;
+    }
+
+    void announce(std::int32_t column, const Namespace& space, std::string_view name) {
+        if (column < 0) throw_too_many(options.most_columns);
+        rows.new_features.add(rows.n_rows(), features_.key(column), space.prefix, name);
+    }
+
+    struct Waiting {
+        const Namespace* space;
+        std::string_view name;
+        double value;
+        std::uint32_t key;
+    };
+
+    FeatureTable features_;
+    std::array<Waiting, kMostWaiting> waiting_;
+    std::size_t n_waiting_ = 0;
+    LabelTable labels_;
+    std::int64_t frozen_ = -1;
+    std::uint64_t forgotten_ = 0;
+    std::int64_t line_ = 0, row_start_ = 0, before_ = -1;
+    double weight_ = 1.0;
+    bool ascending_ = true;
+    RowOrder order_;
+};
+
+}  // namespace confidently

@@ -1,0 +1,126 @@
+// svmlight text:
+//
+//   line     = [labels] {space index:value} [space # comment]
+//   labels   = label {, label}      integers or words; a line that begins with a space or a feature has none
+//
+// cost:W is the example's weight; qid:N, sid:N and blank lines are passed over.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "data/decimal.hpp"
+#include "data/line_reader.hpp"
+
+namespace confidently {
+
+struct SvmlightFormat {
+    static constexpr const char* name = "svmlight text";
+    static constexpr std::size_t least_feature_bytes = 4;  // "1:1 "
+
+    bool zero_based;
+
+    const char* parse_line(const char* p, const char* end, std::int64_t line, RowWriter& rows) const {
+        const char* first = skip_spaces(p);
+        if (ends_line(*first)) return first;
+        rows.begin_row(line);
+        if (first == p && !is_feature(p)) {
+            const std::string_view labels = token_at(p);
+            if (rows.options.labels != LabelCount::ignored) read_labels(labels, rows);
+            p += labels.size();
+        }
+        p = parse_features(p, end, rows);
+        rows.end_row();
+        return p;
+    }
+
+  private:
+    static constexpr std::ptrdiff_t kMostIndexDigits = 18, kShortFeature = 8 + kShortDecimal;
+
+    static bool ends_line(char c) { return c == '\n' || c == '#'; }
+
+    static bool is_tag(std::string_view token) {
+        return token.starts_with("qid:") || token.starts_with("sid:") || token.starts_with("cost:");
+    }
+
+    static bool is_feature(const char* p) {
+        const char* q = p;
+        while (is_digit(*q)) ++q;
+        return (q != p && *q == ':') || is_tag(token_at(p));
+    }
+
+    const char* parse_features(const char* p, const char* end, RowWriter& rows) const {
+        const double largest = rows.options.largest;
+        const std::int64_t most_columns = rows.options.most_columns;
+        for (;; p += *p == ' ') {
+            if (*p <= '#' && ends_line(*(p = skip_spaces(p)))) return p;
+            std::int64_t column;
+            double value;
+            const char* next = end - p > kShortFeature ? parse_short_feature(p, column, value) : nullptr;
+            if (!next) next = parse_feature(p, column, value);
+            const bool good = next && 0 <= column && column < most_columns && std::fabs(value) <= largest;
+            if (good) rows.add(column, value);
+            p = good ? next : other_token(p, rows);
+        }
+    }
+
+    // The commonest index:value, at most kShortFeature bytes of which are looked at; nullptr for others.
+    CONFIDENTLY_INLINE const char* parse_short_feature(const char* p, std::int64_t& column, double& value) const {
+        const Digits index = digits_of_8(p);
+        const char* text = p + index.count + 1;
+        if (index.count == 0 || index.count == 8 || text[-1] != ':') return nullptr;
+        column = static_cast<std::int64_t>(index.number) - !zero_based;
+        if (text[1] == ' ' && is_digit(text[0])) {  // one-hot data have no other values
+            value = text[0] - '0';
+            return text + 1;
+        }
+        const char* end = read_short_decimal(text, value);
+        return end && (*end == ' ' || *end == '\n') ? end : nullptr;
+    }
+
+    // One index:value; nullptr if it is none.
+    const char* parse_feature(const char* p, std::int64_t& column, double& value) const {
+        std::uint64_t index = 0;
+        const char* colon = read_digits(p, index);
+        if (colon == p || *colon != ':' || colon - p > kMostIndexDigits) return nullptr;
+        column = static_cast<std::int64_t>(index) - !zero_based;
+        const char* end = read_decimal(colon + 1, value);
+        return end && (ends_token(*end) || *end == '#') ? end : nullptr;
+    }
+
+    // A token that is no feature: a tag, or an error.
+    const char* other_token(const char* p, RowWriter& rows) const {
+        const std::string_view token = token_at(p);
+        const std::size_t colon = token.find(':');
+        if (is_tag(token)) {
+            if (token.starts_with("cost:")) rows.weight(token.substr(5), token);
+        } else if (colon == std::string_view::npos) {
+            fail(token, "feature", "is not index:value (labels of a row are separated by commas, without spaces)");
+        } else {
+            check_index(token, token.substr(0, colon), rows);
+            check_value(token, token.substr(colon + 1, token.find('#', colon) - colon - 1), rows, "feature");
+            fail(token, "feature", "is not index:value");
+        }
+        return p + token.size();
+    }
+
+    void check_index(std::string_view token, std::string_view index, const RowWriter& rows) const {
+        const std::int64_t base = !zero_based;
+        if (index.empty() || index.find_first_not_of("0123456789") != std::string_view::npos)
+            fail(token, "feature", "has an index that is not a whole number from " + std::to_string(base));
+        if (base == 1 && index.find_first_not_of('0') == std::string_view::npos)
+            fail(token, "feature", "has index 0, but indices count from 1 here (--zero-based if they count from 0)");
+        std::uint64_t number = 0;
+        read_digits(index.data(), number);
+        const std::int64_t largest = rows.options.most_columns - 1 + base;
+        if (index.size() > kMostIndexDigits || number > static_cast<std::uint64_t>(largest))
+            fail(token, "feature", "has an index above " + std::to_string(largest) + "; hash the features into fewer");
+    }
+};
+
+using SvmlightReader = LineReader<SvmlightFormat>;
+
+}  // namespace confidently

@@ -1,0 +1,47 @@
+// Plain text, a row a line:
+//
+//   line     = [labels] tab text
+//   labels   = label {, label}      integers or words, which may have spaces inside
+//
+// Where labels are not looked at, a line without a tab is text alone. Blank lines are passed over.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "data/line_reader.hpp"
+#include "data/ngrams.hpp"
+
+namespace confidently {
+
+class TextFormat {
+  public:
+    static constexpr const char* name = "plain text";
+    static constexpr std::size_t least_feature_bytes = std::size_t(-1);  // n-grams make room for themselves
+
+    explicit TextFormat(NgramOptions options) : ngrams_(options) {}
+
+    const char* parse_line(const char* p, const char*, std::int64_t line, RowWriter& rows) {
+        const char* end = p;
+        while (*end != '\n') ++end;
+        const char* tab = std::find(p, end, '\t');
+        if (tab == end && skip_spaces(p) == end) return end;
+        rows.begin_row(line);
+        if (rows.options.labels != LabelCount::ignored) {
+            if (tab == end) fail(between(p, end), "line", "has no tab between its label and its text");
+            if (const std::string_view labels = trimmed(between(p, tab)); !labels.empty()) read_labels(labels, rows);
+        }
+        ngrams_.add(no_namespace_, tab == end ? between(p, end) : between(tab + 1, end), rows);
+        rows.end_row();
+        return end;
+    }
+
+  private:
+    Ngrams ngrams_;
+    const Namespace no_namespace_;
+};
+
+using TextReader = LineReader<TextFormat>;
+
+}  // namespace confidently

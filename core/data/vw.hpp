@@ -1,0 +1,208 @@
+// Vowpal Wabbit's text:
+//
+//   line      = [label [importance [base]]] ['tag | tag] {|[namespace[:scale]] {space feature}}
+//   feature   = name | name:value | :value | name:word
+//   label     = one, or several separated by commas; a word that touches the first bar is a tag, not a label
+//
+// The k-th :value of a namespace, from 0, is the feature named k; name:word is a feature of that very name, its value 1.
+// A base must be 0. Blank lines are passed over. Full names are namespace^name, or just the name.
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "data/decimal.hpp"
+#include "data/line_reader.hpp"
+
+namespace confidently {
+
+// The characters that end a name.
+struct VwEnds {
+    bool of[256]{};
+
+    constexpr VwEnds() {
+        for (const char c : {' ', '\t', '\r', '\n', '|', ':'}) of[static_cast<unsigned char>(c)] = true;
+    }
+};
+inline constexpr VwEnds kVwEnds;
+
+// Namespaces by name, each hashed once. Rows tend to have the same ones in the same order, so that is tried first.
+class VwNamespaces {
+  public:
+    void begin_row() { place_ = 0; }
+
+    const Namespace& named(std::string_view name) {
+        const std::size_t place = place_++;
+        if (place < usual_.size() && is_named(*usual_[place], name)) return *usual_[place];
+        const Namespace& found = looked_up(name);
+        if (place < usual_.size()) usual_[place] = &found;
+        else if (place == usual_.size() && place < kMost) usual_.push_back(&found);
+        return found;
+    }
+
+  private:
+    static constexpr std::size_t kMost = 4096;  // kept: a stream may have no end of them
+
+    struct Hash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
+    };
+
+    static bool is_named(const Namespace& space, std::string_view name) {
+        return space.prefix.size() == name.size() + 1 && space.prefix.starts_with(name);
+    }
+
+    const Namespace& looked_up(std::string_view name) {
+        if (const auto at = spaces_.find(name); at != spaces_.end()) return at->second;
+        if (spaces_.size() >= kMost) {
+            usual_.clear();
+            spaces_.clear();
+        }
+        return spaces_.try_emplace(std::string(name), std::string(name) + "^").first->second;
+    }
+
+    std::unordered_map<std::string, Namespace, Hash, std::equal_to<>> spaces_;
+    std::vector<const Namespace*> usual_;  // by place in the row
+    std::size_t place_ = 0;
+};
+
+class VwFormat {
+  public:
+    static constexpr const char* name = "VW text";
+    static constexpr std::size_t least_feature_bytes = 2;  // "a "
+
+    // keep_tag: tags are kept, as the first thing to be kept
+    explicit VwFormat(bool keep_tag) : keep_tag_(keep_tag) {}
+
+    const char* parse_line(const char* p, const char* end, std::int64_t line, RowWriter& rows) {
+        const char* first = skip_spaces(p);
+        if (*first == '\n') return first;
+        rows.begin_row(line);
+        spaces_.begin_row();
+        const char* bar = first;
+        while (*bar != '|' && *bar != '\n') ++bar;
+        if (*bar == '\n') fail(token_at(first), "row", "has no | before its features");
+        parse_head(first, bar, rows);
+        for (p = bar; *p == '|';) p = parse_namespace(p + 1, end, rows);
+        rows.end_row();
+        return p;
+    }
+
+  private:
+    static bool ends_name(char c) { return kVwEnds.of[static_cast<unsigned char>(c)]; }
+    static bool ends_feature(char c) { return ends_token(c) || c == '|'; }
+
+    static std::string_view feature_at(const char* p) {
+        const char* end = p;
+        while (!ends_feature(*end)) ++end;
+        return between(p, end);
+    }
+
+    // What stands before the first bar.
+    void parse_head(const char* p, const char* bar, RowWriter& rows) const {
+        constexpr std::size_t most_words = 3;
+        std::array<std::string_view, most_words> words;
+        std::size_t n_words = 0;
+        for (p = skip_spaces(p); p != bar; p = skip_spaces(p)) {
+            const std::string_view word = feature_at(p);
+            p += word.size();
+            const bool marked = word.front() == '\'';
+            if (p == bar || (marked && skip_spaces(p) == bar)) {
+                if (keep_tag_) rows.keep(0, word.substr(marked));
+            } else if (rows.options.labels != LabelCount::ignored) {
+                if (marked) fail(word, "tag", "is not the last word before the |");
+                if (n_words == most_words) fail(word, "word", "is one too many: label, importance, base and tag at most");
+                words[n_words++] = word;
+            }
+        }
+        if (n_words > 0) parse_labels(words[0], rows);
+        if (n_words > 1) rows.weight(words[1], words[1]);
+        if (n_words > 2) check_base(words[2]);
+    }
+
+    static void parse_labels(std::string_view word, RowWriter& rows) {
+        if (word.find(':') != std::string_view::npos)
+            fail(word, "label", "has a colon: costs and actions (cost-sensitive, contextual bandit) are not read here; "
+                                "a label is a whole number or a word, or several separated by commas");
+        read_labels(word, rows);
+    }
+
+    static void check_base(std::string_view word) {
+        double base = 1.0;
+        if (read_decimal(word.data(), base) != word.data() + word.size() || base != 0.0)
+            fail(word, "base", "is not 0: learning cannot start from predictions made elsewhere");
+    }
+
+    const char* parse_namespace(const char* p, const char* last, RowWriter& rows) {
+        if (ends_feature(*p)) return parse_features(p, last, default_, 1.0, rows);
+        const char* end = p;
+        while (!ends_name(*end)) ++end;
+        if (end == p) fail(feature_at(p), "namespace", "has no name before the colon");
+        const std::string_view space = between(p, end);
+        double scale = 1.0;
+        if (*end == ':') end = parse_scale(p, end + 1, scale, rows);
+        return parse_features(end, last, spaces_.named(space), scale, rows);
+    }
+
+    static const char* parse_scale(const char* space, const char* text, double& scale, const RowWriter& rows) {
+        const char* end = read_decimal(text, scale);
+        if (end && ends_feature(*end) && std::fabs(scale) <= rows.options.largest) return end;
+        const std::string_view token = feature_at(space);
+        check_value(token, between(text, token.data() + token.size()), rows, "namespace");
+        return token.data() + token.size();
+    }
+
+    const char* parse_features(const char* p, const char* last, const Namespace& space, double scale, RowWriter& rows) {
+        std::uint64_t n_unnamed = 0;
+        for (p = skip_spaces(p); *p != '|' && *p != '\n'; p = skip_spaces(p)) {
+            const char* end = p;
+            while (!ends_name(*end)) ++end;
+            std::string_view name = between(p, end);
+            double value = 1.0;
+            if (*end == ':') {
+                const char* text = end + 1;
+                end = last - text > kShortDecimal ? read_short_decimal(text, value) : nullptr;
+                if (!end || !ends_feature(*end)) end = parse_value(p, text, value, name, rows);
+                if (name.empty()) name = number_name(n_unnamed++, rows);
+            }
+            value *= scale;
+            if (!(std::fabs(value) <= rows.options.largest)) rows.check(value, between(p, end));
+            if (value != 0.0) rows.add_one_of_many(space, name, value);
+            p = end;
+        }
+        return p;
+    }
+
+    // The value of the feature at p; its end. A value that is a word makes the whole token a name.
+    static const char* parse_value(const char* p, const char* text, double& value, std::string_view& name, const RowWriter& rows) {
+        const char* end = read_decimal(text, value);
+        if (end && ends_feature(*end)) return end;
+        name = feature_at(p);
+        end = name.data() + name.size();
+        const bool numeric = text == end || is_digit(*text) || std::string_view("+-.:").find(*text) != std::string_view::npos;
+        if (numeric || is_not_finite(between(text, end))) check_value(name, between(text, end), rows, "feature");
+        value = 1.0;
+        return end;
+    }
+
+    std::string_view number_name(std::uint64_t number, RowWriter& rows) {
+        rows.settle();  // the last such name is no longer needed
+        return between(digits_.data(), std::to_chars(digits_.data(), digits_.data() + digits_.size(), number).ptr);
+    }
+
+    bool keep_tag_;
+    const Namespace default_;
+    VwNamespaces spaces_;
+    std::array<char, 20> digits_;
+};
+
+using VwReader = LineReader<VwFormat>;
+
+}  // namespace confidently

@@ -1,0 +1,155 @@
+// What an example asks of the classifier: a task turns a row's label into the pairs of columns to tell apart
+// (Yang, Jin & Ye 2009, section 2.4) and says whether the row was predicted wrongly. It knows neither rule nor
+// covariance: update(pair) looks, asks the rule, moves, and returns what was seen before the move.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "learner/calibration.hpp"
+#include "covariances/weights.hpp"
+
+namespace confidently {
+
+// Labels of rows: one id a row, or lists of ids (start has one entry more than there are rows).
+struct Labels {
+    const std::int32_t* id;
+    const std::int64_t* start;
+
+    const std::int32_t* begin(std::int64_t i) const { return id + (start ? start[i] : i); }
+    const std::int32_t* end(std::int64_t i) const { return id + (start ? start[i + 1] : i + 1); }
+};
+
+struct Example {
+    const Row& row;
+    const std::int32_t *label, *label_end;
+    double weight;
+    double* calibration;  // nullptr: not wanted
+    double* log_loss;     // nullptr: not wanted; else the labels' costs are added to it, where there is a calibration
+
+    // p: the probability of a label before it was used
+    void cost(double p) const {
+        if (log_loss) *log_loss += confidently::log_loss(p);
+    }
+};
+
+// The best-scoring column and the best of the others.
+struct TopTwo {
+    int first = kNone, second = kNone;
+
+    TopTwo(const double* scores, int n) {
+        for (int k = 0; k < n; ++k) {
+            if (first == kNone || scores[k] > scores[first]) {
+                second = first;
+                first = k;
+            } else if (second == kNone || scores[k] > scores[second]) {
+                second = k;
+            }
+        }
+    }
+};
+
+// Labels 0 and 1, one column.
+struct Binary {
+    template <class Geometry, class Update>
+    bool learn(const Geometry&, const Example& e, double prior_variance, Update&& update) {
+        const bool positive = *e.label == 1;
+        const auto seen = update(positive ? Pair{0, kNone} : Pair{kNone, 0});
+        if (e.calibration) {
+            const double f = (positive ? seen.score : -seen.score) * moderation(seen.variance, prior_variance);
+            e.cost(SigmoidCalibration{e.calibration}.learn(f, positive, e.weight));
+        }
+        return seen.score <= 0.0;
+    }
+};
+
+// Shared by the two multiclass tasks: scores, the strongest rival, one temperature for all classes.
+struct Multiclass {
+    std::vector<double> scores, scratch;
+
+    template <class Geometry>
+    TopTwo score(const Geometry& geometry, const Row& row) {
+        scores.resize(static_cast<std::size_t>(geometry.weights.columns));
+        geometry.weights.scores(row, 0, scores.data());
+        return {scores.data(), geometry.weights.columns};
+    }
+
+    void calibrate(const Example& e, double variance, double prior_variance) {
+        const double shrink = moderation(variance, prior_variance);
+        for (double& s : scores) s *= shrink;
+        scratch.resize(scores.size());
+        e.cost(TemperatureCalibration{e.calibration}.learn(scores.data(), static_cast<int>(scores.size()), *e.label,
+                                                           e.weight, scratch.data()));
+    }
+};
+
+// The true class against the best-scoring other one.
+struct Joint : Multiclass {
+    template <class Geometry, class Update>
+    bool learn(const Geometry& geometry, const Example& e, double prior_variance, Update&& update) {
+        const TopTwo top = score(geometry, e.row);
+        const int truth = *e.label, rival = top.first == truth ? top.second : top.first;
+        const double variance_if_wrong =
+            e.calibration && top.first != truth ? geometry.variance(e.row, {top.first, top.second}) : 0.0;
+        const auto seen = update(Pair{truth, rival});
+        if (e.calibration) calibrate(e, top.first == truth ? seen.variance : variance_if_wrong, prior_variance);
+        return scores[truth] <= scores[rival];
+    }
+};
+
+// A binary learner a class.
+struct OneVsRest : Multiclass {
+    template <class Geometry, class Update>
+    bool learn(const Geometry& geometry, const Example& e, double prior_variance, Update&& update) {
+        const TopTwo top = score(geometry, e.row);
+        const int truth = *e.label, rival = top.first == truth ? top.second : top.first;
+        double variance = 0.0;
+        for (int k = 0; k < geometry.weights.columns; ++k) {
+            const double v = update(k == truth ? Pair{k, kNone} : Pair{kNone, k}).variance;
+            if (k == top.first || k == top.second) variance += v;
+        }
+        const bool mistake = scores[truth] <= scores[rival];
+        if (e.calibration) calibrate(e, variance, prior_variance);
+        return mistake;
+    }
+};
+
+// Column 0 is the calibration label, which every relevant label is to beat and which is to beat every other;
+// label k has column k + 1.
+struct Multilabel {
+    static constexpr int threshold = 0;
+    std::vector<double> scores;
+    std::vector<char> relevant;
+
+    template <class Geometry, class Update>
+    bool learn(const Geometry& geometry, const Example& e, double, Update&& update) {
+        const int columns = geometry.weights.columns;
+        scores.resize(static_cast<std::size_t>(columns));
+        relevant.assign(static_cast<std::size_t>(columns), 0);
+        for (const std::int32_t* l = e.label; l != e.label_end; ++l) relevant[*l + 1] = 1;
+        geometry.weights.scores(e.row, 0, scores.data());
+        int worst = kNone, best = kNone;  // the worst relevant and the best irrelevant label
+        for (int k = 1; k < columns; ++k) {
+            if (relevant[k] && (worst == kNone || scores[k] < scores[worst])) worst = k;
+            if (!relevant[k] && (best == kNone || scores[k] > scores[best])) best = k;
+        }
+        const bool ranked = worst != kNone && best != kNone;
+        const bool mistake = ranked && scores[worst] <= scores[best];
+        if (ranked) update(Pair{worst, best});
+        if (threshold_pair_is_upper(worst, best))
+            update(Pair{worst, threshold});
+        else
+            update(Pair{threshold, best});
+        for (int k = 1; e.calibration && k < columns; ++k)
+            e.cost(SigmoidCalibration{e.calibration + (k - 1) * SigmoidCalibration::size}.learn(
+                scores[k] - scores[threshold], relevant[k], e.weight));
+        return mistake;
+    }
+
+    bool threshold_pair_is_upper(int worst, int best) const {
+        if (worst == kNone || best == kNone) return best == kNone;
+        return scores[worst] - scores[threshold] <= scores[threshold] - scores[best];
+    }
+};
+
+}  // namespace confidently

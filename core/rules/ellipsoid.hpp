@@ -1,0 +1,33 @@
+// The ellipsoid methods of Yang, Jin & Ye (2009): the only rules whose scale is not 1.
+#pragma once
+
+#include <cmath>
+
+#include "rules/step.hpp"
+
+namespace confidently {
+
+struct CELLIP {
+    static constexpr const char* name = "cellip";
+    static constexpr int parameters = 2;
+    double gamma, a;
+    Step operator()(double m, double v, double w) const {
+        if (m > 0.0) return {};
+        const double s = std::sqrt(v), t = (a * gamma - m) / s;
+        if (t >= 1.0) return {.infeasible = true};  // the half-space misses the ellipsoid
+        return weighted({t / s, 2.0 * t / ((1.0 - t) * v), 1.0 - t * t}, w);
+    }
+};
+
+struct IELLIP {
+    static constexpr const char* name = "iellip";
+    static constexpr int parameters = 3;
+    double gamma, b, c;
+    Step operator()(double m, double v, double w, double updates) const {
+        if (m > 0.0) return {};
+        const double ck = c * std::pow(b, updates);
+        return weighted({(gamma - m) / v, ck / ((1.0 - ck) * v), 1.0 / (1.0 - ck)}, w);
+    }
+};
+
+}  // namespace confidently

@@ -1,0 +1,82 @@
+"""``confidently cache``: build the binary cache of data."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import Any
+
+import click
+
+from ..common import check_output, data_argument, json_option, open_data, reported
+from ..options.reading import chosen_reading, on_error_option, reading_options
+from ..options.sections import Sectioned
+from ..output.accounts import skipped_lines
+
+
+@click.command(cls=Sectioned)
+@data_argument
+@reading_options
+@on_error_option
+@click.option(
+    "--multilabel",
+    is_flag=True,
+    help="Rows have sets of labels, separated by commas; by default the first 1,000 rows show whether they have.",
+)
+@click.option(
+    "--keep", metavar="COLUMN", multiple=True, help='Keep this column as it is, for predict; "tag" in VW text.'
+)
+@click.option("-o", "--output", "output_path", metavar="FILE", required=True, help="The cache.")
+@json_option
+def cache(
+    data: tuple[str, ...], multilabel: bool, on_error: str | int, keep: tuple[str, ...], output_path: str,
+    as_json: bool, **options: Any,
+) -> None:  # fmt: skip
+    """Build the binary cache of data, to be read in their place without parsing.
+
+    train, predict, evaluate and compare take a cache like any other file, and give the same results. DATA are files,
+    or - for standard input. A cache is checksummed, and refused if a byte of it has changed.
+    """
+    check_output(output_path, data)
+    began = time.monotonic()
+    with reported():
+        result = _build(data, options, on_error, multilabel or None, keep, output_path)
+    result |= {
+        "cache": output_path,
+        "bytes": os.path.getsize(output_path),
+        "seconds": round(time.monotonic() - began, 6),
+    }
+    click.echo(json.dumps(result) if as_json else _text(result))
+
+
+def _build(
+    data: tuple[str, ...], options: dict[str, Any], on_error: str | int, multilabel: bool | None,
+    keep: tuple[str, ...], path: str,
+) -> dict[str, Any]:  # fmt: skip
+    from ...data.cache.building import CacheBuilder, Origin, fingerprints
+
+    reading, origin = chosen_reading(options, data), Origin(sources=fingerprints(data), multilabel=multilabel)
+    with (
+        open_data(data, reading, "float64", multilabel=multilabel, on_error=on_error, keep=keep) as stream,
+        CacheBuilder(path, reading, origin, stream.multilabel, keep) as builder,
+    ):
+        entries = columns = 0
+        for batch in stream:
+            builder.add(batch)
+            entries, columns = entries + len(batch.values), max(columns, batch.n_columns)
+        builder.finish()
+    skipped = {"skipped": stream.skipped, "skipped_examples": stream.skipped_examples} if on_error != "stop" else {}
+    return {"rows": builder.done, "features": columns, "entries": entries, **skipped}
+
+
+def _text(result: dict[str, Any]) -> str:
+    rate = result["rows"] / max(result["seconds"], 1e-9)
+    lines = [
+        f"rows       {result['rows']:,}",
+        f"features   {result['features']:,}, {result['entries']:,} entries",
+        f"seconds    {result['seconds']:.2f} ({rate:,.0f} rows/s)",
+        *skipped_lines(result),
+        f"cache      {result['cache']} ({result['bytes']:,} bytes)",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,53 @@
+"""``confidently convert``: the same rows in another format."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..common import check_output, data_argument, json_option, new_file, open_data, reported
+from ..options.reading import chosen_reading, on_error_option, reading_options
+from ..options.sections import Sectioned
+
+TABLES = ("csv", "tsv", "parquet", "feather")
+WRITABLE = ("svmlight", "vw", "jsonl", *TABLES)  # as in confidently.data.writing
+
+
+@click.command(cls=Sectioned)
+@data_argument
+@click.option("-o", "--output", "output_path", metavar="FILE", required=True, help="The file to write.")
+@click.option("--to", "kind", type=click.Choice(WRITABLE), help="Its format; by default what its suffix tells.")
+@reading_options
+@on_error_option
+@click.option("--multilabel", is_flag=True, help="Rows have sets of labels.")
+@json_option
+def convert(data: tuple[str, ...], output_path: str, kind: str | None, as_json: bool, **options: Any) -> None:
+    """Write the same rows in another format.
+
+    svmlight keeps labels, weights and values, but numbers features instead of naming them; VW text keeps names without
+    spaces, colons and bars; JSON lines keep everything. CSV, TSV, Parquet and Feather have a column a feature and are
+    for up to 10,000 features; for them the data are read twice. Rows are not scaled unless --normalize l2 says so.
+    """
+    check_output(output_path, data)
+    from ...data.writing import format_for, write_rows
+
+    on_error, multilabel = options.pop("on_error"), options.pop("multilabel") or None
+    scaled = options["normalize"] == "l2"
+    reading = chosen_reading(options, data)
+    reading = replace(reading, normalize="l2" if scaled else "none", vocabulary=reading.named)
+    keep = ("tag",) if reading.format == "vw" else ()
+    with reported():
+        kind = kind or format_for(output_path)
+        if kind in TABLES and "-" in data:
+            raise click.UsageError(f"standard input can be read only once, and {kind} needs two readings: give a file")
+        with new_file(output_path) as temporary:
+            rows = write_rows(
+                temporary, kind,
+                lambda: open_data(data, reading, "float64", multilabel=multilabel, on_error=on_error, keep=keep),
+            )  # fmt: skip
+    result = {"rows": rows, "format": kind, "file": output_path, "bytes": Path(output_path).stat().st_size}
+    click.echo(json.dumps(result) if as_json else f"{rows:,} rows, {result['bytes']:,} bytes of {kind}: {output_path}")

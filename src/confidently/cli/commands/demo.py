@@ -1,0 +1,169 @@
+"""`confidently demo`: a few learners on handwritten digits, their certainty, a saved model, a picture."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    import numpy as np
+
+CONTENDERS = ("cw_stdev", "arow", "gibbs_pa", "pa", "iellip")
+PRIOR_VARIANCE = {"iellip": 0.1}  # as in its paper's experiments
+TRAIN = 1200
+STRIDE = 10  # rows between two points of a learning curve
+SHOWN = 10  # digits shown at either end
+INK = 0.45  # pixels darker than this share of the darkest are drawn
+
+
+@click.command()
+@click.option(
+    "--out", default="confidently-demo", show_default=True, type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for the model and the picture.",
+)  # fmt: skip
+@click.option("--seed", default=0, show_default=True, help="Seed of the order of the digits.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the tables.")
+def demo(out: Path, seed: int, as_json: bool) -> None:
+    """Learn 1,200 handwritten digits in one pass and say how sure of 597 others.
+
+    Five rules beside scikit-learn's SGDClassifier: progressive error (predict each digit, then learn it) and error on
+    digits held out. Saves the CW-Stdev model, loads it again, shows its most and least certain digits, and draws
+    learning curves and weights (needs matplotlib).
+    """
+    from ...estimators.loading import load
+
+    data = Digits(seed)
+    runs = [_run_rule(rule, data) for rule in CONTENDERS]
+    runs.append(_run_sgd(data))
+    out.mkdir(parents=True, exist_ok=True)
+    model_path, picture_path = out / "digits.cw", out / "digits.png"
+    runs[0]["classifier"].save(model_path)
+    model = load(model_path)
+    probabilities = model.predict_proba(data.X_test)
+    order = probabilities.max(axis=1).argsort()
+    drawn = _draw(picture_path, runs, model)
+    results = {
+        "rules": [{key: run[key] for key in ("name", "progressive_error", "test_error", "updates")} for run in runs],
+        "model": str(model_path),
+        "picture": str(picture_path) if drawn else None,
+        "least_certain": [_digit(data, probabilities, i) for i in order[:SHOWN]],
+        "most_certain": [_digit(data, probabilities, i) for i in order[::-1][:SHOWN]],
+    }
+    click.echo(json.dumps(results) if as_json else _report(results, data, order))
+
+
+class Digits:
+    """scikit-learn's digits, rows of length 1, in a random order: training and test part."""
+
+    def __init__(self, seed: int) -> None:
+        import numpy as np
+        from sklearn.datasets import load_digits
+
+        X, y = load_digits(return_X_y=True)
+        order = np.random.default_rng(seed).permutation(len(X))
+        X, y = X[order] / np.linalg.norm(X[order], axis=1, keepdims=True), y[order]
+        self.X_train, self.X_test, self.y_train, self.y_test = X[:TRAIN], X[TRAIN:], y[:TRAIN], y[TRAIN:]
+
+
+def _run_rule(rule: str, data: Digits) -> dict[str, Any]:
+    from ...estimators.classifier import OnlineClassifier
+    from ...rules import RULES
+
+    return _run(RULES[rule].__name__, OnlineClassifier(rule, prior_variance=PRIOR_VARIANCE.get(rule, 1.0)), data)
+
+
+def _run_sgd(data: Digits) -> dict[str, Any]:
+    from sklearn.linear_model import SGDClassifier
+
+    run = _run("SGDClassifier", SGDClassifier(random_state=0), data)
+    del run["classifier"]
+    return run | {"updates": None}
+
+
+def _run(name: str, model: Any, data: Digits) -> dict[str, Any]:
+    """One pass: the curve of the errors, and what was learned."""
+    from ...evaluation.progressive import progressive_validation
+
+    curve = progressive_validation(model, data.X_train, data.y_train, classes=range(10), at=STRIDE)
+    classifier = curve.models[0]
+    return {
+        "name": name,
+        "classifier": classifier,
+        "curve": curve.error[0],
+        "progressive_error": float(curve.error[0, -1]),
+        "test_error": float((classifier.predict(data.X_test) != data.y_test).mean()),
+        "updates": getattr(classifier, "updates_", None),
+    }
+
+
+def _digit(data: Digits, probabilities: np.ndarray, i: int) -> dict[str, Any]:
+    guess = int(probabilities[i].argmax())
+    return {
+        "row": int(i),
+        "predicted": guess,
+        "true": int(data.y_test[i]),
+        "probability": float(probabilities[i, guess]),
+    }
+
+
+def _draw(path: Path, runs: list[dict[str, Any]], model: Any) -> bool:
+    """The picture, if matplotlib is there."""
+    try:
+        from ..output.demo_picture import draw
+    except ImportError:
+        return False
+    draw(path, runs, model, STRIDE)
+    return True
+
+
+def _report(results: dict[str, Any], data: Digits, order: np.ndarray) -> str:
+    lines = [
+        f"Handwritten digits: one pass over {TRAIN} of them, {len(data.y_test)} held out",
+        "",
+        f"{'learner':<16}{'progressive error':>18}{'held-out error':>16}{'updates':>9}",
+    ]
+    for run in results["rules"]:
+        updates = "" if run["updates"] is None else run["updates"]
+        lines.append(f"{run['name']:<16}{run['progressive_error']:>17.1%}{run['test_error']:>15.1%}{updates:>10}")
+    lines += ["", f"Saved {results['model']} (CWStdev) and loaded it again. It is surest of these held-out digits,"]
+    lines += _gallery(results["most_certain"], data)
+    lines += ["and least sure of these:"]
+    lines += _gallery(results["least_certain"], data)
+    lines += ["Under each: what it says, how probable it thinks that is, and what is true where it is wrong."]
+    picture = results["picture"]
+    lines += [
+        "",
+        f"Picture: {picture}" if picture else "No picture: matplotlib is not installed (pip install matplotlib).",
+    ]
+    return "\n".join(lines)
+
+
+def _gallery(digits: list[dict[str, Any]], data: Digits) -> list[str]:
+    """Digits side by side in half blocks, as many a line as the terminal has room for."""
+    width = 14
+    per_line = max(1, min(len(digits), shutil.get_terminal_size().columns // width))
+    lines = []
+    for start in range(0, len(digits), per_line):
+        some = digits[start : start + per_line]
+        art = [_half_blocks(data.X_test[digit["row"]]) for digit in some]
+        lines += ["", *("".join(f"{picture[k]:<{width}}" for picture in art).rstrip() for k in range(4))]
+        lines.append("".join(f"{_caption(digit):<{width}}" for digit in some).rstrip())
+    return [*lines, ""]
+
+
+def _caption(digit: dict[str, Any]) -> str:
+    says = f"{digit['predicted']} {digit['probability']:.0%}"
+    return says if digit["predicted"] == digit["true"] else f"{says} (is {digit['true']})"
+
+
+def _half_blocks(pixels: np.ndarray) -> list[str]:
+    """An 8 x 8 image in four lines: each character is two pixels, one above the other."""
+    dark = pixels.reshape(8, 8) > INK * pixels.max()
+    blocks = {(False, False): " ", (True, False): "▀", (False, True): "▄", (True, True): "█"}
+    return [
+        "".join(blocks[bool(a), bool(b)] for a, b in zip(dark[k], dark[k + 1], strict=True)) for k in range(0, 8, 2)
+    ]

@@ -1,0 +1,211 @@
+"""How answers are written: columns of text, JSON lines, Parquet.
+
+A batch of rows is one pattern, repeated, filled in with all their values at once: many times faster than row by row.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol, TextIO
+
+import click
+import numpy as np
+
+from ..common import ABSENT, new_file, output
+from .answers import ABSTAINED, Column
+
+ABSTAIN_MARK = "-"
+FORMATS = ("tsv", "csv", "jsonl", "parquet")
+SUFFIXES = {
+    ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet", ".pq": "parquet",
+}  # fmt: skip
+ROWS_A_GROUP = 2**16  # of Parquet, at least
+
+
+class Writer(Protocol):
+    """Takes the values of columns, batch by batch."""
+
+    def write(self, values: Sequence[Sequence[Any]]) -> None: ...
+
+
+def format_of(path: str | None) -> str:
+    """The format a file's suffix tells; else columns separated by tabs."""
+    return SUFFIXES.get(Path(path).suffix.lower(), "tsv") if path else "tsv"
+
+
+@contextmanager
+def writer(kind: str, path: str | None, columns: list[Column], names: Sequence[Any]) -> Iterator[Writer]:
+    """A writer to standard output, or to a file that appears when all is written.
+
+    ``names`` are those of the classes.
+    """
+    if kind == "parquet":
+        if path is None:
+            raise click.UsageError("Parquet cannot be written to standard output: give -o FILE")
+        with new_file(path) as temporary, _parquet(temporary, columns, names) as found:
+            yield found
+        return
+    with output(path) as file:
+        yield (JsonLines if kind == "jsonl" else Csv if kind == "csv" else Tsv)(file, columns)
+
+
+class Lines:
+    """A line a row."""
+
+    def __init__(self, file: TextIO, columns: list[Column]) -> None:
+        self.file, self.columns = file, columns
+        self.memory: dict[Any, str] = {}
+        self.pattern = self.line()
+        self.heading: str | None = None  # to be written first, with the first rows: without any there is an error
+
+    def line(self) -> str:
+        """A row's pattern, with a place for each column."""
+        raise NotImplementedError
+
+    def text(self, value: Any) -> str:
+        """A string, a class or a list of them, as it is written."""
+        raise NotImplementedError
+
+    def write(self, values: Sequence[Sequence[Any]]) -> None:
+        """Write rows; who waits for them gets them at once."""
+        if self.heading is not None:
+            self.file.write(self.heading)
+            self.heading = None
+        parts = [self._encoded(column, found) for column, found in zip(self.columns, values, strict=True)]
+        self.file.write(self.pattern * len(parts[0]) % tuple(chain.from_iterable(zip(*parts, strict=True))))
+        if self.file is sys.stdout:
+            self.file.flush()
+
+    def _encoded(self, column: Column, values: Sequence[Any]) -> Sequence[Any]:
+        if column.kind == "number":
+            numbers: list[Any] = np.asarray(values).tolist()
+            return numbers
+        if column.kind != "class":
+            return [self.text(value) for value in values]
+        memory = self.memory
+        for name in set(values) - memory.keys():
+            memory[name] = self.text(name)
+        return [memory[name] for name in values]
+
+
+class Tsv(Lines):
+    """Columns separated by tabs; a heading where there are several. Tabs and line ends in a value become spaces."""
+
+    separator = "\t"
+
+    def __init__(self, file: TextIO, columns: list[Column]) -> None:
+        super().__init__(file, columns)
+        if self.has_heading():
+            self.heading = self.separator.join(self.text(column.heading) for column in columns) + "\n"
+
+    def has_heading(self) -> bool:
+        """Whether a first line names the columns."""
+        return len(self.columns) > 1
+
+    def line(self) -> str:
+        places = ["%.9g" if column.kind == "number" else "%s" for column in self.columns]
+        return self.separator.join(places) + "\n"
+
+    def text(self, value: Any) -> str:
+        return " ".join(_plain(value).splitlines()).replace("\t", " ")
+
+
+class Csv(Tsv):
+    """Columns separated by commas, with a heading; quoted where it must be (RFC 4180)."""
+
+    separator = ","
+
+    def has_heading(self) -> bool:
+        return True
+
+    def text(self, value: Any) -> str:
+        text = _plain(value)
+        return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text
+
+
+class JsonLines(Lines):
+    """A JSON object a row; numbers of several classes are an object within it."""
+
+    def line(self) -> str:
+        parts: dict[str, str | dict[str, str]] = {}
+        for column in self.columns:
+            place = "%r" if column.kind == "number" else "%s"
+            if column.part is None:
+                parts[column.name] = place
+            else:
+                inner = parts.setdefault(column.name, {})
+                if isinstance(inner, str):
+                    raise click.UsageError(f"--keep {column.name}: predict has a column of this name")
+                inner[column.part] = place
+        return self._object({name: p if isinstance(p, str) else self._object(p) for name, p in parts.items()}) + "\n"
+
+    @staticmethod
+    def _object(parts: dict[str, str]) -> str:
+        return "{" + ", ".join(f"{json.dumps(name).replace('%', '%%')}: {place}" for name, place in parts.items()) + "}"
+
+    def text(self, value: Any) -> str:
+        return json.dumps(None if value is ABSTAINED else value)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(map(_plain, value))
+    return ABSENT if value is None else ABSTAIN_MARK if value is ABSTAINED else str(value)
+
+
+@contextmanager
+def _parquet(path: str, columns: list[Column], names: Sequence[Any]) -> Iterator[Parquet]:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise click.UsageError("Parquet needs pyarrow, which is not installed: pip install pyarrow") from None
+    name = pa.int64() if all(isinstance(n, int) for n in names if n is not None) else pa.string()
+    types = {"string": pa.string(), "class": name, "classes": pa.list_(name), "number": pa.float64()}
+    schema = pa.schema([(column.heading, types[column.kind]) for column in columns])
+    with parquet.ParquetWriter(path, schema) as file:
+        found = Parquet(file, schema)
+        yield found
+        found.flush()
+
+
+class Parquet:
+    """Row groups of a Parquet file. A class the model abstains from is null."""
+
+    def __init__(self, file: Any, schema: Any) -> None:
+        self.file, self.schema, self.rows = file, schema, 0
+        self.held: list[Any] = []
+
+    def write(self, values: Sequence[Sequence[Any]]) -> None:
+        """Keep rows until there are enough for a group."""
+        import pyarrow as pa
+
+        fields = zip(self.schema, values, strict=True)
+        self.held.append(pa.record_batch([_array(field.type, found) for field, found in fields], schema=self.schema))
+        self.rows += len(values[0])
+        if self.rows >= ROWS_A_GROUP:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is kept."""
+        import pyarrow as pa
+
+        if self.held:
+            self.file.write_table(pa.Table.from_batches(self.held), row_group_size=self.rows)
+        self.held, self.rows = [], 0
+
+
+def _array(kind: Any, values: Sequence[Any]) -> Any:
+    import pyarrow as pa
+
+    convert: Callable[[Any], Any] = str if kind in (pa.string(), pa.list_(pa.string())) else int
+    if pa.types.is_floating(kind):
+        return pa.array(values, kind)
+    if pa.types.is_list(kind):
+        return pa.array([[None if v is None else convert(v) for v in row] for row in values], kind)
+    return pa.array([None if v is None or v is ABSTAINED else convert(v) for v in values], kind)

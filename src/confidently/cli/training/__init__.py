@@ -1,0 +1,1 @@
+"""How commands train: passes, checkpoints, holdouts."""

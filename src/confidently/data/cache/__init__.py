@@ -1,0 +1,1 @@
+"""The binary cache of parsed data."""

@@ -1,0 +1,170 @@
+"""Building the binary cache of a stream: its rows as the core takes them; docs/cache-file.md."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..batch import Batch
+from ..features import Features, NewFeatures, Strings
+from ..reading import Reading
+from ..selection import joined, joined_features
+from ..sources.paths import expanded
+from ..sources.source import display_name, size_of
+from .file import Arrays, CacheWriter
+
+# A block ends with the row that fills it, so that the same rows give the same file, however they arrived.
+BLOCK_ENTRIES, BLOCK_ROWS = 1 << 18, 1 << 15
+
+
+def fingerprints(paths: Sequence[str | os.PathLike[str]]) -> list[dict[str, Any]]:
+    """What tells whether files have changed: path, size and time of the last change; ``None`` for what is no file."""
+    found: list[dict[str, Any]] = []
+    for path in expanded(paths):
+        if size_of(path) is None:
+            found.append({"path": display_name(path), "size": None, "mtime_ns": None})
+        else:
+            status = os.stat(path)
+            found.append({"path": os.path.abspath(path), "size": status.st_size, "mtime_ns": status.st_mtime_ns})
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """What a cache was made of: as long as it is the same, the cache will do in its place.
+
+    Attributes
+    ----------
+    sources : list of dict
+        :func:`fingerprints` of the files, taken before they were read.
+    multilabel : bool, optional
+        Whether sets of labels were asked for; ``None``: the first rows decided.
+    classes : list of str
+        All labels that were allowed; empty: any.
+    holdout : str, optional
+        The share of rows held out, if these are the rows.
+    """
+
+    sources: list[dict[str, Any]]
+    multilabel: bool | None = None
+    classes: list[str] = field(default_factory=list)
+    holdout: str | None = None
+
+    @property
+    def lasting(self) -> bool:
+        """Whether all sources are files, which can be looked at again."""
+        return all(source["size"] is not None for source in self.sources)
+
+
+class CacheBuilder:
+    """Builds a cache from the batches of one stream; a context that leaves nothing behind unless it is finished.
+
+    Parameters
+    ----------
+    path : path
+        The file to be; it appears when :meth:`finish` is called.
+    reading : Reading
+        How the rows were read.
+    origin : Origin
+        What they were read from.
+    multilabel : bool
+        Whether rows have sets of labels.
+    keep : sequence of str
+        What was kept of every row.
+    features : Features, optional
+        Features the stream was given as known: the first columns are theirs.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        reading: Reading,
+        origin: Origin,
+        multilabel: bool,
+        keep: Sequence[str] = (),
+        features: Features | None = None,
+    ) -> None:
+        header = {"reading": reading.as_dict(), "origin": asdict(origin), "multilabel": multilabel, "keep": list(keep)}
+        self.writer = CacheWriter(path, header)
+        self.known = _all_as_new(features) if features is not None and len(features) else None
+        self.pending: list[Batch] = []
+        self.rows = self.entries = 0  # pending
+        self.done = self.skipped = 0
+        self.skipped_examples: list[str] = []
+
+    def __enter__(self) -> CacheBuilder:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.writer.abandon()
+
+    def add(self, batch: Batch) -> None:
+        """Append rows."""
+        self.skipped += batch.skipped
+        self.skipped_examples += batch.skipped_examples
+        first = 0
+        while first < len(batch):
+            full = batch.start[first] + BLOCK_ENTRIES - self.entries
+            last = min(int(np.searchsorted(batch.start, full)), first + BLOCK_ROWS - self.rows, len(batch))
+            self.pending.append(batch.rows(first, last))
+            self.rows += last - first
+            self.entries += int(batch.start[last] - batch.start[first])
+            first = last
+            if self.rows == BLOCK_ROWS or self.entries >= BLOCK_ENTRIES:
+                self._write_block()
+
+    def finish(self) -> None:
+        """Write what is left; the file gets its name."""
+        if self.rows:
+            self._write_block()
+        self.writer.finish({"rows": self.done, "skipped": self.skipped, "skipped_examples": self.skipped_examples})
+
+    def _write_block(self) -> None:
+        batch = joined(self.pending)
+        new_features = [new for new in (self.known, batch.new_features) if new is not None]
+        if (announced := joined_features(new_features)) is not None:
+            names = _strings("names", announced.names)
+            self.writer.add({"row": announced.row, "key": announced.key} | names, {})
+        arrays = _rows(batch)
+        for name, strings in batch.kept.items():
+            arrays |= _strings(f"kept.{name}", strings)
+        details = {
+            "first_row": self.done,
+            "rows": len(batch),
+            "n_columns": int(batch.columns.max(initial=-1)) + 1,
+            "largest": float(np.abs(batch.values).max(initial=0.0)),
+            "new_labels": [list(new) for new in batch.new_labels],
+        }
+        self.writer.add(arrays, details)
+        self.done += len(batch)
+        self.pending, self.rows, self.entries, self.known = [], 0, 0, None
+
+
+def _rows(batch: Batch) -> Arrays:
+    with np.errstate(over="ignore"):
+        narrow = batch.values.astype(np.float32)
+    arrays = {
+        "values": narrow if (narrow == batch.values).all() else batch.values.astype(np.float64, copy=False),
+        "columns": batch.columns,
+        "start": batch.start,
+        "labels": batch.labels,
+        "label_start": batch.label_start,
+        "weights": batch.weights,
+    }
+    return {name: np.ascontiguousarray(array) for name, array in arrays.items() if array is not None}
+
+
+def _strings(name: str, strings: Strings) -> Arrays:
+    return {f"{name}.text": np.ascontiguousarray(strings.text), f"{name}.start": strings.start}
+
+
+def _all_as_new(features: Features) -> NewFeatures:
+    """All features there are, as if they had come with one row; a name that was forgotten is empty."""
+    size = np.zeros(len(features), dtype=np.int64)
+    size[features.column] = np.diff(features.names.start)
+    names = Strings(features.names.text, np.append(0, np.cumsum(size)))
+    return NewFeatures(np.zeros(len(features), dtype=np.int64), features.key, names)

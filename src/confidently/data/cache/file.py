@@ -1,0 +1,255 @@
+"""The file of the binary cache: a header, blocks of arrays, an index; checksums cover every byte.
+
+docs/cache-file.md has the whole format. What the arrays mean is the business of :mod:`confidently.data.cache.building`.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import struct
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from ..batch import DataError
+from ..sources.whole_files import WINDOWS, naming, sync_directory
+
+try:
+    from isal.isal_zlib import crc32  # about three times as fast
+except ImportError:
+    from zlib import crc32
+
+FORMAT = 1
+MAGIC = b"\x89confidently\r\n\x1a\n"
+END_MAGIC = MAGIC[::-1]
+ALIGNMENT = 64  # of the header's end and of every array: a cache line
+PROLOGUE = struct.Struct("<16sQII")  # magic, size and CRC-32 of the header, CRC-32 of what stands before it here
+TRAILER = struct.Struct("<QQII16s")  # offset, size and CRC-32 of the index, CRC-32 of what stands before it here, magic
+PARTIAL = ".partial"  # suffix of a file that is being written
+
+Arrays = dict[str, np.ndarray]
+
+
+class CacheFileError(DataError):
+    """A cache that is damaged, truncated, of another version, or being written."""
+
+
+class Block(NamedTuple):
+    """Where a block stands, its checksum, its arrays (name: type and length) and what else is known of it."""
+
+    offset: int
+    bytes: int
+    crc32: int
+    arrays: dict[str, tuple[str, int]]
+    details: dict[str, Any]
+
+
+def is_cache(path: str | os.PathLike[str]) -> bool:
+    """Whether a regular file begins as caches do."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+class CacheWriter:
+    """Writes a cache under a temporary name; it appears under its own when it is finished.
+
+    Parameters
+    ----------
+    path : path
+    header : dict
+        What is known beforehand, as JSON can hold it.
+
+    Raises
+    ------
+    CacheFileError
+        If another process is writing this file.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], header: dict[str, Any]) -> None:
+        self.path = Path(path).resolve()
+        self.partial = self.path.with_name(self.path.name + PARTIAL)
+        self.file = open(self.partial, "ab")  # noqa: SIM115 (it stays open)
+        try:
+            _lock(self.file.fileno(), self.path)
+            self.file.truncate(0)
+            self.blocks: list[Block] = []
+            text = json.dumps({"format": FORMAT, **header}).encode()
+            text += b" " * (-(PROLOGUE.size + len(text)) % ALIGNMENT)
+            start = PROLOGUE.pack(MAGIC, len(text), crc32(text), 0)[:-4]
+            self.file.write(start + struct.pack("<I", crc32(start)) + text)
+            self.offset = PROLOGUE.size + len(text)
+        except BaseException:
+            self.file.close()
+            raise
+
+    def add(self, arrays: Arrays, details: dict[str, Any]) -> None:
+        """Append a block."""
+        crc, size = 0, 0
+        with naming(self.path):
+            for array in arrays.values():
+                for piece in (array.data.cast("B") if array.size else b"", bytes(-array.nbytes % ALIGNMENT)):
+                    self.file.write(piece)
+                    crc, size = crc32(piece, crc), size + len(piece)
+        kinds = {name: (array.dtype.newbyteorder("<").str, len(array)) for name, array in arrays.items()}
+        self.blocks.append(Block(self.offset, size, crc, kinds, details))
+        self.offset += size
+
+    def finish(self, summary: dict[str, Any]) -> None:
+        """Write the index, see that all is on the disk, and give the file its name."""
+        index = json.dumps({"blocks": self.blocks, **summary}).encode()
+        trailer = struct.pack("<QQI", self.offset, len(index), crc32(index))
+        with naming(self.path):
+            self.file.write(index + trailer + struct.pack("<I", crc32(trailer)) + END_MAGIC)
+            self.file.flush()
+            os.fsync(self.file.fileno())
+        if WINDOWS:
+            self.file.close()
+        os.replace(self.partial, self.path)
+        self.file.close()
+        sync_directory(self.path.parent)
+
+    def abandon(self) -> None:
+        """Leave nothing behind, unless the file is finished."""
+        if not self.file.closed:
+            if WINDOWS:
+                self._close()
+            self.partial.unlink(missing_ok=True)
+            self._close()
+
+    def _close(self) -> None:
+        with suppress(OSError):  # on a full disk, of what could not be written before
+            self.file.close()
+
+
+class CacheFile:
+    """A finished cache, its blocks mapped into memory one at a time.
+
+    Attributes
+    ----------
+    header, summary : dict
+        What was known before the first block, and after the last.
+    blocks : list of Block
+
+    Raises
+    ------
+    CacheFileError
+        If it is no cache, damaged, truncated, or of another version.
+    OSError
+        If it cannot be read.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        self.file = open(path, "rb")  # noqa: SIM115 (it stays open)
+        try:
+            self.size = os.fstat(self.file.fileno()).st_size
+            self.header, first = self._read_header()
+            self.summary = self._read_index(first)
+        except BaseException:
+            self.file.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.file.close()
+
+    def arrays(self, block: Block) -> Arrays:
+        """A block's arrays, read-only, once its checksum is found right; they are views of the file."""
+        if not block.bytes:
+            return {name: np.empty(0, dtype=kind) for name, (kind, _) in block.arrays.items()}
+        shift = block.offset % mmap.ALLOCATIONGRANULARITY
+        mapped = _mapped(self.file.fileno(), block.offset - shift, shift + block.bytes)
+        if crc32(memoryview(mapped)[shift:]) != block.crc32:
+            raise self.damaged(f"the bytes of its block at {block.offset} have changed")
+        found, offset = {}, shift
+        for name, (kind, length) in block.arrays.items():
+            found[name] = np.frombuffer(mapped, dtype=kind, count=length, offset=offset)
+            offset += found[name].nbytes + -found[name].nbytes % ALIGNMENT
+        return found
+
+    def damaged(self, why: str) -> CacheFileError:
+        """The error that the file is damaged."""
+        return CacheFileError(f"{self.path} is a damaged cache file ({why}): build it again")
+
+    def _read_header(self) -> tuple[dict[str, Any], int]:
+        start = self.file.read(PROLOGUE.size)
+        if start[: len(MAGIC)] != MAGIC:
+            raise CacheFileError(f"{self.path} is no cache file")
+        if len(start) < PROLOGUE.size:
+            raise self.damaged("it ends in its header")
+        _, size, crc, own_crc = PROLOGUE.unpack(start)
+        if crc32(start[:-4]) != own_crc or size > self.size:
+            raise self.damaged("its first bytes have changed")
+        header = self._read_json(PROLOGUE.size, size, crc, "header")
+        if header.get("format") != FORMAT:
+            raise CacheFileError(
+                f"{self.path} is a cache file of format {header.get('format')!r}; this version of confidently reads "
+                f"format {FORMAT}: build it again"
+            )
+        return header, PROLOGUE.size + size
+
+    def _read_index(self, first: int) -> dict[str, Any]:
+        if self.size < first + TRAILER.size:
+            raise self.damaged("it is truncated")
+        trailer = self._read(self.size - TRAILER.size, TRAILER.size)
+        offset, size, crc, own_crc, magic = TRAILER.unpack(trailer)
+        if magic != END_MAGIC or crc32(trailer[:20]) != own_crc or offset + size + TRAILER.size != self.size:
+            raise self.damaged("its last bytes have changed, or it is truncated")
+        summary = self._read_json(offset, size, crc, "index")
+        try:
+            self.blocks = [Block(*block) for block in summary.pop("blocks")]
+            self._check_blocks(first, offset)
+        except (KeyError, TypeError, ValueError) as error:
+            raise self.damaged(f"its index makes no sense: {error}") from None
+        return summary
+
+    def _check_blocks(self, first: int, end: int) -> None:
+        """Blocks must follow each other without gaps and hold their arrays."""
+        for block in self.blocks:
+            needed = 0
+            for kind, length in block.arrays.values():
+                size = np.dtype(kind).itemsize * length
+                needed += size + -size % ALIGNMENT
+            if block.offset != first or block.bytes != needed:
+                raise ValueError(f"the block at {block.offset} does not fit")
+            first += block.bytes
+        if first != end:
+            raise ValueError("blocks are missing")
+
+    def _read_json(self, offset: int, size: int, crc: int, what: str) -> dict[str, Any]:
+        text = self._read(offset, size)
+        if len(text) != size or crc32(text) != crc:
+            raise self.damaged(f"its {what} has changed")
+        found: dict[str, Any] = json.loads(text)
+        return found
+
+    def _read(self, offset: int, size: int) -> bytes:
+        self.file.seek(offset)
+        return self.file.read(size)
+
+
+def _mapped(descriptor: int, offset: int, size: int) -> mmap.mmap:
+    populate = getattr(mmap, "MAP_POPULATE", None)  # all pages at once: faults one by one would cost half the speed
+    if populate is None:
+        return mmap.mmap(descriptor, size, access=mmap.ACCESS_READ, offset=offset)
+    return mmap.mmap(descriptor, size, mmap.MAP_SHARED | populate, mmap.PROT_READ, offset=offset)
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    """Keep other processes from writing the same file, where the system has locks; they end with the process."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise CacheFileError(f"{path} is being written by another process: wait for it, or name another file") from None

@@ -1,0 +1,199 @@
+"""Names of features: which column stands for what, in a model whose features have names.
+
+Columns are numbered as features appear. A feature's *key* is the hash of its name (MurmurHash3, 32 bits), cut to 2^b
+where names are hashed; so models can be aligned by key. Of hashed features a bounded number of names is kept, those of
+the largest weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import _core
+
+KEPT_NAMES = 2**15  # that stay when names are pruned
+MOST_NAMES = 2**17  # of hashed features, before they are
+
+
+class Strings:
+    """Byte strings, one after the other in one array.
+
+    Parameters
+    ----------
+    text : uint8 array
+    start : int64 array of shape (n + 1,)
+        Where each begins.
+    """
+
+    def __init__(self, text: np.ndarray, start: np.ndarray) -> None:
+        self.text, self.start = text, start
+
+    @classmethod
+    def of(cls, strings: list[str]) -> Strings:
+        """From Python's strings."""
+        encoded = [s.encode(errors="surrogatepass") for s in strings]
+        start = np.append(0, np.cumsum([len(s) for s in encoded], dtype=np.int64)).astype(np.int64)
+        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), start)
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    def __iter__(self) -> Iterator[str]:
+        for one in self.encoded():
+            yield one.decode(errors="replace")
+
+    def encoded(self) -> Iterator[bytes]:
+        """Each as its bytes, which differ where strings do that are no UTF-8."""
+        raw, start = self.text.tobytes(), self.start.tolist()
+        for first, last in pairwise(start):
+            yield raw[first:last]
+
+    def part(self, first: int, last: int) -> Strings:
+        """Those from ``first`` to ``last - 1``."""
+        begin, end = self.start[first], self.start[last]
+        return Strings(self.text[begin:end], self.start[first : last + 1] - begin)
+
+    def chosen(self, which: np.ndarray) -> Strings:
+        """Those at the places ``which``, in that order."""
+        size = (self.start[1:] - self.start[:-1])[which]
+        start = np.append(0, np.cumsum(size))
+        index = np.repeat(self.start[:-1][which] - start[:-1], size) + np.arange(start[-1])
+        return Strings(self.text[index], start)
+
+    @staticmethod
+    def joined(parts: list[Strings]) -> Strings:
+        """One after the other."""
+        offsets = np.cumsum([0, *(part.start[-1] for part in parts)])
+        starts = [part.start[:-1] + offset for part, offset in zip(parts, offsets, strict=False)]
+        text = np.concatenate([part.text for part in parts]) if parts else np.empty(0, dtype=np.uint8)
+        return Strings(text, np.concatenate([*starts, offsets[-1:]]).astype(np.int64))
+
+
+class NewFeatures(NamedTuple):
+    """Features at their first appearance; they take the next columns.
+
+    ``row`` (within the batch, ascending), ``key`` and ``names`` have an entry each.
+    """
+
+    row: np.ndarray
+    key: np.ndarray
+    names: Strings
+
+    def part(self, first: int, last: int) -> NewFeatures:
+        """Those of rows ``first`` to ``last - 1``."""
+        a, b = np.searchsorted(self.row, [first, last])
+        return NewFeatures(self.row[a:b] - first, self.key[a:b], self.names.part(a, b))
+
+
+class Features:
+    """The features of a model, by column.
+
+    Parameters
+    ----------
+    key : uint32 array
+        Key of every column.
+    column : int32 array
+        The columns whose names are known, ascending.
+    names : Strings
+        Their names.
+    bounded : bool
+        Whether names beyond :data:`MOST_NAMES` are dropped.
+    """
+
+    def __init__(
+        self,
+        key: np.ndarray | None = None,
+        column: np.ndarray | None = None,
+        names: Strings | None = None,
+        bounded: bool = False,
+    ) -> None:
+        self._keys = [np.empty(0, dtype=np.uint32) if key is None else key]
+        self._columns = [np.empty(0, dtype=np.int32) if column is None else column]
+        self._names = [Strings.of([]) if names is None else names]
+        self.bounded = bounded
+        self._size, self.n_named = len(self._keys[0]), len(self._columns[0])
+
+    @classmethod
+    def named(cls, names: list[str]) -> Features:
+        """All names there are, by column."""
+        strings = Strings.of(names)
+        return cls(_core.name_keys(strings.text, strings.start), np.arange(len(names), dtype=np.int32), strings)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def copy(self) -> Features:
+        """One that can be added to, and leaves this one as it is; names so far are shared."""
+        return Features(self.key, self.column, self.names, self.bounded)
+
+    def since(self, known: int) -> Features:
+        """Those from number ``known`` on, as numbers from 0."""
+        place = int(np.searchsorted(self.column, known))
+        names = self.names.part(place, self.n_named)
+        return Features(self.key[known:], self.column[place:] - np.int32(known), names, self.bounded)
+
+    def followed_by(self, new: Features) -> Features:
+        """These, and others that have the next numbers."""
+        columns = np.concatenate([self.column, new.column + np.int32(len(self))])
+        key = np.concatenate([self.key, new.key])
+        return Features(key, columns, Strings.joined([self.names, new.names]), self.bounded)
+
+    def add(self, new: NewFeatures) -> None:
+        """Append features."""
+        if len(new.key) == 0:
+            return
+        self._keys.append(new.key)
+        self._columns.append(np.arange(self._size, self._size + len(new.key), dtype=np.int32))
+        self._names.append(new.names)
+        self._size += len(new.key)
+        self.n_named += len(new.key)
+
+    def room(self) -> int:
+        """How many names more may come before they must be pruned."""
+        return MOST_NAMES - self.n_named if self.bounded else np.iinfo(np.int64).max
+
+    def prune(self, weight: np.ndarray) -> None:
+        """Keep the names of the columns of the largest ``weight``; of equal ones, the earlier columns'."""
+        weight = weight[self.column]
+        least = np.partition(weight, -KEPT_NAMES)[-KEPT_NAMES]
+        stays = weight > least
+        stays[np.flatnonzero(weight == least)[: KEPT_NAMES - np.count_nonzero(stays)]] = True
+        kept = np.flatnonzero(stays)
+        self._columns, self._names = [self.column[kept]], [self.names.chosen(kept)]
+        self.n_named = len(kept)
+
+    @property
+    def key(self) -> np.ndarray:
+        if len(self._keys) > 1:
+            self._keys = [np.concatenate(self._keys)]
+        return self._keys[0]
+
+    @property
+    def column(self) -> np.ndarray:
+        if len(self._columns) > 1:
+            self._columns = [np.concatenate(self._columns)]
+        return self._columns[0]
+
+    @property
+    def names(self) -> Strings:
+        if len(self._names) > 1:
+            self._names = [Strings.joined(self._names)]
+        return self._names[0]
+
+    def name_of(self) -> dict[int, str]:
+        """Known names by column."""
+        return dict(zip(self.column.tolist(), self.names, strict=True))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """For the model file."""
+        names = self.names
+        return {
+            "features.key": self.key,
+            "features.column": self.column,
+            "features.text": names.text,
+            "features.start": names.start,
+        }

@@ -1,0 +1,143 @@
+"""Columns of Arrow record batches as the compiled reader takes them (core/data/arrow_rows.hpp)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
+
+from ... import _core
+from ..batch import DataError
+
+LISTS = (types.is_list, types.is_large_list, types.is_fixed_size_list)
+NUMBERS = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
+NULL_BUFFER = np.empty(0, dtype=np.uint8)
+
+
+def is_any(kind: pa.DataType, tests: tuple[Callable[[pa.DataType], bool], ...]) -> bool:
+    return any(test(kind) for test in tests)
+
+
+def is_string(kind: pa.DataType) -> bool:
+    return bool(types.is_string(kind) or types.is_large_string(kind) or kind == pa.string_view())
+
+
+def leaves(name: str, kind: pa.DataType) -> Iterator[tuple[str, pa.DataType]]:
+    """A column, or the parts of a struct: ``a.b``."""
+    if types.is_struct(kind):
+        for field in kind:
+            yield from leaves(f"{name}.{field.name}", field.type)
+    else:
+        yield name, kind
+
+
+def leaf_arrays(array: pa.Array) -> Iterator[pa.Array]:
+    """The arrays of :func:`leaves`; a part is null where the whole is."""
+    if types.is_struct(array.type):
+        for part in array.flatten():
+            yield from leaf_arrays(part)
+    else:
+        yield array
+
+
+def check_kind(name: str, column: str, kind: pa.DataType, use: _core.Use) -> None:
+    """Refuse a column whose values can be nothing of what it is used for."""
+    of = kind.value_type if is_any(kind, LISTS) else kind
+    of = of.value_type if types.is_dictionary(of) else of
+    number, string = is_any(of, NUMBERS), is_string(of)
+    place = f"{name}: column {column!r} holds {kind}"
+    if types.is_null(of) or use == _core.Use.none:
+        return
+    if use == _core.Use.weight and (is_any(kind, LISTS) or not number):
+        raise DataError(f"{place}, and weights are numbers")
+    if use == _core.Use.text and not string:
+        raise DataError(f"{place}, which is no text")
+    if use == _core.Use.category and types.is_temporal(of):
+        return
+    if types.is_temporal(of):
+        raise DataError(f"{place}: dates and times are no features; drop it, or take it as a category")
+    if not (number or string):
+        raise DataError(f"{place}, which cannot become features; drop it")
+
+
+def arrow_column(which: int, array: pa.Array, use: _core.Use) -> _core.ArrowColumn:
+    """An array for the use that the reader's column ``which`` has; ``Use.none``: its values as strings."""
+    kind, lists = array.type, {}
+    if is_any(kind, LISTS):
+        lists = {"list_start": _list_starts(array)} | _validity(array, "list_")
+        array = array.values
+    if types.is_dictionary(array.type):
+        if use in (_core.Use.value, _core.Use.category) and is_string(array.type.value_type):
+            return _entries(which, array, lists)
+        array = array.dictionary_decode()
+    if use == _core.Use.weight or (use == _core.Use.value and not is_string(array.type)):
+        return _core.ArrowColumn(which, numbers=_numbers(array), **_validity(array), **lists)
+    array = _strings(array, use)
+    return _core.ArrowColumn(which, **_text(array), **_validity(array), **lists)
+
+
+def _entries(which: int, array: pa.DictionaryArray, lists: dict[str, Any]) -> _core.ArrowColumn:
+    entries = array.indices.cast(pa.int32())
+    if array.dictionary.null_count:  # a null entry is a null
+        entries = pc.if_else(pc.is_null(array), pa.scalar(None, pa.int32()), entries)
+    return _core.ArrowColumn(
+        which,
+        entry=_buffer(entries, 1, np.int32),
+        **_text(array.dictionary.cast(pa.large_string())),
+        **_validity(entries),
+        **lists,
+    )
+
+
+def _numbers(array: pa.Array) -> np.ndarray:
+    if types.is_null(array.type):
+        array = array.cast(pa.float64())
+    if types.is_boolean(array.type):
+        array = array.cast(pa.uint8())
+    if types.is_float16(array.type):
+        array = array.cast(pa.float32())
+    return _buffer(array.cast(pa.float64(), safe=False), 1, np.float64)
+
+
+def _strings(array: pa.Array, use: _core.Use) -> pa.Array:
+    if types.is_boolean(array.type) and use == _core.Use.label:
+        array = array.cast(pa.uint8())
+    if types.is_float16(array.type):
+        array = array.cast(pa.float32())
+    if types.is_floating(array.type):  # NaN is absent
+        array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+    return array.cast(pa.large_string())
+
+
+def _text(array: pa.LargeStringArray) -> dict[str, Any]:
+    text = array.buffers()[2]
+    return {
+        "start": _buffer(array, 1, np.int64, more=1) if len(array) else np.zeros(1, dtype=np.int64),
+        "text": NULL_BUFFER if text is None else np.frombuffer(text, dtype=np.uint8),
+    }
+
+
+def _validity(array: pa.Array, prefix: str = "") -> dict[str, Any]:
+    bits = array.buffers()[0] if array.null_count else None
+    if bits is None:
+        return {f"{prefix}valid": np.zeros((len(array) + 7) // 8, dtype=np.uint8)} if types.is_null(array.type) else {}
+    return {f"{prefix}valid": np.frombuffer(bits, dtype=np.uint8), f"{prefix}valid_first": array.offset}
+
+
+def _list_starts(array: pa.Array) -> np.ndarray:
+    if types.is_fixed_size_list(array.type):
+        starts: np.ndarray = (np.arange(len(array) + 1) + array.offset) * array.type.list_size
+    else:
+        starts = array.offsets.cast(pa.int64()).to_numpy()
+    return starts
+
+
+def _buffer(array: pa.Array, which: int, dtype: type, more: int = 0) -> np.ndarray:
+    buffer = array.buffers()[which]
+    if buffer is None:
+        return np.empty(0, dtype=dtype)
+    return np.frombuffer(buffer, dtype=dtype)[array.offset : array.offset + len(array) + more]

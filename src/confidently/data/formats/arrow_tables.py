@@ -1,0 +1,143 @@
+"""Parquet and Feather (Arrow's IPC format, files and streams) through pyarrow, a part at a time."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, Any, NamedTuple
+
+import pyarrow as pa
+
+from ... import _core
+from ..batch import Batch, DataError
+from ..demands import Demands
+from ..reading import Reading
+from ..sources.background import in_background
+from ..sources.source import opened
+from .arrow_columns import arrow_column, check_kind, leaf_arrays, leaves
+from .columns import column_uses
+from .files import Path, batches_of_files
+
+BATCHES_AHEAD = 2  # how far decoding may run ahead of what follows
+MOST_ROWS = 1 << 16  # of a batch
+IPC_MAGIC, FEATHER_1_MAGIC, PARQUET_MAGIC = b"ARROW1", b"FEA1", b"PAR1"
+PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # a column of row labels, which pandas adds to what it writes
+
+
+class Part(NamedTuple):
+    """Consecutive rows of a file, and how many stored bytes were read to get there."""
+
+    rows: pa.RecordBatch
+    bytes_read: int
+
+
+class Table(NamedTuple):
+    """An open file: its schema, and what reads the columns of some names."""
+
+    schema: pa.Schema
+    parts: Callable[[list[str]], Iterator[Part]]
+
+
+def read_tables(paths: Sequence[Path], reading: Reading, demands: Demands) -> Iterator[Batch]:
+    """Batches of the rows of one file after the other, their labels as lists."""
+    reader = _core.ArrowReader(demands.options(reading), reading.ngram_options())
+    if (known := demands.features) is not None:
+        reader.restore(known.key, known.names.text, known.names.start, demands.freeze)
+
+    def parsed(name: str, path: Path) -> Iterator[tuple[dict[str, Any], int]]:
+        with opened(path) as file:
+            try:
+                yield from _parsed(name, reader, file, reading, demands)
+            except (pa.ArrowException, OSError) as error:
+                raise DataError(f"{name} is damaged, or no {reading.format} file: {error}") from None
+
+    return batches_of_files(paths, parsed, demands.keep, unit="row")
+
+
+def _parsed(
+    name: str, reader: Any, file: IO[bytes], reading: Reading, demands: Demands
+) -> Iterator[tuple[dict[str, Any], int]]:
+    table = _parquet(name, file, demands) if reading.format == "parquet" else _ipc(name, file, demands)
+    columns = [(field.name, leaf) for field in table.schema for leaf in leaves(field.name, field.type)]
+    columns = [(top, leaf) for top, leaf in columns if not PANDAS_INDEX.fullmatch(top)]
+    uses = column_uses(name, [leaf for _, (leaf, _) in columns], reading, demands)
+    wanted = []
+    for (top, (leaf, kind)), use in zip(columns, uses, strict=True):
+        check_kind(name, leaf, kind, use.use)
+        if (use.use != _core.Use.none or use.kept) and top not in wanted:
+            wanted.append(top)
+    described = [_core.ColumnUse(use.name, use.use, []) for use in uses if use.use != _core.Use.none]
+    described += [_core.ColumnUse(use.name, _core.Use.none, use.kept) for use in uses if use.kept]
+    reader.describe(described)
+    for part in in_background(table.parts(wanted), demands.ahead(BATCHES_AHEAD)):
+        if part.rows.num_rows:
+            yield reader.feed(part.rows.num_rows, _converted(name, part.rows, described)), part.bytes_read
+
+
+def _converted(name: str, rows: pa.RecordBatch, described: list[_core.ColumnUse]) -> list[_core.ArrowColumn]:
+    arrays: dict[str, pa.Array] = {}
+    for field, array in zip(rows.schema, rows.columns, strict=True):
+        names = (leaf for leaf, _ in leaves(field.name, field.type))
+        arrays |= dict(zip(names, leaf_arrays(array), strict=True))
+    columns = []
+    for which, column in enumerate(described):
+        try:
+            columns.append(arrow_column(which, arrays[column.name], column.use))
+        except pa.ArrowException as error:
+            raise DataError(f"{name}: column {column.name!r} cannot be read: {error}") from None
+    return columns
+
+
+def _parquet(name: str, file: IO[bytes], demands: Demands) -> Table:
+    from pyarrow import parquet
+
+    if not file.seekable():
+        raise DataError(f"{name}: Parquet begins at its end, so it cannot be read from a pipe; give a file")
+    table = parquet.ParquetFile(file, pre_buffer=False)
+    n_rows, n_bytes = table.metadata.num_rows, file.seek(0, os.SEEK_END)
+    uncompressed = sum(table.metadata.row_group(k).total_byte_size for k in range(table.num_row_groups))
+    size = _rows_of(demands.chunk_bytes, n_rows, uncompressed)
+
+    def parts(columns: list[str]) -> Iterator[Part]:
+        done = 0
+        for rows in table.iter_batches(batch_size=size, columns=columns):
+            done += rows.num_rows
+            yield Part(rows, n_bytes * done // n_rows)
+
+    return Table(table.schema_arrow, parts)
+
+
+def _ipc(name: str, file: IO[bytes], demands: Demands) -> Table:
+    source = pa.PythonFile(file, mode="r")
+    if not file.seekable():
+        return _record_batches(pa.ipc.open_stream(source), None, demands)
+    magic = file.read(len(IPC_MAGIC))
+    n_bytes = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    if magic.startswith(FEATHER_1_MAGIC):
+        raise DataError(f"{name} is Feather of version 1, which is no longer read; write it anew in version 2")
+    if magic == IPC_MAGIC:
+        table = pa.ipc.open_file(source)
+        batches = (table.get_batch(k) for k in range(table.num_record_batches))
+        return _record_batches(table, batches, demands, n_bytes)
+    return _record_batches(pa.ipc.open_stream(source), None, demands, n_bytes)
+
+
+def _record_batches(table: Any, batches: Iterator[pa.RecordBatch] | None, demands: Demands, n_bytes: int = 0) -> Table:
+    def parts(columns: list[str]) -> Iterator[Part]:
+        done = 0
+        for rows in table if batches is None else batches:
+            rows.validate(full=True)  # nothing has been checked yet
+            done = min(done + rows.nbytes, n_bytes) if n_bytes else done + rows.nbytes  # as near as can be told
+            rows = rows.select(columns)
+            size = _rows_of(demands.chunk_bytes, rows.num_rows, rows.nbytes)
+            for first in range(0, rows.num_rows, size):
+                yield Part(rows.slice(first, size), done)
+
+    return Table(table.schema, parts)
+
+
+def _rows_of(chunk_bytes: int, n_rows: int, n_bytes: int) -> int:
+    """How many rows take about ``chunk_bytes``."""
+    return min(max(chunk_bytes * n_rows // max(n_bytes, 1), 1), MOST_ROWS)

@@ -1,0 +1,1 @@
+"""Matrices, data frames and labels in memory."""

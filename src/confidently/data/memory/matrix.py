@@ -1,0 +1,118 @@
+"""Matrices at the door: any dense or sparse array becomes the core's matrix, or one clear error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+
+# Larger values are refused: their squares, times variances, must stay inside the state's type.
+LARGEST_VALUE = {np.dtype("float64"): 1e100, np.dtype("float32"): 1e10}
+MOST_COLUMNS = 2**31 - 2  # columns are 32-bit numbers in the core, and the intercept takes one
+
+
+class UnsortedColumns(ValueError):
+    """A sparse row whose columns are out of order, or twice there."""
+
+
+def as_matrix(X: Any, dtype: np.dtype | str = "float64", check: bool = True) -> _core.Matrix:
+    """The core's view of ``X``; copied only where layout or type demand it.
+
+    Parameters
+    ----------
+    X : array of shape (n, d), SciPy sparse matrix or array
+        Real numbers; duplicate entries of a sparse row are summed.
+    dtype : {"float64", "float32"}
+        Type of the state the matrix is for; it bounds the values' size.
+    check : bool
+        With False, :meth:`Learner.learn` checks the rows as it goes, which saves a pass over them, and raises
+        :class:`UnsortedColumns` where sparse rows are not in order.
+
+    Raises
+    ------
+    ValueError
+        If a value is not finite or too large, a column is out of range, or the shape is not two-dimensional; the
+        message gives row, column and value.
+    """
+    sparse = hasattr(X, "tocsr")
+    X = X.tocsr() if sparse else np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(f"X must be two-dimensional (rows, features), got an array of shape {X.shape}")
+    if X.shape[1] > MOST_COLUMNS:
+        raise ValueError(
+            f"X has {X.shape[1]} columns, at most {MOST_COLUMNS} are possible; hash the features into fewer"
+        )
+    matrix = _csr(X) if sparse else _core.dense(np.ascontiguousarray(X, dtype=_value_type(X.dtype)))
+    if not check:
+        return matrix
+    try:
+        check_rows(matrix, dtype)
+    except UnsortedColumns:
+        X = X.copy()
+        X.sum_duplicates()
+        matrix = _csr(X)
+        check_rows(matrix, dtype)
+    return matrix
+
+
+def check_rows(matrix: _core.Matrix, dtype: np.dtype | str) -> None:
+    """Raise ``ValueError`` on the first entry that a state of the type may not learn from."""
+    refuse(matrix.fault(largest_value(dtype)), matrix.shape[1], dtype)
+    matrix.checked = largest_value(dtype)
+
+
+def is_checked(matrix: _core.Matrix, dtype: np.dtype | str) -> bool:
+    """Whether a state of the type may learn from the matrix unseen."""
+    return 0 < matrix.checked <= largest_value(dtype)
+
+
+def largest_value(dtype: np.dtype | str) -> float:
+    """The largest size of a value for a state of the type."""
+    return LARGEST_VALUE[np.dtype(dtype)]
+
+
+def refuse(fault: tuple[str, int, int, float] | None, n_columns: int, dtype: np.dtype | str) -> None:
+    """Raise what a fault found by the core calls for; None is no fault."""
+    if fault is None:
+        return
+    reason, row, column, value = fault
+    if reason == "order":
+        raise UnsortedColumns(f"row {row} of X has columns out of order or twice; sort and sum them first")
+    if reason == "column":
+        _refuse_column(row, column, n_columns)
+    what = "NaN" if np.isnan(value) else "infinity" if np.isinf(value) else f"{value:g}"
+    raise ValueError(
+        f"X contains {what} in row {row}, column {column}; values must be finite and at most {largest_value(dtype):g} "
+        f"in size for a {np.dtype(dtype)} model (no NaN, no inf): impute, drop or rescale them"
+    )
+
+
+def _csr(X: Any) -> _core.Matrix:
+    wide = X.indices.dtype != np.int32 and ((X.indices < 0) | (X.indices >= X.shape[1]))
+    if np.any(wide):
+        entry = int(np.argmax(wide))
+        _refuse_column(int(np.searchsorted(X.indptr, entry, side="right")) - 1, int(X.indices[entry]), X.shape[1])
+    return csr_matrix(X.data, X.indices, X.indptr, X.shape[1])
+
+
+def _refuse_column(row: int, column: int, n_columns: int) -> None:
+    raise ValueError(f"row {row} of X has column {column}, allowed are 0 to {n_columns - 1}")
+
+
+def csr_matrix(
+    values: np.ndarray, columns: np.ndarray, start: np.ndarray, n_columns: int, checked: float = 0.0
+) -> _core.Matrix:
+    """The core's view of a CSR matrix's arrays; ``checked`` vouches for their order and that no value is larger."""
+    values = np.ascontiguousarray(values, dtype=_value_type(values.dtype))
+    columns = np.ascontiguousarray(columns, dtype=np.int32)
+    matrix = _core.csr(values, columns, np.ascontiguousarray(start, dtype=np.int64), n_columns)
+    matrix.checked = checked
+    return matrix
+
+
+def _value_type(dtype: np.dtype) -> np.dtype:
+    if dtype.kind == "c":
+        raise ValueError("Complex data not supported: features must be real numbers")
+    return dtype if dtype in LARGEST_VALUE else np.dtype("float64")

@@ -1,0 +1,1 @@
+"""Where bytes come from: files, ranges of files, compressed streams, object stores."""

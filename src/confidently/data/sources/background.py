@@ -1,0 +1,131 @@
+"""Work ahead of time in threads, its results in order."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import count
+from typing import Any
+
+from .whole_files import WINDOWS
+
+JOIN_SECONDS = 0.5  # parsing a chunk takes a hundredth of it; only a read that waits for input takes longer
+SIGNAL_SECONDS = 0.1 if WINDOWS else None  # Windows notices no signal while a lock is waited for
+
+Turn = AbstractContextManager[None]
+Work = Callable[[Any, Turn], Any]
+
+
+class _Workers:
+    """Threads that take items one after the other and keep what becomes of them until it is asked for."""
+
+    def __init__(self, items: Iterable[Any], works: Sequence[Work], ahead: int) -> None:
+        self.items, self.ahead = iter(items), ahead
+        self.taking, self.changed = threading.Lock(), threading.Condition()
+        self.taken = self.given = self.turn = 0
+        self.over = self.stopped = False
+        self.ready: dict[int, tuple[str, Any]] = {}
+        # daemons: a read of standard input that never returns must not keep the program from ending
+        self.threads = [
+            threading.Thread(target=self._run, args=(work,), name="confidently-reader", daemon=True) for work in works
+        ]
+        for thread in self.threads:
+            thread.start()
+
+    def _run(self, work: Work) -> None:
+        while (taken := self._take()) is not None:
+            index, item = taken
+            try:
+                self._put(index, "item", work(item, self._turn_of(index)))
+            except BaseException as error:
+                self._put(index, "error", error)
+
+    def _take(self) -> tuple[int, Any] | None:
+        with self.taking:
+            with self.changed:
+                self.changed.wait_for(lambda: self.stopped or self.taken - self.given < self.ahead)
+                if self.stopped or self.over:
+                    return None
+                index, self.taken = self.taken, self.taken + 1
+            try:
+                return index, next(self.items)
+            except StopIteration:
+                self._put(index, "end", None)
+            except BaseException as error:
+                self._put(index, "error", error)
+            self.over = True
+            return None
+
+    def _put(self, index: int, kind: str, item: Any) -> None:
+        with self.changed:
+            self.ready[index] = kind, item
+            self.changed.notify_all()
+
+    @contextmanager
+    def _turn_of(self, index: int) -> Iterator[None]:
+        """Entered in the order of items; after an error there is no next."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.stopped or self.turn == index)
+            if self.stopped:
+                raise InterruptedError("nothing more is wanted")
+        yield
+        with self.changed:
+            self.turn = index + 1
+            self.changed.notify_all()
+
+    def get(self, index: int) -> tuple[str, Any]:
+        with self.changed:
+            while not self.changed.wait_for(lambda: index in self.ready, SIGNAL_SECONDS):
+                pass
+            self.given = index + 1
+            self.changed.notify_all()
+            return self.ready.pop(index)
+
+    def stop(self) -> None:
+        with self.changed:
+            self.stopped = True
+            self.changed.notify_all()
+        for thread in self.threads:
+            thread.join(JOIN_SECONDS)  # so that no compiled code runs on while the interpreter goes down
+
+
+def processors() -> int:
+    """How many there are for this process."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_order(items: Iterable[Any], works: Sequence[Work], ahead: int) -> Generator[Any]:
+    """What becomes of items, in their order, each work done in a thread of its own.
+
+    Parameters
+    ----------
+    items : iterable
+        Taken by one thread at a time, at most ``ahead`` before their results are asked for.
+    works : sequence of callable
+        Each takes an item and a context that is entered in the order of items, and gives a result. What they raise is
+        raised here in the place of the result, and ends everything.
+    ahead : int
+        0: nothing is done ahead, and all in the thread that asks, by the first of the works.
+    """
+    if not ahead:
+        for item in items:
+            yield works[0](item, nullcontext())
+        return
+    workers = _Workers(items, works, ahead)
+    try:
+        for index in count():
+            kind, item = workers.get(index)
+            if kind == "error":
+                raise item
+            if kind == "end":
+                return
+            yield item
+    finally:
+        workers.stop()
+
+
+def in_background(items: Iterable[Any], ahead: int) -> Generator[Any]:
+    """The same items, made in a thread of their own at most ``ahead`` before they are asked for."""
+    return in_order(items, [lambda item, turn: item], ahead)

@@ -1,0 +1,142 @@
+"""Bytes of a file, of standard input or of a URI, decompressed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator
+from typing import IO, Any, BinaryIO
+
+from ..batch import DataError
+from .compression import Chunk, compression_of, decompressed
+from .file_range import FileRange
+
+CHUNK_BYTES = 1 << 20  # large enough that what is done once a batch does not count
+LONGEST_MAGIC = 6
+MODEL = b'{"__metadata__":{"confidently":'  # how the header of a model file begins, behind its size in eight bytes
+FOREIGN_MAGIC = {b"PK\x03\x04": "zip", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+
+
+def display_name(path: str | os.PathLike[str]) -> str:
+    """What messages call an input."""
+    if isinstance(path, FileRange):
+        return f"{path.path}, counted from the first line at or after byte {path.first:,}" if path.first else path.path
+    return "standard input" if os.fspath(path) == "-" else os.fspath(path)
+
+
+def is_uri(path: str | os.PathLike[str]) -> bool:
+    """Whether a file lies where pyarrow's file systems reach: ``s3://bucket/key`` and the like."""
+    return "://" in os.fspath(path)
+
+
+def size_of(path: str | os.PathLike[str]) -> int | None:
+    """Bytes of a regular file; ``None`` for pipes and the like."""
+    if os.fspath(path) == "-" or not os.path.isfile(path):
+        return None
+    return os.path.getsize(path)
+
+
+def file_system(uri: str) -> tuple[Any, str]:
+    """The file system of a URI, and the path in it."""
+    from pyarrow import ArrowException
+    from pyarrow.fs import FileSystem
+
+    try:
+        found: tuple[Any, str] = FileSystem.from_uri(uri)
+    except (ArrowException, ValueError) as error:
+        raise DataError(f"{uri} cannot be read: {error}") from None
+    return found
+
+
+class _Pipe:
+    """What can be read once, read twice: bytes that were looked at ahead come again."""
+
+    def __init__(self, file: Any) -> None:
+        self.file, self.ahead, self.looking = file, bytearray(), True
+
+    def __enter__(self) -> _Pipe:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if not self.looking:
+            self.file.close()
+        self.looking = False
+
+    def read(self, n: int) -> bytes:
+        if self.ahead and not self.looking:
+            data = bytes(self.ahead[:n])
+            del self.ahead[:n]
+            return data
+        more: bytes = self.file.read(n)
+        if self.looking:
+            self.ahead += more
+        return more
+
+
+_LOOKED_INTO: dict[str, _Pipe] = {}  # pipes, by path, until they are opened again
+
+
+def chunks_ahead(path: str | os.PathLike[str]) -> Generator[Chunk]:
+    """The first of the chunks of :func:`read_chunks`, which gives them once more when it is called next."""
+    if not is_uri(path) and size_of(path) is None:
+        _LOOKED_INTO[os.fspath(path)] = _Pipe(opened(path))
+    return read_chunks(path)
+
+
+def _opened_again(path: str | os.PathLike[str]) -> IO[bytes] | BinaryIO | _Pipe:
+    """What is to be read; of a pipe that was looked into, what was read of it too."""
+    pipe = _LOOKED_INTO.get(os.fspath(path))
+    if pipe is None:
+        return opened(path)
+    if not pipe.looking:
+        del _LOOKED_INTO[os.fspath(path)]
+    return pipe
+
+
+def opened(path: str | os.PathLike[str]) -> IO[bytes] | BinaryIO:
+    """A file, standard input or what a URI names, to read bytes from."""
+    if is_uri(path):
+        system, place = file_system(os.fspath(path))
+        file: IO[bytes] = system.open_input_file(place)
+        return file
+    standard_input = os.fspath(path) == "-"
+    return open(0 if standard_input else path, "rb", buffering=0, closefd=not standard_input)
+
+
+def read_chunks(path: str | os.PathLike[str], chunk_bytes: int = CHUNK_BYTES) -> Generator[Chunk]:
+    """The decompressed bytes of a file or of a range of it, of standard input for ``"-"``, or of a URI.
+
+    Raises
+    ------
+    OSError
+        If the file is missing, a directory, or not ours to read.
+    DataError
+        If it is empty, truncated or damaged, or compressed in an unknown way.
+    """
+    with _opened_again(path) as file:
+        name = display_name(path)
+        if isinstance(path, FileRange):
+            yield from path.chunks(file, chunk_bytes)
+            return
+        head = file.read(chunk_bytes)
+        while head and len(head) < LONGEST_MAGIC and (more := file.read(1)):  # a pipe may give a byte at a time
+            head += more
+        if not head:
+            raise DataError(f"{name} is empty")
+        if head[8:].startswith(MODEL):
+            raise DataError(f"{name} is a model, where data are expected; the model comes first: predict MODEL DATA")
+        for magic, kind in FOREIGN_MAGIC.items():
+            if head.startswith(magic):
+                raise DataError(
+                    f"{name} is {kind}; give plain text (UTF-8) or gzip, zstd, bzip2, lz4 or xz, or pipe it to -"
+                )
+        stored = _stored(file, head, chunk_bytes)
+        compression = compression_of(head, name)
+        yield from stored if compression is None else decompressed(name, compression, stored, chunk_bytes)
+
+
+def _stored(file: IO[bytes] | BinaryIO | _Pipe, head: bytes, chunk_bytes: int) -> Iterator[Chunk]:
+    done = len(head)
+    yield Chunk(head, done)
+    while data := file.read(chunk_bytes):
+        done += len(data)
+        yield Chunk(data, done)

@@ -1,0 +1,1 @@
+"""The contracts of scikit-learn and River over the learner."""

@@ -1,0 +1,134 @@
+"""A classifier frozen into what scikit-learn's linear models have: coefficients, intercepts and classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import validate_data
+
+from ..learner import calibration
+from ..models.linear_form import LinearForm, Spread
+
+
+class LinearPredictor(ClassifierMixin, BaseEstimator):
+    """What a classifier answers, from its coefficients; made by :meth:`confidently.OnlineClassifier.to_sklearn`.
+
+    Like scikit-learn's ``FrozenEstimator`` it keeps what was learned: ``fit`` does nothing, and a clone is the
+    predictor itself. It pickles without the state that learning needs.
+
+    Parameters
+    ----------
+    form : LinearForm
+        The numbers, as ``confidently.models.linear_form.linear_form`` takes them from a classifier.
+    feature_names : sequence of str, optional
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_
+        As of scikit-learn's linear classifiers: ``coef_`` has one row for two classes, else one a class or label.
+    n_features_in_, feature_names_in_
+        As in any scikit-learn estimator.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from confidently import OnlineClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> classifier = OnlineClassifier("arow").fit(X / X.max(axis=0), y)
+    >>> predictor = classifier.to_sklearn()
+    >>> predictor.coef_.shape, bool((predictor.predict(X) == classifier.predict(X)).all())
+    ((1, 30), True)
+    """
+
+    def __init__(self, form: LinearForm, feature_names: Any = None) -> None:
+        self.form = form
+        self.feature_names = feature_names
+        self.coef_, self.intercept_, self.classes_ = form.coef, form.intercept, form.classes
+        self.n_features_in_ = form.coef.shape[1]
+        if feature_names is not None:
+            self.feature_names_in_ = np.asarray(feature_names, dtype=object)
+
+    def fit(self, X: Any, y: Any = None) -> LinearPredictor:
+        """Nothing is learned."""
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores: shape (n,) for two classes, positive for ``classes_[1]``; else (n, n_classes)."""
+        return self._presented(self._scores(self._rows(X)))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the largest score; for sets of labels an indicator matrix."""
+        decision = self.decision_function(X)
+        if self.form.task == "multilabel":
+            return (decision > 0).astype(int)
+        found: np.ndarray = self.classes_[(decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)]
+        return found
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes, (n, n_classes); for sets of labels, of each label on its own."""
+        rows, form, spread = self._rows(X), self.form, self.form.spread
+        scores = self._scores(rows)
+        if spread is None:
+            return self._sigmoid(scores)
+        variances = _variances(spread, rows)
+        if form.several and form.slope is not None:
+            shrunk = calibration.moderated(scores, _of_the_best_two(scores, variances), spread.prior)
+            return calibration.softmax(shrunk, form.slope)
+        if form.slope is None:
+            p = calibration.vote(scores, variances)
+        else:
+            p = self._sigmoid(calibration.moderated(scores[:, 0], variances[:, 0], spread.prior)[:, None])
+        return np.column_stack([1.0 - p, p]) if form.task == "binary" else p
+
+    def _sigmoid(self, scores: np.ndarray) -> np.ndarray:
+        state = np.zeros((len(self.form.offset), 5))
+        state[:, 0], state[:, 1] = self.form.slope, self.form.offset
+        return calibration.sigmoid(scores, state)
+
+    def _rows(self, X: Any) -> Any:
+        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+
+    def _scores(self, rows: Any) -> np.ndarray:
+        scores: np.ndarray = np.asarray(rows @ self.coef_.T) + self.intercept_
+        return scores
+
+    def _presented(self, scores: np.ndarray) -> np.ndarray:
+        return scores[:, 0] if self.form.task == "binary" else scores
+
+    def __sklearn_clone__(self) -> LinearPredictor:
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = self.form.task == "multilabel"
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _variances(spread: Spread, rows: Any) -> np.ndarray:
+    """Of every score, (n, columns); one column of half the variance of any difference, where columns share a matrix."""
+    if not spread.matrix:
+        squares = rows.multiply(rows) if sparse.issparse(rows) else rows * rows
+        variances: np.ndarray = np.asarray(squares @ spread.weights[:, :-1].T) + spread.weights[:, -1]
+        return variances
+    matrix = spread.weights
+    along = np.asarray(rows @ matrix[:-1, :-1]) + 2.0 * matrix[-1, :-1]
+    product = rows.multiply(along).sum(axis=1) if sparse.issparse(rows) else (rows * along).sum(axis=1)
+    variance: np.ndarray = np.maximum(np.asarray(product).reshape(-1, 1) + matrix[-1, -1], 0.0)
+    return variance
+
+
+def _of_the_best_two(scores: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """Variance of the difference between each row's two best scores."""
+    if variances.shape[1] == 1:
+        variances = np.repeat(variances, 2, axis=1)
+    else:
+        variances = np.take_along_axis(variances, np.argsort(-scores, axis=1, kind="stable")[:, :2], axis=1)
+    together: np.ndarray = variances.sum(axis=1)
+    return together

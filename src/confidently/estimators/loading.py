@@ -1,0 +1,81 @@
+"""Model files as estimators."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..data.memory.labels import with_class_weight
+from ..models import file as model_file
+from ..models.file import Model, TopicModel
+from .classifier import MULTICLASS, OnlineClassifier
+
+if TYPE_CHECKING:
+    from ..topics.estimator import OnlineMedLDA
+
+
+def load(path: str | os.PathLike[str]) -> OnlineClassifier | OnlineMedLDA:
+    """Read a model written by ``save`` of :class:`OnlineClassifier` or :class:`OnlineMedLDA`, or by the command line.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    OnlineClassifier or OnlineMedLDA
+        Fitted; ``partial_fit`` goes on where training stopped.
+
+    Raises
+    ------
+    confidently.model_file.ModelFileError
+        If the file is damaged, truncated, not a model, or of a later version.
+    OSError
+        If it cannot be read.
+    """
+    model = model_file.load(path, kind=None)
+    if isinstance(model, TopicModel):
+        return _topic_model(path, model)
+    if None in model.classes or (len(model.classes) < 2 and model.learner.settings.task == "binary"):
+        met = ", ".join(repr(name) for name in model.classes if name is not None)
+        raise model_file.ModelFileError(f"{path} has met one class only ({met}): train it on until the other appears")
+    settings = model.learner.settings
+    estimator = dict(with_class_weight(model.estimator))
+    if "multiclass" not in estimator and settings.task in MULTICLASS:
+        estimator["multiclass"] = settings.task
+    strangers = estimator.keys() - OnlineClassifier._get_param_names()
+    if strangers:
+        raise model_file.ModelFileError(f"{path} is a damaged model file: unknown settings {sorted(strangers)}")
+    classifier = OnlineClassifier(
+        settings.rule, settings.covariance,
+        prior_variance=settings.prior_variance, fit_intercept=settings.fit_intercept, average=settings.average,
+        min_variance=settings.min_variance, dtype=settings.dtype, block_size=settings.block_size,
+        kernel=settings.kernel or "rbf", kernel_params=settings.kernel_params, budget=settings.budget,
+        forget=settings.forget, **estimator,
+    )  # fmt: skip
+    return put_model(classifier, model)
+
+
+def put_model(classifier: OnlineClassifier, model: Model) -> OnlineClassifier:
+    """Give a classifier what a model has learned."""
+    classifier.learner_ = model.learner
+    classifier.classes_ = np.array(model.classes)
+    classifier.n_features_in_ = model.learner.n_features
+    if model.source:
+        classifier.source_ = model.source
+    if model.features is not None and model.source:
+        classifier.features_ = model.features
+    elif model.features is not None:
+        classifier.feature_names_in_ = np.array(list(model.features.names), dtype=object)
+    return classifier
+
+
+def _topic_model(path: str | os.PathLike[str], model: TopicModel) -> OnlineMedLDA:
+    from ..topics.estimator import OnlineMedLDA
+
+    try:
+        return OnlineMedLDA.of(model)
+    except TypeError as error:
+        raise model_file.ModelFileError(f"{path} is a damaged model file: unknown settings ({error})") from error

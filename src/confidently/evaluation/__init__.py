@@ -1,0 +1,1 @@
+"""Progressive validation, comparisons of rules, metrics and active learning."""

@@ -1,0 +1,282 @@
+"""Progressive validation: predict every row, then learn it, and count."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, count, repeat
+from math import inf, log
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.parallel import Parallel, delayed
+
+from ..data import Batch, Stream
+from ..data.classes import ClassTable
+from ..data.memory.labels import class_weights, distinct, is_multilabel, label_sets, places
+from ..data.memory.matrix import as_matrix
+from ..estimators.classifier import OnlineClassifier
+from ..estimators.mira import MIRA
+from ..learner.streams import StreamLearner
+
+POINTS = 100  # of a curve over a matrix
+STREAM_STRIDE = 1000  # rows between two points of a curve over a stream
+COUNTS = ("mistakes", "updates", "log_loss")
+
+
+@dataclass(frozen=True)
+class ProgressiveCurve:
+    """What one or more runs of a learner had cost after so many rows.
+
+    Attributes
+    ----------
+    rows : int array of shape (n_points,)
+        Rows learned.
+    mistakes : float array of shape (n_runs, n_points)
+        Rows predicted wrongly before they were learned, added up.
+    updates : float array of shape (n_runs, n_points)
+        Times the learner moved; nan where it does not say.
+    log_loss : float array of shape (n_runs, n_points)
+        Sum of -log of the probability given to each row's label before it was learned, for sets of labels over all
+        labels; nan where there are no such probabilities, and after the first pass.
+    models : list
+        The learner of each run, after its last row.
+    """
+
+    rows: np.ndarray
+    mistakes: np.ndarray
+    updates: np.ndarray
+    log_loss: np.ndarray
+    models: list[Any] = field(default_factory=list, repr=False, compare=False)
+
+    @property
+    def error(self) -> np.ndarray:
+        """Progressive error: mistakes a row; shape (n_runs, n_points)."""
+        error: np.ndarray = self.mistakes / self.rows
+        return error
+
+    def mean(self, what: str = "error") -> np.ndarray:
+        """Mean over the runs of ``error``, ``mistakes``, ``updates`` or ``log_loss``; shape (n_points,)."""
+        mean: np.ndarray = getattr(self, what).mean(axis=0)
+        return mean
+
+    def deviation(self, what: str = "error") -> np.ndarray:
+        """Standard deviation over the runs, of the sample; nan for one run."""
+        values = getattr(self, what)
+        return values.std(axis=0, ddof=1) if len(values) > 1 else np.full(len(self.rows), np.nan)
+
+    def band(self, what: str = "error", confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+        """Confidence interval of the mean over orders of the rows, point by point.
+
+        mean +- t s/sqrt(R), with Student's t of R - 1 degrees of freedom for R runs; nan for one run.
+        """
+        if not 0 < confidence < 1:
+            raise ValueError(f"confidence must be between 0 and 1, got {confidence!r}")
+        from scipy.stats import t
+
+        runs, mean = len(self.mistakes), self.mean(what)
+        half = t.ppf((1 + confidence) / 2, max(runs - 1, 1)) * self.deviation(what) / np.sqrt(runs)
+        return mean - half, mean + half
+
+
+def progressive_validation(
+    model: Any, X: Any, y: Any = None, *, classes: Any = None, permutations: int | None = None, passes: int = 1,
+    at: int | Sequence[int] | None = None, random_state: int | np.random.RandomState | None = None,
+    n_jobs: int | None = None,
+) -> ProgressiveCurve:  # fmt: skip
+    """Predict every row, then learn it: the online error, from data that are never held out.
+
+    Parameters
+    ----------
+    model : estimator
+        An :class:`OnlineClassifier`, a :class:`MIRA`, or any classifier with ``partial_fit`` (those are asked row by
+        row, which is slow). It is cloned, never changed.
+    X : array, sparse matrix or :class:`confidently.data.Stream`
+        Rows; a stream (one run, one pass, :class:`OnlineClassifier` only) needs no ``y``.
+    y : array of shape (n,), or indicator matrix
+        Labels.
+    classes : array, optional
+        All classes there may be; by default those in ``y``, or for a stream as they appear.
+    permutations : int, optional
+        So many runs, each in random orders of its own, new in every pass. By default one run, in the order given.
+    passes : int
+        How often each run goes over the rows.
+    at : int or sequence of int, optional
+        Rows between two points of the curves, or the numbers of rows at which to have one. The last row always has one.
+        Default: about 100 points; for a stream one every 1,000 rows.
+    random_state : int, RandomState or None
+        Seed of the orders: the same orders for every model.
+    n_jobs : int, optional
+        Runs at the same time, in threads.
+
+    Returns
+    -------
+    ProgressiveCurve
+
+    Raises
+    ------
+    ValueError, TypeError
+        For bad parameters or data.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> curve = progressive_validation(
+    ...     OnlineClassifier("arow"), StandardScaler().fit_transform(X), y, permutations=5, random_state=0
+    ... )
+    >>> low, high = curve.band("error")
+    >>> bool(0.02 < low[-1] < curve.mean()[-1] < high[-1] < 0.06)
+    True
+
+    References
+    ----------
+    Blum, Kalai & Langford, Beating the hold-out, COLT 1999.
+    """
+    if isinstance(X, Stream):
+        return _over_stream(model, X, classes, at)
+    if y is None:
+        raise ValueError("rows of a matrix need y; only a stream of confidently.data has its labels with it")
+    for name, value in (("passes", passes), ("permutations", 1 if permutations is None else permutations)):
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+            raise ValueError(f"{name} must be an integer >= 1, got {value!r}")
+    X, y = X if hasattr(X, "tocsr") else np.asarray(X), np.asarray(y)
+    n = len(y)
+    rows = _points(at, n * passes, -(-n * passes // POINTS))
+    generator = check_random_state(random_state)
+    if permutations is None:
+        orders = [np.tile(np.arange(n), passes)]
+    else:
+        orders = [np.concatenate([generator.permutation(n) for _ in range(passes)]) for _ in range(permutations)]
+    known = None if is_multilabel(y) else distinct(y) if classes is None else np.unique(classes)
+    run = _run_online if isinstance(model, OnlineClassifier) else _run_counting if isinstance(model, MIRA) else _run_any
+    found = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(run)(clone(model), X, y, known, order, rows, n) for order in orders
+    )
+    counts = {what: np.array([r[0][what] for r in found]) for what in COUNTS}
+    return ProgressiveCurve(rows, **counts, models=[r[1] for r in found])
+
+
+def _points(at: int | Sequence[int] | None, total: int, stride: int) -> np.ndarray:
+    """Numbers of rows at which a curve has a point."""
+    if at is None or isinstance(at, numbers.Integral):
+        stride = stride if at is None else int(at)
+        if stride < 1:
+            raise ValueError(f"at must be a number of rows >= 1, got {at!r}")
+        return np.append(np.arange(stride, total, stride), total)
+    rows = np.unique(np.append(np.asarray(at, dtype=np.int64), total))
+    if rows[0] < 1 or rows[-1] > total:
+        raise ValueError(f"at must name numbers of rows from 1 to {total}, got {rows[0]} to {rows[-1]}")
+    return rows
+
+
+def _run_online(
+    model: OnlineClassifier,
+    X: Any,
+    y: np.ndarray,
+    known: np.ndarray | None,
+    order: np.ndarray,
+    rows: np.ndarray,
+    n: int,
+) -> tuple[dict[str, list[float]], OnlineClassifier]:
+    """The compiled learner, a piece of the order at a time. The first row sets it up, and costs what chance does."""
+    model.partial_fit(X[order[:1]], y[order[:1]], classes=known)
+    learner, cost = model.learner_, np.zeros(1)
+    cost[0] = y.shape[1] * log(2) if known is None else log(len(known))
+    labels, start = label_sets(y) if known is None else (places(y, model.classes_), None)
+    weights = class_weights(model.class_weight, model.classes_, y, known is None)
+    matrix = as_matrix(X, learner.settings.dtype)
+    curves: dict[str, list[float]] = {what: [] for what in COUNTS}
+    done = 1
+    for row in rows:
+        for first, last in _within_passes(done, int(row), n):
+            piece = np.ascontiguousarray(order[first:last], dtype=np.int64)
+            learner.learn(matrix, labels, start, class_weight=weights, order=piece, calibrate=first < n, log_loss=cost)
+        done = max(done, int(row))
+        found = learner.mistakes, learner.updates, cost[0] if row <= n else np.nan
+        for what, value in zip(COUNTS, found, strict=True):
+            curves[what].append(float(value))
+    return curves, model
+
+
+def _within_passes(first: int, last: int, n: int) -> list[tuple[int, int]]:
+    """Rows first to last - 1, cut where the first pass ends."""
+    return [(a, b) for a, b in ((first, min(last, n)), (max(first, n), last)) if a < b]
+
+
+def _run_counting(
+    model: Any, X: Any, y: np.ndarray, known: np.ndarray, order: np.ndarray, rows: np.ndarray, n: int
+) -> tuple[dict[str, list[float]], Any]:
+    """A learner that counts for itself."""
+    curves: dict[str, list[float]] = {what: [] for what in COUNTS}
+    done = 0
+    for row in rows:
+        model.partial_fit(X[order[done:row]], y[order[done:row]], classes=known)
+        done = row
+        for what, value in zip(COUNTS, (model.mistakes_, model.updates_, np.nan), strict=True):
+            curves[what].append(float(value))
+    return curves, model
+
+
+def _run_any(
+    model: Any, X: Any, y: np.ndarray, known: np.ndarray, order: np.ndarray, rows: np.ndarray, n: int
+) -> tuple[dict[str, list[float]], Any]:
+    """Any classifier with partial_fit, row by row; what it says before it has learned anything is wrong."""
+    wrong = np.ones(len(order))
+    for k, i in enumerate(order):
+        x, label = X[i : i + 1], y[i : i + 1]
+        if k:
+            wrong[k] = np.any(model.predict(x) != label)
+        model.partial_fit(x, label, classes=known)
+    mistakes = wrong.cumsum()[rows - 1]
+    nothing = [np.nan] * len(rows)
+    return {"mistakes": mistakes.tolist(), "updates": nothing, "log_loss": nothing}, model
+
+
+def _over_stream(model: Any, stream: Stream, classes: Any, at: int | Sequence[int] | None) -> ProgressiveCurve:
+    """One run over a stream of batches, which are cut where a point is due."""
+    if not isinstance(model, OnlineClassifier):
+        raise TypeError(f"a stream is learned by an OnlineClassifier, got {type(model).__name__}")
+    table = ClassTable([] if classes is None else list(classes), stream.multilabel, closed=classes is not None)
+    learner = clone(model)._new_learner(0, len(table), stream.multilabel)
+    learning = StreamLearner(learner, table, model.multiclass)
+    dues = _dues(STREAM_STRIDE if at is None else at)
+    points, seen, due = [], 0, next(dues)
+    for piece in learning.learn(_cut(stream, _dues(STREAM_STRIDE if at is None else at))):
+        seen += len(piece)
+        if seen == due:
+            points.append(_point(seen, learning))
+            due = next(dues)
+    if seen and (not points or points[-1][0] < seen):
+        points.append(_point(seen, learning))
+    rows, mistakes, updates, log_loss = np.array(points, dtype=np.float64).reshape(-1, 4).T
+    return ProgressiveCurve(rows.astype(np.int64), mistakes[None], updates[None], log_loss[None], [learning.learner])
+
+
+def _point(seen: int, learning: StreamLearner) -> tuple[float, ...]:
+    return seen, learning.learner.mistakes, learning.learner.updates, learning.log_loss[0]
+
+
+def _dues(at: int | Sequence[int]) -> Iterator[float]:
+    """Numbers of rows at which a point is due; infinity when there are no more."""
+    if isinstance(at, int | np.integer):
+        if at < 1:
+            raise ValueError(f"at must be a number of rows >= 1, got {at!r}")
+        return count(int(at), int(at))
+    return chain(sorted({int(row) for row in at if row >= 1}), repeat(inf))
+
+
+def _cut(batches: Iterable[Batch], dues: Iterator[float]) -> Iterator[Batch]:
+    """The same rows, with a cut where a point is due."""
+    seen, due = 0, next(dues)
+    for batch in batches:
+        first = 0
+        while first < len(batch):
+            last = int(min(len(batch), first + due - seen))
+            yield batch.rows(first, last)
+            seen, first = seen + last - first, last
+            due = next(dues) if seen == due else due

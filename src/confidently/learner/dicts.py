@@ -1,0 +1,340 @@
+"""Rows that are dicts, learned as they come: features and classes are numbered at their first appearance.
+
+With a diagonal covariance, or none, a row is one call into compiled code (core/bindings/dicts.cpp); dense covariances
+are learned as matrices of one row.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Mapping, Sequence
+from copy import copy
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _core
+from ..data.classes import ClassTable
+from ..data.features import Features, Strings
+from ..data.memory.matrix import as_matrix, csr_matrix, largest_value
+from ..rules.ranges import Range, check_number
+from .learner import LARGEST_WEIGHT, Learner, check_choice
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EXACT = -1  # names are kept, not hashed
+HASH_BITS = Range(1, 31, closed_low=True, closed_high=True)
+MOST_COLUMNS = 2**31 - 2  # columns are of 32 bits, and one stands for all features never met
+Row = Mapping[Hashable, Any]
+
+
+class DictRows:
+    """A learner of dicts.
+
+    Parameters
+    ----------
+    parameters : dict
+        Of a :class:`confidently.Learner`, and ``multiclass``, ``calibration`` and ``hash_bits``.
+    multilabel : bool
+        Whether rows have sets of labels.
+    """
+
+    def __init__(self, parameters: dict[str, Any], multilabel: bool) -> None:
+        settings = dict(parameters)
+        check_choice("covariance", settings["covariance"], ("diag", "full", "shared"))
+        self.multiclass = settings.pop("multiclass", "joint")
+        check_choice("multiclass", self.multiclass, ("joint", "one-vs-rest"))
+        self.calibration = settings.pop("calibration")
+        check_choice("calibration", self.calibration, ("progressive", None))
+        bits = settings.pop("hash_bits")
+        if bits is not None:
+            check_number("classifier", "hash_bits", bits, HASH_BITS)
+        self.bits = EXACT if bits is None else int(bits)
+        self.table = ClassTable(multilabel=multilabel)
+        task = "multilabel" if multilabel else "binary"
+        self.learner = Learner(settings.pop("rule"), task=task, n_classes=len(self.table), **settings)
+        self.dense, self.few = self.learner.settings.dense, True  # fewer than two classes were met
+        self.largest = largest_value(self.learner.settings.dtype)
+        self.core = _core.DictLearner(self.bits, MOST_COLUMNS)
+        self._make_room()
+
+    # --- learning ----------------------------------------------------------------------------------------------------
+
+    def learn(self, x: Row, y: Any, weight: float = 1.0) -> None:
+        """A row of one class."""
+        number = self.table.get(y)
+        if weight != 1.0 and not 0.0 <= weight <= LARGEST_WEIGHT:
+            raise ValueError(f"a weight must be in 0 to {LARGEST_WEIGHT:g}, got {weight!r}")
+        if number is None:
+            self.core.row(x, False, self.largest)  # a row that cannot be learned brings no class either
+            number = self._class(y)
+        if self.dense:
+            self._learn_matrix(x, np.array([number], dtype=np.int32), None, weight)
+        elif not self.core.learn(x, number, weight):
+            self._make_room()
+            self.core.learn(x, number, weight)
+
+    def learn_labels(self, x: Row, y: Mapping[Any, bool]) -> None:
+        """A row of a set of labels."""
+        self.core.row(x, False, self.largest)
+        relevant = sorted(number for number, yes in [(self._class(name), yes) for name, yes in y.items()] if yes)
+        if not len(self.table):
+            return
+        if self.dense:
+            start = np.array([0, len(relevant)])
+            self._learn_matrix(x, np.array(relevant, dtype=np.int32), start, 1.0)
+        elif not self.core.learn_labels(x, relevant, 1.0):
+            self._make_room()
+            self.core.learn_labels(x, relevant, 1.0)
+
+    def learn_frame(self, X: pd.DataFrame, y: Sequence[Any]) -> None:
+        """The rows of a data frame, one after the other."""
+        names = [_plain(name) for name in y]
+        if len(names) != len(X):
+            raise ValueError(f"X has {len(X)} rows and y {len(names)} classes")
+        if any(name is None for name in names):
+            raise ValueError("a class cannot be None")
+        rows = self._frame(X, learned=True)
+        new = {name: row for row, name in reversed(list(enumerate(names))) if self.table.get(name) is None}
+        cuts = sorted({0, *new.values()})
+        try:
+            for first, last in zip(cuts, [*cuts[1:], len(names)], strict=True):
+                if first < last:
+                    self._class(names[first])
+                    self._reach()
+                    labels = np.array([self.table.get(name) for name in names[first:last]], dtype=np.int32)
+                    self.learner.learn(as_matrix(rows[first:last], self.learner.settings.dtype), labels)
+        finally:
+            self._make_room()  # also after an interruption, which may leave other arrays
+
+    def _learn_matrix(self, x: Row, labels: np.ndarray, start: np.ndarray | None, weight: float) -> None:
+        values, columns = self.core.row(x, True, self.largest)
+        self._reach()
+        matrix = csr_matrix(values, columns, np.array([0, len(values)]), self.learner.n_features)
+        self.learner.learn(matrix, labels, start, weight=np.array([float(weight)]))
+
+    def _class(self, name: Any) -> int:
+        """The number of a class; the learner makes room for a new one."""
+        name = _plain(name)
+        number = self.table.get(name)
+        if number is not None:
+            return number
+        if name is None:
+            raise ValueError("a class cannot be None")
+        number = self.table.number(name)
+        self.few = len(self.table.names) < 2 or None in self.table.names
+        if len(self.table) > self.learner.n_classes:
+            self.learner.grow(n_classes=len(self.table), multiclass=self.multiclass)
+            self._make_room()
+        return number
+
+    def _reach(self) -> None:
+        """Let the learner know all features there are."""
+        self.learner.grow(n_features=self.core.size)
+
+    def _make_room(self) -> None:
+        """Room for all features and one that was never met; the compiled code gets the arrays that have it."""
+        self._reach()
+        if self.dense:
+            return
+        self.learner.grow(n_features=self.core.size + 1)
+        self.learner.n_features = self.core.size
+        self.learner.own_arrays()
+        progressive = self.calibration is not None
+        self.core.bind(self.learner.settings.core(), self.learner.state, progressive, self.largest)
+
+    # --- answering ---------------------------------------------------------------------------------------------------
+
+    def only_class(self) -> list[Any] | None:
+        """The classes met, if there are fewer than two."""
+        return [name for name in self.table.names if name is not None] if self.few else None
+
+    def predict(self, x: Row) -> Any:
+        """The best class; None if there is none yet."""
+        if self.few:
+            return next(iter(self.only_class() or []), None)
+        if self.dense:
+            return self.table.names[int(self._asked(x, "predict")[0])]
+        return self.table.names[self.core.best(x)]
+
+    def probabilities(self, x: Row) -> dict[Any, float]:
+        """Of every class."""
+        only = self.only_class()
+        if only is not None:
+            return dict.fromkeys(only, 1.0)
+        if self.dense or self.calibration is None:
+            p = self._asked(x, "probabilities", self.calibration)
+            return dict(zip(self.table.names, _both(p)[0].tolist(), strict=True))
+        return dict(zip(self.table.names, self.core.probabilities(x), strict=True))
+
+    def predict_labels(self, x: Row) -> dict[Any, bool]:
+        """Whether each label is relevant."""
+        if self.dense:
+            found = self._asked(x, "predict")[0].tolist() if len(self.table) else []
+        else:
+            threshold, *scores = self.core.scores(x)
+            found = [score > threshold for score in scores]
+        return dict(zip(self.table.names, found, strict=True))
+
+    def label_probabilities(self, x: Row) -> dict[Any, float]:
+        """That each label is relevant."""
+        if not len(self.table):
+            return {}
+        if self.dense or self.calibration is None:
+            found = self._asked(x, "probabilities", self.calibration)[0].tolist()
+        else:
+            found = self.core.probabilities(x)
+        return dict(zip(self.table.names, found, strict=True))
+
+    def margin_distribution(self, x: Row) -> tuple[dict[Any, float], dict[Any, float]]:
+        """Mean and variance of each class's score; of two classes, of the second over the first."""
+        if self.only_class() is not None:
+            return {}, {}
+        names = self.table.names[1:] if self.learner.settings.task == "binary" else self.table.names
+        mean, variance = (np.ravel(found) for found in self._asked(x, "margin_distribution"))
+        return dict(zip(names, mean.tolist(), strict=True)), dict(zip(names, variance.tolist(), strict=True))
+
+    def predict_frame(self, X: pd.DataFrame) -> pd.Series:
+        """The best class of each row."""
+        import pandas as pd
+
+        only = self.only_class()
+        if only is not None:
+            return pd.Series(only * len(X), index=X.index) if only else pd.Series(dtype=object)
+        numbers = self._answer(self._frame(X, learned=False), "predict")
+        return pd.Series([self.table.names[number] for number in numbers.tolist()], index=X.index)
+
+    def frame_probabilities(self, X: pd.DataFrame) -> pd.DataFrame:
+        """Of the classes, for each row."""
+        import pandas as pd
+
+        only = self.only_class()
+        if only is not None:
+            return pd.DataFrame(1.0, index=X.index if only else [], columns=only)
+        p = self._answer(self._frame(X, learned=False), "probabilities", self.calibration)
+        return pd.DataFrame(_both(p), index=X.index, columns=pd.Index(self.table.names, dtype=object))
+
+    def _asked(self, x: Row, method: str, *arguments: Any) -> Any:
+        from scipy import sparse
+
+        values, columns = self.core.row(x, False, self.largest)
+        width = self.core.size + 1
+        return self._answer(
+            sparse.csr_matrix((values, columns, [0, len(values)]), shape=(1, width)), method, *arguments
+        )
+
+    def _answer(self, rows: Any, method: str, *arguments: Any) -> Any:
+        """What the learner says of rows whose last column stands for all features never met."""
+        learner = copy(self.learner)
+        learner.n_features = self.core.size
+        if rows[:, -1].nnz:
+            learner.grow(n_features=self.core.size + 1)
+        else:
+            rows = rows[:, :-1]
+        return getattr(learner, method)(as_matrix(rows, learner.settings.dtype), *arguments)
+
+    # --- data frames -------------------------------------------------------------------------------------------------
+
+    def _frame(self, X: pd.DataFrame, learned: bool) -> Any:
+        """A data frame's rows as a sparse matrix; if only asked about, its last column is for features never met."""
+        from scipy import sparse
+
+        kinds = {getattr(dtype, "kind", "O") for dtype in X.dtypes}
+        if not kinds <= set("fiub"):
+            rows = [self._record(row, learned) for row in X.to_dict("records")]
+            start = np.cumsum([0, *(len(values) for values, _ in rows)])
+            values, columns = (np.concatenate([row[k] for row in rows] or [np.empty(0)]) for k in (0, 1))
+            return sparse.csr_matrix((values, columns, start), shape=(len(X), self.core.size + (not learned)))
+        values = self._numbers(X)
+        columns = self.core.columns([str(name) for name in X.columns], learned)
+        known = columns >= 0
+        selected = np.flatnonzero(known)
+        onto = sparse.csr_matrix(
+            (np.ones(len(selected)), (selected, columns[selected])), shape=(len(columns), self.core.size)
+        )
+        rows = values @ onto
+        if learned:
+            return rows
+        unknown = values[:, np.flatnonzero(~known)]
+        size = np.sqrt(np.asarray(unknown.multiply(unknown).sum(axis=1)).reshape(-1, 1))
+        return sparse.hstack([rows, sparse.csr_matrix(size)], format="csr")
+
+    def _record(self, row: dict[Any, Any], learned: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Values and columns of a row of a frame that has words in it, where what is missing may be NaN."""
+        import pandas as pd
+
+        there = {name: value for name, value in row.items() if not pd.isna(value)}
+        return self.core.row(there, learned, self.largest)
+
+    def _numbers(self, X: pd.DataFrame) -> Any:
+        from scipy import sparse
+
+        if len(X.columns) and all(type(dtype).__name__ == "SparseDtype" for dtype in X.dtypes):
+            values = X.sparse.to_coo().tocsr().astype(np.float64)
+        else:
+            values = sparse.csr_matrix(X.to_numpy(dtype=np.float64, na_value=np.nan))
+        if not (np.abs(values.data) <= self.largest).all():
+            raise ValueError(
+                "the data frame has values that are missing, not finite or too large: fill them in, with 0 for none"
+            )
+        return values
+
+    # --- what was learned --------------------------------------------------------------------------------------------
+
+    def features(self) -> Features:
+        """Names and keys of all features."""
+        if self.bits != EXACT:
+            raise ValueError("the names of the features were hashed and are not known (hash_bits)")
+        keys, (text, start) = self.core.features()
+        return Features(keys, np.arange(len(keys), dtype=np.int32), Strings(text, start))
+
+    def weights(self, what: str) -> dict[Any, Any]:
+        """Of each class the ``"mean"`` or ``"variance"`` of weights, by the names of features."""
+        names = list(self.features().names)
+        self._reach()
+        by_class = getattr(self.learner, what)()
+        by_name = [dict(zip(names, row[: len(names)].tolist(), strict=True)) for row in by_class]
+        return (
+            by_name[0] if self.learner.settings.task == "binary" else dict(zip(self.table.names, by_name, strict=True))
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """As a model file, for arrays with a column a feature."""
+        from ..models.file import Model, save
+
+        if self.only_class() is not None:
+            raise ValueError("fewer than two classes were met: learn on until there are two")
+        self._reach()
+        estimator = {"multiclass": self.multiclass, "calibration": self.calibration}
+        save(Model(self.learner, list(self.table.names), self.features(), estimator), path)
+
+    # --- pickling ----------------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name: value for name, value in vars(self).items() if name != "core"}
+        keys, (text, start) = self.core.features()
+        state["known"] = keys.copy(), text.copy(), start.copy()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        known = state.pop("known")
+        vars(self).update(state)
+        self.core = _core.DictLearner(self.bits, MOST_COLUMNS)
+        self.core.restore(*known)
+        self._make_room()
+
+
+def _plain(name: Any) -> Any:
+    """NumPy's booleans, numbers and strings as Python's."""
+    if isinstance(name, np.generic):
+        name = name.item()
+    if isinstance(name, float) and not isfinite(name):
+        raise ValueError(f"a class cannot be {name}")
+    return name
+
+
+def _both(p: np.ndarray) -> np.ndarray:
+    """Probabilities of all classes: of two, learners give that of the second."""
+    return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p

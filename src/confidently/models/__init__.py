@@ -1,0 +1,1 @@
+"""Models as files, merged, inspected, explained and exported."""

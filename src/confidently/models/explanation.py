@@ -1,0 +1,269 @@
+"""Why a model says what it says of a row: what each feature adds to the margin's mean and variance.
+
+The margin z.w of a row is Gaussian with mean z.mu and variance z'Sigma z. Both are sums over the row's features:
+x_j (mu_plus,j - mu_minus,j), and x_j times the j-th entry of Sigma z. With a diagonal covariance the latter is what the
+feature's own uncertainty adds; with a full one it can be negative, where weights are known better together than apart.
+"""
+
+from __future__ import annotations
+
+import math
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..covariances.state import diagonal_variances
+from ..data import Batch
+from ..learner.learner import Learner
+from ..learner.streams import Answering
+from .file import Model
+from .inspection import INTERCEPT, Naming, check_weights
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What one feature of the row adds.
+
+    Attributes
+    ----------
+    feature : str or int
+        Its name, or its number as the input has it.
+    value : float
+        Its value in the row (after scaling, if the model scales rows).
+    weight : float
+        Mean of the weight, the rival's subtracted.
+    mean, variance : float
+        What it adds to the margin's mean and variance.
+    known : bool
+        Whether the model has met the feature.
+    """
+
+    feature: str | int
+    value: float
+    weight: float
+    mean: float
+    variance: float
+    known: bool
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a model says of a row, and why.
+
+    Attributes
+    ----------
+    predicted : object
+        The class; of sets of labels, the list of labels.
+    supported, rival : object
+        The margin is positive where the row speaks for ``supported`` against ``rival`` (``None``: against the label's
+        absence).
+    mean, variance : float
+        Of the margin; the sums of the contributions' ``mean`` and ``variance``.
+    classes : list of dict
+        Name, score's mean, score's standard deviation and probability of every class or label; the score is the
+        margin where there are two classes.
+    contributions : list of Contribution
+        The largest in size first.
+    """
+
+    predicted: Any
+    supported: Any
+    rival: Any
+    mean: float
+    variance: float
+    classes: list[dict[str, Any]]
+    contributions: list[Contribution]
+
+
+def explain(model: Model, batch: Batch, about: Any = None) -> Explanation:
+    """Say what each feature of a row adds to the margin.
+
+    Parameters
+    ----------
+    model : Model
+        Of :func:`confidently.models.file.load`.
+    batch : Batch
+        One row, of :func:`confidently.data.open_stream`.
+    about : object, optional
+        The class or label whose margin is explained. By default: of two classes the second; of more, the predicted
+        one; of labels, the likeliest. Its rival is the strongest other class.
+
+    Raises
+    ------
+    ValueError
+        If there is not exactly one row, no class is called so, or the model has no weights of features (kernels).
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> from confidently.data import open_stream
+    >>> from confidently.matrix import as_matrix
+    >>> learner = Learner("arow", n_features=2, fit_intercept=False)
+    >>> learner.learn(as_matrix(np.array([[1.0, 0.0], [0.0, 1.0]])), np.array([1, 0], dtype=np.int32))
+    >>> model = Model(learner, ["ham", "spam"], source={"format": "svmlight"})
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".svm") as file:
+    ...     _ = file.write("1:2 2:0.5\\n")
+    ...     file.flush()
+    ...     found = explain(model, next(open_stream(file.name, ignore_labels=True)))
+    >>> found.predicted, round(found.mean, 3), [(c.feature, round(c.mean, 3)) for c in found.contributions]
+    ('spam', 1.364, [(1, 1.818), (2, -0.455)])
+    """
+    if len(batch) != 1:
+        raise ValueError(f"one row is explained at a time, got {len(batch)}")
+    check_weights(model.learner)
+    learner = copy(model.learner)
+    learner.state = dict(learner.state)  # it may get a feature that stands for all unknown ones
+    entries = Entries(model.learner, batch)
+    matrix = Answering(learner).matrix(batch)
+    mean, variance = (array[0] for array in learner.margin_distribution(matrix))
+    probability = learner.probabilities(matrix, model.estimator.get("calibration", "progressive"))[0]
+    plus, minus, supported, rival = _pair(model, mean, about)
+    weight, added = entries.weights(plus, minus), entries.variances(plus, minus)
+    order = np.argsort(-np.abs(weight * entries.values), kind="stable")
+    naming = Naming(model)
+    if model.features is not None and batch.new_features is not None:
+        naming.names |= dict(enumerate(batch.new_features.names, len(model.features)))
+    return Explanation(
+        predicted=_predicted(model, mean),
+        supported=supported,
+        rival=rival,
+        mean=float(weight @ entries.values),
+        variance=float(added.sum()),
+        classes=_classes(model, mean, variance, probability),
+        contributions=[_contribution(entries, naming, weight, added, int(j)) for j in order],
+    )
+
+
+def _contribution(entries: Entries, naming: Naming, weight: np.ndarray, added: np.ndarray, j: int) -> Contribution:
+    column, value = int(entries.columns[j]), float(entries.values[j])
+    return Contribution(
+        feature=INTERCEPT if column < 0 else naming.given(column),
+        value=value,
+        weight=float(weight[j]),
+        mean=float(weight[j]) * value,
+        variance=float(added[j]),
+        known=bool(entries.known[j]),
+    )
+
+
+def _predicted(model: Model, mean: np.ndarray) -> Any:
+    if model.learner.settings.task == "multilabel":
+        return [name for name, m in zip(model.classes, mean, strict=True) if m > 0]
+    return _name(model, int(mean > 0) if mean.ndim == 0 else int(mean.argmax()))
+
+
+def _name(model: Model, k: int) -> Any:
+    return model.classes[k] if k < len(model.classes) else None
+
+
+def _classes(model: Model, mean: np.ndarray, variance: np.ndarray, probability: np.ndarray) -> list[dict[str, Any]]:
+    if mean.ndim == 0:
+        mean, variance = mean * np.array([-1, 1]), variance.repeat(2)
+        probability = np.array([1 - probability, probability])
+    return [
+        {"name": _name(model, k), "mean": float(m), "std": math.sqrt(v), "probability": float(p)}
+        for k, (m, v, p) in enumerate(zip(mean, variance, probability, strict=True))
+    ]
+
+
+def _pair(model: Model, mean: np.ndarray, about: Any) -> tuple[int | None, int | None, Any, Any]:
+    """Columns of weights whose difference is the margin to explain, and what they stand for."""
+    task, chosen = model.learner.settings.task, _number(model, about)
+    if task == "binary":
+        positive = chosen in (None, 1)
+        return (0, None, _name(model, 1), _name(model, 0)) if positive else (None, 0, _name(model, 0), _name(model, 1))
+    k = int(mean.argmax()) if chosen is None else chosen
+    if task == "multilabel":
+        return k + 1, 0, model.classes[k], None
+    rival = int(np.where(np.arange(len(mean)) == k, -np.inf, mean).argmax())
+    return k, rival, model.classes[k], model.classes[rival]
+
+
+def _number(model: Model, about: Any) -> int | None:
+    if about is None:
+        return None
+    for k, name in enumerate(model.classes):
+        if name == about or str(name) == str(about):
+            return k
+    raise ValueError(f"no class is called {str(about)!r}; there are {', '.join(map(str, model.classes))}")
+
+
+class Entries:
+    """The entries of a row, the intercept's first, and what the learner knows of their weights.
+
+    Attributes
+    ----------
+    columns, values : arrays
+        Column -1 is the intercept.
+    known : bool array
+        Whether the learner has the feature; one that it has not stands at the prior.
+    """
+
+    def __init__(self, learner: Learner, batch: Batch) -> None:
+        self.learner, settings = learner, learner.settings
+        intercept = np.full(int(settings.fit_intercept), -1)
+        self.columns = np.concatenate([intercept, batch.columns.astype(np.int64)])
+        self.values = np.concatenate([np.ones(len(intercept)), batch.values])
+        self.known = self.columns < learner.n_features
+        self.rows = self.columns[self.known] + settings.fit_intercept  # of the state
+        self.x = self.values[self.known]
+
+    def weights(self, plus: int | None, minus: int | None) -> np.ndarray:
+        """Mean of every entry's weight: that in the column ``plus`` less that in ``minus``."""
+        learner, found = self.learner, np.zeros(len(self.values))
+        stored = learner.state["weights"][self.rows].astype(np.float64)
+        mean = stored[:, 0]
+        if learner.settings.average and learner.n_seen:
+            mean = mean - stored[:, -1] / learner.n_seen
+        for column, sign in ((plus, 1.0), (minus, -1.0)):
+            if column is not None:
+                found[self.known] += sign * mean[:, column]
+        return found
+
+    def variances(self, plus: int | None, minus: int | None) -> np.ndarray:
+        """What every entry adds to the variance of the margin between two columns."""
+        geometry, sides = self.learner.settings.geometry, [c for c in (plus, minus) if c is not None]
+        found = sum(self._untouched(column) for column in sides) * self.values**2
+        if geometry == "diag":
+            found[self.known] = sum(self._diagonal(column) for column in sides) * self.x**2
+        elif geometry == "shared":
+            found[self.known] = len(sides) * self.x * (self._block(0, 0) @ self.x)
+        elif geometry == "full":
+            found[self.known] = self.x * self._direction(plus, minus)
+        return found
+
+    def _untouched(self, column: int) -> float:
+        settings, state = self.learner.settings, self.learner.state
+        if settings.geometry == "identity":
+            return settings.prior_variance
+        scale, folded = (state[name][self._learner_of(column)] for name in ("scale", "folded"))
+        return float(max(folded * scale, settings.min_variance) * settings.prior_variance)
+
+    def _learner_of(self, column: int) -> int:
+        return column if self.learner.settings.task == "one-vs-rest" else 0
+
+    def _diagonal(self, column: int) -> np.ndarray:
+        settings, state = self.learner.settings, self.learner.state
+        return diagonal_variances(settings, state, state["weights"][self.rows, 1, column], self._learner_of(column))
+
+    def _direction(self, plus: int | None, minus: int | None) -> np.ndarray:
+        """The entries of z' Sigma z by feature, without its x; independent learners' variances add up."""
+        if self.learner.settings.task == "one-vs-rest":
+            alone: np.ndarray = sum(self._block(c, c) @ self.x for c in (plus, minus) if c is not None)
+            return alone
+        signed = [(c, sign) for c, sign in ((plus, 1.0), (minus, -1.0)) if c is not None]
+        together: np.ndarray = sum(s * t * (self._block(a, b) @ self.x) for a, s in signed for b, t in signed)
+        return together
+
+    def _block(self, a: int, b: int) -> np.ndarray:
+        """The covariances of the row's weights in column ``a`` with those in column ``b``."""
+        state, settings = self.learner.state, self.learner.settings
+        learner, size = self._learner_of(a), len(state["weights"])
+        joint = settings.geometry == "full" and settings.task != "one-vs-rest"
+        there, here = (self.rows + (column * size if joint else 0) for column in (a, b))
+        pending = state["pending"][learner, : state["pending_rows"][0]].astype(np.float64)
+        stored = state["covariance"][learner][np.ix_(there, here)].astype(np.float64)
+        block: np.ndarray = (stored - pending[:, there].T @ pending[:, here]) * state["scale"][learner]
+        return block

@@ -1,0 +1,112 @@
+"""A classifier as the few numbers that its answers are made of, for predictors that run without the learner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ..estimators.classifier import OnlineClassifier
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Variances of the scores of rows x.
+
+    Attributes
+    ----------
+    weights : array
+        Variances of the weights, the intercept's last, shape (columns, d + 1): the variance of score k is
+        sum_j x_j^2 weights_kj. Or, if there is a matrix, of shape (d + 1, d + 1), the covariance of one score's
+        weights, which is half that of any two scores' difference.
+    matrix : bool
+        Which of the two.
+    prior : float
+        The prior variance, beside which a variance is large or small.
+    """
+
+    weights: np.ndarray
+    matrix: bool
+    prior: float
+
+
+@dataclass(frozen=True)
+class LinearForm:
+    """What a linear classifier answers with.
+
+    Attributes
+    ----------
+    coef : array of shape (columns, d)
+        One column for two classes, else one a class or label.
+    intercept : array of shape (columns,)
+    task : {"binary", "joint", "one-vs-rest", "multilabel"}
+    classes : array
+    slope, offset : array
+        Calibration: p = sigmoid(slope f + offset), or softmax(slope f), f the score, moderated unless labels are sets.
+        No slope: the vote of the Gaussian, Phi(f/sqrt(v)).
+    spread : Spread, optional
+        Where probabilities depend on variances.
+    """
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    task: str
+    classes: np.ndarray
+    slope: np.ndarray | None
+    offset: np.ndarray
+    spread: Spread | None
+
+    @property
+    def several(self) -> bool:
+        """Whether one class of three or more is chosen."""
+        return self.task in ("joint", "one-vs-rest")
+
+
+def linear_form(classifier: OnlineClassifier) -> LinearForm:
+    """The numbers of a fitted classifier.
+
+    Raises
+    ------
+    ValueError
+        For a kernel, and where probabilities cannot be had from so few numbers: a full covariance over three classes or
+        more or sets of labels, and the vote of three classes or more.
+    """
+    learner = classifier.learner_
+    settings, calibration = learner.settings, learner.state["calibration"]
+    if settings.geometry == "kernel":
+        raise ValueError("a kernel classifier is not linear in its features: it cannot be exported")
+    slope: np.ndarray | None = None
+    offset = np.zeros(1)
+    if classifier.calibration is not None:
+        several = settings.task in ("joint", "one-vs-rest")
+        slope = calibration[:1] if several else calibration.reshape(-1, 5)[:, 0]
+        offset = np.zeros(1) if several else calibration.reshape(-1, 5)[:, 1]
+    elif settings.task in ("joint", "one-vs-rest"):
+        raise ValueError(
+            "the vote of three or more classes (calibration=None) is an integral, which is not exported: learn with "
+            'calibration="progressive"'
+        )
+    needs_variances = slope is None or settings.task != "multilabel"
+    return LinearForm(
+        classifier.coef_, classifier.intercept_, settings.task, classifier.classes_, slope, offset,
+        _spread(learner) if needs_variances else None,
+    )  # fmt: skip
+
+
+def _spread(learner: Any) -> Spread:
+    settings = learner.settings
+    if not settings.dense:
+        variance = learner.variance()
+        if not settings.fit_intercept:
+            variance = np.column_stack([variance, np.zeros(len(variance))])
+        return Spread(variance, False, settings.prior_variance)
+    shared = settings.geometry == "shared" and settings.task == "joint"
+    if settings.task != "binary" and not shared:
+        raise ValueError(
+            f'with covariance="{settings.covariance}" and more than two classes, or sets of labels, probabilities '
+            'depend on the covariances of all classes, which are not exported; use "diag" (or "shared", for classes)'
+        )
+    matrix = learner.covariance()[0]
+    return Spread(matrix if settings.fit_intercept else np.pad(matrix, (0, 1)), True, settings.prior_variance)

@@ -1,0 +1,188 @@
+"""Classifiers as ONNX graphs, which run without this package; needs ``pip install confidently[onnx]``.
+
+The graph of two classes, with W, b the means, S, t the variances of weights and intercept, and the calibration a, c::
+
+    score         = X W' + b
+    variance      = (X * X) S' + t
+    probability   = sigmoid(a score / sqrt(1 + variance/prior) + c)
+
+More classes share one factor a/sqrt(1 + v/prior), v the variance of the difference between the row's two best scores,
+and softmax is taken. Sets of labels have sigmoid(a score + c) each.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..learner.learner import check_choice
+from .linear_form import LinearForm, Spread, linear_form
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from ..estimators.classifier import OnlineClassifier
+
+OPSET = 17
+IR_VERSION = 8  # as old as the opset
+TYPES = ("float32", "float64")
+
+
+class Graph:
+    """Nodes and constants, named as they are added; ``dtype`` is the type of all numbers that are not counts."""
+
+    def __init__(self, dtype: str) -> None:
+        self.dtype = np.dtype(dtype)
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def constant(self, value: Any, dtype: Any = None) -> str:
+        """A constant's name."""
+        from onnx import TensorProto, helper, numpy_helper
+
+        name, array = f"constant_{len(self.constants)}", np.asarray(value)
+        if array.dtype.kind in "OUS":
+            words: Any = [str(word).encode() for word in array.ravel()]
+            tensor = helper.make_tensor(name, TensorProto.STRING, array.shape, words)
+        else:
+            tensor = numpy_helper.from_array(np.ascontiguousarray(array, dtype=dtype or self.dtype), name)
+        self.constants.append(tensor)
+        return name
+
+    def add(self, operator: str, *inputs: str, name: str = "", **attributes: Any) -> str:
+        """The name of what an operator gives; of TopK, of the places."""
+        from onnx import helper
+
+        name = name or f"{operator.lower()}_{len(self.nodes)}"
+        outputs = [f"{name}_values", name] if operator == "TopK" else [name]
+        self.nodes.append(helper.make_node(operator, list(inputs), outputs, **attributes))
+        return name
+
+
+def to_onnx(classifier: OnlineClassifier, dtype: str = "float32") -> ModelProto:
+    """The predictor of a fitted classifier; see :meth:`confidently.OnlineClassifier.to_onnx`."""
+    check_choice("dtype", dtype, TYPES)
+    try:
+        import onnx  # noqa: F401
+    except ImportError:
+        raise ImportError("an export to ONNX needs the package onnx: pip install confidently[onnx]") from None
+    form, graph = linear_form(classifier), Graph(dtype)
+    scores = graph.add("Gemm", "X", graph.constant(form.coef), graph.constant(form.intercept), transB=1)
+    _label(graph, form, scores)
+    _probabilities(graph, form, scores)
+    return _model(graph, form, _names(classifier))
+
+
+def _names(classifier: OnlineClassifier) -> list[str] | None:
+    """Of all columns, if they have names."""
+    features = getattr(classifier, "features_", None)
+    if features is not None:
+        return list(features.names) if features.n_named == len(features) else None
+    names = getattr(classifier, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def _label(graph: Graph, form: LinearForm, scores: str) -> None:
+    from onnx import TensorProto
+
+    if form.several:
+        number = graph.add("ArgMax", scores, axis=1, keepdims=0)
+    else:
+        positive = graph.add("Greater", scores, graph.constant(0.0))
+        name = "label" if form.task == "multilabel" else ""
+        number = graph.add("Cast", positive, name=name, to=TensorProto.INT64)
+    if form.task == "multilabel":
+        return
+    if form.task == "binary":
+        number = graph.add("Reshape", number, graph.constant([-1], np.int64))
+    graph.add("Gather", graph.constant(form.classes, np.int64), number, name="label")
+
+
+def _probabilities(graph: Graph, form: LinearForm, scores: str) -> None:
+    name, spread = "probabilities" if form.task == "multilabel" else "", form.spread
+    if spread is None:
+        _sigmoid(graph, form, scores, name)
+        return
+    variances = _variances(graph, spread)
+    if form.several:
+        shrunk = _moderated(graph, spread, scores, _of_the_best_two(graph, spread, scores, variances))
+        graph.add("Softmax", graph.add("Mul", shrunk, graph.constant(form.slope)), name="probabilities", axis=1)
+        return
+    if form.slope is None:
+        p = _vote(graph, scores, variances, name)
+    else:
+        p = _sigmoid(graph, form, _moderated(graph, spread, scores, variances), name)
+    if form.task == "binary":
+        graph.add("Concat", graph.add("Sub", graph.constant(1.0), p), p, name="probabilities", axis=1)
+
+
+def _sigmoid(graph: Graph, form: LinearForm, scores: str, name: str) -> str:
+    scaled = graph.add("Mul", scores, graph.constant(form.slope))
+    return graph.add("Sigmoid", graph.add("Add", scaled, graph.constant(form.offset)), name=name)
+
+
+def _variances(graph: Graph, spread: Spread) -> str:
+    """Of every score; where columns share a matrix, half that of any difference."""
+    if not spread.matrix:
+        weights, intercept = spread.weights[:, :-1], spread.weights[:, -1]
+        squares = graph.add("Mul", "X", "X")
+        return graph.add("Gemm", squares, graph.constant(weights), graph.constant(intercept), transB=1)
+    matrix = spread.weights
+    along = graph.add("Gemm", "X", graph.constant(matrix[:-1, :-1]), graph.constant(2.0 * matrix[-1, :-1]))
+    product = graph.add("ReduceSum", graph.add("Mul", "X", along), graph.constant([1], np.int64), keepdims=1)
+    whole = graph.add("Add", product, graph.constant([matrix[-1, -1]]))
+    return graph.add("Max", whole, graph.constant([0.0]))
+
+
+def _of_the_best_two(graph: Graph, spread: Spread, scores: str, variances: str) -> str:
+    """Variance of the difference between each row's two best scores."""
+    if spread.matrix:
+        return graph.add("Mul", variances, graph.constant([2.0]))
+    best = graph.add("TopK", scores, graph.constant([2], np.int64), axis=1)
+    chosen = graph.add("GatherElements", variances, best, axis=1)
+    return graph.add("ReduceSum", chosen, graph.constant([1], np.int64), keepdims=1)
+
+
+def _moderated(graph: Graph, spread: Spread, scores: str, variances: str) -> str:
+    """Scores shrunk where their variance is large beside the prior's."""
+    beside = graph.add("Mul", variances, graph.constant([1.0 / spread.prior]))
+    return graph.add("Div", scores, graph.add("Sqrt", graph.add("Add", beside, graph.constant([1.0]))))
+
+
+def _vote(graph: Graph, scores: str, variances: str, name: str) -> str:
+    """Phi(m/sqrt(v)); the error function is of single precision in most runtimes."""
+    from onnx import TensorProto
+
+    deviation = graph.add("Sqrt", graph.add("Mul", variances, graph.constant([2.0])))
+    ratio = graph.add("Cast", graph.add("Div", scores, deviation), to=TensorProto.FLOAT)
+    whole = graph.add("Add", graph.add("Erf", ratio), graph.constant([1.0], np.float32))
+    half = graph.add("Mul", whole, graph.constant([0.5], np.float32))
+    own = TensorProto.FLOAT if graph.dtype == np.float32 else TensorProto.DOUBLE
+    return graph.add("Cast", half, name=name, to=own)
+
+
+def _model(graph: Graph, form: LinearForm, feature_names: list[str] | None) -> ModelProto:
+    from onnx import TensorProto, checker, helper
+
+    number = TensorProto.FLOAT if graph.dtype == np.float32 else TensorProto.DOUBLE
+    words = form.task != "multilabel" and form.classes.dtype.kind in "OUS"
+    columns = [] if form.task != "multilabel" else [len(form.classes)]
+    values = helper.make_tensor_value_info
+    whole = helper.make_graph(
+        graph.nodes,
+        "confidently",
+        [values("X", number, ["n", form.coef.shape[1]])],
+        [
+            values("label", TensorProto.STRING if words else TensorProto.INT64, ["n", *columns]),
+            values("probabilities", number, ["n", len(form.classes)]),
+        ],
+        graph.constants,
+    )
+    model = helper.make_model(
+        whole, producer_name="confidently", ir_version=IR_VERSION, opset_imports=[helper.make_opsetid("", OPSET)]
+    )
+    if feature_names is not None:
+        helper.set_model_props(model, {"feature_names": "\n".join(feature_names)})
+    checker.check_model(model, full_check=True)
+    return model

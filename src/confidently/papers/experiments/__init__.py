@@ -1,0 +1,1 @@
+"""What the papers' reports are made of."""

@@ -1,0 +1,52 @@
+"""Rules that move to the posterior of a likelihood, exactly or by matching moments."""
+
+from __future__ import annotations
+
+import math
+
+from .ranges import POSITIVE, Range
+from .rule import Rule, parameter
+
+
+class BayesPA(Rule):
+    """Online Bayesian passive-aggressive learning, averaging classifier: PA-I with C = 2c at margin epsilon."""
+
+    name = "bayespa"
+    acts_when = "m < epsilon"
+    formula = "alpha = min(2c, (epsilon - m)/v)"
+    source = "Shi & Zhu, ICML 2014, Lemma 2.2"
+    learns_precision = False
+    c: float = parameter(POSITIVE, "weight of the loss", default=0.5)
+    epsilon: float = parameter(Range(0.0, math.inf, closed_low=True), "margin", default=1.0)
+
+
+class GibbsPA(Rule):
+    """BayesPA with Gibbs classifiers, by data augmentation: learns from every example, less from easy ones."""
+
+    name = "gibbs_pa"
+    acts_when = "always"
+    formula = "a = c/sqrt((epsilon - m')^2 + v'): alpha = (c + a (epsilon - m))/(1 + a v), zeta = a"
+    source = "Shi & Zhu, ICML 2014, Appendix B, in closed form"
+    c: float = parameter(POSITIVE, "weight of the loss", default=8.0)
+    epsilon: float = BayesPA.__dataclass_fields__["epsilon"]
+
+
+class GibbsPAExact(Rule):
+    """The same posterior as ``GibbsPA``, by its exact mean and variance along the example."""
+
+    name = "gibbs_pa_exact"
+    acts_when = "always"
+    formula = "mean and variance of N(m, v) exp(-2c (epsilon - margin)_+)"
+    source = "moments of Shi & Zhu's (ICML 2014) posterior, Appendix B, without augmentation"
+    c: float = parameter(POSITIVE, "weight of the loss", default=8.0)
+    epsilon: float = BayesPA.__dataclass_fields__["epsilon"]
+
+
+class Probit(Rule):
+    """Probit regression by assumed-density filtering, as in AdPredictor."""
+
+    name = "probit"
+    acts_when = "always"
+    formula = "s^2 = noise^2 + v, V = N(m/s)/Phi(m/s): alpha = V/s, W = V (V + m/s)/s^2, zeta = W/(1 - W v)"
+    source = "Graepel, Quinonero Candela, Borchert & Herbrich, ICML 2010"
+    noise: float = parameter(POSITIVE, "standard deviation of the noise on the score", default=0.1)

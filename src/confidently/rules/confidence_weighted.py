@@ -1,0 +1,80 @@
+"""Confidence-weighted rules and their relatives."""
+
+from __future__ import annotations
+
+from .ranges import POSITIVE
+from .rule import ConfidenceRule, Rule, parameter
+
+
+class SOP(Rule):
+    """Second-order perceptron: AROW with r = 1 behind a mistake gate; the prior variance plays 1/a."""
+
+    name = "sop"
+    acts_when = "m <= 0"
+    formula = "alpha = (1 - m)/(1 + v), zeta = 1"
+    source = "Cesa-Bianchi, Conconi & Gentile, SIAM J. Computing 34, 2005"
+
+
+class CWStdev(ConfidenceRule):
+    """Exact convex confidence-weighted learning: the margin must reach ``phi`` of its standard deviations.
+
+    Minimises KL(new || old) subject to m >= phi sqrt(v).
+    """
+
+    name = "cw_stdev"
+    acts_when = "m < phi sqrt(v)"
+    formula = "alpha = (-m psi + sqrt(m^2 phi^4/4 + v phi^2 xi))/(v xi), zeta = alpha phi/sqrt(u)"
+    source = "Crammer, Dredze & Pereira, NIPS 2008, eq. 12, 14, 15, 22"
+    default_eta = 0.95
+
+
+class CWVar(ConfidenceRule):
+    """The first confidence-weighted rule, with the variance in place of the standard deviation."""
+
+    name = "cw_var"
+    acts_when = "m < phi v"
+    formula = "alpha = (-(1 + 2 phi m) + sqrt((1 + 2 phi m)^2 - 8 phi (m - phi v)))/(4 phi v), zeta = 2 alpha phi"
+    source = "Dredze, Crammer & Pereira, ICML 2008"
+    default_eta = 0.95
+
+
+class AROW(Rule):
+    """Adaptive regularisation of weights: confidence grows with every example, noise only bends the mean."""
+
+    name = "arow"
+    acts_when = "m < 1"
+    formula = "alpha = (1 - m)/(v + r), zeta = 1/r"
+    source = "Crammer, Kulesza & Dredze, NIPS 2009"
+    r: float = parameter(POSITIVE, "noise: large values trust single examples less", default=0.1)
+
+
+class SCW1(ConfidenceRule):
+    """Soft confidence-weighted learning with linear loss."""
+
+    name = "scw1"
+    acts_when = "m < phi sqrt(v)"
+    formula = "alpha = min(C, alpha of cw_stdev), zeta = alpha phi/sqrt(u)"
+    source = "Wang, Zhao & Hoi, ICML 2012"
+    default_eta = 0.9
+    C: float = parameter(POSITIVE, "weight of the loss: the longest step", default=1.0)
+
+
+class SCW2(ConfidenceRule):
+    """Soft confidence-weighted learning with squared loss."""
+
+    name = "scw2"
+    acts_when = "m < phi sqrt(v)"
+    formula = "alpha = (-(2 m n + phi^2 m v) + g)/(2 (n^2 + n v phi^2)), n = v + 1/(2C), zeta = alpha phi/sqrt(u)"
+    source = "Wang, Zhao & Hoi, ICML 2012"
+    default_eta = 0.9
+    C: float = parameter(POSITIVE, "weight of the squared loss", default=1.0)
+
+
+class NHERD(Rule):
+    """Normal herd: a Gaussian herd of classifiers, each moved by PA-II."""
+
+    name = "nherd"
+    acts_when = "m < 1"
+    formula = "alpha = (1 - m)/(v + 1/C), zeta = 2C + C^2 v"
+    source = "Crammer & Lee, NIPS 2010"
+    C: float = parameter(POSITIVE, "aggressiveness", default=1.0)

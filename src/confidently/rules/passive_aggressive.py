@@ -1,0 +1,48 @@
+"""The perceptron and the passive-aggressive rules: they learn the mean only."""
+
+from __future__ import annotations
+
+from .ranges import POSITIVE
+from .rule import Rule, parameter
+
+
+class Perceptron(Rule):
+    """Rosenblatt's perceptron: a fixed step on every mistake."""
+
+    name = "perceptron"
+    acts_when = "m <= 0"
+    formula = "alpha = 1"
+    source = "Rosenblatt, Psychological Review 65, 1958"
+    learns_precision = False
+
+
+class PA(Rule):
+    """Passive-aggressive: the least change that reaches margin 1."""
+
+    name = "pa"
+    acts_when = "m < 1"
+    formula = "alpha = (1 - m)/v"
+    source = "Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, JMLR 7, 2006"
+    learns_precision = False
+
+
+class PA1(Rule):
+    """PA-I: passive-aggressive with a longest step ``C`` (hinge loss)."""
+
+    name = "pa1"
+    acts_when = "m < 1"
+    formula = "alpha = min(C, (1 - m)/v)"
+    source = PA.source
+    learns_precision = False
+    C: float = parameter(POSITIVE, "aggressiveness: the longest step", default=1.0)
+
+
+class PA2(Rule):
+    """PA-II: passive-aggressive with squared hinge loss."""
+
+    name = "pa2"
+    acts_when = "m < 1"
+    formula = "alpha = (1 - m)/(v + 1/(2C))"
+    source = PA.source
+    learns_precision = False
+    C: float = parameter(POSITIVE, "aggressiveness: weight of the loss", default=1.0)

@@ -1,0 +1,128 @@
+"""What all rules have in common: a frozen dataclass of parameters, and the compiled rule of the same name."""
+
+from __future__ import annotations
+
+from dataclasses import Field, FrozenInstanceError, dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self, dataclass_transform
+
+from .. import _core
+from .ranges import POSITIVE, Range, check_number
+
+
+def parameter(allowed: Range, meaning: str, *, default: float | None) -> Any:
+    """A rule's parameter: the interval it may lie in, what it means, its default."""
+    return field(default=default, metadata={"range": allowed, "meaning": meaning})
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(parameter,))
+class Rule:
+    """Base of all rules: comparing, hashing, ``get_params`` and :func:`confidently.make_rule` work alike for all."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    name: ClassVar[str]
+    acts_when: ClassVar[str]
+    formula: ClassVar[str]
+    source: ClassVar[str]
+    learns_precision: ClassVar[bool] = True  # False: zeta is always 0, so that no covariance need be stored
+    counts_misses: ClassVar[bool] = False  # True: some examples cannot be satisfied inside the ellipsoid
+
+    def __init_subclass__(cls) -> None:
+        # of a frozen dataclass's six methods only the first differs: the others, written anew for each rule, would be a
+        # tenth of the command line's start
+        dataclass(repr=False, eq=False)(cls)
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if value is not None or f.default is not None:
+                check_number(type(self).__name__, f.name, value, f.metadata["range"])
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in vars(self) or name not in self.__dataclass_fields__:
+            raise FrozenInstanceError(f"a rule cannot be changed: with_params({name}=...) makes another")
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        raise FrozenInstanceError(f"a rule cannot be changed: it keeps its {name}")
+
+    def __eq__(self, other: object) -> bool:
+        return self.get_params() == other.get_params() if type(other) is type(self) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self.get_params().values()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.get_params().items())})"
+
+    def get_params(self, deep: bool = True) -> dict[str, float | None]:
+        """The parameters by name, as scikit-learn asks for them."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def with_params(self, **changes: float | None) -> Self:
+        """A copy with some parameters changed."""
+        known = [f.name for f in fields(self)]
+        for name in changes:
+            if name not in known:
+                allowed = f"has {', '.join(known)}" if known else "has none"
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it {allowed}")
+        return replace(self, **changes)
+
+    def core_parameters(self) -> list[float]:
+        """The numbers the compiled rule takes, in its order."""
+        return [float(getattr(self, f.name)) for f in fields(self)]
+
+    @cached_property
+    def compiled(self) -> _core.Rule:
+        """The compiled rule."""
+        return _core.Rule(self.name, self.core_parameters())
+
+    def __getstate__(self) -> dict[str, float | None]:
+        return self.get_params()
+
+    def __setstate__(self, state: dict[str, float | None]) -> None:
+        self.__dict__.update(state)
+
+
+class ConfidenceRule(Rule):
+    """Base of the rules that demand a margin of ``phi`` standard deviations.
+
+    The confidence is given either as the probability ``eta`` of classifying the example rightly, in (.5, 1), or as
+    the normal quantile ``phi = Phi^-1(eta)`` > 0, never as both.
+    """
+
+    default_eta: ClassVar[float]
+    eta: float | None = parameter(
+        Range(0.5, 1.0), "probability with which an example is to be classified rightly", default=None
+    )
+    phi: float | None = parameter(POSITIVE, "the same as a normal quantile; give one of the two", default=None)
+
+    def __post_init__(self) -> None:
+        if self.eta is None and self.phi is None:
+            object.__setattr__(self, "eta", self.default_eta)
+        elif self.eta is not None and self.phi is not None:
+            raise ValueError(
+                f"{type(self).__name__}: give eta or phi, not both (got eta={self.eta!r}, phi={self.phi!r})"
+            )
+        super().__post_init__()
+
+    def with_params(self, **changes: float | None) -> Self:
+        if changes.get("phi") is not None and changes.get("eta") is None:
+            changes["eta"] = None
+        elif changes.get("eta") is not None and changes.get("phi") is None:
+            changes["phi"] = None
+        return super().with_params(**changes)
+
+    def core_parameters(self) -> list[float]:
+        others = [float(getattr(self, f.name)) for f in fields(self) if f.name not in ("eta", "phi")]
+        return [self.quantile, *others]
+
+    @property
+    def quantile(self) -> float:
+        """phi, whichever way the confidence was given."""
+        if self.phi is not None:
+            return float(self.phi)
+        assert self.eta is not None  # one of the two was given
+        from statistics import NormalDist  # here, for it would slow every start of the command line
+
+        return NormalDist().inv_cdf(float(self.eta))

@@ -1,0 +1,1 @@
+"""Online max-margin topic models."""

@@ -1,0 +1,269 @@
+"""Training that is killed, interrupted or stopped goes on as if nothing had happened."""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+
+import numpy as np
+import pytest
+
+from confidently.cli.training.classifier import Training
+from confidently.cli.training.interrupts import Interrupted
+from confidently.models.file import load
+from tests.command_line import COMMAND, rows
+
+# A process that has imported everything forks one that runs the command line: so a kill hits the training, not imports.
+ZYGOTE = """
+import json, os, signal, sys, time
+from confidently.cli import run
+answers = os.fdopen(os.dup(1), "w")
+os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+run(json.loads(sys.argv[1]))
+for line in sys.stdin:
+    arguments, kill_after = json.loads(line)
+    pid = os.fork()
+    if not pid:
+        os._exit(run(arguments))
+    if kill_after is not None:
+        time.sleep(kill_after)
+        os.kill(pid, signal.SIGKILL)
+    print(os.waitpid(pid, 0)[1], file=answers, flush=True)
+"""
+
+
+class Runs:
+    """Runs of the command line that may be killed."""
+
+    def __init__(self, warm_up):
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        command = [sys.executable, "-c", ZYGOTE, json.dumps(warm_up)]
+        self.process = subprocess.Popen(command, text=True, bufsize=1, **pipes)
+
+    def run(self, arguments, kill_after=None):
+        """The wait status of a run, killed after so many seconds."""
+        self.process.stdin.write(json.dumps([[str(a) for a in arguments], kill_after]) + "\n")
+        return int(self.process.stdout.readline())
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def test_thirty_kills_change_nothing(ok, tmp_path):
+    data, folder = tmp_path / "data.svm", tmp_path / "out"
+    data.write_text(rows(500, ("-1", "+1", "x", "y"), d=200))
+    folder.mkdir()
+    model, whole = folder / "m.cw", tmp_path / "whole.cw"
+    options = ["--passes", 4, "--holdout", "0.1", "--early-stop", "--patience", 9, "--average", "-q"]
+    ok("train", data, "-o", whole, *options)
+    arguments = ["train", data, "-o", model, *options, "--checkpoint-every", 37, "--resume"]
+    runs, moments = Runs(["train", str(data), "-q"]), random.Random(0)
+    try:
+        start = time.monotonic()
+        assert runs.run(["train", data, "-o", tmp_path / "other.cw", *options, "--checkpoint-every", 37]) == 0
+        duration, kills, finished = time.monotonic() - start, 0, 0
+        while kills < 30:
+            status = runs.run(arguments, kill_after=moments.uniform(0, duration / 4))
+            kills += os.WIFSIGNALED(status)
+            for path in folder.glob("m.cw*"):
+                if "training" not in path.name:
+                    load(path)  # whole, whenever the kill came
+            if not os.WIFSIGNALED(status):
+                assert status == 0
+                finished += 1
+                assert model.read_bytes() == whole.read_bytes()
+                model.unlink()
+        assert runs.run(arguments) == 0
+    finally:
+        runs.close()
+    assert model.read_bytes() == whole.read_bytes()
+    assert [path.name for path in folder.iterdir()] == ["m.cw"]
+
+
+def interrupted(arguments, number, begun="        1,000"):
+    """Run until a line of progress begins so, then send a signal: exit code and last lines of standard error."""
+    listening = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a background job ignores Ctrl-C
+    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([*COMMAND, *map(str, arguments)], preexec_fn=listening, **pipes) as training:
+        while not training.stderr.readline().startswith(begun):
+            assert training.poll() is None
+        training.send_signal(number)
+        said = training.stderr.read().splitlines()
+        return training.wait(), said
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_leaves_a_checkpoint(ok, tmp_path, number, code):
+    data, model, whole = (tmp_path / name for name in ("data.svm", "m.cw", "whole.cw"))
+    data.write_text(rows(4000, d=50) * 10)
+    found, said = interrupted(["train", data, "-o", model, "--passes", 20], number)
+    assert found == code
+    assert re.fullmatch(r"confidently: interrupted after [0-9,]+ rows of pass [0-9]+", said[-2])
+    command = f"confidently train {data} -o {model} --passes 20"
+    assert said[-1] == f"{model}.checkpoint is saved; go on with: {command} --resume"
+    assert not model.exists() and load(f"{model}.checkpoint").training["position"]["now"]["rows"] % 1 == 0
+    ok("train", data, "-o", model, "--passes", 20, "--resume", "-q")
+    ok("train", data, "-o", whole, "--passes", 20, "-q")
+    assert model.read_bytes() == whole.read_bytes()
+    assert {path.name for path in tmp_path.iterdir()} == {"data.svm", "m.cw", "whole.cw"}
+
+
+def test_without_an_output_nothing_is_left(tmp_path):
+    data = tmp_path / "data.svm"
+    data.write_text(rows(4000, d=50) * 10)
+    code, said = interrupted(["train", data, "--passes", 20], signal.SIGINT)
+    assert code == 130 and said[-1] == "nothing is saved: there is no -o MODEL"
+    assert list(tmp_path.iterdir()) == [data]
+
+
+@pytest.fixture
+def stopped(stopped_after, data, tmp_path):
+    """A training of several passes that ended at an error in the middle of the second, after checkpoints."""
+
+    def run(after, *more, data=data):
+        arguments = ["train", data, "-q", "-o", tmp_path / "m.cw", "--passes", 3, "--checkpoint-every", 100]
+        stopped_after([*arguments, *more], after)
+        return arguments
+
+    return run
+
+
+@pytest.mark.parametrize("after", range(1, 9))
+@pytest.mark.parametrize("more", [(), ("--holdout", "0.2", "--early-stop"), ("--average", "--covariance", "full")])
+def test_every_checkpoint_leads_to_the_same_model(ok, data, tmp_path, stopped, after, more):
+    arguments = stopped(after, *more)
+    ok(*arguments, *more, "--resume")
+    ok("train", data, "-q", "-o", tmp_path / "whole.cw", "--passes", 3, *more)
+    assert (tmp_path / "m.cw").read_bytes() == (tmp_path / "whole.cw").read_bytes()
+    assert not (tmp_path / "m.cw.checkpoint").exists()
+
+
+def test_a_checkpoint_is_a_model(ok, data, tmp_path, stopped):
+    stopped(2)
+    head = tmp_path / "head.svm"
+    head.write_text("".join(data.read_text().splitlines(keepends=True)[:200]))
+    ok("train", head, "-q", "-o", tmp_path / "head.cw")
+    assert ok("predict", tmp_path / "m.cw.checkpoint", data, "--proba") == ok(
+        "predict", tmp_path / "head.cw", data, "--proba"
+    )
+
+
+def test_resuming_reports_where_it_goes_on_and_the_whole(ok, call, data, tmp_path, stopped):
+    arguments = [*stopped(5)[:-2], "--json", "--resume", "--checkpoint-every", 500]
+    arguments.remove("-q")
+    *events, result = [json.loads(line) for line in ok(*arguments).splitlines()]
+    assert events[0] == {"event": "resume", "pass": 2, "rows": 100}
+    whole = json.loads(ok("train", data, "-q", "--json", "--passes", 3, "-o", tmp_path / "whole.cw"))
+    for name in ("rows", "mistakes", "error", "log_loss", "updates", "rows_seen", "passes"):
+        assert result[name] == whole[name]
+
+
+def test_resume_without_a_checkpoint_begins(ok, data, tmp_path):
+    ok("train", data, "-q", "-o", tmp_path / "a.cw")
+    ok("train", data, "-q", "-o", tmp_path / "b.cw", "--resume")
+    assert (tmp_path / "a.cw").read_bytes() == (tmp_path / "b.cw").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (["--r", "3"], "--r was not given and is 3.0"),
+        (["--passes", "5"], "--passes was 3 and is 5"),
+        (["--on-error", "limit=4"], "--on-error was stop and is 4"),
+        (["{other}"], "the data were {data} and are {data} {other}"),
+        (["--validation", "{other}"], "the validation were none and are {other}"),
+    ],
+)
+def test_another_training_is_not_gone_on_with(call, data, tmp_path, stopped, change, problem):
+    arguments, other = stopped(1), tmp_path / "other.svm"
+    other.write_text(rows(10))
+    names = {"data": data, "other": other}
+    code, out, err = call(*arguments, *(c.format(**names) for c in change), "--resume")
+    assert code == 2 and out == "" and err.count("\n") == 1
+    assert "is the checkpoint of another training" in err and problem.format(**names) in err
+
+
+def test_data_that_have_changed_are_not_gone_on_with(call, data, stopped):
+    arguments = stopped(1)
+    data.write_text(data.read_text() + "1 1:1\n")
+    code, _, err = call(*arguments, "--resume")
+    assert code == 2 and "data.svm has changed since" in err
+
+
+def test_a_damaged_checkpoint_is_refused(call, tmp_path, stopped):
+    arguments, path = stopped(1), tmp_path / "m.cw.checkpoint"
+    content = path.read_bytes()
+    for damaged in (content[:-5], content[:50], b"", content[:-1] + bytes([content[-1] ^ 1])):
+        path.write_bytes(damaged)
+        code, _, err = call(*arguments, "--resume")
+        assert code == 2 and "m.cw.checkpoint" in err and err.count("\n") == 1
+    code, _, err = call(*(a for a in arguments if a != "-q"))
+    assert code == 0 and "this training begins anew" in err
+
+
+def test_standard_input_is_gone_on_with_when_it_comes_again(tmp_path):
+    text, model, whole = rows(3000), tmp_path / "m.cw", tmp_path / "whole.cw"
+    listening = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    command = [*COMMAND, "train", "-", "-o", model]
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL}
+    with subprocess.Popen(command, preexec_fn=listening, **pipes) as training:
+        training.stdin.write(text.encode())
+        training.stdin.flush()
+        while not training.stderr.readline().startswith(b"        1,000"):
+            pass
+        training.send_signal(signal.SIGINT)
+        assert training.wait() == 130
+    for more, path in ((["--resume"], model), (["--passes", "2"], whole), ([], whole)):
+        subprocess.run([*COMMAND, "train", "-", "-q", "-o", path, *more], input=text, text=True, check=True)
+    assert model.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize("options", [("--text", "t", "--ngrams", "1-2"), ("--vocabulary",), ("--bits", "6")])
+def test_features_with_names(ok, tmp_path, stopped, options):
+    data, draw = tmp_path / "data.jsonl", random.Random(0)
+    lines = []
+    for _ in range(300):
+        words = [f"w{min(draw.randrange(60), draw.randrange(60))}" for _ in range(5)]
+        row = {"label": draw.randrange(2), "x": draw.random(), "c": words[0], "t": " ".join(words)}
+        lines.append(json.dumps(row) + "\n")
+    data.write_text("".join(lines))
+    models = [tmp_path / f"{name}.cw" for name in ("whole", "cached", "m")]
+    ok("cache", data, *options, "-o", tmp_path / "data.cache")
+    ok("train", data, *options, "-q", "--passes", 3, "-o", models[0])
+    ok("train", tmp_path / "data.cache", "-q", "--passes", 3, "-o", models[1])
+    ok(*stopped(5, *options, data=data), *options, "--resume")
+    assert len({model.read_bytes() for model in models}) == 1
+    data.write_text("".join(lines[::-1]))
+    ok("train", data, *options, "-q", "-o", models[0])  # whose features have other columns than the cache's
+    data.write_text("".join(lines))
+    for command in (["predict", models[0], "--proba"], ["evaluate", models[0]]):
+        assert ok(*command, data) == ok(*command, tmp_path / "data.cache")
+
+
+def test_features_not_met_when_a_third_class_comes_weigh_zero_without_a_sign(ok, tmp_path):
+    # a feature of a later row is there already if the rows are read together, and not if a checkpoint came between
+    data, model = tmp_path / "data.svm", tmp_path / "m.cw"
+    data.write_text(rows(500, ("-1", "+1", "x", "y"), d=200))
+    ok("train", data, "-o", model, "-q")
+    weights = load(model).learner.state["weights"]
+    assert (weights == 0).any()
+    assert not np.signbit(weights[weights == 0]).any()
+
+
+def test_interrupted_before_the_first_row_saves_nothing(call, data, tmp_path, monkeypatch):
+    """A checkpoint that knows no class yet could not be loaded."""
+
+    def interrupted(training):
+        raise Interrupted(signal.SIGINT)
+
+    monkeypatch.setattr(Training, "learn_pass", interrupted)
+    code, out, err = call("train", data, "-q", "-o", tmp_path / "m.cw")
+    assert (code, out) == (130, "") and "interrupted before anything was learned: nothing is saved" in err
+    assert not list(tmp_path.glob("m.cw*"))

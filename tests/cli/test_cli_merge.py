@@ -1,0 +1,173 @@
+"""``confidently merge``, and models of streams: names, hashes, classes that appear late."""
+
+import json
+
+import numpy as np
+import pytest
+
+from confidently import OnlineClassifier, load, merge
+from confidently.cli import run
+from confidently.data import open_stream
+from confidently.models.merging import CannotMerge
+from tests.command_line import rows
+
+SPAM = "spam\tfree money now\nham\tsee you at noon\nspam\tmoney for free\nham\tlunch at noon\n"
+MAIL = "ham\tminutes of the meeting\nspam\tcheap pills\nham\tthe next meeting\nspam\tpills and watches\n"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for k in range(2):
+        (tmp_path / f"{k}.svm").write_text(rows(200, seed=k))
+        assert run(["train", f"{k}.svm", "-q", "-o", f"{k}.cw", "--rule", "arow"]) == 0
+    return tmp_path
+
+
+def command(*arguments):
+    return run([str(argument) for argument in arguments])
+
+
+def results(capsys, *arguments):
+    capsys.readouterr()
+    assert command(*arguments, "--json") == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def of_text(text, **options):
+    """A classifier of lines of label and text."""
+    with open("lines.txt", "w") as file:
+        file.write(text)
+    settings = {name: options.pop(name) for name in ("rule", "fit_intercept") if name in options}
+    return OnlineClassifier(**settings).fit_stream(open_stream("lines.txt", **options))
+
+
+def test_the_command_merges_as_python_does(here, capsys):
+    result = results(capsys, "merge", "0.cw", "1.cw", "-o", "all.cw")
+    expected, found = merge([load("0.cw"), load("1.cw")]), load("all.cw")
+    for name, array in expected.learner_.state.items():
+        np.testing.assert_array_equal(found.learner_.state[name], array)
+    assert result["rows_seen"] == 400
+    assert result["mistakes"] == sum(part["mistakes"] for part in result["merged"]) == expected.mistakes_
+    assert [part["model"] for part in result["merged"]] == ["0.cw", "1.cw"]
+    assert (result["how"], result["base"], result["model"]) == ("product", None, "all.cw")
+    assert command("evaluate", "all.cw", "0.svm") == command("train", "0.svm", "-q", "--start", "all.cw") == 0
+
+
+def test_the_summary(here, capsys):
+    capsys.readouterr()
+    assert command("merge", "0.cw", "1.cw", "-o", "all.cw", "--how", "mean") == 0
+    shown = capsys.readouterr().out
+    assert shown.splitlines()[1].split()[:2] == ["0.cw", "200"]
+    assert "mean of 2 models\n" in shown and "400 rows" in shown and "all.cw (" in shown
+
+
+def test_base(here, capsys):
+    for k in range(2):
+        assert command("train", f"{k}.svm", "-q", "--start", "0.cw", "-o", f"on{k}.cw") == 0
+    result = results(capsys, "merge", "on0.cw", "on1.cw", "-o", "all.cw", "--base", "0.cw")
+    assert (result["rows_seen"], result["base"]) == (600, "0.cw")
+    expected = merge([load("on0.cw"), load("on1.cw")], base=load("0.cw"))
+    np.testing.assert_array_equal(load("all.cw").coef_, expected.coef_)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["0.cw", "r1.cw"], "r = 0.1 in 0.cw, r = 1 in r1.cw: only models of one form can be merged"),
+        (["0.cw", "0.cw"], "0.cw is given twice: its rows would count twice"),
+        (["0.cw", "nowhere.cw"], "nowhere.cw: No such file"),
+        (["0.cw", "0.svm"], "0.svm is no model file"),
+        (["0.cw", "1.cw", "--base", "r1.cw"], "r = 0.1 in 0.cw, r = 1 in r1.cw"),
+        (["0.cw", "1.cw", "--base", "on.cw"], "0.cw was not trained from on.cw: it has seen 400 rows and 0.cw 200"),
+        (["0.cw", "text.cw"], "format = svmlight in 0.cw, format = text in text.cw"),
+        (["0.cw", "1.cw", "--how", "sum"], "'sum' is not one of 'product', 'mean'"),
+    ],
+)
+def test_errors_are_one_line_and_write_nothing(here, capsys, arguments, message):
+    (here / "lines.txt").write_text(SPAM)
+    command("train", "1.svm", "-q", "-o", "r1.cw", "--rule", "arow", "--r", "1")
+    command("train", "1.svm", "-q", "-o", "on.cw", "--start", "0.cw")
+    command("train", "lines.txt", "-q", "-o", "text.cw")
+    capsys.readouterr()
+    assert command("merge", *arguments, "-o", "all.cw") == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and message in error
+    assert not (here / "all.cw").exists()
+
+
+def test_a_model_is_not_overwritten(here, capsys):
+    before = (here / "0.cw").read_bytes()
+    assert command("merge", "0.cw", "1.cw", "-o", "0.cw") == 2
+    assert (here / "0.cw").read_bytes() == before
+
+
+def test_labels_that_appear_in_another_order(here):
+    """The positive class of one model is the other's negative one; and a model may have met one class only."""
+    random = np.random.default_rng(0)
+    text = {}
+    for first in ("spam", "ham"):
+        other = {"spam": "ham", "ham": "spam"}[first]
+        kinds = [first, other, *random.choice(["spam", "ham"], 98)]
+        words = {"spam": ["free", "money", "now"], "ham": ["lunch", "noon", "now"]}
+        text[first] = "".join(f"{kind}\t{' '.join(random.choice(words[kind], 2))}\n" for kind in kinds)
+    (here / "a.txt").write_text(text["spam"])
+    (here / "b.txt").write_text(text["ham"])
+    (here / "c.txt").write_text("spam\tfree money\n" * 5)
+    for classes, name in (("spam,ham", "same"), (None, "met")):
+        announced = ["--classes", classes] if classes else []
+        for part in ("a", "b", "c"):
+            assert command("train", f"{part}.txt", "-q", "-o", f"{part}-{name}.cw", *announced) == 0
+        assert command("merge", *(f"{part}-{name}.cw" for part in ("a", "b", "c")), "-o", f"{name}.cw") == 0
+    same, met = load("same.cw"), load("met.cw")
+    assert list(met.classes_) == list(same.classes_) == ["spam", "ham"]
+    np.testing.assert_allclose(met.coef_, same.coef_, rtol=1e-9, atol=1e-12)
+    probabilities = [next(model.predict_stream(["b.txt"], "predict_proba")) for model in (same, met)]
+    np.testing.assert_allclose(*probabilities, rtol=1e-7)
+
+
+@pytest.mark.parametrize("reading", [{"bits": 18}, {"vocabulary": True}])
+def test_features_with_names(here, reading):
+    """Texts without a word in common: merging is learning both; the columns are others in each model."""
+    settings = {"rule": "arow", "fit_intercept": False}
+    parts = [of_text(text, **settings, **reading) for text in (SPAM, MAIL)]
+    whole, merged = of_text(SPAM + MAIL, **settings, **reading), merge(parts)
+    assert list(merged.features_.names) == list(whole.features_.names)
+    np.testing.assert_array_equal(merged.features_.key, whole.features_.key)
+    np.testing.assert_allclose(merged.coef_, whole.coef_ * np.where(merged.classes_[0] == whole.classes_[0], 1, -1))
+    np.testing.assert_allclose(merged.variance_, whole.variance_)
+
+
+def test_words_in_common(here):
+    """Merged by name, wherever the columns stand."""
+    one, other = of_text(SPAM), of_text("ham\tnoon at sea\nspam\tnow free\n")
+    merged = merge([one, other])
+    columns = [{name: k for k, name in enumerate(model.features_.names)} for model in (one, other, merged)]
+    assert set(columns[2]) == set(columns[0]) | set(columns[1])
+    for name, k in columns[2].items():
+        known = [(m, c[name]) for m, c in zip((one, other), columns, strict=False) if name in c]
+        precision = sum(1 / m.variance_[0, j] for m, j in known) - (len(known) - 1)
+        assert merged.variance_[0, k] == pytest.approx(1 / precision)
+
+
+def test_other_hashing_is_refused(here):
+    with pytest.raises(CannotMerge, match="bits = 22 in model 1, bits = 18 in model 2"):
+        merge([of_text(SPAM), of_text(MAIL, bits=18)])
+    with pytest.raises(CannotMerge, match="ngrams = "):
+        merge([of_text(SPAM), of_text(MAIL, ngrams=(1, 2))])
+    with pytest.raises(CannotMerge, match="rows from = files in model 1, rows from = arrays in model 2"):
+        merge([of_text(SPAM), OnlineClassifier().fit([[1.0], [2.0]], ["ham", "spam"])])
+
+
+def test_many_hashed_names_are_forgotten(here, monkeypatch):
+    """As in training: the names of the heaviest weights stay."""
+    from confidently.data import features
+
+    monkeypatch.setattr(features, "MOST_NAMES", 8)
+    monkeypatch.setattr(features, "KEPT_NAMES", 4)
+    parts = [of_text(text) for text in (SPAM, MAIL)]
+    merged = merge(parts)
+    assert len(merged.features_.key) == merged.n_features_in_
+    assert merged.features_.n_named <= 8
+    merged.save("merged.cw")
+    assert load("merged.cw").features_.n_named == merged.features_.n_named

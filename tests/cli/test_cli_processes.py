@@ -1,0 +1,238 @@
+"""The command line as a process: what is wrong is one line; pipes, interrupts, memory, imports, terminals."""
+
+import gzip
+import json
+import os
+import pty
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+
+import pytest
+
+from confidently.cli import COMMANDS
+from tests.command_line import COMMAND, process, rows
+
+WRONG = [
+    (["train"], "Missing argument"),
+    (["train", "{data}", "--nonsense"], "No such option"),
+    (["nonsense"], "No such command"),
+    (["train", "{tmp}/missing.svm"], "missing.svm: No such file or directory"),
+    (["train", "{folder}"], "has no data files"),
+    (["train", "{bad}"], "bad.svm, line 2, column 5: feature '2:x' has a value that is not a number"),
+    (["train", "{empty}"], "empty.svm is empty"),
+    (["train", "{truncated}"], "truncated gzip"),
+    (["train", "{data}", "--passes", "0"], "--passes"),
+    (["train", "{data}", "--rule", "nonsense"], "no rule is called 'nonsense'; there are perceptron, pa"),
+    (["train", "{data}", "--eta", "0.9"], "AROW has no parameter 'eta'; it has r"),
+    (["train", "{data}", "--rule", "cw_var", "--eta", "0.5"], "eta must be in (0.5, 1), got 0.5"),
+    (["train", "{data}", "--rule", "cw_var", "--eta", "0.9", "--phi", "1"], "eta or phi, not both"),
+    (["train", "{data}", "--r", "nan"], "r must be in (0, inf)"),
+    (["train", "{data}", "--rule-param", "r"], "NAME=VALUE"),
+    (["train", "{data}", "--r", "1", "--rule-param", "r=2"], "each name once"),
+    (["train", "{data}", "--prior-variance", "0"], "prior_variance must be in ["),
+    (["train", "{data}", "--covariance", "shared", "--multiclass", "one-vs-rest"], "couples the classes"),
+    (["train", "{data}", "--classes", "a"], "--classes takes two or more"),
+    (["train", "{data}", "--classes", "a,a"], "--classes takes two or more"),
+    (["train", "{data}", "-o", "{data}"], "is also an input"),
+    (["train", "{data}", "-o", "{tmp}"], "is a directory"),
+    (["train", "{data}", "-o", "{tmp}/no/m.cw"], "there is no directory"),
+    (["train", "{data}", "-o", "/dev/null"], "is no regular file"),
+    (["train", "{data}", "--start", "{model}", "--rule", "pa", "--zero-based"], "leave out --rule, --zero-based"),
+    (["train", "{data}", "--start", "{tmp}/missing.cw"], "missing.cw: No such file"),
+    (["train", "{data}", "--dtype", "float16"], "float16"),
+    (["predict", "{data}", "{data}"], "data.svm is no model file"),
+    (["predict", "{damaged}", "{data}"], "damaged"),
+    (["predict", "{model}", "{bad}"], "bad.svm, line 2"),
+    (["evaluate", "{model}", "{sets}"], "--multilabel"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "problem"), WRONG)
+def test_what_is_wrong_is_one_line(ok, call, data, tmp_path, arguments, problem):
+    files = {name: tmp_path / f"{name}.svm" for name in ("bad", "empty", "truncated", "sets")}
+    files |= {"data": data, "tmp": tmp_path, "model": tmp_path / "model.cw", "damaged": tmp_path / "damaged.cw"}
+    files["folder"] = tmp_path / "folder"
+    ok("train", data, "-q", "-o", files["model"])
+    files["bad"].write_text("1 1:1\n1   2:x\n")
+    files["empty"].write_text("")
+    files["truncated"].write_bytes(gzip.compress(rows(1000).encode())[:-20])
+    files["sets"].write_text("1,2 1:1\n")
+    files["folder"].mkdir()
+    files["damaged"].write_bytes(files["model"].read_bytes()[:-10])
+    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    code, out, err = call(*(a.format(**files) for a in arguments), *(["-q"] if arguments[:1] == ["train"] else []))
+    assert code == 2 and out == ""
+    assert err.startswith("confidently: error: ") and err.count("\n") == 1 and problem in err
+    assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+
+
+def test_nothing_is_written_before_the_data_are_read_to_their_end(call, ok, data, tmp_path):
+    model, out = tmp_path / "m.cw", tmp_path / "out.txt"
+    ok("train", data, "-q", "-o", model)
+    before = model.read_bytes()
+    bad = tmp_path / "bad.svm"
+    bad.write_text(rows(100_000) + "1 1:x\n")
+    for arguments in (["train", bad, "-q", "-o", model], ["predict", model, bad, "-o", out]):
+        assert call(*arguments)[0] == 2
+        assert model.read_bytes() == before and not out.exists()
+        assert {path.name for path in tmp_path.iterdir()} == {"m.cw", "bad.svm", "data.svm"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", "{data}", "-q", "-o", "{new}"], ["predict", "{model}", "{data}", "-o", "{new}"],
+        ["cache", "{data}", "-o", "{new}"], ["train", "{data}", "-q", "--cache", "{new}", "-o", "{model}"],
+    ],
+)  # fmt: skip
+def test_a_file_without_room_is_named(ok, tmp_path, arguments):
+    """Of a file that must not grow beyond some size the system says no more than of a full disk: not its name."""
+    files = {"data": tmp_path / "data.svm", "model": tmp_path / "m.cw", "new": tmp_path / "new"}
+    files["data"].write_text(rows(50_000))
+    ok("train", files["data"], "-q", "-o", files["model"])
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (500, 500))
+    done = process(*(a.format(**files) for a in arguments), preexec_fn=limit)
+    assert done.returncode == 2 and done.stderr == f"confidently: error: {files['new']}: File too large\n"
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_standard_input_plain_and_gzip(data, tmp_path):
+    for content in (data.read_bytes(), gzip.compress(data.read_bytes())):
+        done = subprocess.run(
+            [*COMMAND, "train", "-", "-q", "--json", "-o", tmp_path / "m.cw"],
+            input=content,
+            capture_output=True,
+            check=True,
+        )
+        assert json.loads(done.stdout)["rows"] == 300
+    done = process("predict", tmp_path / "m.cw", "-", input=data.read_text())
+    assert done.returncode == 0 and done.stdout == process("predict", tmp_path / "m.cw", data).stdout
+
+
+def test_predictions_come_as_rows_do(data, tmp_path):
+    process("train", data, "-q", "-o", tmp_path / "m.cw")
+    with subprocess.Popen(
+        [*COMMAND, "predict", tmp_path / "m.cw", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+    ) as asked:
+        for line in data.read_text().splitlines()[:3]:
+            asked.stdin.write(line + "\n")
+            asked.stdin.flush()
+            assert asked.stdout.readline().strip() in ("-1", "1")
+        asked.stdin.close()
+
+
+def test_a_reader_that_has_gone_is_no_error(tmp_path):
+    path = tmp_path / "data.svm"
+    path.write_text(rows(50_000))
+    process("train", path, "-q", "-o", tmp_path / "m.cw")
+    with subprocess.Popen(
+        [*COMMAND, "predict", tmp_path / "m.cw", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as asked:
+        asked.stdout.readline()
+        asked.stdout.close()
+        assert asked.stderr.read() == b"" and asked.wait() == 141
+
+
+@pytest.mark.parametrize("waiting", [True, False])
+def test_interrupted_training_leaves_a_checkpoint(tmp_path, waiting):
+    model = tmp_path / "m.cw"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    listening = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a background job ignores Ctrl-C
+    with subprocess.Popen([*COMMAND, "train", "-", "-o", model], **pipes, preexec_fn=listening) as training:
+        text = rows(2000).encode()
+        training.stdin.write(text)
+        training.stdin.flush()
+        training.stderr.readline()  # the heading: rows have been learned
+        while not waiting and training.poll() is None and not training.stderr.readline().startswith(b"        2,000"):
+            training.stdin.write(text)
+        training.send_signal(signal.SIGINT)
+        assert training.wait() == 130
+        found = training.stderr.read().decode().splitlines()
+    assert re.fullmatch(r"confidently: interrupted after [1-9][0-9,]* rows of pass 1", found[-2])
+    assert found[-1] == f"{model}.checkpoint is saved; go on with: confidently train - -o {model} --resume"
+    assert list(tmp_path.iterdir()) == [tmp_path / "m.cw.checkpoint"]
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    code = (
+        "import resource, sys; from confidently.cli import run; "
+        "assert run(['train', sys.argv[1], '-q', '--json']) == 0; "
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    peaks = []
+    block = rows(20_000, d=200)
+    for times, pack in ((4, open), (16, open), (16, gzip.open)):
+        path = tmp_path / f"{times}.svm"
+        with pack(path, "wt") as file:
+            for _ in range(times):
+                file.write(block)
+        done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True)
+        peaks.append(int(done.stdout.splitlines()[-1]))
+    assert max(peaks) < peaks[0] * 1.15
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", "{data}", "-q", "-o", "{tmp}/m.cw"],
+        ["predict", "{model}", "{data}", "--proba"],
+        ["rules"],
+        ["--help"],
+        *([name, "--help"] for name in COMMANDS),
+    ],
+)
+def test_heavy_libraries_stay_out(ok, data, tmp_path, arguments):
+    ok("train", data, "-q", "-o", tmp_path / "model.cw")
+    code = (
+        "import sys; from confidently.cli import run; assert run(sys.argv[1:]) == 0; "
+        "heavy = {'sklearn', 'scipy', 'pandas', 'pyarrow', 'rich', 'matplotlib'}; "
+        "parts = ('covariances.kernel', 'covariances.blocks', 'topics.learner', 'cli.output.measures'); "
+        "heavy |= {f'confidently.{name}' for name in parts}; "
+        "heavy |= {'numpy'} if sys.argv[-1] in ('--help', 'rules') else set(); "
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
+    )
+    filled = [a.format(data=data, tmp=tmp_path, model=tmp_path / "model.cw") for a in arguments]
+    done = subprocess.run([sys.executable, "-c", code, *filled], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    code = (
+        "import sys, confidently, confidently.cli; "
+        "heavy = {'numpy', 'sklearn', 'scipy', 'pandas', 'pyarrow', 'rich', 'matplotlib', 'dask', 'distributed', "
+        "'river', 'onnx', 'polars', 'torch'}; "
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_terminal_sees_a_live_bar(data, tmp_path):
+    controller, terminal = pty.openpty()
+    path = tmp_path / "big.svm"
+    path.write_text(rows(60_000))
+    done = subprocess.Popen(
+        [*COMMAND, "train", path], stdout=subprocess.PIPE, stderr=terminal, env={**os.environ, "TERM": "xterm"}
+    )
+    os.close(terminal)
+    shown = b""
+    while done.poll() is None or not shown:
+        try:
+            shown += os.read(controller, 65536)
+        except OSError:  # the other end is closed
+            break
+        time.sleep(0.01)
+    done.stdout.close()
+    assert done.wait() == 0
+    os.close(controller)
+    assert b"100 %" in shown and b"rows/s" in shown and b"60,000 rows" in shown and b"since last" not in shown

@@ -1,0 +1,384 @@
+"""confidently topics: what it learns and says is what the estimator learns and says of independently counted words."""
+
+import json
+import subprocess
+from collections import Counter
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score
+
+from confidently import OnlineMedLDA, load
+from confidently.models import file as model_file
+from confidently.models.file import load as load_model
+from tests.command_line import COMMAND, process, rows
+
+WORDS = {
+    "sport": "goal match team referee win league",
+    "politics": "vote law party win senate senator",
+    "food": "bread salt oven soup win pepper",
+}
+
+
+def texts(n=150, classes=("politics", "sport"), seed=0):
+    """Texts of 30 words, most of them the class's own, and the classes; the first two come in this order."""
+    random = np.random.default_rng(seed)
+    everything = " ".join(WORDS.values()).split()
+    named = [*classes, *random.choice(classes, n - len(classes))]
+    return [
+        " ".join([*random.choice(WORDS[name].split(), 20), *random.choice(everything, 10), "the", "a"])
+        for name in named
+    ], named
+
+
+def written(path, classes=("politics", "sport"), **how):
+    found, y = texts(classes=classes, **how)
+    path.write_text("".join(json.dumps({"label": k, "text": t}) + "\n" for t, k in zip(found, y, strict=True)))
+    return found, np.array(y)
+
+
+def counted(found, words):
+    counts = [Counter(text.split()) for text in found]
+    return np.array([[count[word] for word in words] for count in counts])
+
+
+def table_of(output):
+    heading, *lines = (line.split("\t") for line in output.splitlines())
+    return heading, lines
+
+
+@pytest.mark.parametrize(
+    ("options", "settings"),
+    [
+        ((), {}),
+        (
+            ("--classifier", "averaging", "--step-size", 5, "--inner", 3),
+            {"classifier": "averaging", "step_size": 5.0, "n_inner": 3},
+        ),
+        (
+            ("--topics", "any", "--max-topics", 6, "--burn-in", 1, "--samples", 2),
+            {"n_topics": None, "max_topics": 6, "burn_in": 1, "n_samples": 2},
+        ),
+        (("--passes", 3), {"passes": 3}),
+        (("--jobs", 2, "--epsilon", 20, "--batch-size", 16), {"n_jobs": 2, "epsilon": 20.0, "batch_size": 16}),
+    ],
+)
+@pytest.mark.parametrize("classes", [("politics", "sport"), ("food", "politics", "sport")])
+def test_learns_what_the_estimator_learns(ok, tmp_path, classes, options, settings):
+    found, y = written(tmp_path / "x.jsonl", classes)
+    topics = () if "--topics" in options else ("--topics", 5)
+    ok(
+        "topics",
+        "train",
+        tmp_path / "x.jsonl",
+        "--text",
+        "text",
+        *topics,
+        "--seed",
+        3,
+        *options,
+        "-q",
+        "-o",
+        tmp_path / "m",
+    )
+    mine = load(tmp_path / "m")
+    words = [name.removeprefix("text:") for name in mine.features_.names]
+    assert len(words) == len(set(words)) == len(set(" ".join(found).split()))
+    X = counted(found, words)
+    theirs = OnlineMedLDA(**({"n_topics": 5, "random_state": 3} | settings)).fit(X, y)
+    assert mine.classes_.tolist() == theirs.classes_.tolist() == sorted(classes)
+    np.testing.assert_array_equal(mine.coef_, theirs.coef_)
+    np.testing.assert_array_equal(mine.components_, theirs.components_)
+    assert mine.get_params() | {"n_jobs": None} == theirs.get_params() | {"n_jobs": None}
+
+    heading, lines = table_of(ok("topics", "predict", tmp_path / "m", tmp_path / "x.jsonl", "--margin"))
+    assert [line[0] for line in lines] == theirs.predict(X).tolist()
+    n = theirs.n_topics_
+    np.testing.assert_allclose(np.array([line[-n:] for line in lines], dtype=float), theirs.transform(X), rtol=1e-8)
+    margins = np.array([line[1:-n] for line in lines], dtype=float)
+    np.testing.assert_allclose(margins.squeeze(), theirs.decision_function(X), rtol=1e-7)
+    K = theirs.coef_.shape[1]
+    each = [""] if len(classes) == 2 else [f"{name}:" for name in classes]
+    assert heading[-n:] == [f"topic:{name}{k}" for name in each for k in range(K)]
+
+
+def test_a_stream_is_learned_as_it_comes_wherever_it_is_cut(ok, tmp_path):
+    written(tmp_path / "x.jsonl", n=700)
+    lines = (tmp_path / "x.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "a.jsonl").write_text("".join(lines[:601]))
+    (tmp_path / "b.jsonl").write_text("".join(lines[601:]))
+    options = ("--text", "text", "--topics", 4, "--stream", "--classes", "politics,sport", "-q", "-o")
+    ok("topics", "train", tmp_path / "x.jsonl", *options, tmp_path / "one")
+    ok("topics", "train", tmp_path / "a.jsonl", tmp_path / "b.jsonl", *options, tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    found = process("topics", "train", "-", "--format", "jsonl", *options, tmp_path / "three", input="".join(lines))
+    assert found.returncode == 0, found.stderr
+    assert (tmp_path / "three").read_bytes() == (tmp_path / "one").read_bytes()
+    model = load(tmp_path / "one")
+    X = counted(
+        *[[json.loads(line)["text"] for line in lines], [n.removeprefix("text:") for n in model.features_.names]]
+    )
+    epsilon = X[:512].sum(axis=1).mean()
+    assert model.epsilon_ == pytest.approx(epsilon)
+    ok("topics", "train", tmp_path / "x.jsonl", "--passes", 2, *options, tmp_path / "twice")
+    assert load(tmp_path / "twice").n_seen_ == 1400
+
+
+def test_passes_learn_in_new_orders(ok, tmp_path):
+    written(tmp_path / "x.jsonl")
+    report = json.loads(
+        ok("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 4, "--passes", 3, "-q", "--json")
+    )
+    assert report["documents"] == 150 and report["passes"] == 3 and report["words"] == 3 * 150 * 32
+    assert report["classes"] == ["politics", "sport"] and report["vocabulary"] == 18
+
+
+def test_stop_words(ok, tmp_path):
+    written(tmp_path / "x.jsonl")
+    (tmp_path / "stop.txt").write_text("win\nvote\n")
+    train = ("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 3, "-q", "--json", "--stop-words")
+    everything = 150 * 32
+    assert json.loads(ok(*train, "english", "-o", tmp_path / "m"))["words"] == everything - 2 * 150  # the, a
+    shown = json.loads(ok("topics", "show", tmp_path / "m", "--words", 99, "--json"))
+    assert {word for topic in shown["weights"][0]["topics"] for word in topic["words"]} == set(
+        " ".join(WORDS.values()).split()
+    )
+    texts = [json.loads(line)["text"].split() for line in (tmp_path / "x.jsonl").read_text().splitlines()]
+    dropped = sum(word in ("win", "vote") for text in texts for word in text)
+    assert json.loads(ok(*train, tmp_path / "stop.txt"))["words"] == everything - dropped
+
+
+@pytest.mark.parametrize("labels", [("-1", "+1"), ("a", "b", "c"), ("1,2", "2", "3,1")])
+def test_counts_of_svmlight_in_every_task(ok, tmp_path, labels):
+    """Counts that are not whole are rounded up, as the estimator does."""
+    (tmp_path / "x.svm").write_text(rows(120, labels))
+    ok("topics", "train", tmp_path / "x.svm", "--topics", 4, "-q", "-o", tmp_path / "m")
+    model = model_file.load(tmp_path / "m", "topics")
+    K, n = 4, len(model.classes)
+    several = model.learner.settings.task == "one-vs-rest"
+    arguments = ("topics", "predict", tmp_path / "m", tmp_path / "x.svm", "--proba", "--std", "--variance", "--ranking")
+    heading, lines = table_of(ok(*arguments))
+    assert len(lines) == 120 and sum(name.startswith("topic:") for name in heading) == K * (n if several else 1)
+    found = [json.loads(line) for line in ok(*arguments, "--json").splitlines()]
+    for line, entry in zip(lines, found, strict=True):
+        shares = list(entry["topic"].values())
+        np.testing.assert_allclose([float(x) for x in line[-len(shares) :]], shares, rtol=1e-8)
+        np.testing.assert_allclose(np.reshape(shares, (-1, K)).sum(axis=1), 1)
+        p = list(entry["proba"].values())
+        assert all(0 <= x <= 1 for x in p) and ("labels" in entry or sum(p) == pytest.approx(1))
+    without = ok("topics", "predict", tmp_path / "m", tmp_path / "x.svm", "--no-topics")
+    assert without.splitlines() == [line[0] for line in lines]
+
+
+def test_show_says_what_the_estimator_has(ok, tmp_path):
+    written(tmp_path / "x.jsonl", ("food", "politics", "sport"))
+    ok("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 4, "-q", "-o", tmp_path / "m")
+    model = load(tmp_path / "m")
+    shown = json.loads(ok("topics", "show", tmp_path / "m", "--words", 3, "--relevance", 1, "--json"))
+    assert [view["class"] for view in shown["weights"]] == model.classes_.tolist()
+    top = model.top_words(n=3)
+    for number, view in enumerate(shown["weights"]):
+        weights = [topic["mean"] for topic in view["topics"]]
+        assert weights == sorted(weights, reverse=True) and sorted(t["number"] for t in view["topics"]) == [0, 1, 2, 3]
+        assert sum(topic["share"] for topic in view["topics"]) == pytest.approx(1)
+        for topic in view["topics"]:
+            k = topic["number"]
+            assert topic["mean"] == model.coef_[number, k]
+            assert topic["std"] ** 2 == pytest.approx(model.variance_[number, k])
+            assert [f"text:{word}" for word in topic["words"]] == top[4 * number + k]
+    shown_best = json.loads(ok("topics", "show", tmp_path / "m", "--words", 3, "--json"))
+    best = model.top_words(n=3, relevance=0.6)
+    for number, view in enumerate(shown_best["weights"]):
+        for topic in view["topics"]:
+            assert [f"text:{word}" for word in topic["words"]] == best[4 * number + topic["number"]]
+    text = ok("topics", "show", tmp_path / "m", "--class", "sport", "--top", 2, "--words", 3, "--relevance", 1)
+    part = shown["weights"][2]["topics"]
+    surest = sorted(part, key=lambda t: -abs(t["mean"]) / t["std"])[:2]
+    tail = text.split("class sport\n")[1].splitlines()[1:]
+    assert sorted(int(line.split()[0]) for line in tail) == sorted(t["number"] for t in surest)
+    assert all(" ".join(t["words"]) in text for t in surest) and "class food" not in text
+
+
+@pytest.mark.parametrize("classes", [("politics", "sport"), ("food", "politics", "sport")])
+def test_picture(ok, tmp_path, classes):
+    from matplotlib.image import imread
+
+    written(tmp_path / "x.jsonl", classes)
+    ok("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 4, "-q", "-o", tmp_path / "m")
+    said = ok("topics", "show", tmp_path / "m", "--picture", tmp_path / "p.png")
+    assert f"Picture: {tmp_path / 'p.png'}" in said
+    assert np.ptp(imread(tmp_path / "p.png")) > 0.5
+
+
+def test_picture_draws_the_numbers():
+    from confidently.cli.output.topics_picture import draw_topics
+    from confidently.models.file import TopicModel
+    from confidently.topics.views import topic_views
+
+    found, y = texts()
+    words = sorted(set(" ".join(found).split()))
+    model = OnlineMedLDA(4, random_state=0).fit(counted(found, words), y)
+    held_model = TopicModel(model.learner_, model.classes_.tolist())
+    figure = draw_topics(held_model, topic_views(held_model))
+    (axes,) = [axes for axes in figure.axes if axes.get_visible()]
+    np.testing.assert_allclose([bar.get_width() for bar in axes.patches], np.sort(model.coef_[0])[::-1])
+    order = np.argsort(-model.coef_[0])
+    (lines,) = next(held for held in axes.containers if hasattr(held, "has_xerr")).lines[2]
+    ends = np.array([segment[:, 0] for segment in lines.get_segments()])
+    np.testing.assert_allclose(np.ptp(ends, axis=1), 4 * np.sqrt(model.variance_[0, order]))
+
+
+def test_a_model_of_the_command_line_goes_on_as_an_estimator(ok, tmp_path):
+    found, y = written(tmp_path / "x.jsonl")
+    ok("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 4, "-q", "-o", tmp_path / "m")
+    model = load(tmp_path / "m")
+    X = counted(found, [name.removeprefix("text:") for name in model.features_.names])
+    model.partial_fit(X, y).save(tmp_path / "n")
+    again = load(tmp_path / "n")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert json.loads(ok("topics", "show", tmp_path / "n", "--json"))["documents_seen"] == 300
+    with pytest.raises(ValueError, match="columns of new words have no names"):
+        again.partial_fit(np.hstack([X, X]), y)
+    assert "features_" not in vars(again.fit(X[:, :5], y))
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        ("+1 1:2 2:1\n", (), "all documents are of one class ('1')"),
+        ("1 a:b\n", ("--on-error", "skip"), "there are no documents"),
+        ("1\n2\n", (), "no document has a word"),
+        ("+1 1:2\n-1 1:-3\n", (), "a count of -3"),
+        ("+1 1:2\n-1 1:3\n", ("--topics", "none"), "'none' is neither a number of topics, 1 or more, nor the word any"),
+        ("+1 1:2\n-1 1:3\n", ("--stream",), "all classes must be named with --classes"),
+        ("+1 1:2\n3 1:3\n", ("--classes", "1,2"), "the label '3' is none of the classes announced (1, 2)"),
+        ("+1 1:2\n-1 1:3\n", ("--stop-words", "english"), "those of svmlight are numbers"),
+        ("+1 1:2\n-1 1:3\n", ("--stop-words", "nowhere"), "there is no file 'nowhere'"),
+        ("+1 1:2\n-1 1:3\n", ("--step-size", "0"), "0.0 is not in the range x>0"),
+    ],
+)  # fmt: skip
+def test_bad_input_of_training(call, tmp_path, content, options, message):
+    (tmp_path / "x.svm").write_text(content)
+    code, out, err = call("topics", "train", tmp_path / "x.svm", "-q", "-o", tmp_path / "m", *options)
+    assert code == 2 and not out and not (tmp_path / "m").exists()
+    assert message in err and err.count("\n") == 1
+
+
+def test_models_of_another_kind_say_what_to_do(call, ok, data, tmp_path):
+    ok("train", data, "-q", "-o", tmp_path / "linear")
+    ok("topics", "train", data, "--topics", 3, "-q", "-o", tmp_path / "topics")
+    for command in ("predict", "evaluate", "inspect"):
+        code, _, err = call(command, tmp_path / "topics", *([] if command == "inspect" else [data]))
+        assert code == 2 and "holds a topic model: use confidently topics predict or confidently topics show" in err
+    for command in (("predict", tmp_path / "linear", data), ("show", tmp_path / "linear")):
+        code, _, err = call("topics", *command)
+        assert (
+            code == 2 and "holds a classifier, not a topic model: use confidently predict, inspect or evaluate" in err
+        )
+    code, _, err = call("topics", "show", tmp_path / "topics", "--class", "x")
+    assert code == 2 and "no class is called 'x'" in err
+
+
+def test_weights_are_the_estimator_s(ok, tmp_path):
+    found, y = written(tmp_path / "x.jsonl")
+    weights = np.random.default_rng(3).choice([0.0, 0.5, 4.0], len(y))
+    rows = zip(found, y, weights, strict=True)
+    lines = [json.dumps({"label": name, "text": text, "w": w}) for text, name, w in rows]
+    (tmp_path / "x.jsonl").write_text("\n".join(lines))
+    ok(
+        "topics",
+        "train",
+        tmp_path / "x.jsonl",
+        "--text",
+        "text",
+        "--weight",
+        "w",
+        "--topics",
+        4,
+        "-q",
+        "-o",
+        tmp_path / "m",
+    )
+    mine = load(tmp_path / "m")
+    X = counted(found, [name.removeprefix("text:") for name in mine.features_.names])
+    order = np.random.RandomState(0).permutation(len(y))
+    theirs = OnlineMedLDA(4, random_state=0, epsilon=mine.epsilon_, batch_size=32)
+    for part in np.split(order, [64, 128]):
+        theirs.partial_fit(X[part], y[part], classes=["politics", "sport"], sample_weight=weights[part])
+    np.testing.assert_array_equal(mine.coef_, theirs.coef_)
+    assert mine.epsilon_ == np.average(X.sum(axis=1), weights=weights) and mine.n_seen_ == np.count_nonzero(weights)
+
+
+def test_scaled_caches_are_refused(call, ok, tmp_path):
+    written(tmp_path / "x.jsonl")
+    ok("cache", tmp_path / "x.jsonl", "--text", "text", "-o", tmp_path / "scaled")
+    code, _, err = call("topics", "train", tmp_path / "scaled", "-q")
+    assert code == 2 and "scaled to length 1" in err
+    ok(
+        "cache",
+        tmp_path / "x.jsonl",
+        "--text",
+        "text",
+        "--vocabulary",
+        "--normalize",
+        "none",
+        "-o",
+        tmp_path / "counts",
+    )
+    for data, name in ((("counts",), "a"), (("x.jsonl", "--text", "text"), "b")):
+        ok("topics", "train", tmp_path / data[0], *data[1:], "--topics", 3, "-q", "-o", tmp_path / name)
+    np.testing.assert_array_equal(load(tmp_path / "a").coef_, load(tmp_path / "b").coef_)
+
+
+def test_progress_goes_to_standard_error(call, tmp_path):
+    written(tmp_path / "x.jsonl")
+    code, out, err = call("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 3)
+    assert code == 0 and err.splitlines()[0] == "learning" and "150" in err.splitlines()[2]
+    assert "not saved" in out and "topics     3, gibbs" in out
+    code, out, err = call("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 3, "--json")
+    events = [json.loads(line) for line in out.splitlines()]
+    assert events[0]["event"] == "progress" and events[0]["documents"] == 150 and not err
+    assert events[-1]["topics"] == 3
+
+
+@pytest.mark.parametrize(
+    ("labels", "measure"), [(("a", "b"), "accuracy"), (("a", "b", "c"), "accuracy"), (("a", "b", "a,b"), "micro_f1")]
+)
+def test_documents_are_foretold(ok, tmp_path, labels, measure):
+    """The account has the score of predictions made before the documents were learned, and what one class says."""
+    (tmp_path / "x.svm").write_text(rows(700, labels))
+    train = ("topics", "train", tmp_path / "x.svm", "--topics", 4, "-q", "-o", tmp_path / "m")
+    found = json.loads(ok(*train, "--json"))["beforehand"]
+    scores, signs, _ = load_model(tmp_path / "m", "topics").learner.scored_beforehand()
+    if measure == "micro_f1":
+        expected = f1_score(signs > 0, scores > 0, average="micro")
+    else:
+        both = (scores > 0, signs > 0) if len(labels) == 2 else (scores.argmax(axis=1), signs.argmax(axis=1))
+        expected = np.mean(both[0] == both[1])
+    assert found == {"documents": 160, measure: pytest.approx(expected), "told": None}
+    assert "of 160 documents, scored before they were learned" in ok(*train)
+    assert json.loads(ok(*train, "--json", "--calibration", "none"))["beforehand"] is None
+
+
+def test_one_class_for_all_is_told(ok, tmp_path):
+    """One document of twenty is of another class, and words say nothing of it."""
+    random = np.random.default_rng(0)
+    words = WORDS["sport"].split()
+    labels = ["rare" if k % 20 == 5 else "usual" for k in range(700)]
+    lines = [json.dumps({"label": name, "text": " ".join(random.choice(words, 30))}) for name in labels]
+    (tmp_path / "x.jsonl").write_text("\n".join(lines))
+    found = ok("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 3, "-q")
+    assert "warning    all 160 documents are predicted to be of one class" in found
+
+
+def test_predicting_does_not_import_scikit_learn(ok, data, tmp_path):
+    ok("topics", "train", data, "--topics", 3, "-q", "-o", tmp_path / "m")
+    code = f"""
+import sys
+from confidently.cli import run
+assert run(["topics", "predict", {str(tmp_path / "m")!r}, {str(data)!r}]) == 0
+assert run(["topics", "show", {str(tmp_path / "m")!r}]) == 0
+assert not {{"sklearn", "scipy", "matplotlib", "pyarrow"}} & sys.modules.keys()
+"""
+    done = subprocess.run([COMMAND[0], "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

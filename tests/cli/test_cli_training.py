@@ -1,0 +1,130 @@
+"""confidently train: options, progress, passes, going on, classes."""
+
+import json
+
+import numpy as np
+import pytest
+
+from confidently import RULES
+from confidently.models.file import load
+from tests.command_line import rows
+
+
+def test_train_predict_evaluate(ok, data, tmp_path):
+    model, test = tmp_path / "m.cw", tmp_path / "test.svm"
+    test.write_text(rows(100, seed=1))
+    result = json.loads(ok("train", data, "--rule", "cw_stdev", "--eta", "0.9", "-o", model, "--json", "-q"))
+    assert result["rows"] == 300 and result["classes"] == ["-1", "1"] and result["features"] == 20
+    assert result["rule"] == {"name": "cw_stdev", "parameters": {"eta": 0.9, "phi": None}}
+    assert result["model_bytes"] == model.stat().st_size
+    evaluation = json.loads(ok("evaluate", model, test, "--json"))
+    assert evaluation["error"] < 0.1 and evaluation["auc"] > 0.9
+    predicted = ok("predict", model, test).split()
+    truth = [str(int(line.split()[0])) for line in test.read_text().splitlines()]
+    wrong = sum(p != t for p, t in zip(predicted, truth, strict=True))
+    assert wrong / 100 == pytest.approx(evaluation["error"])
+    assert np.trace(evaluation["confusion"]) == 100 - wrong
+
+
+def test_the_summary_is_for_people(ok, data, tmp_path):
+    out = ok("train", data, "-q", "-o", tmp_path / "m.cw")
+    assert "classes    2 (-1, 1)" in out and "arow(r=0.1)" in out and "progressive error" in out and "m.cw" in out
+    assert "not saved" in ok("train", data, "-q")
+
+
+def test_json_is_all_there_is_on_standard_output(call, data):
+    code, out, err = call("train", data, "--json")
+    *events, result = [json.loads(line) for line in out.splitlines()]
+    assert code == 0 and err == ""
+    assert [event["event"] for event in events] == ["progress"] and "event" not in result
+    for name in ("rows", "error", "log_loss", "updates"):
+        assert events[-1][name] == result[name]
+    code, out, err = call("train", data, "--json", "-q")
+    assert code == 0 and isinstance(json.loads(out), dict) and out.count("\n") == 1 and err == ""
+
+
+def test_progress_comes_at_doubling_counts(call, tmp_path):
+    path = tmp_path / "data.svm"
+    path.write_text(rows(5000))
+    _, _, err = call("train", path)
+    lines = [line.split() for line in err.splitlines()[2:]]
+    assert [line[0] for line in lines] == ["1,000", "2,000", "4,000", "5,000"]
+    first, second = lines[0], lines[1]
+    assert float(second[1]) == pytest.approx((float(first[1]) + float(second[2])) / 2, abs=1e-4)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_trains(ok, data, tmp_path, rule):
+    ok("train", data, "--rule", rule, "-q", "-o", tmp_path / "m.cw")
+    assert load(tmp_path / "m.cw").learner.settings.rule.name == rule
+
+
+def test_options_reach_the_learner(ok, data, tmp_path):
+    model = tmp_path / "m.cw"
+    ok(
+        "train", data, "-q", "-o", model, "--rule", "iellip", "--c", "0.2", "--rule-param", "b=0.5",
+        "--covariance", "full", "--prior-variance", "0.1", "--min-variance", "1e-9", "--no-intercept", "--average",
+        "--dtype", "float32", "--multiclass", "one-vs-rest", "--calibration", "none",
+    )  # fmt: skip
+    found = load(model)
+    settings = found.learner.settings
+    assert settings.rule.get_params() == {"gamma": 0.1, "b": 0.5, "c": 0.2}
+    assert (settings.covariance, settings.prior_variance, settings.min_variance) == ("full", 0.1, 1e-9)
+    assert (settings.fit_intercept, settings.average, settings.dtype) == (False, True, "float32")
+    assert found.estimator == {"multiclass": "one-vs-rest", "calibration": None}
+    assert found.learner.state["calibration"][0] == 1.0
+
+
+def test_c_and_capital_c_are_different(call, data):
+    assert call("train", data, "-q", "--rule", "pa1", "--C", "0.5")[0] == 0
+    code, _, err = call("train", data, "-q", "--rule", "pa1", "--c", "0.5")
+    assert code == 2 and "PA1 has no parameter 'c'; it has C" in err
+
+
+def test_passes_read_the_data_again(ok, data, tmp_path):
+    result = json.loads(ok("train", data, "--passes", 3, "--json", "-q", "-o", tmp_path / "m.cw"))
+    assert result["rows"] == 300 and result["rows_seen"] == 900
+    once = json.loads(ok("train", data, "--json", "-q"))
+    assert result["error"] == once["error"]
+    one_pass = load(tmp_path / "m.cw").learner.state["calibration"]
+    ok("train", data, "-q", "-o", tmp_path / "once.cw")
+    np.testing.assert_array_equal(load(tmp_path / "once.cw").learner.state["calibration"], one_pass)
+
+
+@pytest.mark.parametrize("labels", [("-1", "+1"), ("a", "b", "c", "d"), ("1,2", "2", "", "3,1")])
+@pytest.mark.parametrize("options", [(), ("--multiclass", "one-vs-rest", "--rule", "gibbs_pa", "--average")])
+def test_a_model_continues_as_if_it_had_never_stopped(ok, tmp_path, labels, options):
+    first, second = tmp_path / "first.svm", tmp_path / "second.svm"
+    first.write_text(rows(90, labels[:2] if len(labels[0]) < 2 else labels))
+    second.write_text(rows(200, labels, seed=1, d=50))
+    ok("train", first, second, "-q", "-o", tmp_path / "whole.cw", *options)
+    ok("train", first, "-q", "-o", tmp_path / "part.cw", *options)
+    ok("train", second, "-q", "--start", tmp_path / "part.cw", "-o", tmp_path / "both.cw")
+    whole, both = load(tmp_path / "whole.cw"), load(tmp_path / "both.cw")
+    assert whole.header() == both.header()
+    for name, array in whole.learner.state.items():
+        np.testing.assert_array_equal(array, both.learner.state[name], err_msg=name)
+
+
+def test_classes_in_a_given_order(ok, call, tmp_path):
+    path = tmp_path / "data.svm"
+    path.write_text(rows(labels=("x", "y", "+3")))
+    ok("train", path, "-q", "--classes", "y,3.0,x", "-o", tmp_path / "m.cw")
+    assert load(tmp_path / "m.cw").classes == ["y", 3, "x"]
+    code, _, err = call("train", path, "-q", "--classes", "x,y", "-o", tmp_path / "n.cw")
+    assert code == 2 and "the label '3' is none of the classes announced (x, y)" in err
+    assert not (tmp_path / "n.cw").exists()
+
+
+def test_one_class_alone_is_learned(ok, tmp_path):
+    path = tmp_path / "data.svm"
+    path.write_text("1 1:1\n1 2:1\n")
+    result = json.loads(ok("train", path, "-q", "--json", "-o", tmp_path / "m.cw"))
+    assert result["classes"] == ["?", "1"]
+    assert ok("predict", tmp_path / "m.cw", path) == "1\n1\n"
+
+
+def test_examples_nothing_satisfies_are_reported(ok, tmp_path):
+    path = tmp_path / "data.svm"
+    path.write_text("1 1:1\n-1 1:1\n" * 50)
+    assert "infeasible" in ok("train", path, "-q", "--rule", "cellip", "--gamma", "5", "--a", "1")

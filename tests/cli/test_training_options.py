@@ -1,0 +1,148 @@
+"""confidently train: validation, early stop, rows held out, rows that are skipped, options of reading."""
+
+import json
+
+import numpy as np
+import pytest
+
+from confidently.cli.output.measures import Holdout
+from confidently.models.file import load
+from tests.command_line import process, rows
+
+
+@pytest.fixture
+def noisy(tmp_path):
+    """Labels one in four of which is wrong: more passes make the model worse."""
+    random = np.random.default_rng(0)
+    lines = []
+    for line in rows(600, d=60).splitlines():
+        label, features = line.split(" ", 1)
+        lines.append(f"{int(label) * (-1 if random.random() < 0.25 else 1)} {features}")
+    path = tmp_path / "noisy.svm"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def validated(out):
+    """Events of validation, and the result, of --json."""
+    *events, result = [json.loads(line) for line in out.splitlines()]
+    return [event for event in events if event["event"] == "validation"], result
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"), [("0.1", [9, 19, 29]), ("1/3", [2, 5, 8]), ("0.5", [1, 3, 5]), ("0.4", [2, 4, 7])]
+)
+def test_rows_held_out(share, expected):
+    holdout = Holdout(share)
+    assert np.flatnonzero(holdout.mask(0, 1000))[:3].tolist() == expected
+    parts = [holdout.mask(first, 100) for first in range(0, 1000, 100)]
+    np.testing.assert_array_equal(np.concatenate(parts), holdout.mask(0, 1000))
+
+
+def test_rows_held_out_are_validated_and_not_learned(ok, noisy, tmp_path):
+    lines = noisy.read_text().splitlines(keepends=True)
+    learned, held = tmp_path / "learned.svm", tmp_path / "held.svm"
+    learned.write_text("".join(line for i, line in enumerate(lines) if i % 10 != 9))
+    held.write_text("".join(lines[9::10]))
+    one, two = tmp_path / "one.cw", tmp_path / "two.cw"
+    events, result = validated(ok("train", noisy, "--holdout", "0.1", "--passes", 3, "-o", one, "--json"))
+    others, _ = validated(ok("train", learned, "--validation", held, "--passes", 3, "-o", two, "--json"))
+    assert events == others and [event["pass"] for event in events] == [1, 2, 3]
+    assert (result["rows"], result["rows_learned"]) == (600, 540)
+    one, two = load(one), load(two)
+    assert one.header() == two.header()
+    for name, array in one.learner.state.items():
+        np.testing.assert_array_equal(array, two.learner.state[name])
+    evaluation = json.loads(ok("evaluate", tmp_path / "two.cw", held, "--json"))
+    assert {name: evaluation[name] for name in ("rows", "error", "log_loss")}.items() <= events[-1].items()
+
+
+@pytest.mark.parametrize("labels", [("-1", "+1"), ("a", "b", "c"), ("1,2", "2", "", "3,1")])
+def test_validation_leaves_the_training_as_it_is(ok, tmp_path, labels):
+    data, more, plain, validated = (tmp_path / name for name in ("d.svm", "more.svm", "plain.cw", "validated.cw"))
+    data.write_text(rows(200, labels))
+    more.write_text(rows(50, labels, d=300))  # with features the training does not have
+    ok("train", data, "-q", "--passes", 2, "-o", plain)
+    result = json.loads(ok("train", data, "-q", "--passes", 2, "-o", validated, "--validation", more, "--json"))
+    assert plain.read_bytes() == validated.read_bytes()
+    assert result["validation"]["rows"] == 50 and 0 < result["validation"]["log_loss"] < 3
+
+
+@pytest.mark.parametrize("patience", [1, 3])
+def test_early_stop_keeps_the_best_model(ok, noisy, tmp_path, patience):
+    options = ["--holdout", "0.2", "--rule", "pa", "--json"]
+    stopped = ["--early-stop", "--patience", patience, "-o", tmp_path / "stopped.cw"]
+    events, result = validated(ok("train", noisy, *options, "--passes", 40, *stopped))
+    losses = [event["log_loss"] for event in events]
+    best = int(np.argmin(losses)) + 1
+    assert result["stopped_early"] and len(losses) == best + patience
+    assert [event["best"] for event in events] == [i == np.argmin(losses[: i + 1]) for i in range(len(losses))]
+    assert result["validation"] == {name: events[best - 1][name] for name in ("pass", "rows", "error", "log_loss")}
+    ok("train", noisy, *options, "-q", "--passes", best, "-o", tmp_path / "best.cw")
+    assert (tmp_path / "stopped.cw").read_bytes() == (tmp_path / "best.cw").read_bytes()
+
+
+def test_a_sentence_for_people(call, noisy):
+    code, out, err = call("train", noisy, "--holdout", "0.2", "--rule", "pa", "--passes", 9, "--early-stop")
+    assert code == 0 and "validation after pass 1: error" in err and ", the best so far" in err and ", no better" in err
+    assert "learned    480 of them" in out and "validation after pass" in out
+
+
+def test_rows_that_are_not_as_they_should_be_are_passed_over(ok, call, data, tmp_path):
+    lines = data.read_text().splitlines(keepends=True)
+    bad = tmp_path / "bad.svm"
+    bad.write_text("".join([*lines[:100], "1 1:x\n", *lines[100:], "1 2:nan\n"]))
+    ok("train", data, "-q", "-o", tmp_path / "good.cw", "--passes", 2)
+    out = ok("train", bad, "-q", "-o", tmp_path / "m.cw", "--on-error", "skip", "--passes", 2)
+    assert "skipped    2 rows" in out and "bad.svm, line 101, column 3: feature '1:x'" in out
+    assert (tmp_path / "m.cw").read_bytes() == (tmp_path / "good.cw").read_bytes()
+    result = json.loads(ok("train", bad, "-q", "--json", "--on-error", "limit=2"))
+    assert result["rows"] == 300 and result["skipped"] == 2 and "line 302" in result["skipped_examples"][1]
+    code, _, err = call("train", bad, "-q", "--on-error", "limit=1")
+    assert code == 2 and "more than 1 rows" in err
+    cache = tmp_path / "cache"
+    assert json.loads(ok("train", bad, "-q", "--json", "--on-error", "skip", "--cache", cache))["skipped"] == 2
+    assert json.loads(ok("train", bad, "-q", "--json", "--on-error", "skip", "--cache", cache))["skipped"] == 2
+    assert call("train", bad, "-q", "--cache", cache)[0] == 2  # the cache does not hide what is wrong
+
+
+WRONG = [
+    (["--checkpoint-every", "5"], "--checkpoint-every needs -o MODEL"),
+    (["--resume"], "--resume needs -o MODEL"),
+    (["--holdout", "0.1", "--validation", "{data}"], "two ways to validate"),
+    (["--holdout", "1"], "--holdout takes a share of the rows between 0 and 1"),
+    (["--holdout", "x"], "--holdout takes a share"),
+    (["--validation", "-"], "--validation is read after every pass"),
+    (["--early-stop", "--passes", "3"], "--early-stop needs a validation"),
+    (["--early-stop", "--holdout", "0.1"], "--early-stop looks after every pass"),
+    (["--patience", "2"], "--patience is for --early-stop"),
+    (["--on-error", "limit=x"], "--on-error takes stop, skip or limit=N"),
+    (["--bits", "10"], "--bits is for features with names"),
+    (["--format", "vw", "--bits", "10", "--vocabulary"], "--bits hashes names and --vocabulary keeps them"),
+    (["--format", "vw", "--bits", "31"], "bits must be a whole number from 1 to 30"),
+    (["--format", "vw", "--zero-based"], "--zero-based is for svmlight"),
+    (["--format", "vw", "--label", "y"], "--label is for tables"),
+    (["--format", "csv", "--label", "y", "--drop", "y"], "column 'y' is given to --label and to --drop"),
+    (["--format", "csv", "--ngrams", "2"], "name the column of text with --text"),
+    (["--format", "vw", "--counts", "binary"], "vw has no text"),
+    (["--format", "text", "--ngrams", "a"], "--ngrams takes a length or two"),
+    (["--format", "text", "--ngrams", "3-1"], "ngrams must be two whole numbers"),
+    (["--start", "{model}", "--normalize", "l2"], "leave out --normalize"),
+]
+
+
+@pytest.mark.parametrize(("options", "problem"), WRONG)
+def test_options_that_make_no_sense_are_refused(ok, call, data, tmp_path, options, problem):
+    model = tmp_path / "m.cw"
+    ok("train", data, "-q", "-o", model)
+    code, out, err = call("train", data, "-q", *(o.format(data=data, model=model) for o in options))
+    assert code == 2 and out == "" and err.startswith("confidently: error: ") and err.count("\n") == 1
+    assert problem in err
+
+
+def test_standard_input_is_passed_over_several_times(data, tmp_path):
+    for source, text in (("-", data.read_text()), (data, None)):
+        done = process("train", source, "-q", "--passes", 3, "-o", tmp_path / f"{text is None}.cw", input=text)
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "True.cw").read_bytes() == (tmp_path / "False.cw").read_bytes()
+    assert len(list(tmp_path.iterdir())) == 3

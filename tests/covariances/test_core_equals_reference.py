@@ -1,0 +1,129 @@
+"""The compiled core against its slow twin, on every rule x covariance x task."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from confidently.data.memory.matrix import as_matrix
+from confidently.learner.learner import Learner
+from confidently.rules import RULES, make_rule
+from tests.twins.reference import ReferenceLearner
+
+COVARIANCES = ("diag", "full", "shared")
+TASKS = ("binary", "joint", "one-vs-rest", "multilabel")
+CASES = [
+    (rule, covariance, task)
+    for rule in RULES
+    for covariance in COVARIANCES
+    for task in TASKS
+    if not (covariance == "shared" and task == "one-vs-rest")
+]
+N_CLASSES = {"binary": 2, "joint": 4, "one-vs-rest": 4, "multilabel": 4}
+
+
+def noisy_rows(task, n=150, d=6, seed=0, norm=1.0):
+    """Sparse rows of about the given length with labels a linear model gets mostly right."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)
+    X *= norm / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-9) * rng.uniform(0.5, 1.0, (n, 1))
+    scores = X @ rng.normal(size=(d, N_CLASSES[task])) + 0.1 * norm * rng.normal(size=(n, N_CLASSES[task]))
+    if task == "multilabel":
+        return X, [set(np.flatnonzero(row > 0.2 * norm)) for row in scores]
+    return X, list((scores[:, 0] > 0).astype(int) if task == "binary" else scores.argmax(axis=1))
+
+
+def core_labels(labels):
+    """Class numbers as the core takes them, and where each row's begin if they are sets."""
+    if not isinstance(labels[0], set):
+        return np.array(labels, dtype=np.int32), None
+    start = np.cumsum([0, *(len(label) for label in labels)])
+    return np.array([k for label in labels for k in sorted(label)], dtype=np.int32), start
+
+
+def twins(rule, covariance, task, d, prior_variance=1.0, **options):
+    """A compiled learner and its reference."""
+    learner = Learner(rule, covariance, task, N_CLASSES[task], d, prior_variance=prior_variance, **options)
+    geometry = covariance if rule.learns_precision else "identity"
+    return learner, ReferenceLearner(
+        rule.name, rule.get_params(), geometry, task, N_CLASSES[task], d, prior_variance, **options
+    )
+
+
+def learner_columns(learner):
+    """Mean and variance, one row a column of the state, intercept last."""
+    weights = learner.weights.astype(float)
+    mean = weights[:, 0] - (weights[:, -1] / learner.n_seen if learner.settings.average else 0)
+    roll = -1 if learner.settings.fit_intercept else 0
+    return np.roll(mean, roll, axis=0).T, learner.column_variances()
+
+
+def reference_variances(reference):
+    sigma = reference.sigma
+    if reference.covariance in ("identity", "diag"):
+        return sigma
+    if isinstance(sigma, list):
+        return np.array([np.diag(s) for s in sigma])
+    diagonal = np.diag(sigma).reshape(-1, reference.d)
+    return np.broadcast_to(diagonal, (reference.columns, reference.d))
+
+
+def assert_twins_agree(learner, reference, tolerance=1e-8):
+    assert learner.n_seen == reference.n_seen
+    assert learner.mistakes == reference.mistakes
+    assert learner.updates == reference.updates.sum()
+    assert learner.infeasible == reference.infeasible
+    mean, variance = learner_columns(learner)
+    np.testing.assert_allclose(mean, reference.weights(), rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(variance, reference_variances(reference), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize(("rule", "covariance", "task"), CASES)
+def test_core_equals_reference(rule, covariance, task):
+    X, labels = noisy_rows(task)
+    ids, start = core_labels(labels)
+    learner, reference = twins(make_rule(rule), covariance, task, X.shape[1])
+    reference.learn(X, labels)
+    in_blocks = (
+        [] if covariance == "diag" else [Learner(rule, covariance, task, N_CLASSES[task], X.shape[1], block_size=20)]
+    )  # so few features go row by row otherwise
+    for tried in (learner, *in_blocks):
+        tried.learn(as_matrix(X), ids, start)
+        assert tried.updates > 0
+        assert_twins_agree(tried, reference, 1e-8 if tried is learner else 1e-7)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("rule", RULES)
+def test_options_equal_reference(rule, task):
+    """Weights of examples, averaging, no intercept, another prior, an order, sparse float32 input, in several calls."""
+    X, labels = noisy_rows(task, seed=1)
+    X = X.astype(np.float32).astype(np.float64)
+    rng = np.random.default_rng(2)
+    weight = rng.choice([0.0, 0.5, 1.0, 2.0], size=len(X))
+    order = rng.permutation(len(X))
+    ids, start = core_labels(labels)
+    learner, reference = twins(
+        make_rule(rule), "diag", task, X.shape[1], prior_variance=0.7, average=True, fit_intercept=False
+    )
+    matrix = as_matrix(csr_matrix(X.astype(np.float32)))
+    for part in (order[:1], order[1:90], order[90:]):
+        learner.learn(matrix, ids, start, weight=weight, order=np.ascontiguousarray(part))
+    reference.learn(X[order], [labels[i] for i in order], weight[order])
+    assert_twins_agree(learner, reference)
+    decision = X @ reference.weights().T
+    if task == "multilabel":
+        decision = decision[:, 1:] - decision[:, :1]
+    np.testing.assert_allclose(learner.decision(matrix).reshape(decision.shape), decision, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("rule", ["arow", "cw_stdev", "iellip"])
+@pytest.mark.parametrize("task", TASKS)
+def test_float32_state_is_close(rule, task):
+    X, labels = noisy_rows(task, n=60)
+    ids, start = core_labels(labels)
+    options = {"n_classes": N_CLASSES[task], "n_features": X.shape[1]}
+    wide, narrow = (Learner(rule, "diag", task, dtype=dtype, **options) for dtype in ("float64", "float32"))
+    for learner in (wide, narrow):
+        learner.learn(as_matrix(X), ids, start)
+    assert narrow.state["weights"].dtype == np.float32
+    np.testing.assert_allclose(narrow.mean(), wide.mean(), rtol=1e-3, atol=1e-4)

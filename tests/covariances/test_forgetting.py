@@ -1,0 +1,203 @@
+"""Forgetting: every row gives back a share of the precision gained; nothing else changes."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.datasets import load_svmlight_file
+
+from confidently import OnlineClassifier, load, merge
+from confidently.data.memory.matrix import as_matrix
+from confidently.learner.learner import Learner
+from confidently.models.explanation import Entries
+from confidently.rules import RULES, make_rule
+from tests.command_line import process, rows
+from tests.covariances.test_core_equals_reference import (
+    N_CLASSES,
+    TASKS,
+    assert_twins_agree,
+    core_labels,
+    noisy_rows,
+    twins,
+)
+
+FORGETTING = [rule for rule in RULES if make_rule(rule).learns_precision]
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("rule", FORGETTING)
+@pytest.mark.parametrize("forget", [0.01, 0.9])  # the second is stored anew every hundred rows or so
+def test_equals_the_slow_twin(rule, task, forget):
+    X, labels = noisy_rows(task, n=260)
+    weight = np.random.default_rng(3).choice([0.0, 0.5, 1.0], size=len(X))
+    ids, start = core_labels(labels)
+    learner, reference = twins(make_rule(rule), "diag", task, X.shape[1], prior_variance=0.7, forget=forget)
+    reference.learn(X, labels, weight)
+    learner.learn(as_matrix(X), ids, start, weight=weight)
+    assert learner.updates > 0
+    assert_twins_agree(learner, reference, 1e-7)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("rule", ["arow", "cellip", "iellip"])
+@pytest.mark.parametrize("task", TASKS)
+def test_a_stream_cut_anywhere_gives_the_same_bits(rule, task, dtype):
+    """Also if room is made for features as they come, and rows are sparse."""
+    X, labels = noisy_rows(task, n=200)
+    X[:60, 4:] = 0.0  # features that come later than the first storing anew
+    ids, start = core_labels(labels)
+    options = {"forget": 0.3, "dtype": dtype, "prior_variance": 0.1}
+    whole = Learner(rule, "diag", task, N_CLASSES[task], 6, **options)
+    whole.learn(as_matrix(X), ids, start)
+    parts = Learner(rule, "diag", task, N_CLASSES[task], 4, **options)
+    for first, last in ((0, 1), (1, 60), (60, 61), (61, 150), (150, 200)):
+        parts.grow(n_features=4 if last <= 60 else 6)
+        rows = csr_matrix(X[first:last, : parts.n_features])
+        piece = slice(first, last)
+        here = ids[piece] if start is None else ids[start[first] : start[last]]
+        begins = None if start is None else start[first : last + 1] - start[first]
+        parts.learn(as_matrix(rows), np.ascontiguousarray(here), begins)
+    assert whole.state["kept"].max() < 1.0
+    for name, array in whole.state.items():
+        kept = parts.weights if name == "weights" else parts.state[name]
+        np.testing.assert_array_equal(kept, whole.weights if name == "weights" else array, err_msg=name)
+
+
+def test_a_weight_never_met_stays_at_the_prior_and_others_return_to_it():
+    learner = Learner("arow", n_features=3, prior_variance=0.3, forget=0.05, fit_intercept=False)
+    learner.learn(as_matrix(np.array([[1.0, 0.0, 0.0]])), np.array([1], dtype=np.int32))
+    sure, weight = learner.variance()[0, 0], learner.mean()[0, 0]
+    assert sure < 0.1
+    rows = np.zeros((6000, 3))
+    rows[:, 1] = 1.0
+    labels = np.ones(len(rows), dtype=np.int32)
+    for n, expected in ((1, None), (6000, 0.3)):
+        learner.learn(as_matrix(rows[:n]), labels[:n])
+        precision = 1 / sure
+        if expected is None:  # after the row that taught it and one more, seen since
+            expected = 1 / (1 / 0.3 + 0.95 * (precision - 1 / 0.3))
+        assert learner.variance()[0, 0] == pytest.approx(expected, rel=1e-12)
+    assert learner.variance()[0, 2] == 0.3
+    assert learner.mean()[0, 0] == weight  # the mean is not forgotten
+
+
+def test_no_forgetting_is_the_learner_without():
+    X, labels = noisy_rows("joint")
+    ids = np.array(labels, dtype=np.int32)
+    plain, nearly = (Learner("arow", "diag", "joint", 4, 6, forget=f) for f in (0.0, 1e-15))
+    for learner in (plain, nearly):
+        learner.learn(as_matrix(X), ids)
+    assert "kept" not in plain.state
+    np.testing.assert_allclose(nearly.variance(), plain.variance(), rtol=1e-11)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_saved_and_resumed_bit_for_bit(tmp_path, sparse):
+    X, labels = noisy_rows("joint", n=400, d=40)
+    X[:, 20:] *= sparse is False  # most weights never met: a file then leaves them out
+    y = np.array(labels)
+    whole = OnlineClassifier("cw_stdev", forget=0.02).partial_fit(X, y, classes=range(4))
+    half = OnlineClassifier("cw_stdev", forget=0.02).partial_fit(X[:200], y[:200], classes=range(4))
+    half.save(tmp_path / "half.cw")
+    resumed = load(tmp_path / "half.cw")
+    assert resumed.forget == 0.02
+    resumed.partial_fit(X[200:], y[200:])
+    for name, array in whole.learner_.state.items():
+        np.testing.assert_array_equal(resumed.learner_.state[name], array, err_msg=name)
+
+
+def test_a_third_class_keeps_what_the_first_two_were():
+    X, labels = noisy_rows("binary")
+    learner = Learner("arow", n_features=6, forget=0.01)
+    learner.learn(as_matrix(X), np.array(labels, dtype=np.int32))
+    mean, variance = learner.margin_distribution(as_matrix(X))
+    learner.grow(n_classes=3)
+    scores = learner.decision(as_matrix(X))
+    np.testing.assert_allclose(scores[:, 1] - scores[:, 0], mean, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(learner.margin_distribution(as_matrix(X))[1][:, :2].sum(axis=1), variance, rtol=1e-12)
+    assert learner.state["kept"] == 1.0
+
+
+def test_it_follows_a_label_that_turns_round():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 5))
+    y = (X[:, 0] > 0) ^ (np.arange(4000) >= 2000) ^ (rng.random(4000) < 0.1)  # noise: else few rows are learned at all
+    errors = {}
+    for forget in (0.0, 0.01):
+        classifier = OnlineClassifier("arow", forget=forget).partial_fit(X[:2500], y[:2500], classes=[False, True])
+        errors[forget] = 1 - classifier.score(X[2500:], y[2500:])
+    assert errors[0.01] < 0.15 < errors[0.0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"covariance": "full"}, 'forget is for covariance="diag"'),
+        ({"covariance": "kernel"}, 'forget is for covariance="diag"'),
+        ({"rule": "pa1"}, "the rule pa1 keeps its covariance at the prior"),
+        ({"forget": 1.0}, "forget"),
+        ({"forget": -0.1}, "forget"),
+        ({"forget": "a lot"}, "forget"),
+    ],
+)
+def test_refusals(settings, message):
+    X, labels = noisy_rows("binary", n=20)
+    with pytest.raises((ValueError, TypeError), match=message):
+        OnlineClassifier(**{"forget": 0.1, **settings}).fit(X, labels)
+
+
+def test_it_cannot_change_on_the_way():
+    X, labels = noisy_rows("binary", n=20)
+    classifier = OnlineClassifier(forget=0.1).fit(X, labels)
+    with pytest.raises(ValueError, match="forget"):
+        classifier.set_params(forget=0.0).partial_fit(X, labels)
+
+
+def test_forgetting_models_are_merged_as_they_stand():
+    X, labels = noisy_rows("joint", n=200)
+    y = np.array(labels)
+    parts = [OnlineClassifier(forget=0.02).partial_fit(X[k::2], y[k::2], classes=range(4)) for k in range(2)]
+    merged = merge(parts)
+    precision = sum(1 / part.variance_ for part in parts) - 1.0
+    np.testing.assert_allclose(1 / merged.variance_, precision, rtol=1e-12)
+    shift = sum(part.coef_ / part.variance_ for part in parts)
+    np.testing.assert_allclose(merged.coef_, shift / precision, rtol=1e-12)
+    assert parts[0].learner_.state["kept"] < 1.0  # the parts are as they were
+    assert merged.partial_fit(X, y).forget == 0.02
+    with pytest.raises(ValueError, match="forget"):
+        merge([parts[0], OnlineClassifier().partial_fit(X, y, classes=range(4))])
+
+
+def test_explanations_say_the_variances_that_are():
+    X, labels = noisy_rows("joint", n=200)
+    classifier = OnlineClassifier("cw_stdev", forget=0.02).fit(X, labels)
+    there = np.flatnonzero(X[0])
+    entries = Entries(classifier.learner_, SimpleNamespace(columns=there, values=X[0, there]))
+    whole = classifier.margin_distribution(X[:1])[1][0]
+    for column in range(4):
+        assert entries.variances(column, None).sum() == pytest.approx(whole[column], rel=1e-12)
+
+
+def test_the_command_line_forgets_and_goes_on_bit_for_bit(tmp_path):
+    text = rows(400)
+    lines = text.splitlines(keepends=True)
+    for name, part in (("all", lines), ("first", lines[:250]), ("second", lines[250:])):
+        (tmp_path / f"{name}.svm").write_text("".join(part))
+    options = ("-q", "--forget", "0.01", "--normalize", "none")
+    for arguments in (
+        ("all.svm", *options, "-o", "all.cw"),
+        ("first.svm", *options, "-o", "first.cw"),
+        ("second.svm", "-q", "--start", "first.cw", "-o", "second.cw"),
+    ):
+        done = process("train", *arguments, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    whole, parts = (load(tmp_path / f"{name}.cw") for name in ("all", "second"))
+    for name, array in whole.learner_.state.items():
+        np.testing.assert_array_equal(parts.learner_.state[name], array, err_msg=name)
+    X, y = load_svmlight_file(tmp_path / "all.svm", n_features=20)
+    arrays = OnlineClassifier(forget=0.01).fit(X, y)
+    np.testing.assert_allclose(np.sort(whole.variance_[0]), np.sort(arrays.variance_[0]), rtol=1e-12)
+    refused = process("train", "all.svm", "--forget", "0.1", "--covariance", "full", "-o", "x.cw", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert 'forget is for covariance="diag"' in refused.stderr

@@ -1,0 +1,127 @@
+"""Kernel covariance: with a linear kernel it is the full one; with any, it keeps to its budget and its memory."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.datasets import make_circles
+from sklearn.metrics.pairwise import rbf_kernel
+
+from confidently import RULES, OnlineClassifier, load
+from confidently.covariances import kernel as kernels
+from confidently.data.memory.matrix import as_matrix
+from confidently.learner.learner import Learner
+from tests.covariances.test_core_equals_reference import N_CLASSES, TASKS, core_labels, noisy_rows
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("rule", RULES)
+def test_linear_kernel_is_full_covariance(rule, task):
+    X, labels = noisy_rows(task, n=90, d=12, seed=3)
+    ids, start = core_labels(labels)
+    options = {"prior_variance": 0.7, "average": rule in ("arow", "pa"), "n_classes": N_CLASSES[task], "task": task}
+    full = Learner(rule, "full", n_features=X.shape[1], **options)
+    kernel = Learner(rule, "kernel", n_features=X.shape[1], kernel="linear", block_size=20, **options)
+    for learner in (full, kernel):
+        learner.learn(as_matrix(csr_matrix(X) if learner is kernel else X), ids, start)
+    assert kernel.updates > 0
+    assert (kernel.mistakes, kernel.updates, kernel.infeasible) == (full.mistakes, full.updates, full.infeasible)
+    M = as_matrix(X)
+    for got, expected in zip(kernel.margin_distribution(M), full.margin_distribution(M), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(kernel.probabilities(M), full.probabilities(M), rtol=1e-6, atol=1e-9)
+    coefficients, support = kernel.dual()
+    support = support.toarray() if hasattr(support, "toarray") else support
+    scores = (X @ support.T + 1.0) @ coefficients.T
+    if task == "multilabel":
+        scores = scores[:, 1:] - scores[:, :1]
+    np.testing.assert_allclose(kernel.decision(M).reshape(scores.shape), scores, rtol=1e-8, atol=1e-8)
+
+
+def circles(n=400):
+    X, y = make_circles(n, noise=0.1, factor=0.5, random_state=0)
+    return X, y
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "laplacian", rbf_kernel])
+def test_kernels_learn_what_no_line_separates(kernel):
+    X, y = circles()
+    classifier = OnlineClassifier("arow", "kernel", kernel=kernel, kernel_params={"gamma": 2.0}).fit(X[:300], y[:300])
+    assert classifier.score(X[300:], y[300:]) > 0.93
+    assert OnlineClassifier("arow", "full").fit(X[:300], y[:300]).score(X[300:], y[300:]) < 0.7
+    again = pickle.loads(pickle.dumps(classifier))
+    np.testing.assert_array_equal(again.decision_function(X), classifier.decision_function(X))
+
+
+@pytest.mark.parametrize("rule", ["arow", "cw_stdev", "pa1"])
+@pytest.mark.parametrize("multiclass", ["joint", "one-vs-rest"])
+def test_exact_resume_of_a_kernel(tmp_path, rule, multiclass):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = (X[:, 0] * X[:, 1] > 0) + 2 * (X[:, 2] > 0.5)
+    straight = OnlineClassifier(rule, "kernel", multiclass=multiclass, budget=30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        straight.partial_fit(X[:70], y[:70], classes=range(4))
+        straight.save(tmp_path / "model.cw")
+        resumed = load(tmp_path / "model.cw").partial_fit(X[70:], y[70:])
+        straight.partial_fit(X[70:], y[70:])
+    for name, array in straight.learner_.state.items():
+        np.testing.assert_array_equal(array, resumed.learner_.state[name], err_msg=name)
+
+
+@pytest.mark.parametrize("rule", ["arow", "pa1", "gibbs_pa"])
+def test_budget_is_kept_with_a_warning_and_costs_little(rule):
+    X, y = circles(900)
+    options = {"covariance": "kernel", "kernel_params": {"gamma": 2.0}}
+    free = OnlineClassifier(rule, **options).fit(X[:600], y[:600])
+    with pytest.warns(UserWarning, match="budget of 100 support rows is full"):
+        kept = OnlineClassifier(rule, budget=100, **options).fit(X[:600], y[:600])
+    assert len(kept.support_vectors_) == 100 < len(free.support_vectors_)
+    assert kept.score(X[600:], y[600:]) > free.score(X[600:], y[600:]) - 0.05
+
+
+def test_dropping_is_never_having_seen():
+    """With AROW on every row, what is left after rows are dropped is the posterior of the rows kept."""
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(40, 4)), rng.integers(0, 2, 40).astype(np.int32)
+    learner = Learner("gibbs_pa", "kernel", n_features=4, budget=25, kernel_params={"gamma": 0.3})
+    with pytest.warns(UserWarning, match="budget"):
+        learner.learn(as_matrix(X), y)
+    state = learner.state
+    unit = state["triangle"][0] + np.eye(25)
+    information = unit @ np.diag(1 / state["gained"][0]) @ unit.T
+    support = kernels.Kernel(learner.settings, 4).rows(*(state[name] for name in kernels.ROWS))
+    T = rbf_kernel(support, gamma=0.3) + 1.0
+    noise = information - T  # 1/zeta of each row kept, nothing between rows
+    assert np.diag(noise).min() > 0
+    np.testing.assert_allclose(noise - np.diag(np.diag(noise)), 0, atol=1e-8)
+    own = np.ones(len(X)) * 2.0
+    t = rbf_kernel(support, X, gamma=0.3) + 1.0
+    expected = own - np.einsum("ij,ij->j", t, np.linalg.solve(T + np.diag(np.diag(noise)), t))
+    np.testing.assert_allclose(learner.margin_distribution(as_matrix(X))[1], expected, rtol=1e-8)
+
+
+def test_memory_is_refused_before_a_row_is_learned(monkeypatch):
+    X, y = circles(300)
+    monkeypatch.setattr(kernels, "memory_bytes", lambda: 10_000)
+    with pytest.raises(MemoryError, match=r"up to 300 support rows needs 2,160,000 bytes .* 10,000; give a budget"):
+        OnlineClassifier(covariance="kernel").fit(X, y)
+
+
+def test_bad_kernels_are_refused():
+    X, y = circles(50)
+    with pytest.raises(ValueError, match="kernel must be a function of two matrices or one of"):
+        OnlineClassifier(covariance="kernel", kernel="rfb").fit(X, y)
+    with pytest.raises(ValueError, match="one number a pair"):
+        OnlineClassifier(covariance="kernel", kernel=lambda a, b: np.ones(3)).fit(X, y)
+    with pytest.raises(ValueError, match="not finite"):
+        OnlineClassifier(covariance="kernel", kernel=lambda a, b: np.full((len(a), len(b)), np.nan)).fit(X, y)
+    with pytest.raises(ValueError, match="name all classes before the first row"):
+        OnlineClassifier(covariance="kernel").partial_fit(X, y, [0, 1]).partial_fit(X, y, [0, 1, 2])
+    with pytest.raises(AttributeError, match="no weights of features"):
+        _ = OnlineClassifier(covariance="kernel").fit(X, y).coef_
+    with pytest.raises(TypeError, match="cannot be saved"):
+        OnlineClassifier(covariance="kernel", kernel=rbf_kernel).fit(X, y).save("never written")

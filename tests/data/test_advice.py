@@ -1,0 +1,221 @@
+"""Data that can be read but are perhaps not meant as they are read: a warning, in one sentence."""
+
+import gzip
+import json
+import random
+import warnings
+
+import pytest
+
+from confidently import OnlineClassifier
+from confidently.data import DataError, DataWarning, open_stream
+from tests.command_line import process
+
+TEXTS = [f"message number {k} about the weather of day {k * 7}" for k in range(200)]
+
+
+def write(path, columns):
+    """A table of columns, in the format of the suffix."""
+    rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif path.suffix == ".csv":
+        path.write_text("\n".join([",".join(columns), *(",".join(map(str, row.values())) for row in rows)]) + "\n")
+    else:
+        pa = pytest.importorskip("pyarrow")
+        pa.parquet.write_table(pa.table(columns), path)
+    return path
+
+
+def warned(path, **how):
+    with warnings.catch_warnings(record=True) as found, open_stream(path, **how) as stream:
+        warnings.simplefilter("always")
+        for _ in stream:
+            pass
+    assert all(warning.category is DataWarning for warning in found)
+    return [str(warning.message) for warning in found]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_texts_taken_as_categories(tmp_path, suffix):
+    labels, places = [k % 2 for k in range(200)], [f"place {k % 50} with a long long name" for k in range(200)]
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow.parquet")
+    file = write(tmp_path / f"a.{suffix}", {"label": labels, "text": TEXTS, "place": places, "n": range(200)})
+    [told] = warned(file, multilabel=False)
+    assert "column 'text' has 200 different long values in the first 200 rows" in told
+    assert "--text text" in told and "--drop text" in told
+    for how in ({"text": "text"}, {"text": "text", "ngrams": (1, 2), "analyzer": "char"}, {"drop": "text"}):
+        assert not warned(file, multilabel=False, **how)
+    assert not warned(file, ignore_labels=True, freeze=True)  # to predict, it is too late
+    assert not warned(write(tmp_path / f"b.{suffix}", {"label": labels[:90], "text": TEXTS[:90]}), multilabel=False)
+    names = write(tmp_path / f"c.{suffix}", {"label": labels, "name": [f"name {k}" for k in range(200)]})
+    assert not warned(names, multilabel=False)
+
+
+ASKED = {"text": "text", "category": "kind", "drop": "id", "weight": "w"}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(("use", "column"), ASKED.items())
+def test_columns_that_json_lines_do_not_have(tmp_path, use, column, packed):
+    rows = [{"label": k % 2, "text": "a b", "kind": k % 3, "id": k, "w": 1.5, "more": {"x": 1}} for k in range(30)]
+    rows[0] = {"label": 1}  # the first row alone tells nothing
+    file = write_rows(tmp_path, rows, packed)
+    assert not warned(file, multilabel=False, **ASKED)
+    assert not warned(file, multilabel=False, text="more.x", drop="more")
+    told = warned(file, multilabel=False, **{**ASKED, use: column + "s"})
+    assert told == [
+        f"{file}: no column {column + 's'!r} (--{use}) in the first 30 rows; there are label, text, kind, id, w, more, "
+        "more.x"
+    ]
+    few = write_rows(tmp_path, rows[:5], packed)
+    assert not warned(few, multilabel=False, **{**ASKED, use: column + "s"})
+
+
+def write_rows(folder, rows, packed):
+    text = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    file = folder / f"{len(rows)}.jsonl{'.gz' if packed else ''}"
+    file.write_bytes(gzip.compress(text) if packed else text)
+    return file
+
+
+def test_a_column_late_in_the_data_and_in_pieces(tmp_path):
+    rows = [{"label": k % 2, "x": 1, **({"late": "a"} if k == 40 else {})} for k in range(50)]
+    file = write_rows(tmp_path, rows, False)
+    assert not warned(file, multilabel=False, text="late")
+    [told] = warned(file, multilabel=False, text="late", chunk_bytes=500)  # what has not come yet cannot be seen
+    assert "no column 'late' (--text)" in told
+
+
+def test_labels_of_sets_that_are_nowhere(tmp_path):
+    file = write_rows(tmp_path, [{"labels": ["a"], "x": 1}] * 20, False)
+    [told] = warned(file, multilabel=True, label="label")
+    assert "no column 'label' (--label) in the first 20 rows; there are labels, x" in told
+    with pytest.raises(DataError, match="--label"):  # one label a row: an error, and that is enough
+        warned(file, multilabel=False, label="label")
+
+
+def test_prediction_warns_of_what_training_had(tmp_path):
+    file = write_rows(tmp_path, [{"body": "a b"}] * 20, False)
+    assert warned(file, ignore_labels=True, freeze=True, drop="id", weight="w", label="y") == []
+    [told] = warned(file, ignore_labels=True, freeze=True, text="text", drop="id")
+    assert "no column 'text' (--text)" in told
+    [told] = warned(write_rows(tmp_path, [{"body": "a b"}], False), ignore_labels=True, freeze=True, keep=["id"])
+    assert "no column 'id' (--keep)" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "told"),
+    [
+        (
+            "a.tsv",
+            {},
+            "row and no header: name the columns with --columns, or read a label, a tab and text with --format text)",
+        ),
+        (
+            "a.csv",
+            {},
+            "(--label); there are 1, some text (if that is a row and no header: name the columns with --columns)",
+        ),
+        ("a.csv", {"columns": ("y", "x")}, "say which it is (--label); there are y, x"),
+        (
+            "a.csv",
+            {"ignore_labels": True, "text": "x"},
+            "has no column 'x'; there are 1, some text (if that is a row and no header: name",
+        ),
+    ],
+)
+def test_tables_without_a_header_are_told_what_to_do(tmp_path, name, how, told):
+    (tmp_path / name).write_text("1\tsome text\n0\tmore\n" if name == "a.tsv" else "1,some text\n0,more\n")
+    with pytest.raises(DataError) as error:
+        list(open_stream(tmp_path / name, **how))
+    assert told in str(error.value)
+
+
+def test_what_has_labels_has_a_header(tmp_path):
+    (tmp_path / "a.csv").write_text("label,x\n1,some text\n")
+    with pytest.raises(DataError, match=r"has no column 'z'; there are label, x$"):
+        list(open_stream(tmp_path / "a.csv", text="z"))
+
+
+def test_the_command_line_warns_in_a_line_and_goes_on(call, tmp_path):
+    file, model = write(tmp_path / "a.csv", {"label": [k % 2 for k in range(200)], "text": TEXTS}), tmp_path / "m.cw"
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        code, out, err = call("train", file, "-q", "-o", model)
+        assert code == 0 and out.startswith("rows       200\n")
+        assert err.startswith("confidently: warning: column 'text' has 200 ") and err.count("\n") == 1
+        code, out, err = call("train", file, "-q", "-o", model, "--text", "text", "--passes", 2)
+        assert code == 0 and err == ""
+
+
+def test_several_keeps_are_all_kept(ok, call, tmp_path):
+    file, model = write_rows(tmp_path, [{"label": k % 2, "x": k, "id": f"i{k}"} for k in range(12)], False), "m.cw"
+    ok("train", file, "-q", "--drop", "id", "-o", tmp_path / model)
+    lines = ok("predict", tmp_path / model, file, "--keep", "id", "--keep", "label, x").splitlines()
+    assert lines[0] == "id\tlabel\tx\tclass" and lines[3].startswith("i2\t0\t2\t")
+    code, out, err = call("predict", tmp_path / model, file, "--keep", "id,,x")
+    assert code == 2 and out == "" and "--keep takes names of columns separated by commas; got 'id,,x'" in err
+
+
+@pytest.mark.parametrize("name", ["class", "proba:a", "std"])
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_column_called_like_a_column_of_answers_is_not_kept(name, form, ok, call, tmp_path):
+    file, model = tmp_path / "rows.csv", tmp_path / "m.cw"
+    file.write_text(f"label,{name},x\n" + "a,1,2\nb,3,4\n" * 5)
+    ok("train", file, "-q", "-o", model)
+    asked = ("predict", model, file, "--proba", "--std", *form)
+    assert ok(*asked, "--keep", "x")
+    code, out, err = call(*asked, "--keep", name)
+    assert code == 2 and out == "" and f"--keep {name}: predict has a column of this name" in err
+    code, out, err = call(*asked, "--keep", "x", "--keep", "x")
+    assert code == 2 and out == "" and "--keep names 'x' twice" in err
+
+
+@pytest.mark.parametrize("command", ["train", "compare"])
+def test_rows_sorted_by_label(tmp_path, command):
+    """In random order a row of three classes differs from the one before with a chance of 2/3."""
+    rows = [f"{k} 1:{k + 1}\n" for k in range(3) for _ in range(700)]
+    told = "rows come sorted by label, which changes 2 times in 2,100 rows and would about 1,400 times in random order"
+    file = tmp_path / "a.svm"
+    options = ("--rules", "arow,pa") if command == "compare" else ("--passes", "2", "-o", str(tmp_path / "a.cw"))
+    file.write_text("".join(rows))
+    assert process(command, file, *options).stderr.count(told) == 1
+    random.Random(0).shuffle(rows)
+    file.write_text("".join(rows))
+    assert "sorted" not in process(command, file, *options).stderr
+
+
+@pytest.mark.parametrize(("ones", "zeros"), [(3000, 0), (3000, 40), (400, 400)])
+def test_too_little_to_call_it_sorted(tmp_path, ones, zeros):
+    file = tmp_path / "a.svm"
+    file.write_text("1 1:1\n" * ones + "0 1:1\n" * zeros)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        OnlineClassifier().fit_stream(open_stream(file), classes=[0, 1])
+
+
+def test_rows_of_which_the_model_knows_nothing(ok, call, tmp_path):
+    file, other, model = tmp_path / "rows.csv", tmp_path / "other.csv", tmp_path / "m.cw"
+    file.write_text("label,x,town\n" + "a,1,Delft\nb,3,Lund\n" * 10)
+    other.write_text("label,y\n" + "a,1\nb,3\n" * 10)
+    ok("train", file, "-q", "-o", model)
+    for command in ("predict", "evaluate"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            code, _, err = call(command, model, other)
+        assert code == 0 and "has met none of the features of the first 20 rows" in err
+        code, _, err = call(command, model, file)
+        assert code == 0 and err == ""
+
+
+@pytest.mark.parametrize("suffix", ["svm", "txt", "jsonl", "csv", "vw"])
+def test_a_model_is_no_data(suffix, ok, call, tmp_path):
+    file, model = tmp_path / "rows.csv", tmp_path / f"m.{suffix}"
+    file.write_text("label,x\n" + "a,1\nb,3\n" * 5)
+    ok("train", file, "-q", "-o", model)
+    for command in (["train", model], ["predict", model, model], ["evaluate", model, model]):
+        code, out, err = call(*command)
+        assert code == 2 and out == "" and err.count("\n") == 1
+        assert f"{model} is a model, where data are expected" in err

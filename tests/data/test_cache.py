@@ -1,0 +1,340 @@
+"""The binary cache: the same rows as the text, and one clear error for every byte that has changed."""
+
+import json
+
+import numpy as np
+import pytest
+
+from confidently.data import DataError, Reading, open_stream
+from confidently.data.batch import Batch, NewLabel
+from confidently.data.cache import building as cache_module
+from confidently.data.cache.building import CacheBuilder, Origin, fingerprints
+from confidently.data.cache.file import CacheFileError, CacheWriter, is_cache
+from confidently.data.features import Features, NewFeatures, Strings
+from tests.data.test_streams import SIZES, TASKS, assert_same, text_of, trained
+from tests.data_sets import shared_data
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(cache_module, "BLOCK_ENTRIES", 400)
+    monkeypatch.setattr(cache_module, "BLOCK_ROWS", 120)
+
+
+def cached(path, to, reading=None, chunk_bytes=1 << 20, multilabel=None, keep=()):
+    origin = Origin(sources=fingerprints([path]), multilabel=multilabel)
+    options = {"chunk_bytes": chunk_bytes, "multilabel": multilabel, "keep": keep}
+    with (
+        open_stream(path, reading, **options) as stream,
+        CacheBuilder(to, stream.reading, origin, stream.multilabel, keep) as builder,
+    ):
+        for batch in stream:
+            builder.add(batch)
+        builder.finish()
+    return to
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("rule", ["arow", "iellip"])
+def test_learning_from_a_cache_is_learning_from_the_text(tmp_path, rule, task):
+    file = tmp_path / "rows.svm"
+    file.write_bytes(text_of(TASKS[task]()))
+    assert_same(trained(file, rule, average=True), trained(cached(file, tmp_path / "cache"), rule, average=True))
+
+
+def test_the_file_does_not_depend_on_how_the_bytes_came(tmp_path):
+    file = tmp_path / "rows.svm"
+    for task in TASKS:
+        file.write_bytes(text_of(TASKS[task]()))
+        whole = cached(file, tmp_path / "whole").read_bytes()
+        for size in SIZES:
+            assert cached(file, tmp_path / "cache", chunk_bytes=size).read_bytes() == whole
+
+
+@pytest.mark.parametrize("name", ["a9a", "usps", "bibtex"])
+def test_real_data(name, tmp_path):
+    folder = shared_data(name)
+    path = next(folder.glob("train.svm.gz"), folder / f"{name}.svm.gz")
+    assert_same(trained(path), trained(cached(path, tmp_path / "cache")))
+
+
+def test_values_take_four_bytes_where_these_are_exact(tmp_path):
+    file = tmp_path / "rows.svm"
+    kinds = {}
+    for value in ("0.5", "0.1", "1e99", "1e-320"):
+        file.write_text(f"1 1:{value}\n-1 2:1\n")
+        with open_stream(cached(file, tmp_path / "cache")) as stream:
+            [batch] = stream
+        kinds[value] = batch.values.dtype
+        assert batch.values[0] == float(value)
+        assert not batch.values.flags.writeable and batch.values.base is not None  # a view of the file
+    assert kinds == {"0.5": np.float32, "0.1": np.float64, "1e99": np.float64, "1e-320": np.float64}
+
+
+def rows_of(stream):
+    """Every row as plain data, and the names of labels by number."""
+    names, rows = [], []
+    for batch in stream:
+        names += [new.name for new in batch.new_labels]
+        for i in range(len(batch)):
+            entries = slice(batch.start[i], batch.start[i + 1])
+            labels = batch.labels[i : i + 1]
+            if batch.label_start is not None:
+                labels = batch.labels[batch.label_start[i] : batch.label_start[i + 1]]
+            assert labels.max(initial=-1) < len(names)
+            rows.append((labels.tolist(), batch.columns[entries].tolist(), batch.values[entries].tolist()))
+    return names, rows
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_reading_may_begin_anywhere(tmp_path, task):
+    file = tmp_path / "rows.svm"
+    file.write_bytes(text_of(TASKS[task]()))
+    cache = cached(file, tmp_path / "cache")
+    options = {"multilabel": task == "sets"}
+    names, rows = rows_of(open_stream(file, **options))
+    for first in (0, 1, 119, 120, 121, len(rows) - 1, len(rows)):
+        for path, chunk_bytes in ((cache, 1 << 20), (file, 1 << 20), (file, 500)):
+            found, rest = rows_of(open_stream(path, first_row=first, chunk_bytes=chunk_bytes, **options))
+            assert rest == rows[first:]
+            assert found == names or not rest
+    for path in (cache, file):
+        with pytest.raises(DataError, match="1 rows before"):
+            list(open_stream(path, first_row=len(rows) + 1, **options))
+
+
+def test_caches_one_after_the_other_are_one_stream(tmp_path):
+    paths = [tmp_path / "a.svm", tmp_path / "b.svm"]
+    paths[0].write_text("x 1:1\ny 2:1\n")
+    paths[1].write_text("z 3:0.1\ny 1:2\nx 2:1\n" * 100)
+    caches = [cached(path, path.with_suffix(".cache")) for path in paths]
+    assert rows_of(open_stream(caches)) == rows_of(open_stream(paths))
+    with pytest.raises(DataError, match=r"a.cache is a cache file and .*b.svm is not"):
+        open_stream([caches[0], paths[1]])
+
+
+def test_labels_and_weights_are_what_is_asked_for(tmp_path):
+    file = tmp_path / "rows.svm"
+    file.write_text("1,2 1:1\n2 2:1\n")
+    cache = cached(file, tmp_path / "cache")
+    [batch] = open_stream(cache, ignore_labels=True)
+    assert len(batch.labels) == 0 and batch.label_start.tolist() == [0, 0, 0] and batch.new_labels == []
+    with pytest.raises(DataError, match="cache, row 1: the row has 2 labels"):
+        list(open_stream(cache, multilabel=False))
+    weighed = Batch(
+        np.ones(2), np.zeros(2, np.int32), np.arange(3), 1, np.zeros(2, np.int32), weights=np.array([1, 0.3])
+    )
+    plain = Batch(np.ones(1), np.zeros(1, np.int32), np.arange(2), 1, np.zeros(1, np.int32))
+    plain.new_labels = [NewLabel("a", 0, "here")]
+    with CacheBuilder(tmp_path / "weights", Reading(), Origin(sources=[]), False) as builder:
+        builder.add(plain)
+        builder.add(weighed)
+        builder.finish()
+    [batch] = open_stream(tmp_path / "weights")
+    assert batch.weights.tolist() == [1, 1, 0.3]
+
+
+def test_values_a_model_cannot_hold_are_refused(tmp_path):
+    file = tmp_path / "rows.svm"
+    file.write_text("1 1:1\n" * 200 + "1 1:1 2:1e20\n")
+    cache = cached(file, tmp_path / "cache")
+    assert sum(map(len, open_stream(cache))) == 201
+    with pytest.raises(DataError, match=r"cache, row 201: a value above 1e\+10 in size"):
+        list(open_stream(cache, largest=1e10))
+
+
+def test_another_way_of_reading_is_refused(tmp_path, data):
+    cache = cached(data, tmp_path / "cache")
+    with pytest.raises(DataError, match="zero_based is False there, True here"):
+        open_stream(cache, Reading(zero_based=True))
+    with pytest.raises(ValueError, match="read already"):
+        open_stream(cache, zero_based=True)
+    with pytest.raises(DataError, match="does not keep 'tag'"):
+        list(open_stream(cache, keep=["tag"]))
+
+
+def test_any_byte_that_has_changed_is_noticed(tmp_path, monkeypatch):
+    file, cache = tmp_path / "rows.svm", tmp_path / "cache"
+    file.write_bytes(text_of(TASKS["sets"]())[:3000].rpartition(b"\n")[0] + b"\n")
+    content = cached(file, cache, multilabel=True).read_bytes()
+    whole = rows_of(open_stream(cache, multilabel=True))
+    monkeypatch.setattr("confidently.data.stream.in_background", lambda items, ahead: (item for item in items))
+    for place in range(16, len(content)):  # of another beginning it would be a text
+        changed = bytearray(content)
+        changed[place] ^= 1 << place % 8
+        cache.write_bytes(changed)
+        with pytest.raises(CacheFileError, match="damaged cache file"):
+            list(open_stream(cache, multilabel=True))
+    for size in range(16, len(content)):
+        cache.write_bytes(content[:size])
+        with pytest.raises(CacheFileError, match="damaged cache file"):
+            list(open_stream(cache, multilabel=True))
+    cache.write_bytes(content)
+    assert rows_of(open_stream(cache, multilabel=True)) == whole
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"columns": np.array([0, 7], np.int32)},
+        {"columns": np.array([-1, 1], np.int32)},
+        {"start": np.array([0, 2, 1])},
+        {"start": np.array([0, 1, 9])},
+        {"start": np.array([0, 2])},
+        {"labels": np.array([0, 1], np.int32)},
+        {"labels": np.array([0], np.int32)},
+        {"values": np.ones(3)},
+    ],
+)
+def test_a_file_made_by_hand_cannot_reach_beyond_its_arrays(tmp_path, change):
+    arrays = {
+        "values": np.ones(2), "columns": np.array([0, 1], np.int32), "start": np.arange(3),
+        "labels": np.zeros(2, np.int32),
+    }  # fmt: skip
+    details = {"first_row": 0, "rows": 2, "n_columns": 2, "largest": 1.0, "new_labels": [["a", 0, "here"]]}
+    header = {
+        "reading": Reading().as_dict(), "multilabel": False, "keep": [],
+        "origin": {"sources": [], "multilabel": None, "classes": [], "holdout": None},
+    }  # fmt: skip
+    for given, good in ((arrays, True), (arrays | change, False)):
+        writer = CacheWriter(tmp_path / "cache", header)
+        writer.add(given, details)
+        writer.finish({"rows": 2, "skipped": 0, "skipped_examples": []})
+        if good:
+            assert [len(batch) for batch in open_stream(tmp_path / "cache")] == [2]
+        else:
+            with pytest.raises(CacheFileError, match="makes no sense"):
+                list(open_stream(tmp_path / "cache"))
+
+
+def test_nothing_is_there_before_it_is_whole(tmp_path, data):
+    cache = tmp_path / "cache"
+    with open_stream(data) as stream, CacheBuilder(cache, stream.reading, Origin(sources=[]), False) as builder:
+        for batch in stream:
+            builder.add(batch)
+        assert not cache.exists()
+        with pytest.raises(CacheFileError, match="being written by another process"):
+            CacheWriter(cache, {})
+    assert not list(tmp_path.glob("cache*"))
+
+
+# --- features with names ---------------------------------------------------------------------------------------------
+
+KEYS = np.array([50, 40, 30, 20, 10], dtype=np.uint32)
+
+
+def named_cache(path, known=None):
+    """Two batches over features a, b, c, d, e with the keys above; e comes with the second."""
+    reading = Reading(format="vw", vocabulary=True, normalize="none")
+    first = NewFeatures(np.array([0, 0, 1, 1]), KEYS[:4], Strings.of(list("abcd")))
+    second = NewFeatures(np.array([0]), KEYS[4:], Strings.of(["e"]))
+    one = np.zeros(2, np.int32)
+    batches = [
+        Batch(
+            np.array([1.0, 2, 3, 4]), np.array([0, 1, 2, 3], np.int32), np.array([0, 2, 4]), 4, one, new_features=first
+        ),
+        Batch(np.array([5.0, 6, 7]), np.array([0, 4, 1], np.int32), np.array([0, 2, 3]), 5, one, new_features=second),
+    ]
+    with CacheBuilder(path, reading, Origin(sources=[]), True) as builder:
+        for batch in batches:
+            batch.label_start = np.zeros(3, np.int64)
+            batch.labels = np.empty(0, np.int32)
+            builder.add(batch)
+        builder.finish()
+    return path
+
+
+def by_name(stream, features):
+    """Rows as dicts by feature name."""
+    rows = []
+    for batch in stream:
+        if batch.new_features is not None:
+            features.add(batch.new_features)
+        names = features.name_of()
+        assert batch.n_columns <= len(features)
+        for a, b in zip(batch.start[:-1], batch.start[1:], strict=True):
+            assert (np.diff(batch.columns[a:b]) > 0).all()
+            rows.append(
+                {names[c]: x for c, x in zip(batch.columns[a:b].tolist(), batch.values[a:b].tolist(), strict=True)}
+            )
+    return rows
+
+
+ROWS = [{"a": 1, "b": 2}, {"c": 3, "d": 4}, {"a": 5, "e": 6}, {"b": 7}]
+
+
+@pytest.mark.parametrize("known", ["", "a", "abcde", "ba", "edcba", "xay", "xyz", "abcdex"])
+def test_features_have_the_columns_of_those_known(tmp_path, known):
+    cache, keys = named_cache(tmp_path / "cache"), dict(zip("abcdexyz", [*KEYS, 1, 2, 3], strict=True))
+    n = len(known)
+    features = Features(
+        np.array([keys[name] for name in known], np.uint32), np.arange(n, dtype=np.int32), Strings.of(list(known))
+    )
+    shown = Features(features.key, features.column, features.names)
+    with open_stream(cache, features=features, multilabel=True) as stream:
+        assert by_name(stream, shown) == ROWS
+    assert list(shown.names) == [*known, *(name for name in "abcde" if name not in known)]
+    assert (shown.key == [keys[name] for name in shown.names]).all()
+    with open_stream([cache, cache], features=features, multilabel=True) as stream:
+        assert by_name(stream, Features(features.key, features.column, features.names)) == ROWS + ROWS
+
+
+def test_a_cache_begun_with_features_knows_them_all(tmp_path):
+    features = Features(KEYS[:2], np.array([1], np.int32), Strings.of(["b"]))
+    new = NewFeatures(np.array([0]), KEYS[2:3], Strings.of(["c"]))
+    batch = Batch(
+        np.ones(2), np.array([1, 2], np.int32), np.array([0, 2]), 3, np.empty(0, np.int32), np.zeros(2, np.int64)
+    )
+    batch.new_features = new
+    reading = Reading(format="vw")
+    with CacheBuilder(tmp_path / "cache", reading, Origin(sources=[]), True, features=features) as builder:
+        builder.add(batch)
+        builder.finish()
+    [found] = open_stream(tmp_path / "cache", multilabel=True)
+    assert (found.new_features.key == KEYS[:3]).all() and list(found.new_features.names) == ["", "b", "c"]
+    [found] = open_stream(tmp_path / "cache", multilabel=True, features=features)
+    assert (found.new_features.key == KEYS[2:3]).all() and found.columns.tolist() == [1, 2]
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+def test_the_command(ok, call, data, tmp_path):
+    cache, one, two = tmp_path / "data.cache", tmp_path / "one.cw", tmp_path / "two.cw"
+    result = json.loads(ok("cache", data, "-o", cache, "--json"))
+    assert result["rows"] == 300 and result["bytes"] == cache.stat().st_size and is_cache(cache)
+    ok("train", data, "-q", "-o", one)
+    ok("train", cache, "-q", "-o", two)
+    assert one.read_bytes() == two.read_bytes()
+    for command in (["predict", one, "--proba"], ["evaluate", one]):
+        assert ok(*command, data) == ok(*command, cache)
+    assert "300" in ok("cache", data, "-o", cache)
+    for arguments, problem in (
+        (["cache", data], "Missing option '-o'"),
+        (["cache", data, "-o", data], "is also an input"),
+        (["cache", cache, "--zero-based", "-o", one], "leave out --zero-based"),
+        (["train", cache, "--format", "svmlight"], "leave out --format"),
+        (["train", data, "--cache", one], "one.cw is there and no cache file"),
+        (["train", data, "--cache", data], "is also an input"),
+    ):
+        code, out, err = call(*arguments)
+        assert code == 2 and out == "" and problem in err and err.count("\n") == 1
+
+
+def test_a_cache_is_built_again_when_the_data_have_changed(ok, call, data, tmp_path):
+    cache, model = tmp_path / "data.cache", tmp_path / "m.cw"
+    ok("train", data, "-q", "--cache", cache)
+    before = cache.stat()
+    ok("train", data, "-q", "--cache", cache)
+    assert cache.stat() == before or cache.stat().st_ino == before.st_ino
+    ok("train", data, "-q", "--cache", cache, "--zero-based")
+    assert cache.stat().st_ino != before.st_ino
+    data.write_text(data.read_text() + "-1 1:1\n")
+    result = json.loads(ok("train", data, "-q", "--cache", cache, "--json", "--passes", 2, "-o", model))
+    assert result["rows"] == 301
+    assert {path.name for path in tmp_path.iterdir()} == {"data.svm", "data.cache", "m.cw"}
+    content = bytearray(cache.read_bytes())
+    content[len(content) // 2] ^= 1
+    cache.write_bytes(content)
+    code, _, err = call("train", data, "-q", "--cache", cache)
+    assert code == 2 and "damaged cache file" in err and err.count("\n") == 1

@@ -1,0 +1,273 @@
+"""Every input a stranger could give: the right answer or one clear error, and the state as it was."""
+
+import copy
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from confidently import OnlineClassifier
+from confidently.data.memory import matrix
+from confidently.data.memory.matrix import as_matrix
+from confidently.learner.learner import Learner
+
+X = np.array([[1.0, 0.5], [-1.0, 0.25], [0.5, -2.0], [-0.25, 1.0]])
+Y = np.array([1, 0, 1, 0])
+
+
+def sparse(values, columns, start, width):
+    """A CSR matrix built without SciPy's checks."""
+    result = csr_matrix((len(start) - 1, width))
+    result.data, result.indices = np.array(values, dtype=float), np.array(columns)
+    result.indptr = np.array(start)
+    return result
+
+
+def changed(i, j, value):
+    result = X.copy()
+    result[i, j] = value
+    return result
+
+
+BAD_ROWS = {
+    "nan": (changed(2, 1, np.nan), r"X contains NaN in row 2, column 1.*finite"),
+    "infinity": (changed(3, 0, -np.inf), r"X contains infinity in row 3, column 0"),
+    "too large": (changed(0, 0, 1e200), r"X contains 1e\+200 in row 0, column 0.*at most 1e\+100"),
+    "sparse nan": (csr_matrix(changed(1, 0, np.nan)), r"X contains NaN in row 1, column 0"),
+    "one dimension": (X[0], "Expected 2D array"),
+    "no rows": (X[:0], "0 sample"),
+    "no columns": (X[:, :0], r"0 feature\(s\)"),
+    "too many columns": (np.hstack([X, X]), "X has 4 features, but OnlineClassifier is expecting 2"),
+    "words": (np.array([["a", "b"]] * 4), "could not convert|dtype='numeric'|string"),
+    "complex": (X + 1j, "Complex data not supported"),
+    "column out of range": (
+        sparse([1.0, 1.0], [0, 7], [0, 1, 2, 2, 2], 2),
+        r"row 1 of X has column 7, allowed are 0 to 1",
+    ),
+    "negative column": (sparse([1.0, 1.0], [0, -1], [0, 1, 2, 2, 2], 2), r"column -1"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_ROWS)
+@pytest.mark.parametrize("method", ["partial_fit", "fit", "predict", "margin_distribution"])
+def test_bad_rows(case, method):
+    rows, message = BAD_ROWS[case]
+    if method == "fit" and case == "too many columns":
+        pytest.skip("fit learns the width anew")
+    classifier = OnlineClassifier("arow").fit(X, Y)
+    before = copy.deepcopy(vars(classifier))
+    arguments = (rows, Y[: len(rows)] if case in ("no rows", "one dimension") else Y) if "fit" in method else (rows,)
+    with pytest.raises(ValueError, match=message):
+        getattr(classifier, method)(*arguments)
+    assert_unchanged(classifier, before)
+
+
+BAD_LABELS = {
+    "never announced": ({"y": [0, 1, 2, 1]}, r"never announced: 2; known are 0, 1"),
+    "indicator instead of classes": ({"y": np.eye(4, dtype=int)}, "one class a row"),
+    "too few": ({"y": [0, 1, 1]}, "inconsistent numbers of samples"),
+    "nan": ({"y": [0, 1, np.nan, 1]}, "NaN"),
+    "measurements": ({"y": [0.1, 0.7, 0.3, 1.5]}, "Unknown label type"),
+    "negative weight": (
+        {"y": Y, "sample_weight": [1, 1, -1, 1]},
+        r"sample_weight must be finite and >= 0, got -1.0 in row 2",
+    ),
+    "nan weight": ({"y": Y, "sample_weight": [1, np.nan, 1, 1]}, "got nan in row 1"),
+    "too few weights": ({"y": Y, "sample_weight": [1, 1]}, r"shape \(4,\)"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_LABELS)
+def test_bad_labels(case):
+    given, message = BAD_LABELS[case]
+    classifier = OnlineClassifier("cw_stdev").fit(X, Y)
+    before = copy.deepcopy(vars(classifier))
+    with pytest.raises(ValueError, match=message):
+        classifier.partial_fit(X, **given)
+    assert_unchanged(classifier, before)
+
+
+BAD_SETTINGS = {
+    "rule": ({"rule": "no_such"}, ValueError, "no rule is called 'no_such'; there are perceptron, pa"),
+    "rule type": ({"rule": 3}, TypeError, "rule must be a name"),
+    "covariance": ({"covariance": "dense"}, ValueError, "covariance must be one of 'diag', 'full', 'shared'"),
+    "shared one-vs-rest": ({"covariance": "shared", "multiclass": "one-vs-rest"}, ValueError, "couples the classes"),
+    "prior": ({"prior_variance": 0.0}, ValueError, r"prior_variance must be in \[1e-15, 1e\+09\], got 0.0"),
+    "multiclass": ({"multiclass": "ovo"}, ValueError, "multiclass must be one of"),
+    "passes": ({"passes": 0}, ValueError, "passes must be an integer >= 1, got 0"),
+    "min_variance": ({"min_variance": 1.0}, ValueError, r"min_variance must be in \[0, 1\)"),
+    "dtype": ({"dtype": "float16"}, ValueError, "dtype must be one of"),
+    "calibration": ({"calibration": "platt"}, ValueError, "calibration must be one of"),
+    "class weight": ({"class_weight": {0: -1.0}}, ValueError, "finite and >= 0"),
+    "class weight of a stranger": ({"class_weight": {9: 1.0}}, ValueError, r"not there: \[9\]"),
+    "class weight word": ({"class_weight": "even"}, ValueError, "class_weight must be one of 'balanced'"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_SETTINGS)
+def test_bad_settings(case):
+    given, kind, message = BAD_SETTINGS[case]
+    three_classes = (np.vstack([X, X]), [0, 1, 2, 1, 0, 1, 2, 2])
+    with pytest.raises(kind, match=message):
+        OnlineClassifier(**given).fit(*three_classes)
+
+
+def test_bad_rule_parameters_name_the_range():
+    classifier = OnlineClassifier("cw_stdev").fit(X, Y)
+    before = copy.deepcopy(vars(classifier))
+    with pytest.raises(ValueError, match=r"CWStdev: eta must be in \(0.5, 1\), got 2"):
+        classifier.set_params(rule__eta=2)
+    assert_unchanged(classifier, before)
+
+
+LEARNER_INPUT = {
+    "weights too few": ({"weight": np.ones(2)}, r"weight must have shape \(4,\)"),
+    "weights too large": ({"weight": np.full(4, 1e300)}, "at most 1e\\+09"),
+    "class weights": ({"class_weight": np.ones(3)}, r"class_weight must have shape \(2,\)"),
+    "order": ({"order": np.array([0, 4])}, "order must name rows 0 to 3, got 0 to 4"),
+    "labels out of range": ({"labels": np.array([0, 1, 2, 0], dtype=np.int32)}, "labels must be in 0 to 1"),
+    "labels too few": ({"labels": np.array([0, 1], dtype=np.int32)}, "do not fit together"),
+    "lists of labels": ({"label_start": np.arange(5)}, "belong to the multilabel task"),
+    "too many columns": ({"X": np.ones((4, 5))}, "X has 5 columns, the learner 2 features: grow it first"),
+}
+
+
+@pytest.mark.parametrize("case", LEARNER_INPUT)
+def test_learner_refuses_what_does_not_fit(case):
+    given, message = LEARNER_INPUT[case]
+    learner = Learner("arow", n_features=2)
+    learner.grow(n_features=3)  # the room grows beyond what is asked for
+    learner.n_features = 2
+    given = {"labels": Y.astype(np.int32), "X": X} | given
+    with pytest.raises(ValueError, match=message):
+        learner.learn(as_matrix(given.pop("X")), given.pop("labels"), **given)
+    assert learner.n_seen == 0
+
+
+def test_label_lists_that_go_back():
+    learner = Learner("arow", task="multilabel", n_classes=2, n_features=2)
+    with pytest.raises(ValueError, match="never decrease"):
+        learner.learn(as_matrix(X), np.zeros(3, dtype=np.int32), np.array([0, 2, 1, 2, 3]))
+
+
+def test_shared_covariance_refuses_one_vs_rest_when_classes_come_late():
+    learner = Learner("arow", "shared", n_features=2)
+    with pytest.raises(ValueError, match="couples the classes"):
+        learner.grow(n_classes=3, multiclass="one-vs-rest")
+    with pytest.raises(ValueError, match="couples the classes"):
+        OnlineClassifier("arow", "shared", multiclass="one-vs-rest").fit(X, Y)
+
+
+def test_weights_that_are_all_zero():
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        OnlineClassifier().fit(X, Y, sample_weight=np.zeros(4))
+    classifier = OnlineClassifier().partial_fit(X, Y, classes=[0, 1], sample_weight=np.zeros(4))
+    assert classifier.n_seen_ == 0
+
+
+def test_classes_of_two_kinds_are_refused():
+    classifier = OnlineClassifier().partial_fit(X, Y, classes=[0, 1])
+    with pytest.raises(ValueError, match="mix words and numbers: 'a' beside 0, 1"):
+        classifier.partial_fit(X, Y, classes=["a"])
+
+
+def test_settings_changed_between_calls():
+    """A rule may change as long as the state still fits; nothing else may, and nothing is ignored."""
+    classifier = OnlineClassifier("arow").partial_fit(X, Y, classes=[0, 1])
+    classifier.set_params(rule="cw_stdev").partial_fit(X, Y)
+    assert classifier.learner_.settings.rule.name == "cw_stdev"
+    for change in ({"rule": "pa"}, {"prior_variance": 2.0}, {"average": True}, {"covariance": "full"}):
+        before = classifier.get_params()
+        with pytest.raises(ValueError, match="cannot change once something was learned"):
+            classifier.set_params(**change).partial_fit(X, Y)
+        classifier.set_params(**{name: before[name] for name in change})
+    with pytest.raises(ValueError, match="no parameter 'zzz'"):
+        classifier.set_params(average=True, rule__zzz=1)
+    assert classifier.average is False
+
+
+def test_a_bad_row_late_in_a_long_matrix_undoes_all_before_it():
+    rows = np.tile(X, (5000, 1))
+    rows[-1, 0] = np.nan
+    learner = Learner("arow", n_features=2)
+    with pytest.raises(ValueError, match="NaN in row 19999, column 0"):
+        learner.learn(as_matrix(rows, check=False), np.tile(Y, 5000).astype(np.int32))
+    assert learner.n_seen == 0
+    assert not learner.mean().any()
+
+
+def test_one_class_is_not_enough():
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        OnlineClassifier().fit(X, np.ones(4))
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        OnlineClassifier().partial_fit(X, Y)
+    with pytest.raises(ValueError, match="balanced"):
+        OnlineClassifier(class_weight="balanced").partial_fit(X, Y, classes=[0, 1])
+
+
+def test_duplicate_columns_are_summed():
+    twice = sparse([1.0, 2.0, 4.0, 1.0], [1, 0, 1, 0], [0, 3, 4], 2)
+    once = np.array([[2.0, 5.0], [1.0, 0.0]])
+    learner = {}
+    for name, rows in (("twice", twice), ("once", once)):
+        learner[name] = OnlineClassifier("arow").fit(rows, [0, 1])
+    np.testing.assert_array_equal(learner["twice"].coef_, learner["once"].coef_)
+    np.testing.assert_array_equal(twice.data, [1.0, 2.0, 4.0, 1.0])  # the caller's matrix is not touched
+
+
+def test_columns_beyond_32_bits():
+    wide = sparse(np.ones(2), np.array([0, 2**31 + 5], dtype=np.int64), np.array([0, 1, 2], dtype=np.int64), 2**31 + 6)
+    with pytest.raises(ValueError, match="at most 2147483646 are possible; hash"):
+        as_matrix(wide)
+
+
+def test_a_covariance_that_does_not_fit_is_refused_before_it_is_tried():
+    rows = csr_matrix((2, 3_000_000))
+    with pytest.raises(
+        MemoryError, match=r'"full" over 3000001 weights needs 72,000,048,000,008 bytes and this machine'
+    ):
+        OnlineClassifier("arow", "full").fit(rows, [0, 1])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+    "rule", ["perceptron", "pa", "cw_stdev", "arow", "nherd", "gibbs_pa", "gibbs_pa_exact", "probit"]
+)
+def test_extreme_values_stay_finite(rule, dtype):
+    """The largest and the smallest numbers let in, contradictory copies of a row, empty rows."""
+    largest = matrix.LARGEST_VALUE[np.dtype(dtype)]
+    rows = np.array(
+        [[largest, 0, 0], [0, 1 / largest, 1.0], [0, 0, 0], [1e-300, 1e-200, 0], [largest, largest, 1]] * 40
+    )
+    for fit_intercept in (True, False):
+        learner = Learner(rule, n_features=3, dtype=dtype, fit_intercept=fit_intercept)
+        labels = np.resize(np.array([0, 1, 1, 0], dtype=np.int32), len(rows))
+        learner.learn(as_matrix(rows, dtype), labels)
+        assert np.isfinite(learner.mean()).all()
+        assert (learner.variance() > 0).all()
+        assert np.isfinite(learner.probabilities(as_matrix(rows, dtype))).all()
+
+
+@pytest.mark.parametrize("covariance", ["diag", "full", "shared"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_contradictory_copies_of_a_row(covariance, dtype):
+    """A hard constraint met both ways drives the variance along the row to its floor and no further."""
+    learner = Learner("cw_stdev", covariance, n_features=2, dtype=dtype)
+    rows = as_matrix(np.tile([[0.3, -1.2]], (1000, 1)), dtype)
+    learner.learn(rows, np.resize(np.array([0, 1], dtype=np.int32), 1000))
+    assert np.isfinite(learner.mean()).all()
+    mean, variance = learner.margin_distribution(rows)
+    assert np.isfinite(mean).all()
+    assert (variance > 0).all()
+
+
+def assert_unchanged(classifier, before):
+    now = vars(classifier)
+    assert now.keys() == before.keys()
+    for name, value in before.items():
+        if isinstance(value, Learner):
+            assert value.header() == now[name].header()
+            for key, array in value.state.items():
+                np.testing.assert_array_equal(array, now[name].state[key])
+        else:
+            np.testing.assert_array_equal(value, now[name])

@@ -1,0 +1,102 @@
+"""MIRA: every step against a general optimiser, the learner against a plain loop, scikit-learn's checks."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.sparse import csr_matrix
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from confidently import MIRA, OnlineClassifier, _core
+from tests.data_sets import load
+
+
+def objective(tau, scores, truth, norm2, gamma):
+    other = np.arange(len(scores)) != truth
+    return norm2 * (tau**2).sum() / 2 + (tau * (scores + gamma * other)).sum()
+
+
+def optimum(scores, truth, norm2, gamma, C):
+    """The same problem, by SLSQP."""
+    caps = np.where(np.arange(len(scores)) == truth, C, 0.0)
+    found = minimize(
+        objective, np.zeros(len(scores)), args=(scores, truth, norm2, gamma), method="SLSQP",
+        bounds=[(None, None if math.isinf(cap) else cap) for cap in caps],
+        constraints={"type": "eq", "fun": lambda tau: tau.sum(), "jac": np.ones_like},
+        options={"ftol": 1e-14, "maxiter": 500},
+    )  # fmt: skip
+    return found.x
+
+
+@pytest.mark.parametrize("C", [0.05, 1.0, math.inf])
+@pytest.mark.parametrize("gamma", [0.0, 0.1, 1.0])
+@pytest.mark.parametrize("n", [2, 3, 7])
+def test_step_is_the_optimum(n, gamma, C):
+    rng = np.random.default_rng(n)
+    for _ in range(10):
+        scores, truth, norm2 = rng.standard_normal(n), int(rng.integers(n)), float(rng.uniform(0.2, 4))
+        tau = np.array(_core.mira_step(scores, truth, norm2, gamma, C))
+        expected = optimum(scores, truth, norm2, gamma, C)
+        assert abs(tau.sum()) < 1e-12
+        assert tau[truth] <= C
+        assert (np.delete(tau, truth) <= 0).all()
+        np.testing.assert_allclose(tau, expected, atol=2e-6)
+        case = (scores, truth, norm2, gamma)
+        assert objective(tau, *case) <= objective(expected, *case) + 1e-9
+
+
+def test_step_without_cap_reaches_the_margin():
+    scores = np.array([0.2, 0.9, -3.0, 0.7])
+    after = scores + 2.0 * np.array(_core.mira_step(scores, 0, 2.0, 0.5, math.inf))
+    assert after[0] - after[1] == pytest.approx(0.5)
+    assert after[0] - after[3] == pytest.approx(0.5)
+    assert after[2] == scores[2]
+
+
+def test_learner_is_the_plain_loop():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((200, 5)), rng.integers(4, size=200)
+    W, mistakes, updates = np.zeros((4, 6)), 0, 0
+    for x, label in zip(np.column_stack([X, np.ones(200)]), y, strict=True):
+        scores = W @ x
+        mistakes += scores[label] <= np.delete(scores, label).max()
+        tau = np.array(_core.mira_step(scores, label, x @ x, 0.3, 0.2))
+        updates += bool(tau.any())
+        W += np.outer(tau, x)
+    for rows in (X, csr_matrix(X)):
+        model = MIRA(gamma=0.3, C=0.2).fit(rows, y)
+        assert (model.mistakes_, model.updates_, model.n_seen_) == (mistakes, updates, 200)
+        np.testing.assert_allclose(model.coef_, W[:, :5], atol=1e-12)
+        np.testing.assert_allclose(model.intercept_, W[:, 5], atol=1e-12)
+    parts = MIRA(gamma=0.3, C=0.2)
+    for first in range(0, 200, 70):
+        parts.partial_fit(X[first : first + 70], y[first : first + 70], classes=range(4))
+    np.testing.assert_array_equal(parts.coef_, model.coef_)
+
+
+def test_a_class_may_come_late():
+    X, y = np.eye(3), np.array([0, 1, 2])
+    model = MIRA().partial_fit(X[:2], y[:2], classes=[0, 1])
+    assert model.decision_function(X).shape == (3,)
+    model.partial_fit(X, y, classes=[0, 1, 2])
+    assert (model.predict(X) == y).all()
+
+
+def test_real_digits():
+    """Fewer mistakes than the perceptron on the same stream."""
+    X, y, _, _ = load("usps", 3000, 1000)
+    assert MIRA().fit(X, y).mistakes_ < OnlineClassifier("perceptron").fit(X, y).mistakes_
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"), [({"gamma": 0.0}, "gamma"), ({"C": -1.0}, "C must"), ({"passes": 0}, "passes")]
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        MIRA(**parameters).fit(np.eye(2), [0, 1])
+
+
+@parametrize_with_checks([MIRA()])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)

@@ -1,0 +1,226 @@
+"""confidently predict: what is asked for is there and is what the learner says, in every format."""
+
+import csv
+import json
+import math
+import subprocess
+
+import numpy as np
+import pytest
+
+from confidently.cli.output.answer_formats import writer
+from confidently.cli.output.answers import ABSTAINED, ClassifierAnswers, Column, Wanted
+from confidently.data import open_stream
+from confidently.data.features import Strings
+from confidently.data.memory.matrix import as_matrix
+from confidently.models.file import load
+from tests.command_line import COMMAND, process, rows
+
+LABELS = [("-1", "+1"), ("a", "b", "c"), ("1,2", "2", "3,1")]
+EVERYTHING = ("--proba", "--margin", "--std", "--variance", "--ranking")
+
+
+@pytest.fixture(params=LABELS, ids=["two", "three", "sets"])
+def trained(request, ok, tmp_path):
+    path, model = tmp_path / "data.svm", tmp_path / "m.cw"
+    path.write_text(rows(200, request.param, d=6))
+    ok("train", path, "-q", "-o", model)
+    return path, model
+
+
+def dense(path, width):
+    with open_stream(path, ignore_labels=True) as stream:
+        found = []
+        for batch in stream:
+            for i in range(len(batch)):
+                row, part = np.zeros(width), batch.rows(i, i + 1)
+                row[part.columns] = part.values
+                found.append(row)
+    return np.array(found)
+
+
+def test_numbers_are_the_learners(ok, trained):
+    path, model_path = trained
+    model = load(model_path)
+    learner, names = model.learner, [str(name) for name in model.classes]
+    X = as_matrix(dense(path, learner.n_features))
+    mean, variance = learner.margin_distribution(X)
+    proba = learner.probabilities(X)
+    found = [json.loads(line) for line in ok("predict", model_path, path, *EVERYTHING, "--json").splitlines()]
+    assert len(found) == 200
+    for i, entry in enumerate(found):
+        if learner.settings.task == "binary":
+            assert (entry["margin"], entry["variance"]) == pytest.approx((mean[i], variance[i]))
+            assert entry["std"] == pytest.approx(math.sqrt(variance[i]))
+            assert entry["proba"][names[1]] == pytest.approx(proba[i])
+            scores = dict(zip(model.classes, (-mean[i], mean[i]), strict=True))
+        else:
+            assert list(entry["margin"].values()) == pytest.approx(mean[i]) and list(entry["proba"]) == names
+            assert list(entry["std"].values()) == pytest.approx(np.sqrt(variance[i]))
+            assert list(entry["proba"].values()) == pytest.approx(proba[i])
+            scores = dict(zip(model.classes, mean[i], strict=True))
+        ranked = [scores[name] for name in entry["ranking"]]
+        assert ranked == sorted(ranked, reverse=True) and len(ranked) == len(names)
+        if "class" in entry:
+            assert entry["class"] == entry["ranking"][0]
+        else:
+            assert entry["labels"] == [name for name in model.classes if scores[name] > 0]
+
+
+def test_formats_say_the_same(ok, trained, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path, model = trained
+    out = {kind: tmp_path / f"out.{kind}" for kind in ("tsv", "csv", "jsonl", "parquet")}
+    for file in out.values():
+        assert ok("predict", model, path, *EVERYTHING, "-o", file) == ""
+    lines = [line.split("\t") for line in out["tsv"].read_text().splitlines()]
+    assert lines == list(csv.reader(out["csv"].read_text().splitlines()))
+    table = parquet.read_table(out["parquet"])
+    assert table.column_names == lines[0] and table.num_rows == 200
+    columns = list(zip(*lines[1:], strict=True))
+    entries = [json.loads(line) for line in out["jsonl"].read_text().splitlines()]
+    for heading, column in zip(lines[0], columns, strict=True):
+        name, _, part = heading.partition(":")
+        values = [entry[name][part] if part else entry[name] for entry in entries]
+        assert table[heading].to_pylist() == values
+        if isinstance(values[0], float):
+            np.testing.assert_allclose([float(text) for text in column], values, rtol=1e-8)
+        else:
+            assert list(column) == [",".join(map(str, v)) if isinstance(v, list) else str(v) for v in values]
+    assert out["tsv"].read_text() == ok("predict", model, path, *EVERYTHING)
+    assert out["csv"].read_text() == ok("predict", model, path, *EVERYTHING, "--output-format", "csv")
+
+
+def test_the_plain_answer_is_the_class_alone(ok, trained, tmp_path):
+    path, model = trained
+    plain = ok("predict", model, path)
+    _, *with_margins = ok("predict", model, path, "--margin").splitlines()
+    assert plain.splitlines() == [line.split("\t")[0] for line in with_margins]
+    ok("predict", model, path, "-o", tmp_path / "out.csv")
+    with (tmp_path / "out.csv").open(newline="") as file:
+        (heading,), *body = csv.reader(file)
+    assert heading in ("class", "labels") and [line[0] if line else "" for line in body] == plain.splitlines()
+
+
+def test_abstaining_below_a_probability(ok, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path, model = tmp_path / "data.svm", tmp_path / "m.cw"
+    path.write_text(rows(300, ("x", "y", "z"), d=4))
+    ok("train", path, "-q", "-o", model)
+    found = [json.loads(line) for line in ok("predict", model, path, "--proba", "--json").splitlines()]
+    certain = [entry["proba"][entry["class"]] for entry in found]
+    limit = float(np.median(certain))
+    expected = [entry["class"] if p >= limit else None for entry, p in zip(found, certain, strict=True)]
+    assert 0 < expected.count(None) < 300
+    said = ok("predict", model, path, "--abstain", repr(limit)).splitlines()
+    assert said == ["-" if name is None else name for name in expected]
+    lines = ok("predict", model, path, "--abstain", repr(limit), "--json").splitlines()
+    assert [json.loads(line) for line in lines] == [{"class": name} for name in expected]
+    ok("predict", model, path, "--abstain", repr(limit), "-o", tmp_path / "x.parquet")
+    assert parquet.read_table(tmp_path / "x.parquet")["class"].to_pylist() == expected
+    assert ok("predict", model, path, "--abstain", 0) == ok("predict", model, path)
+
+
+VALUES = ["plain", "a,b", 'say "yes"', "tab\there", "two\nlines", "", "100 %s", "ünï", "\r"]
+
+
+@pytest.mark.parametrize("kind", ["tsv", "csv", "jsonl", "parquet"])
+def test_what_is_kept_comes_first_and_whole(trained, tmp_path, kind):
+    path, model = trained[0], load(trained[1])
+    with open_stream(path, ignore_labels=True) as stream:
+        batch = next(stream).rows(0, len(VALUES))
+    batch.kept = {'100 % "x"': Strings.of(VALUES)}
+    answers, out = ClassifierAnswers(model, Wanted(frozenset(["margin"]), keep=tuple(batch.kept))), tmp_path / "out"
+    with writer(kind, str(out), answers.columns, answers.names) as file:
+        file.write(answers.about(batch, batch.matrix))
+        file.write(answers.about(batch.rows(0, 0), batch.rows(0, 0).matrix))
+    (name,) = batch.kept
+    if kind == "parquet":
+        table = pytest.importorskip("pyarrow.parquet").read_table(out)
+        assert table[name].to_pylist() == VALUES and table.column_names[0] == name
+    elif kind == "jsonl":
+        assert [json.loads(line)[name] for line in out.read_text().splitlines()] == VALUES
+    elif kind == "csv":
+        with out.open(newline="") as file:
+            heading, *lines = csv.reader(file)
+        assert heading[0] == name and [line[0] for line in lines] == VALUES
+    else:
+        heading, *lines = [line.split("\t") for line in out.read_text().splitlines()]
+        assert [line[0] for line in lines] == [" ".join(v.splitlines()).replace("\t", " ") for v in VALUES]
+        assert heading[0] == name and len({len(line) for line in [heading, *lines]}) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--abstain", "1.5"], "--abstain"),
+        (["--output-format", "parquet"], "Parquet cannot be written to standard output: give -o FILE"),
+        (["--output-format", "csv", "--json"], "--json writes JSON lines"),
+        (["--output-format", "xml"], "--output-format"),
+        (["-o", "{data}"], "is also an input"),
+        (["-o", "{model}"], "is also an input"),
+        (["--keep", "class"], "--keep class: predict has a column of this name"),
+        (["--keep", "a,a"], "--keep names 'a' twice"),
+        (["--keep", "a", "--proba"], "svmlight has no 'a' to keep"),
+    ],
+)
+def test_what_is_wrong_is_one_line(ok, call, data, tmp_path, arguments, problem):
+    model = tmp_path / "m.cw"
+    ok("train", data, "-q", "-o", model)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    code, out, err = call("predict", model, data, *(a.format(data=data, model=model) for a in arguments))
+    assert code == 2 and out == "" and err.startswith("confidently: error: ") and err.count("\n") == 1
+    assert problem in err and {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_sets_of_labels_do_not_abstain(ok, call, tmp_path):
+    path, model = tmp_path / "data.svm", tmp_path / "m.cw"
+    path.write_text(rows(50, LABELS[2]))
+    ok("train", path, "-q", "-o", model)
+    code, _, err = call("predict", model, path, "--abstain", "0.9")
+    assert code == 2 and "--abstain is for models of one class a row" in err
+
+
+@pytest.mark.parametrize("kind", ["tsv", "parquet"])
+def test_input_that_breaks_off_leaves_no_output(ok, call, data, tmp_path, kind):
+    pytest.importorskip("pyarrow")
+    ok("train", data, "-q", "-o", tmp_path / "m.cw")
+    (tmp_path / "bad.svm").write_text(rows(50) + "1 1:x\n")
+    code, _, err = call("predict", tmp_path / "m.cw", tmp_path / "bad.svm", "-o", tmp_path / f"out.{kind}")
+    assert code == 2 and "bad.svm, line 51" in err
+    assert {path.name for path in tmp_path.iterdir()} == {"data.svm", "m.cw", "bad.svm"}
+
+
+def test_parquet_row_groups_hold_many_batches(tmp_path, monkeypatch):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr("confidently.cli.output.answer_formats.ROWS_A_GROUP", 250)
+    path = tmp_path / "x.parquet"
+    with writer("parquet", str(path), [Column("class", None, "class")], [1, 2]) as file:
+        for _ in range(6):
+            file.write([[1, 2] * 49 + [ABSTAINED, 2]])
+    found = parquet.ParquetFile(path)
+    assert [found.metadata.row_group(k).num_rows for k in range(found.num_row_groups)] == [300, 300]
+    assert found.read()["class"].to_pylist() == ([1, 2] * 49 + [None, 2]) * 6
+
+
+def test_text_formats_do_not_import_pyarrow(ok, data, tmp_path):
+    ok("train", data, "-q", "-o", tmp_path / "m.cw")
+    code = (
+        "import sys; from confidently.cli import run; "
+        "assert run(['predict', *sys.argv[1:], '--proba', '--json']) == 0; assert 'pyarrow' not in sys.modules"
+    )
+    subprocess.run([COMMAND[0], "-c", code, tmp_path / "m.cw", data], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_a_reader_that_has_gone_ends_json_too(data, tmp_path):
+    path = tmp_path / "long.svm"
+    path.write_text(rows(30_000))
+    process("train", data, "-q", "-o", tmp_path / "m.cw")
+    with subprocess.Popen(
+        [*COMMAND, "predict", tmp_path / "m.cw", path, "--json", "--proba"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as asked:
+        asked.stdout.readline()
+        asked.stdout.close()
+        assert asked.stderr.read() == b"" and asked.wait() == 141

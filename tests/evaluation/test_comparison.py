@@ -1,0 +1,198 @@
+"""Comparing rules: the numbers are those of training each rule alone, however the work is divided."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from confidently import RULES
+from confidently.cli.output import comparison as compare_progress
+from confidently.data import open_stream
+from confidently.evaluation.comparison import GRIDS, compare, contending_rules
+from confidently.learner.learner import Learner
+from confidently.models.file import load
+from tests.command_line import COMMAND, rows
+from tests.data_sets import shared_data
+
+
+def compared(path, rules=None, chunk_bytes=1 << 20, **options):
+    with open_stream(path, chunk_bytes=chunk_bytes) as stream:
+        return compare(stream, rules, **options)
+
+
+def numbers(found):
+    return [(t.rule, t.rows, t.mistakes, t.updates, t.log_loss, t.curve) for t in found.trials]
+
+
+@pytest.mark.parametrize("labels", [("-1", "+1"), ("a", "b", "c", "d"), ("1,2", "2", "", "3,1")])
+@pytest.mark.parametrize("options", [(), ("--multiclass", "one-vs-rest", "--prior-variance", 0.5, "--no-intercept")])
+def test_numbers_are_those_of_training_each_rule_alone(ok, tmp_path, labels, options):
+    path, model = tmp_path / "data.svm", tmp_path / "m.cw"
+    path.write_text(rows(150, labels))
+    result = json.loads(ok("compare", path, "--json", *options))
+    assert {trial["rule"] for trial in result["trials"]} == set(RULES) and result["rows"] == 150
+    assert [t["error"] for t in result["trials"]] == sorted(t["error"] for t in result["trials"])
+    assert [t["best"] for t in result["trials"]] == [True] + [False] * 16
+    for trial in result["trials"]:
+        alone = json.loads(ok("train", path, "-q", "--json", "--rule", trial["rule"], "-o", model, *options))
+        same = ("error", "mistakes", "updates", "infeasible")
+        assert [trial[key] for key in same] == [alone[key] for key in same], trial["rule"]
+        assert trial["parameters"] == {k: v for k, v in alone["rule"]["parameters"].items() if v is not None}
+    assert result["task"] == load(model).learner.settings.task
+
+
+@pytest.mark.parametrize("covariance", ["diag", "full"])
+def test_learners_are_those_of_training_alone(ok, tmp_path, data, covariance):
+    for trial in compared(data, ["arow", "gibbs_pa"], covariance=covariance).trials:
+        ok("train", data, "-q", "--rule", trial.rule.name, "--covariance", covariance, "-o", tmp_path / "m.cw")
+        alone = load(tmp_path / "m.cw").learner
+        np.testing.assert_array_equal(trial.learner.state["counters"], alone.state["counters"])
+        # products of matrices, and so dense covariances, are rounded otherwise where rows come in other blocks
+        tolerance = 0.0 if covariance == "diag" else 1e-9
+        np.testing.assert_allclose(trial.learner.weights, alone.weights, rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(trial.learner.variance(), alone.variance(), rtol=tolerance)
+        np.testing.assert_allclose(trial.learner.state["calibration"], alone.state["calibration"], rtol=tolerance)
+
+
+@pytest.mark.parametrize("labels", [("-1", "+1"), ("a", "b", "c"), ("1,2", "2", "3,1")])
+def test_threads_and_batches_change_nothing(tmp_path, labels):
+    path = tmp_path / "data.svm"
+    path.write_text(rows(500, labels))
+    whole = numbers(compared(path, threads=1))
+    assert numbers(compared(path, threads=5)) == whole
+    assert numbers(compared(path, chunk_bytes=700)) == whole
+
+
+def test_the_curve_is_the_error_after_so_many_rows(tmp_path, data):
+    (trial,) = compared(data, ["cw_stdev"]).trials
+    assert trial.curve[-1] == (300, trial.error) and [r for r, _ in trial.curve] == sorted({r for r, _ in trial.curve})
+    lines = data.read_text().splitlines(keepends=True)
+    for count, error in trial.curve[:3]:
+        part = tmp_path / "part.svm"
+        part.write_text("".join(lines[:count]))
+        assert compared(part, ["cw_stdev"]).trials[0].error == error
+
+
+def test_the_log_loss_is_that_of_probabilities_before_learning(tmp_path, data):
+    learner, cost = Learner("arow", n_features=100), 0.0
+    with open_stream(data) as stream:
+        for batch in stream:
+            positive = [new.name for new in batch.new_labels].index(1)
+            for i in range(len(batch)):
+                row, label = batch.rows(i, i + 1), int(batch.labels[i] == positive)
+                p = learner.probabilities(row.matrix)[0]
+                cost -= np.log(p if label else 1 - p)
+                learner.learn(row.matrix, np.array([label], dtype=np.int32))
+    assert compared(data, ["arow"]).trials[0].log_loss == pytest.approx(cost / 300, rel=1e-10)
+
+
+def test_every_rule_has_a_grid_that_holds_its_defaults():
+    assert list(GRIDS) == list(RULES)
+    for name, values in GRIDS.items():
+        tried = contending_rules([name], grid=True)
+        size = int(np.prod([len(v) for v in values.values()]))
+        assert len(tried) == size and tried[0] == (RULES[name](), True)
+        assert sum(default for _, default in tried) == 1 and len({rule for rule, _ in tried}) == size
+
+
+def test_a_grid_shows_the_best_and_the_default(ok, data):
+    found = json.loads(ok("compare", data, "--rules", "arow,pa", "--grid", "--json"))["trials"]
+    assert len(found) == 5 and [t["rule"] for t in found if t["default"]].count("arow") == 1
+    arow = [t for t in found if t["rule"] == "arow"]
+    best = min(arow, key=lambda t: (t["error"], t["log_loss"]))
+    assert [t["best_of_rule"] for t in arow] == [t is best for t in arow]
+    text = ok("compare", data, "--rules", "arow,pa", "--grid")
+    assert "error by default" in text and f"r={best['parameters']['r']:g}" in text
+    for trial in arow:
+        alone = json.loads(ok("train", data, "-q", "--json", "--r", trial["parameters"]["r"]))
+        assert alone["mistakes"] == trial["mistakes"]
+
+
+def test_the_table_is_sorted_and_marks_the_best(ok, data):
+    lines = ok("compare", data).splitlines()
+    body = lines[3:]
+    assert len(body) == len(RULES) and [line[0] for line in body] == ["*"] + [" "] * 16
+    errors = [float(line.split(" %")[0].split()[-1]) for line in body]
+    assert errors == sorted(errors)
+
+
+def test_progress_comes_after_a_while(call, monkeypatch, tmp_path):
+    path = tmp_path / "data.svm"
+    path.write_text(rows(5000))
+    assert call("compare", path)[2] == ""
+    monkeypatch.setattr(compare_progress, "SILENT_SECONDS", 0.0)
+    code, out, err = call("compare", path, "--rules", "pa,arow", "--json")
+    title, heading, *lines = [line.split() for line in err.splitlines()]
+    assert code == 0 and title == ["comparing"] and heading[:2] == ["rows", "error"] and lines[-1][0] == "5,000"
+    best = json.loads(out)["trials"][0]
+    assert lines[-1][3] == best["rule"] and lines[-1][1] == f"{best['error']:.4f}"
+    assert call("compare", path, "-q")[2] == ""
+
+
+def test_standard_input_is_read_once(data):
+    done = subprocess.run([*COMMAND, "compare", "-", "--rules", "pa,arow", "--json"], input=data.read_bytes(),
+                          capture_output=True, check=True)  # fmt: skip
+    assert json.loads(done.stdout)["rows"] == 300
+
+
+def test_a_picture_is_drawn(ok, data, tmp_path):
+    for suffix, magic in ((".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")):
+        path = tmp_path / f"curves{suffix}"
+        assert f"Picture: {path}" in ok("compare", data, "--picture", path)
+        assert path.read_bytes().startswith(magic)
+    assert {p.name for p in tmp_path.iterdir()} == {"data.svm", "curves.png", "curves.svg", "curves.pdf"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--rules", "arow,nonsense"], "no rule is called 'nonsense'; there are perceptron"),
+        (["--rules", ""], "no rule is called ''"),
+        (["--picture", "{data}"], "--picture takes a name that ends in .png, .svg, .pdf"),
+        (["--picture", "{tmp}/no/x.png"], "there is no directory"),
+        (["--covariance", "shared", "--multiclass", "one-vs-rest", "--classes", "-1,1,2"], "couples the classes"),
+        (["--prior-variance", "0"], "prior_variance must be in"),
+        (["--classes", "a,b"], "none of the classes announced"),
+        (["--threads", "0"], "--threads"),
+    ],
+)
+def test_what_is_wrong_is_one_line(call, data, tmp_path, arguments, problem):
+    code, out, err = call("compare", data, *(a.format(data=data, tmp=tmp_path) for a in arguments))
+    assert code == 2 and out == "" and err.startswith("confidently: error: ") and err.count("\n") == 1
+    assert problem in err and list(tmp_path.iterdir()) == [data]
+
+
+def test_a_picture_without_matplotlib_is_refused_before_any_work(call, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    code, _, err = call("compare", tmp_path / "missing.svm", "--picture", tmp_path / "x.png")
+    assert code == 2 and "pip install 'confidently[plots]'" in err
+
+
+def test_data_that_break_off_leave_no_picture(call, tmp_path):
+    path = tmp_path / "bad.svm"
+    path.write_text(rows(50) + "1 1:x\n")
+    code, out, err = call("compare", path, "--picture", tmp_path / "x.png")
+    assert code == 2 and out == "" and "bad.svm, line 51" in err and list(tmp_path.iterdir()) == [path]
+
+
+def test_real_data(ok):
+    found = json.loads(ok("compare", shared_data("a9a") / "train.svm.gz", "--json"))
+    assert found["rows"] == 32561 and found["trials"][0]["error"] < 0.16 and found["trials"][0]["log_loss"] < 0.34
+
+
+def test_rows_that_are_passed_over_are_counted(ok, call, tmp_path):
+    path = tmp_path / "bad.svm"
+    path.write_text(rows(50) + "1 1:x\n")
+    assert json.loads(ok("compare", path, "--on-error", "skip", "--json"))["skipped"] == 1
+    assert "1 rows that are not as they should be were passed over" in ok("compare", path, "--on-error", "skip")
+    path.write_text("1 1:x\n")
+    code, _, err = call("compare", path, "--on-error", "skip")
+    assert code == 2 and "no rows to learn from" in err
+
+
+def test_settings_of_learners_are_those_of_train(ok, data):
+    options = ["--average", "--min-variance", "1e-3", "--prior-variance", "0.2", "--dtype", "float32"]
+    (trial,) = json.loads(ok("compare", data, "--rules", "arow", "--json", *options))["trials"]
+    assert trial["mistakes"] == json.loads(ok("train", data, "-q", "--json", *options))["mistakes"]

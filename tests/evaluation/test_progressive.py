@@ -1,0 +1,139 @@
+"""Progressive validation against the plain loop that it stands for."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from scipy.stats import t
+from sklearn.linear_model import Perceptron
+from sklearn.metrics import log_loss
+
+from confidently import MIRA, OnlineClassifier, progressive_validation
+from confidently.data import open_stream
+from tests.command_line import rows
+
+
+def noisy(n=120, d=6, classes=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    return X, (X[:, :classes] + 0.5 * rng.standard_normal((n, classes))).argmax(axis=1)
+
+
+def by_hand(model, X, y, classes):
+    """Mistakes, updates and log-loss after every row, by asking before learning."""
+    mistakes, updates, losses = [], [], []
+    total = 0.0
+    for i in range(len(y)):
+        p = model.predict_proba(X[i : i + 1])[0] if i else np.full(len(classes), 1 / len(classes))
+        total += -np.log(p[list(classes).index(y[i])])
+        model.partial_fit(X[i : i + 1], y[i : i + 1], classes=classes)
+        mistakes.append(model.mistakes_)
+        updates.append(model.updates_)
+        losses.append(total)
+    return np.array(mistakes), np.array(updates), np.array(losses)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("multiclass", ["joint", "one-vs-rest"])
+def test_one_run_is_the_plain_loop(classes, multiclass):
+    X, y = noisy(classes=classes)
+    model = OnlineClassifier("cw_stdev", multiclass=multiclass)
+    expected = by_hand(OnlineClassifier("cw_stdev", multiclass=multiclass), X, y, range(classes))
+    curve = progressive_validation(model, csr_matrix(X), y, at=1)
+    assert not hasattr(model, "classes_")
+    np.testing.assert_array_equal(curve.rows, np.arange(1, len(y) + 1))
+    for found, wanted in zip((curve.mistakes, curve.updates, curve.log_loss), expected, strict=True):
+        np.testing.assert_allclose(found[0], wanted, rtol=1e-9)
+    np.testing.assert_array_equal(curve.error[0], expected[0] / curve.rows)
+    np.testing.assert_array_equal(curve.models[0].coef_, progressive_validation(model, X, y, at=50).models[0].coef_)
+
+
+def test_labels_cost_the_sum_over_labels():
+    X, _ = noisy()
+    Y = (X[:, :3] > 0.3).astype(int)
+    curve = progressive_validation(OnlineClassifier(), X, Y, at=1)
+    model, total = OnlineClassifier().partial_fit(X[:1], Y[:1]), 3 * np.log(2)
+    for i in range(1, len(Y)):
+        p = model.predict_proba(X[i : i + 1])[0]
+        total += sum(log_loss([Y[i, k]], [[1 - p[k], p[k]]], labels=[0, 1]) for k in range(3))
+        model.partial_fit(X[i : i + 1], Y[i : i + 1])
+    assert curve.log_loss[0, -1] == pytest.approx(total)
+    assert curve.mistakes[0, -1] == model.mistakes_
+
+
+def test_permutations_are_the_same_for_every_model_and_new_in_every_pass():
+    X, y = noisy()
+    options = {"permutations": 3, "passes": 2, "at": [120, 50, 170], "random_state": 5}
+    curve = progressive_validation(OnlineClassifier("pa"), X, y, **options, n_jobs=2)
+    assert curve.rows.tolist() == [50, 120, 170, 240]
+    rng = np.random.RandomState(5)
+    for run in range(3):
+        order = np.concatenate([rng.permutation(120), rng.permutation(120)])
+        model = OnlineClassifier("pa")
+        for first, last, k in ((0, 50, 0), (50, 120, 1), (120, 170, 2), (170, 240, 3)):
+            model.partial_fit(X[order[first:last]], y[order[first:last]], classes=[0, 1])
+            assert (model.mistakes_, model.updates_) == (curve.mistakes[run, k], curve.updates[run, k])
+    assert np.isfinite(curve.log_loss[:, :2]).all()
+    assert np.isnan(curve.log_loss[:, 2:]).all()
+
+
+def test_band_is_students():
+    X, y = noisy()
+    curve = progressive_validation(OnlineClassifier(), X, y, permutations=4, random_state=0)
+    last = curve.error[:, -1]
+    low, high = t.interval(0.9, 3, last.mean(), last.std(ddof=1) / 2)
+    assert [edge[-1] for edge in curve.band("error", 0.9)] == pytest.approx([low, high])
+    single = progressive_validation(OnlineClassifier(), X, y)
+    assert np.isnan(single.band()).all()
+    assert len(single.rows) in range(50, 101)
+
+
+def test_mira_and_strangers_run_too():
+    X, y = noisy(classes=3)
+    curve = progressive_validation(MIRA(), X, y, at=40)
+    assert curve.mistakes[0, -1] == MIRA().fit(X, y).mistakes_
+    peer, wrong = Perceptron(random_state=0), 1
+    peer.partial_fit(X[:1], y[:1], classes=range(3))
+    for i in range(1, len(y)):
+        wrong += int(peer.predict(X[i : i + 1])[0] != y[i])
+        peer.partial_fit(X[i : i + 1], y[i : i + 1])
+    found = progressive_validation(Perceptron(random_state=0), X, y, at=40)
+    assert found.mistakes[0, -1] == wrong
+    assert np.isnan(found.updates).all()
+
+
+@pytest.mark.parametrize("at", [7, [5, 100, 299], None])
+def test_stream_is_the_matrix(tmp_path, at):
+    path = tmp_path / "data.svm"
+    path.write_text(rows(labels=("-1", "+1")))
+    with open_stream(path, chunk_bytes=1000) as stream:
+        curve = progressive_validation(OnlineClassifier("arow"), stream, at=at)
+    with open_stream(path) as stream:
+        batch = next(iter(stream))
+    X = csr_matrix((batch.values, batch.columns, batch.start))
+    names = [label.name for label in batch.new_labels]
+    y = np.array(names)[batch.labels]
+    expected = progressive_validation(OnlineClassifier("arow"), X, y, at=300 if at is None else at)
+    np.testing.assert_array_equal(curve.rows, expected.rows)
+    np.testing.assert_array_equal(curve.mistakes, expected.mistakes)
+    np.testing.assert_array_equal(curve.updates, expected.updates)
+    np.testing.assert_allclose(curve.log_loss, expected.log_loss)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"passes": 0}, "passes"),
+        ({"permutations": 0}, "permutations"),
+        ({"at": 0}, "at must"),
+        ({"at": [999]}, "at must"),
+    ],
+)
+def test_bad_parameters(options, message):
+    X, y = noisy()
+    with pytest.raises(ValueError, match=message):
+        progressive_validation(OnlineClassifier(), X, y, **options)
+
+
+def test_rows_without_labels_are_refused():
+    with pytest.raises(ValueError, match="need y"):
+        progressive_validation(OnlineClassifier(), np.eye(2))

@@ -1,0 +1,78 @@
+"""Golden numbers: the decisions of every rule on real data, one pass with default parameters, counted.
+
+``golden.csv`` has a line for each data set x covariance x rule: progressive mistakes and updates over the training
+rows, and wrong predictions on the test rows. A change that moves one of them changes an algorithm. Where that is
+meant, ``python tests/learner/test_golden.py`` writes the file anew; say why in the commit.
+"""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from confidently import RULES, OnlineClassifier
+from tests.data_sets import load
+
+FILE = Path(__file__).parents[1] / "tables" / "golden.csv"
+COLUMNS = ("data", "covariance", "rule", "train_rows", "test_rows", "mistakes", "updates", "test_errors")
+
+# (data set, covariance): (training rows, test rows) at most, so that all of it takes less than a minute.
+RUNS = {
+    ("a9a", "diag"): (10000, 5000),
+    ("w8a", "diag"): (10000, 5000),
+    ("phishing", "diag"): (None, None),
+    ("spambase", "diag"): (None, None),
+    ("letter", "diag"): (4000, 1000),
+    ("usps", "diag"): (2000, 1000),
+    ("shuttle", "diag"): (5000, 2000),
+    ("newsgroups", "diag"): (1500, 500),
+    ("scene", "diag"): (None, None),
+    ("spambase", "full"): (None, None),
+    ("letter", "full"): (500, 1000),
+    ("letter", "shared"): (2000, 1000),
+    ("shuttle", "full"): (5000, 2000),
+    ("shuttle", "shared"): (5000, 2000),
+    ("spambase", "kernel"): (400, 500),
+    ("usps", "kernel"): (200, 500),
+}
+
+
+def counted(name, covariance, rule):
+    """The line of golden.csv, as it comes out now."""
+    X, y, X_test, y_test = load(name, *RUNS[name, covariance])
+    classifier = OnlineClassifier(rule, covariance).fit(X, y)
+    wrong = classifier.predict(X_test) != y_test
+    errors = int(np.sum(wrong if wrong.ndim == 1 else wrong.any(axis=1)))
+    return {
+        "data": name, "covariance": covariance, "rule": rule, "train_rows": len(y), "test_rows": len(y_test),
+        "mistakes": classifier.mistakes_, "updates": classifier.updates_, "test_errors": errors,
+    }  # fmt: skip
+
+
+def golden_lines():
+    with FILE.open(newline="") as file:
+        lines = [{key: int(v) if v.isdigit() else v for key, v in line.items()} for line in csv.DictReader(file)]
+    return {(line["data"], line["covariance"], line["rule"]): line for line in lines}
+
+
+def test_golden_file_is_complete():
+    assert set(golden_lines()) == {(name, covariance, rule) for name, covariance in RUNS for rule in RULES}
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(("name", "covariance"), RUNS)
+def test_decisions_are_golden(name, covariance, rule):
+    assert counted(name, covariance, rule) == golden_lines()[name, covariance, rule]
+
+
+def write_golden():
+    """Write golden.csv anew."""
+    with FILE.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(counted(name, covariance, rule) for name, covariance in RUNS for rule in RULES)
+
+
+if __name__ == "__main__":
+    write_golden()

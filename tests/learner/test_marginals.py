@@ -1,0 +1,48 @@
+"""Views of the posterior against the covariance they are views of."""
+
+import numpy as np
+import pytest
+
+from confidently import OnlineClassifier
+from tests.estimators.test_classifier import TASKS
+
+CASES = [(c, t, m) for c in ("diag", "full", "shared") for t in TASKS for m in ("joint", "one-vs-rest")]
+
+
+@pytest.mark.parametrize(("covariance", "task", "multiclass"), CASES)
+def test_samples_and_marginals_are_of_the_same_gaussian(covariance, task, multiclass):
+    if multiclass == "one-vs-rest" and (covariance == "shared" or task != "multiclass"):
+        pytest.skip("the same learner as joint, or refused")
+    X, y = TASKS[task]()
+    X = X[:150, :6]
+    classifier = OnlineClassifier("arow", covariance, multiclass=multiclass).fit(X, y[:150])
+    label = None if task == "binary" else classifier.classes_[1]
+    row = 0 if task == "binary" else 1
+    marginal = classifier.marginal(label)
+    np.testing.assert_allclose(marginal.mean[:-1], classifier.coef_[row])
+    np.testing.assert_allclose(marginal.standard_deviation[:-1] ** 2, classifier.variance_[row], rtol=1e-9)
+    one = np.column_stack([X, np.ones(len(X))])
+    variance = classifier.margin_distribution(X)[1].reshape(len(X), -1)[:, row]
+    sigma = np.diag(marginal.covariance) if marginal.covariance.ndim == 1 else marginal.covariance
+    np.testing.assert_allclose(np.einsum("ij,jk,ik->i", one, sigma, one), variance, rtol=1e-8)
+    lengths, directions = marginal.principal_axes()
+    np.testing.assert_allclose((directions.T * lengths**2) @ directions, sigma, atol=1e-10)
+    assert (np.diff(lengths) <= 0).all()
+    drawn = classifier.sample_weights(20_000, random_state=0)
+    assert drawn.shape == (20_000, len(classifier.coef_), 7)
+    np.testing.assert_allclose(np.cov(drawn[:, row].T), sigma, atol=0.05 * sigma.diagonal().max())
+    np.testing.assert_allclose(np.cov(marginal.sample(20_000, np.random.default_rng(1)).T), sigma,
+                               atol=0.05 * sigma.diagonal().max())  # fmt: skip
+    expected = sigma[0, 2] / np.sqrt(sigma[0, 0] * sigma[2, 2])
+    assert marginal.correlation(0, 2) == pytest.approx(expected)
+
+
+def test_bad_questions_are_refused():
+    X, y = TASKS["multiclass"]()
+    classifier = OnlineClassifier("arow", "shared").fit(X, y)
+    with pytest.raises(ValueError, match="label must be one of"):
+        classifier.marginal(11)
+    with pytest.raises(ValueError, match="1 to 65 principal axes"):
+        classifier.marginal(3).principal_axes(0)
+    with pytest.raises(AttributeError, match="support"):
+        OnlineClassifier("arow", "kernel").fit(X[:50], y[:50]).sample_weights()

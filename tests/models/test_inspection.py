@@ -1,0 +1,325 @@
+"""Inspecting a model: what is shown of its weights is in its arrays, and what features add sums to the margin."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from confidently.data import Batch, open_stream
+from confidently.data.features import Features, NewFeatures, Strings
+from confidently.data.memory.matrix import as_matrix
+from confidently.learner.learner import Learner
+from confidently.models.explanation import explain
+from confidently.models.file import Model, load, save
+from confidently.models.inspection import INTERCEPT, class_views, untouched_variance
+from tests.command_line import process, rows
+
+D = 6
+TASKS = {"binary": 2, "joint": 4, "one-vs-rest": 4, "multilabel": 3}
+CASES = [
+    (task, covariance, rule, average, intercept)
+    for task in TASKS
+    for covariance in ("diag", "full", "shared")
+    for rule, average, intercept in (("arow", False, True), ("iellip", True, False), ("pa", True, True))
+    if not (task == "one-vs-rest" and covariance == "shared")
+]
+
+
+def trained(task, covariance="diag", rule="arow", average=False, intercept=True, n=60, dtype="float64"):
+    random = np.random.default_rng(3)
+    learner = Learner(rule, covariance, task, TASKS[task], D, average=average, fit_intercept=intercept, dtype=dtype)
+    X = random.normal(size=(n, D)) * (random.random((n, D)) < 0.6)
+    X[:, -1] = 0.0  # a feature that never comes
+    sets = random.random((n, TASKS[task])) < 0.4
+    start = np.append(0, np.cumsum(sets.sum(axis=1))) if task == "multilabel" else None
+    labels = sets.nonzero()[1] if task == "multilabel" else random.integers(TASKS[task], size=n)
+    learner.learn(as_matrix(X), labels.astype(np.int32), start)
+    return Model(learner, [f"c{k}" for k in range(TASKS[task])])
+
+
+def one_row(x):
+    (columns,) = np.nonzero(x)
+    start = np.array([0, len(columns)])
+    return Batch(x[columns], columns.astype(np.int32), start, len(x), np.empty(0, dtype=np.int32))
+
+
+def row_of(seed=5, d=D):
+    random = np.random.default_rng(seed)
+    return random.normal(size=d) * (random.random(d) < 0.8)
+
+
+def dense_sigma(learner):
+    """The whole covariance of all columns' weights, intercept last: (columns x D) squared."""
+    settings, columns, size = learner.settings, learner.weights.shape[2], D + learner.settings.fit_intercept
+    if settings.geometry in ("diag", "identity"):
+        return np.diag(learner.column_variances().ravel())
+    found = learner.covariance()
+    if settings.geometry == "shared":
+        return np.kron(np.eye(columns), found[0])
+    if settings.task == "one-vs-rest":
+        whole = np.zeros((columns * size, columns * size))
+        for k, block in enumerate(found):
+            whole[k * size : (k + 1) * size, k * size : (k + 1) * size] = block
+        return whole
+    return found[0]
+
+
+@pytest.mark.parametrize("n", [7, 60])  # after few rows much of a dense covariance is pending
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_contributions_sum_to_the_margin(case, n):
+    task, intercept = case[0], case[-1]
+    model, x = trained(*case, n=n), row_of()
+    learner = model.learner
+    mean, variance = (array[0] for array in learner.margin_distribution(as_matrix(x[None])))
+    x1 = np.append(x, 1.0) if intercept else x
+    for about in [None, *model.classes]:
+        found = explain(model, one_row(x), about)
+        assert found.mean == pytest.approx(sum(c.mean for c in found.contributions), rel=1e-12)
+        assert found.variance == pytest.approx(sum(c.variance for c in found.contributions), rel=1e-12)
+        signs = np.zeros(learner.weights.shape[2])
+        if task == "binary":
+            signs[0] = -1.0 if about == "c0" else 1.0
+            expected = mean * signs[0]
+        else:
+            k = model.classes.index(found.supported)
+            if task == "multilabel":
+                signs[[k + 1, 0]], expected = [1.0, -1.0], mean[k]
+                assert variance[k] == pytest.approx(found.variance)
+            else:
+                rival = model.classes.index(found.rival)
+                signs[[k, rival]], expected = [1.0, -1.0], mean[k] - mean[rival]
+                assert mean[rival] == max(np.delete(mean, k))
+        assert about in (None, found.supported)
+        z = np.kron(signs, x1)
+        assert found.mean == pytest.approx(expected, abs=1e-12)
+        assert found.variance == pytest.approx(z @ dense_sigma(learner) @ z, rel=1e-9)
+        sizes = [abs(c.mean) for c in found.contributions]
+        assert sizes == sorted(sizes, reverse=True) and len(sizes) == np.count_nonzero(x) + intercept
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("rule", ["arow", "iellip"])
+def test_features_never_met_add_the_priors_variance_and_the_model_stays_as_it_was(task, rule):
+    model = trained(task, rule=rule)
+    shape = model.learner.weights.shape
+    x = np.append(row_of(), [0.0, 2.0, 0.0, -1.5])
+    found = explain(model, one_row(x))
+    known = explain(model, one_row(x[:D]), found.supported)
+    assert found.mean == pytest.approx(known.mean)
+    prior = untouched_variance(model.learner)
+    expected = prior[0] * (1 if task in ("binary", "multilabel") else 2)
+    assert found.variance - known.variance == pytest.approx(expected * (2.0**2 + 1.5**2))
+    assert [(c.feature, c.weight) for c in found.contributions if not c.known] == [(D + 1, 0.0), (D + 3, 0.0)]
+    assert model.learner.n_features == D and model.learner.weights.shape == shape
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_weights_are_those_of_the_arrays(case):
+    task, _, rule, _, intercept = case
+    model = trained(*case)
+    mean, variance = model.learner.mean(), model.learner.variance()
+    views = class_views(model, top=100)
+    assert [view.name for view in views] == (["c1"] if task == "binary" else model.classes)
+    for view, m, v in zip(views, mean, variance, strict=True):
+        places = [D if w.feature == INTERCEPT else w.feature for w in view.decisive]
+        assert sorted(places) == [j for j in range(D + intercept) if j != D - 1] and view.met == len(places)
+        ratios = [w.decisive for w in view.decisive]
+        assert ratios == sorted(ratios, reverse=True)
+        for place, weight in zip(places, view.decisive, strict=True):
+            assert (weight.mean, weight.std) == (m[place], math.sqrt(v[place]))
+            assert weight.variance_left == pytest.approx(v[place] / v[D - 1])
+        if rule == "pa":
+            assert view.uncertain is None
+            continue
+        known = {w.feature for w in view.uncertain}
+        assert len(known) == (len(places) + 1) // 2 or len({w.variance_left for w in view.decisive}) < len(places)
+        others = [w for w in view.decisive if w.feature not in known]
+        assert max(w.variance_left for w in view.uncertain) <= min(w.variance_left for w in others)
+        assert [w.decisive for w in view.uncertain] == sorted(w.decisive for w in view.uncertain)
+
+
+def test_a_variance_left_means_updates_and_doubt_means_a_sign_that_may_be_wrong():
+    """One feature of each kind: often and clear, often and noise, seldom."""
+    random = np.random.default_rng(0)
+    n = 600
+    y = random.integers(2, size=n)
+    X = np.column_stack([2.0 * y - 1, random.choice([-1.0, 1.0], n), (random.random(n) < 0.02) * (2.0 * y - 1)])
+    learner = Learner("arow", n_features=3, fit_intercept=False).learn
+    model = Model(learner.__self__, ["a", "b"])
+    learner(as_matrix(X), y.astype(np.int32))
+    (view,) = class_views(model)
+    assert view.decisive[0].feature == 0
+    left = {w.feature: w.variance_left for w in view.decisive}
+    assert left[2] > max(left[0], left[1])
+    assert view.uncertain[0].feature == 1
+    assert view.uncertain[0].doubt == pytest.approx(0.5 * math.erfc(view.uncertain[0].decisive / math.sqrt(2)))
+
+
+@pytest.mark.parametrize("labels", [("-1", "+1"), ("a", "b", "c"), ("1,2", "2", "3,1")])
+def test_the_command_says_what_predict_says(ok, tmp_path, labels):
+    path, model = tmp_path / "data.svm", tmp_path / "m.cw"
+    path.write_text(rows(120, labels))
+    ok("train", path, "-q", "-o", model)
+    line = path.read_text().splitlines()[7]
+    row = json.loads(ok("inspect", model, "--row", line, "--top", 3, "--json"))
+    (tmp_path / "row.svm").write_text(line + "\n")
+    said = json.loads(ok("predict", model, tmp_path / "row.svm", "--proba", "--margin", "--variance", "--json"))
+    assert row["predicted"] == said.get("class", said.get("labels"))
+    margins = said["margin"] if isinstance(said["margin"], dict) else {"-1": -said["margin"], "1": said["margin"]}
+    for entry in row["classes"]:
+        assert entry["mean"] == pytest.approx(margins[str(entry["name"])])
+        assert entry["probability"] == pytest.approx(said["proba"][str(entry["name"])])
+    parts, rest = row["contributions"], row["others"]
+    assert len(parts) == 3 and sum(c["mean"] for c in parts) + rest["mean"] == pytest.approx(row["margin"]["mean"])
+    assert sum(c["variance"] for c in parts) + rest["variance"] == pytest.approx(row["margin"]["std"] ** 2)
+    named = row["predicted"] if isinstance(row["predicted"], list) else [row["predicted"]]
+    assert f"predicted  {', '.join(map(str, named))}\n" in ok("inspect", model, "--row", line)
+
+
+def test_features_are_called_by_their_number_in_the_file(ok, tmp_path):
+    path = tmp_path / "data.svm"
+    for based in (0, 1):
+        path.write_text(f"1 {3 + based}:1\n-1 {3 + based}:-1\n" * 5)
+        zero = ["--zero-based"] if based == 0 else []
+        ok("train", path, "-q", "--no-intercept", *zero, "-o", tmp_path / "m.cw")
+        found = json.loads(ok("inspect", tmp_path / "m.cw", "--json"))
+        assert [w["feature"] for w in found["weights"][0]["decisive"]] == [3 + based]
+
+
+def test_features_are_called_by_their_names(ok, tmp_path):
+    import pandas as pd
+
+    from confidently import OnlineClassifier
+
+    X = pd.DataFrame({"price": [1.0, -1.0] * 9, "age": [0.1, 0.3] * 9})
+    OnlineClassifier("arow").fit(X, ["hi", "lo"] * 9).save(tmp_path / "m.cw")
+    found = json.loads(ok("inspect", tmp_path / "m.cw", "--json"))
+    assert {w["feature"] for w in found["weights"][0]["decisive"]} == {"price", "age", INTERCEPT}
+    assert "price" in ok("inspect", tmp_path / "m.cw")
+
+
+def test_the_model_in_words(ok, data, tmp_path):
+    model = tmp_path / "m.cw"
+    result = json.loads(ok("train", data, "-q", "--json", "-o", model))
+    facts = json.loads(ok("inspect", model, "--json"))
+    for key in ("mistakes", "updates", "rows_seen", "features", "classes", "rule", "covariance", "task"):
+        assert facts[key] == result[key], key
+    text = ok("inspect", model, "--top", 2)
+    assert "arow(r=0.1), covariance diag, binary" in text and "the most decisive of" in text
+    assert "the most uncertain" in text and "positive weights speak for 1, negative ones for -1" in text
+
+
+def test_one_class_of_many(ok, call, tmp_path):
+    path, model = tmp_path / "data.svm", tmp_path / "m.cw"
+    labels = tuple(f"label{k}" for k in range(15))
+    path.write_text(rows(200, labels))
+    ok("train", path, "-q", "-o", model)
+    assert "(3 classes more; --class NAME shows one)" in ok("inspect", model)
+    assert len(json.loads(ok("inspect", model, "--json"))["weights"]) == 15
+    (view,) = json.loads(ok("inspect", model, "--json", "--class", "label7"))["weights"]
+    assert view["class"] == "label7"
+    row = json.loads(ok("inspect", model, "--row", "3:1", "--class", "label7", "--json"))
+    assert row["margin"]["for"] == "label7"
+    assert call("inspect", model, "--class", "nonsense")[0] == 2
+
+
+def test_rules_without_variances_and_models_without_rows(ok, data, tmp_path):
+    ok("train", data, "-q", "--rule", "pa", "-o", tmp_path / "m.cw")
+    assert "keeps no variances" in ok("inspect", tmp_path / "m.cw")
+    save(Model(Learner(n_features=2), ["a", "b"]), tmp_path / "new.cw")
+    assert "nothing learned yet" in ok("inspect", tmp_path / "new.cw", "--picture", tmp_path / "x.png")
+    assert "predicted  a" in ok("inspect", tmp_path / "new.cw", "--row", "1:1")
+
+
+def test_a_row_from_standard_input_and_pictures(data, tmp_path):
+    model, line = tmp_path / "m.cw", data.read_text().splitlines()[0] + "\n"
+    process("train", data, "-q", "-o", model)
+    done = process("inspect", model, "--row", "-", "--picture", tmp_path / "row.png", input=line)
+    assert done.returncode == 0 and f"Picture: {tmp_path / 'row.png'}" in done.stdout
+    assert done.stdout.split("\n\nPicture")[0] + "\n" == process("inspect", model, "--row", line).stdout
+    assert process("inspect", model, "--picture", tmp_path / "m.png").returncode == 0
+    assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in ("row.png", "m.png"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["{data}"], "no model file"),
+        (["{model}", "--row", "1:x"], "error: --row, line 1, column"),
+        (["{model}", "--row", "1:1\n2:1"], "--row takes one row; got 2"),
+        (["{model}", "--row", ""], "--row has no rows"),
+        (["{model}", "--class", "7"], "no class is called '7'; there are -1, 1"),
+        (["{model}", "--picture", "{model}"], "--picture takes a name that ends in"),
+        (["{model}", "--top", "0"], "--top"),
+    ],
+)
+def test_what_is_wrong_is_one_line(ok, call, data, tmp_path, arguments, problem):
+    model = tmp_path / "m.cw"
+    ok("train", data, "-q", "-o", model)
+    code, out, err = call("inspect", *(a.format(data=data, model=model) for a in arguments))
+    assert code == 2 and out == "" and err.startswith("confidently: error: ") and err.count("\n") == 1
+    assert problem in err
+
+
+def test_one_row_is_explained_and_no_more(data):
+    with open_stream(data) as stream:
+        batch = next(stream)
+    with pytest.raises(ValueError, match="one row is explained at a time, got 300"):
+        explain(trained("binary"), batch)
+    with pytest.raises(ValueError, match="no class is called 'x'; there are c0, c1"):
+        explain(trained("binary"), one_row(row_of()), "x")
+
+
+def test_new_features_of_a_row_are_called_by_their_names():
+    model, x = trained("binary"), np.append(row_of(), [1.0, 2.0])
+    model.features = Features.named([f"f{j}" for j in range(D)])
+    batch = one_row(x)
+    names = Strings.of(["eight", "nine"])
+    batch.new_features = NewFeatures(np.zeros(2, dtype=np.int64), np.array([8, 9], dtype=np.uint32), names)
+    found = {c.feature: (c.value, c.known) for c in explain(model, batch).contributions}
+    assert found["eight"] == (1.0, False) and found["nine"] == (2.0, False)
+    assert {f"f{j}" for j in np.flatnonzero(x[:D])} <= found.keys()
+
+
+def test_float32_models(tmp_path):
+    model, x = trained("joint", "full", dtype="float32"), row_of()
+    save(model, tmp_path / "m.cw")
+    found = explain(load(tmp_path / "m.cw"), one_row(x))
+    mean, _ = model.learner.margin_distribution(as_matrix(x[None]))
+    assert found.mean == pytest.approx(np.sort(mean[0])[-1] - np.sort(mean[0])[-2], rel=1e-6)
+
+
+@pytest.mark.parametrize("task", ["binary", "joint", "multilabel"])
+def test_kernel_models_show_the_examples_they_keep(call, ok, tmp_path, task):
+    random = np.random.default_rng(0)
+    X, path = random.normal(size=(60, 4)), tmp_path / "m.cw"
+    names = ["a", "b"] if task == "binary" else ["a", "b", "c"]
+    learner = Learner("arow", "kernel", task, len(names), 4, kernel="linear", budget=300)
+    labels, start = random.integers(len(names), size=60).astype(np.int32), np.arange(61)
+    learner.learn(as_matrix(X), labels, start if task == "multilabel" else None)
+    save(Model(learner, names, Features.named(["u", "v", "w", "x"])), path)
+    found = json.loads(ok("inspect", path, "--top", 1000, "--json"))
+    rows = learner.dual()[1]
+    assert found["kernel"] == {"name": "linear", "parameters": {}, "budget": 300, "examples_kept": len(rows)}
+    views = found["kept"]
+    assert [view["class"] for view in views] == (["b"] if task == "binary" else names)
+    scores = learner.decision(as_matrix(np.eye(4))).reshape(4, -1)
+    for view, score in zip(views, scores.T, strict=True):
+        sizes = [abs(kept["coefficient"]) for kept in view["decisive"]]
+        assert sizes == sorted(sizes, reverse=True)
+        # with a linear kernel the score of a unit vector is the sum of coefficients times one feature, plus intercepts
+        total = sum(kept["coefficient"] * (1 + kept["features"]["u"]) for kept in view["decisive"])
+        assert total == pytest.approx(score[0], rel=1e-9)
+    text = ok("inspect", path, "--top", 3, "--class", "b")
+    assert "kernel      linear()" in text and "at most 300" in text and text.count("u:") == 3
+    for arguments in (["--row", "1:1"], ["--picture", tmp_path / "x.png"]):
+        code, out, err = call("inspect", path, *arguments)
+        assert code == 2 and out == "" and "kernel model" in err and err.count("\n") == 1
+
+
+def test_a_kernel_model_of_nothing(ok, tmp_path):
+    save(Model(Learner("arow", "kernel", n_features=2), ["a", "b"]), tmp_path / "m.cw")
+    assert "coefficients: none" in ok("inspect", tmp_path / "m.cw")
+    with pytest.raises(ValueError, match="not weights of features"):
+        class_views(load(tmp_path / "m.cw"))

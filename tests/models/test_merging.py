@@ -1,0 +1,453 @@
+"""Merging: products of Gaussians in closed form, and what must not matter to them."""
+
+import itertools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from confidently import AROW, RULES, OnlineClassifier, load, make_rule, merge
+from confidently.models.gaussian import Gaussian
+from confidently.models.merging import CannotMerge
+
+GAINING = [name for name, rule in RULES.items() if rule.learns_precision and name not in ("cellip", "iellip")]
+COVARIANCES = ("diag", "full", "shared")
+PRIOR = 0.7
+
+
+def rows(n, d=6, classes=("a", "b"), seed=0, noise=0.0):
+    """Rows of length about 1; the first features tell the classes."""
+    random = np.random.default_rng(seed)
+    y = random.integers(len(classes), size=n)
+    X = random.normal(size=(n, d)) / np.sqrt(d)
+    X[np.arange(n), y] += 1.0
+    return X, np.array(classes)[np.where(random.random(n) < noise, random.integers(len(classes), size=n), y)]
+
+
+def learned(n=40, seed=0, classes=("a", "b"), **settings):
+    X, y = rows(n, classes=classes, seed=seed, noise=0.2)
+    return OnlineClassifier(**{"prior_variance": PRIOR, **settings}).partial_fit(X, y, classes=sorted(classes))
+
+
+def gaussian(classifier):
+    """Mean and covariance of all weights, from what the classifier shows: (K, d) and (K, d) or (L, D, D)."""
+    intercept = [classifier.intercept_] if classifier.fit_intercept else []
+    mean = np.column_stack([classifier.coef_, *intercept])
+    covariance = classifier.covariance_
+    if not isinstance(covariance, np.ndarray):
+        return mean, covariance.diagonal().reshape(mean.shape)
+    return mean, covariance.reshape(-1, *covariance.shape[-2:])
+
+
+def believes_the_same(one, other, rtol=1e-9):
+    for a, b in zip(gaussian(one), gaussian(other), strict=True):
+        assert_allclose(a, b, rtol=rtol, atol=rtol)
+
+
+# --- Gaussians -------------------------------------------------------------------------------------------------------
+
+
+def test_product_of_densities():
+    """On a grid: N(1, .5) N(2, .3) / N(0, 1), normalised, has the moments of a + b - base."""
+    a, b, base = (Gaussian.of(np.array([m]), np.array([v])) for m, v in ((1.0, 0.5), (2.0, 0.3), (0.0, 1.0)))
+    w = np.linspace(-15, 15, 200_001)
+    density = np.exp(-((w - 1) ** 2) / 1.0 - (w - 2) ** 2 / 0.6 + w**2 / 2)
+    density /= density.sum()
+    mean = density @ w
+    both = a + b - base
+    assert_allclose([both.mean[0], both.covariance[0]], [mean, density @ (w - mean) ** 2], rtol=1e-9)
+
+
+def test_product_of_matrices():
+    random = np.random.default_rng(0)
+    (A, B), (m, n) = (c @ c.T for c in random.normal(size=(2, 3, 3))), random.normal(size=(2, 3))
+    both = Gaussian.of(m, A) + Gaussian.of(n, B)
+    assert_allclose(both.covariance, A @ np.linalg.solve(A + B, B), rtol=1e-8)
+    assert_allclose(both.mean, B @ np.linalg.solve(A + B, m) + A @ np.linalg.solve(A + B, n), rtol=1e-8)
+
+
+# --- closed forms ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["product", "mean"])
+@pytest.mark.parametrize("rule", GAINING)
+def test_diagonal(rule, how):
+    """Weight by weight: precisions and precision-weighted means, the prior once (product) or n times of n (mean)."""
+    parts = [learned(seed=seed, rule=rule) for seed in range(3)]
+    mean, variance = gaussian(merge(parts, how=how))
+    means, variances = (np.array(found) for found in zip(*map(gaussian, parts), strict=True))
+    precision = (1 / variances).sum(axis=0) - 2 / PRIOR if how == "product" else (1 / variances).mean(axis=0)
+    shift = (means / variances).sum(axis=0) / (1 if how == "product" else 3)
+    assert_allclose(variance, np.maximum(1 / precision, 1e-12 * PRIOR), rtol=1e-10)
+    assert_allclose(mean, shift / precision, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("multiclass", ["joint", "one-vs-rest"])
+@pytest.mark.parametrize("classes", [("a", "b"), ("a", "b", "c")])
+def test_full(classes, multiclass):
+    settings = {"covariance": "full", "classes": classes, "multiclass": multiclass}
+    parts = [learned(seed=seed, **settings) for seed in range(3)]
+    mean, covariance = gaussian(merge(parts))
+    precision, shift = -2 / PRIOR * np.eye(covariance.shape[-1]), 0
+    for part_mean, part_covariance in map(gaussian, parts):
+        inverse = np.linalg.inv(part_covariance)
+        precision = precision + inverse
+        shift = shift + np.einsum("lde,le->ld", inverse, part_mean.reshape(len(inverse), -1))
+    assert_allclose(covariance, np.linalg.inv(precision), rtol=1e-8, atol=1e-12)
+    assert_allclose(mean.ravel(), np.linalg.solve(precision, shift[..., None]).ravel(), rtol=1e-8, atol=1e-12)
+
+
+def test_shared():
+    """One matrix for all classes: their means have it each."""
+    parts = [learned(seed=seed, covariance="shared", classes=("a", "b", "c")) for seed in range(3)]
+    mean, covariance = gaussian(merge(parts))
+    inverses = [np.linalg.inv(gaussian(part)[1][0]) for part in parts]
+    precision = sum(inverses) - 2 / PRIOR * np.eye(7)
+    shift = sum(inverse @ gaussian(part)[0].T for inverse, part in zip(inverses, parts, strict=True))
+    assert_allclose(covariance[0], np.linalg.inv(precision), rtol=1e-8, atol=1e-12)
+    assert_allclose(mean, np.linalg.solve(precision, shift).T, rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize("rule", ["perceptron", "pa1"])
+def test_identity(rule):
+    """Sigma stays at the prior: changes of the mean are added, or averaged."""
+    parts = [learned(seed=seed, rule=rule) for seed in range(3)]
+    coef = np.array([part.coef_ for part in parts])
+    assert_allclose(merge(parts).coef_, coef.sum(axis=0), rtol=1e-12)
+    assert_allclose(merge(parts, how="mean").coef_, coef.mean(axis=0), rtol=1e-12)
+    assert_allclose(merge(parts).variance_, PRIOR)
+
+
+@pytest.mark.parametrize("rule", ["cellip", "iellip"])
+def test_ellipsoids(rule):
+    """Their scales are multiplied, and what is left is a product like any other."""
+    parts = [learned(seed=seed, rule=rule) for seed in range(3)]
+    scales = [float(part.learner_.state["scale"][0] * part.learner_.state["folded"][0]) for part in parts]
+    assert min(abs(np.log(scales))) > 0
+    precision = sum(s / gaussian(part)[1] for s, part in zip(scales, parts, strict=True)) - 2 / PRIOR
+    shift = sum(s * np.divide(*gaussian(part)) for s, part in zip(scales, parts, strict=True))
+    mean, variance = gaussian(merge(parts))
+    assert_allclose(mean, shift / precision, rtol=1e-9)
+    assert_allclose(variance, np.prod(scales) / precision, rtol=1e-9)
+
+
+def test_sets_of_labels():
+    """The calibration label is merged like any other."""
+    random = np.random.default_rng(0)
+    parts = []
+    for _ in range(2):
+        X = random.normal(size=(30, 5))
+        parts.append(OnlineClassifier("arow").fit(X, X[:, :3] + 0.3 > 0))
+    found, (a, b) = merge(parts).learner_.weights, (part.learner_.weights for part in parts)
+    precision = 1 / a[:, 1] + 1 / b[:, 1] - 1
+    assert_allclose(found[:, 1], 1 / precision, rtol=1e-12)
+    assert_allclose(found[:, 0], (a[:, 0] / a[:, 1] + b[:, 0] / b[:, 1]) / precision, rtol=1e-10)
+
+
+def test_more_labels_in_one_model():
+    """A label that one model does not know is as the other has it; its threshold is common to both."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 5))
+    few, more = (
+        OnlineClassifier("arow").fit(X[part], X[part][:, :k] > 0.3) for part, k in ((slice(30), 2), (slice(30, 60), 4))
+    )
+    merged = merge([few, more])
+    assert list(merged.classes_) == [0, 1, 2, 3]
+    found, a, b = (model.learner_.weights for model in (merged, few, more))
+    assert_allclose(found[..., 3:], b[..., 3:], rtol=1e-10)
+    assert_allclose(found[:, 1, :3], 1 / (1 / a[:, 1] + 1 / b[:, 1, :3] - 1), rtol=1e-10)
+
+
+# --- the same as learning --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("multiclass", ["joint", "one-vs-rest"])
+@pytest.mark.parametrize("base_rows", [0, 10])
+def test_additive_updates(base_rows, multiclass):
+    """AROW with a full covariance adds z z'/r to the precision and y z/r to the shift, whatever it knew, as long as
+    every margin is below 1: then merging parts is learning all rows."""
+    classes = ("a", "b") if multiclass == "joint" else ("a", "b", "c")
+    X, y = rows(60, classes=classes, noise=1.0)
+    settings = {"rule": AROW(r=30.0), "covariance": "full", "multiclass": multiclass, "prior_variance": PRIOR}
+
+    def learn(*parts):
+        found = OnlineClassifier(**settings)
+        for part in parts:
+            found.partial_fit(X[part], y[part], classes=classes)
+        return found
+
+    begun, first, second = slice(0, base_rows), slice(base_rows, 35), slice(35, 60)
+    start = [begun] if base_rows else []
+    base = learn(begun) if base_rows else None
+    merged, whole = merge([learn(*start, first), learn(*start, second)], base), learn(slice(0, 60))
+    assert whole.updates_ == 60 * (1 if multiclass == "joint" else 3)
+    believes_the_same(merged, whole)
+    assert (merged.n_seen_, merged.updates_) == (60, whole.updates_)
+
+
+@pytest.mark.parametrize("covariance", ["diag", "full"])
+@pytest.mark.parametrize("rule", [*GAINING, "pa", "perceptron"])
+def test_disjoint_features(rule, covariance):
+    """Models that share no feature learn as one model does that learns both."""
+    X, y = rows(60, d=8, noise=0.1)
+    X[:30, 4:], X[30:, :4] = 0, 0
+    settings = {"rule": rule, "covariance": covariance, "fit_intercept": False, "prior_variance": PRIOR}
+    one, other, both = (OnlineClassifier(**settings) for _ in range(3))
+    one.fit(X[:30], y[:30])
+    other.fit(X[30:], y[30:])
+    both.fit(X, y)
+    merged = merge([one, other])
+    assert (merged.mistakes_, merged.updates_, merged.n_seen_) == (both.mistakes_, both.updates_, both.n_seen_)
+    believes_the_same(merged, both)
+    assert_array_equal(merged.predict(X), both.predict(X))
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("classes", [("a", "b"), ("a", "b", "c")])
+def test_nothing_learned_adds_nothing(rule, covariance, classes):
+    model = learned(rule=rule, covariance=covariance, classes=classes, average=True)
+    nothing = OnlineClassifier(**model.get_params(deep=False)).partial_fit(
+        np.zeros((1, 6)), [classes[0]], classes=classes, sample_weight=[0.0]
+    )
+    merged, X = merge([nothing, model]), rows(20, seed=9)[0]
+    believes_the_same(merged, model)
+    assert_allclose(merged.predict_proba(X), model.predict_proba(X), rtol=1e-7)
+    assert merged.n_seen_ == model.n_seen_ + nothing.n_seen_
+
+
+def test_one_model_is_itself():
+    model = learned(average=True, classes=("a", "b", "c"))
+    merged = merge([model])
+    for name, array in model.learner_.state.items():
+        assert_array_equal(merged.learner_.state[name], array)
+    merged.partial_fit(*rows(5, classes=("a", "b", "c")))
+    assert merged.n_seen_ == model.n_seen_ + 5  # a copy: the model itself has learned nothing
+    believes_the_same(merge([model], base=model), model)
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("classes", [("a", "b"), ("a", "b", "c")])
+def test_order_does_not_matter(covariance, classes):
+    parts = [learned(seed=seed, covariance=covariance, classes=classes) for seed in range(3)]
+    first, X = merge(parts), rows(20, seed=9)[0]
+    for order in itertools.permutations(parts):
+        believes_the_same(merge(order), first)
+        assert_allclose(merge(order).predict_proba(X), first.predict_proba(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("rule", ["arow", "cw_stdev", "pa1", "iellip"])
+def test_base_is_counted_once(rule, covariance):
+    """Models that went on from a base: what each has gained is added to it; one of them alone is itself."""
+    X, y = rows(90, noise=0.1)
+    base = OnlineClassifier(rule, covariance).fit(X[:30], y[:30])
+    unchanged = OnlineClassifier(rule, covariance).fit(X[:30], y[:30])
+    model = OnlineClassifier(rule, covariance).fit(X[:30], y[:30]).partial_fit(X[30:], y[30:])
+    merged = merge([unchanged, model, unchanged], base=base)
+    believes_the_same(merged, model, rtol=1e-7)
+    assert (merged.n_seen_, merged.updates_) == (90, model.updates_)
+
+
+def test_average():
+    """The predicting mean, which is the average over rows, is merged as the last mean is; and goes on as it should."""
+    parts = [learned(seed=seed, average=True) for seed in range(2)]
+    merged = merge(parts)
+    means, variances = (np.array(found) for found in zip(*map(gaussian, parts), strict=True))
+    assert_allclose(gaussian(merged)[0], (means / variances).sum(axis=0) * gaussian(merged)[1], rtol=1e-9)
+    before = gaussian(merged)[0]
+    X = rows(1, seed=5)[0]
+    y = np.setdiff1d(merged.classes_, merged.predict(X))  # the rule moves
+    state = merged.learner_.weights[:, 0, 0].copy()
+    merged.partial_fit(X, y)
+    last = merged.learner_.weights[:, 0, 0]
+    assert not np.array_equal(last, state)
+    expected = (80 * before[0] + np.roll(last, -1)) / 81  # the mean over 80 rows, and one more
+    assert_allclose(gaussian(merged)[0][0], expected, rtol=1e-9)
+
+
+def test_float32():
+    parts = [learned(seed=seed, dtype="float32") for seed in range(2)]
+    same = [learned(seed=seed) for seed in range(2)]
+    assert merge(parts).learner_.weights.dtype == np.float32
+    believes_the_same(merge(parts), merge(same), rtol=1e-4)
+
+
+# --- classes ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_third_class_of_another_model(covariance):
+    """Two classes beside an unlearned third: as if the third had been announced to the model later."""
+    model = learned(covariance=covariance)
+    nothing = OnlineClassifier(covariance=covariance, prior_variance=PRIOR).partial_fit(
+        np.zeros((1, 6)), ["c"], classes=["a", "b", "c"], sample_weight=[0.0]
+    )
+    merged = merge([model, nothing])
+    model.partial_fit(np.zeros((1, 6)), ["a"], classes=["a", "b", "c"], sample_weight=[0.0])
+    assert list(merged.classes_) == ["a", "b", "c"]
+    believes_the_same(merged, model)
+
+
+@pytest.mark.parametrize("multiclass", ["joint", "one-vs-rest"])
+def test_different_classes(multiclass):
+    one = learned(seed=1, classes=("a", "b"), multiclass=multiclass)
+    other = learned(seed=2, classes=("c", "b"), multiclass=multiclass)
+    merged = merge([one, other])
+    assert list(merged.classes_) == ["a", "b", "c"]
+    share = 2 if multiclass == "joint" else 1  # of two classes each has half of the covariance
+    ((a,), (va,)), ((b,), (vb,)) = gaussian(one), gaussian(other)
+    pa, pb = 1 / va, 1 / vb
+    expected = [
+        [-a / share, (a * pa - b * pb) / (pa + pb - 1 / PRIOR) / share, b / share],
+        [va / share, 1 / (pa + pb - 1 / PRIOR) / share, vb / share],
+    ]
+    # the shared class is positive in one model (of a, b) and negative in the other (of b, c)
+    assert_allclose(gaussian(merged), expected, rtol=1e-9)
+
+
+def test_known_classes_of_several():
+    """Three classes each, of four: each class gets what the models that know it have learned."""
+    one = learned(seed=1, classes=("a", "b", "c"))
+    other = learned(seed=2, classes=("d", "b", "c"))
+    merged = merge([one, other])
+    assert list(merged.classes_) == ["a", "b", "c", "d"]
+    mean, variance = gaussian(merged)
+    assert_allclose(mean[[0, 3]], [gaussian(one)[0][0], gaussian(other)[0][2]], rtol=1e-9)
+    assert_allclose(variance[1], 1 / (1 / gaussian(one)[1][1] + 1 / gaussian(other)[1][0] - 1 / PRIOR), rtol=1e-9)
+    backwards = merge([other, one])
+    order = np.argsort(backwards.classes_)
+    for a, b in zip(gaussian(backwards), (mean, variance), strict=True):
+        assert_allclose(a[order], b, rtol=1e-9, atol=1e-12)
+
+
+# --- calibration -----------------------------------------------------------------------------------------------------
+
+
+def test_calibration_is_weighted_by_evidence():
+    """Two log-losses that are quadratic in (log a, b) have their least sum where the merged calibration is."""
+    from confidently.learner.calibration import merged
+
+    one = np.array([2.0, 0.5, 3.0, 0.4, 2.0])
+    other = np.array([5.0, -1.0, 1.0, -0.2, 4.0])
+    found = merged([one, other], "binary")
+
+    def slope_at(state):
+        a, b, haa, hab, hbb = state
+        hessian = np.array([[a * a * haa, a * hab], [a * hab, hbb]])
+        return hessian @ (np.array([np.log(found[0]), found[1]]) - [np.log(a), b])
+
+    assert_allclose(slope_at(one) + slope_at(other), 0, atol=1e-7)
+    assert_allclose(merged([one, one, one], "binary"), one, rtol=1e-7)
+    temperature = merged([np.array([2.0, 3.0]), np.array([8.0, 3.0 / 16])], "joint")
+    assert_allclose(temperature[0], 4.0, rtol=1e-7)  # alike sure of log a, so in the middle of the two
+
+
+# --- features --------------------------------------------------------------------------------------------------------
+
+
+def test_numbered_features_by_column():
+    """A model of fewer features stands at the prior in the others."""
+    X, y = rows(40)
+    narrow, wide = OnlineClassifier().fit(X[:20, :3], y[:20]), OnlineClassifier().fit(X[20:], y[20:])
+    padded = OnlineClassifier().fit(np.where(np.arange(6) < 3, X[:20], 0), y[:20])
+    believes_the_same(merge([narrow, wide]), merge([padded, wide]))
+    assert merge([narrow, wide]).n_features_in_ == 6
+
+
+def test_named_columns_by_name():
+    pandas = pytest.importorskip("pandas")
+    X, y = rows(40)
+    first = OnlineClassifier().fit(pandas.DataFrame(X[:20, :4], columns=list("pqrs")), y[:20])
+    second = OnlineClassifier().fit(pandas.DataFrame(X[20:, 2:][:, ::-1], columns=list("utsr")), y[20:])
+    merged = merge([first, second])
+    assert list(merged.feature_names_in_) == list("pqrsut")
+    whole = np.zeros((40, 6))
+    whole[:20, :4], whole[20:, 2:] = X[:20, :4], X[20:, [4, 5, 3, 2]][:, [3, 2, 0, 1]]
+    whole[20:] = 0
+    whole[20:, [4, 5, 3, 2]] = X[20:, 2:][:, ::-1]
+    parts = [OnlineClassifier().fit(whole[:20], y[:20]), OnlineClassifier().fit(whole[20:], y[20:])]
+    believes_the_same(merged, merge(parts))
+
+
+# --- going on --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_saved_and_loaded(tmp_path, covariance):
+    merged = merge([learned(seed=seed, covariance=covariance) for seed in range(2)])
+    merged.save(tmp_path / "merged.cw")
+    again, (X, y) = load(tmp_path / "merged.cw"), rows(30, seed=7)
+    for name, array in merged.learner_.state.items():
+        assert_array_equal(again.learner_.state[name], array)
+    merged.partial_fit(X, y)
+    again.partial_fit(X, y)
+    assert_array_equal(merged.coef_, again.coef_)
+
+
+def test_parts_stay_as_they_were():
+    parts = [learned(seed=seed, classes=classes) for seed, classes in enumerate([("a", "b"), ("a", "b", "c")])]
+    before = [{name: array.copy() for name, array in part.learner_.state.items()} for part in parts]
+    merged = merge(parts)
+    merged.partial_fit(*rows(20))
+    for part, state in zip(parts, before, strict=True):
+        for name, array in state.items():
+            assert_array_equal(part.learner_.state[name], array)
+
+
+# --- refusals --------------------------------------------------------------------------------------------------------
+
+REFUSED = [
+    ({"rule": AROW(r=1.0)}, "r = 0.1 in model 1, r = 1 in model 2"),
+    ({"rule": "pa"}, "rule = arow in model 1, rule = pa in model 2"),
+    ({"covariance": "full"}, "covariance = diag in model 1, covariance = full in model 2"),
+    ({"prior_variance": 2.0}, "prior_variance = 0.7 in model 1, prior_variance = 2 in model 2"),
+    ({"fit_intercept": False}, "fit_intercept = True in model 1, fit_intercept = False in model 2"),
+    ({"dtype": "float32"}, "dtype = float64 in model 1, dtype = float32 in model 2"),
+    ({"multiclass": "one-vs-rest"}, "multiclass = joint in model 1, multiclass = one-vs-rest in model 2"),
+    ({"calibration": None}, "calibration = progressive in model 1, calibration = none in model 2"),
+    ({"covariance": "kernel"}, "model 2 is a kernel model"),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), REFUSED, ids=[str(s) for s, _ in REFUSED])
+def test_refusals_name_the_difference(settings, message):
+    with pytest.raises(CannotMerge, match=message):
+        merge([learned(), learned(seed=1, **settings)])
+
+
+def test_refused_inputs():
+    with pytest.raises(CannotMerge, match="at least one model"):
+        merge([])
+    with pytest.raises(TypeError, match="learned nothing yet"):
+        merge([learned(), OnlineClassifier()])
+    with pytest.raises(TypeError, match="got str"):
+        merge(["a.cw"])
+    with pytest.raises(ValueError, match="how must be one of 'product', 'mean'; got 'sum'"):
+        merge([learned(), learned()], how="sum")
+    with pytest.raises(CannotMerge, match="classes mix words and numbers"):
+        merge([learned(), OnlineClassifier(prior_variance=PRIOR).fit(rows(9)[0], [0, 1, 0, 1, 0, 1, 0, 1, 1])])
+    X = rows(20)[0]
+    with pytest.raises(CannotMerge, match="labels = one a row in model 1, labels = sets in model 2"):
+        merge([learned(), OnlineClassifier(prior_variance=PRIOR).fit(X, X[:, :2] > 0)])
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_base_must_be_where_models_began(covariance):
+    base = learned(40, seed=5, covariance=covariance)
+    with pytest.raises(CannotMerge, match="model 1 was not trained from the base: it has seen 40 rows and model 1 30"):
+        merge([learned(n, covariance=covariance) for n in (30, 50)], base=base)
+    X, y = rows(20)
+    base = OnlineClassifier(covariance=covariance, prior_variance=PRIOR).fit(20 * X, y)
+    with pytest.raises(CannotMerge, match="surer of some weights"):
+        merge([learned(80, covariance=covariance)], base=base)
+    with pytest.raises(CannotMerge, match="surer of some weights"):
+        merge([learned(80, seed=s, covariance=covariance) for s in range(2)], base=base)
+
+
+def test_all_rules_have_a_merge():
+    for name in RULES:
+        parts = [learned(20, seed=seed, rule=make_rule(name)) for seed in range(2)]
+        merged = merge(parts)
+        assert np.isfinite(merged.coef_).all() and (merged.variance_ > 0).all()
+        assert (merged.variance_ <= np.maximum(*(part.variance_ for part in parts)) * 1.5).all()

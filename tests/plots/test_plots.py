@@ -1,0 +1,187 @@
+"""Plots: what is drawn is what was measured; matplotlib is asked for late."""
+
+import subprocess
+import sys
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import numpy as np
+import pytest
+from matplotlib import pyplot
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import StandardScaler
+
+from confidently import OnlineClassifier, progressive_validation
+from confidently.plots import (
+    ConfidenceLossDisplay,
+    DecisionMapDisplay,
+    DecisiveWeightsDisplay,
+    ErrorBarsDisplay,
+    LabelsDisplay,
+    LearningCurveDisplay,
+    ReliabilityDisplay,
+    UpdatesDisplay,
+    WeightEllipsesDisplay,
+)
+from confidently.rules.theory import confidence_loss
+
+CANCER = load_breast_cancer()
+X, Y = StandardScaler().fit_transform(CANCER.data)[:200], CANCER.target[:200]
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def curves():
+    return {
+        rule: progressive_validation(OnlineClassifier(rule), X, Y, permutations=3, random_state=0)
+        for rule in ("arow", "pa")
+    }
+
+
+def test_learning_curves_draw_means_and_bands(curves):
+    ax = pyplot.subplots()[1]
+    display = LearningCurveDisplay.from_curves(curves, ax=ax, band=0.9)
+    assert display.ax_ is ax
+    np.testing.assert_array_equal(ax.lines[1].get_ydata(), curves["pa"].mean())
+    low, high = curves["pa"].band("error", 0.9)
+    edges = ax.collections[1].get_paths()[0].vertices[:, 1]
+    assert (edges.min(), edges.max()) == pytest.approx((low.min(), high.max()))
+    again = display.plot()
+    assert again is not ax
+    assert len(again.lines) == 2
+    assert not LearningCurveDisplay(curves, band="none").plot().collections
+
+
+def test_updates_and_bars_draw_their_numbers(curves):
+    ax = UpdatesDisplay.from_curves(curves).ax_
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), curves["arow"].mean("updates"))
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), curves["arow"].mean("error"))
+    bars = ErrorBarsDisplay.from_errors({"a": [0.1, 0.3], "b": [0.5, 0.5]}).ax_
+    assert [bar.get_width() for bar in bars.patches] == pytest.approx([20, 50])
+    ends = bars.collections[0].get_segments()[0][:, 0]
+    assert ends == pytest.approx([20 - 100 * np.std([0.1, 0.3], ddof=1), 20 + 100 * np.std([0.1, 0.3], ddof=1)])
+
+
+def test_error_against_labels():
+    errors = {"asked": [[0.4, 0.2], [0.2, 0.2]], "any": [0.4, 0.3]}
+    ax = LabelsDisplay.from_errors([20, 40], errors, all_labels=0.1).ax_
+    asked, any_, level = ax.lines
+    assert_allclose(asked.get_xydata(), [[20, 0.3], [40, 0.2]])
+    assert_allclose(any_.get_ydata(), [0.4, 0.3])
+    assert_allclose(level.get_ydata(), 0.1)
+    band = ax.collections[0].get_paths()[0].get_extents()
+    assert_allclose([band.ymin, band.ymax], [0.3 - 0.1 * np.sqrt(2), 0.3 + 0.1 * np.sqrt(2)])
+    assert len(ax.collections) == 1  # one run has no deviation
+    with pytest.raises(ValueError, match=r"errors of any must be 3 numbers a run, got shape \(1, 2\)"):
+        LabelsDisplay([20, 40, 60], {"any": [0.1, 0.2]})
+
+
+@pytest.mark.parametrize("covariance", ["diag", "full"])
+def test_ellipses_are_the_covariance(covariance):
+    classifier = OnlineClassifier("cw_stdev", covariance).fit(X, Y)
+    display = WeightEllipsesDisplay.from_estimator(classifier, [(0, 2)], deviations=2)
+    ellipse = display.ax_.patches[0]
+    sigma = classifier.covariance_
+    sigma = (sigma.toarray() if hasattr(sigma, "toarray") else sigma)[np.ix_([0, 2], [0, 2])]
+    np.testing.assert_allclose(display.covariances[0], sigma)
+    turns = np.linspace(0, 2 * np.pi, 20)
+    circle = np.column_stack([np.cos(turns), np.sin(turns)])
+    outline = ellipse.get_patch_transform().transform(circle) - classifier.coef_[0, [0, 2]]
+    distance = np.einsum("ij,jk,ik->i", outline, np.linalg.inv(sigma), outline)
+    np.testing.assert_allclose(distance, 4)
+
+
+def test_ellipses_of_several_classes_are_in_their_block():
+    iris = load_iris()
+    for covariance, multiclass in (("full", "joint"), ("full", "one-vs-rest"), ("shared", "joint"), ("diag", "joint")):
+        classifier = OnlineClassifier("arow", covariance, multiclass=multiclass).fit(iris.data, iris.target)
+        display = WeightEllipsesDisplay.from_estimator(classifier, [(1, 3)], column=2)
+        np.testing.assert_allclose(np.diag(display.covariances[0]), classifier.variance_[2, [1, 3]])
+        assert display.covariances[0, 0, 1] == pytest.approx(
+            classifier.marginal(2).correlation(1, 3) * np.sqrt(classifier.variance_[2, [1, 3]].prod())
+        )
+    sets = np.eye(3, dtype=int)[iris.target]  # sets of labels: their weights minus the calibration label's
+    classifier = OnlineClassifier("arow", "full").fit(iris.data, sets)
+    display = WeightEllipsesDisplay.from_estimator(classifier, [(1, 3)], column=1)
+    np.testing.assert_allclose(np.diag(display.covariances[0]), classifier.variance_[1, [1, 3]])
+    drawn = classifier.sample_weights(20_000, random_state=0)[:, 1][:, [1, 3]]
+    np.testing.assert_allclose(np.cov(drawn.T), display.covariances[0], rtol=0.1, atol=0.01)
+    with pytest.raises(NotFittedError):
+        WeightEllipsesDisplay.from_estimator(OnlineClassifier())
+
+
+def test_decisive_weights_are_the_largest():
+    classifier = OnlineClassifier("arow").fit(X, Y)
+    display = DecisiveWeightsDisplay.from_estimator(classifier, CANCER.feature_names, top=5)
+    best = np.argsort(-np.abs(classifier.coef_[0]))[:5]
+    assert [label.get_text() for label in display.ax_.get_yticklabels()] == list(CANCER.feature_names[best])
+    np.testing.assert_allclose(display.variance, classifier.variance_[0, best], rtol=1e-12)
+    with pytest.raises(ValueError, match="30 features"):
+        DecisiveWeightsDisplay.from_estimator(classifier, ["a"])
+
+
+def test_map_asks_the_classifier():
+    classifier = OnlineClassifier("arow", "full").fit(X[:, :2], Y)
+    display = DecisionMapDisplay.from_estimator(classifier, X[:, :2], Y, resolution=15)
+    mean, variance = classifier.margin_distribution([[display.x[3], display.y[11]]])
+    assert display.mean[11, 3] == pytest.approx(mean[0])
+    assert display.deviation[11, 3] == pytest.approx(np.sqrt(variance[0]))
+    assert DecisionMapDisplay(display.x, display.y, display.mean, display.deviation, "deviation").plot() is not None
+    drawn = DecisionMapDisplay.from_estimator(classifier, X[:, :2], resolution=15, samples=4, random_state=7)
+    weights = classifier.sample_weights(4, random_state=7)[2, 0]
+    assert drawn.samples.shape == (4, 15, 15)
+    assert drawn.samples[2, 11, 3] == pytest.approx(weights @ [drawn.x[3], drawn.y[11], 1.0])
+    assert len(drawn.ax_.collections) == len(display.ax_.collections) + 4
+    with pytest.raises(ValueError, match="two features"):
+        DecisionMapDisplay.from_estimator(classifier, X)
+
+
+def test_reliability_counts():
+    truth, p = np.array([0, 0, 1, 1, 1]), np.array([0.05, 0.15, 0.12, 0.95, 1.0])
+    display = ReliabilityDisplay.from_predictions(truth, {"a": p})
+    np.testing.assert_allclose(display.said["a"], [0.05, 0.135, 0.975])
+    np.testing.assert_allclose(display.frequency["a"], [0, 0.5, 1])
+    assert display.rows["a"].tolist() == [1, 2, 2]
+    iris = load_iris()
+    many = ReliabilityDisplay.from_estimators(
+        {"a": OnlineClassifier(shuffle=True, random_state=0).fit(iris.data, iris.target)}, iris.data, iris.target
+    )
+    assert many.rows["a"].sum() == 450
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        ReliabilityDisplay({"a": [2.0]}, [1])
+
+
+def test_loss_is_the_theory():
+    display = ConfidenceLossDisplay.from_phis([0.7])
+    np.testing.assert_array_equal(display.ax_.lines[0].get_ydata(), confidence_loss(display.margins, 0.7))
+
+
+@pytest.mark.parametrize("options", [{"what": "x"}, {"band": 2.0}, {"band": "x"}])
+def test_bad_options(curves, options):
+    with pytest.raises(ValueError, match="must be"):
+        LearningCurveDisplay(curves, **options)
+
+
+def test_matplotlib_is_imported_late_and_asked_for():
+    code = """
+import sys
+sys.modules["matplotlib.pyplot"] = None
+from confidently.plots import ConfidenceLossDisplay
+assert "matplotlib" not in sys.modules
+try:
+    ConfidenceLossDisplay.from_phis()
+except ImportError as error:
+    assert "confidently[plots]" in str(error)
+else:
+    raise AssertionError
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,187 @@
+"""The laws every rule obeys, over all margins, variances and parameters."""
+
+from math import inf, isfinite, nextafter, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from confidently import RULES, _core, make_rule, step
+from tests.tables.rule_cases import CASES, after, log_uniform, parameters_of, phi_of, situations
+
+HARD = [name for name, case in CASES.items() if case.loss is None]
+SOFT = [name for name, case in CASES.items() if case.loss is not None]
+
+
+def law_of(names, *more, examples=40):
+    """A law of the named rules: a function of the name, its parameters, a situation and what more is drawn."""
+
+    def decorate(law):
+        @pytest.mark.parametrize("name", names)
+        def test(name):
+            drawn = given(st.tuples(parameters_of(name), situations(), *more))
+            settings(max_examples=examples)(drawn(lambda arguments: law(name, *arguments)))()
+
+        return test
+
+    return decorate
+
+
+def test_the_table_is_complete():
+    assert list(CASES) == list(RULES) == _core.rule_names()
+    for name, case in CASES.items():
+        drawn = {n for key in case.parameters for n in (("eta", "phi") if key == "confidence" else (key,))}
+        assert drawn == set(RULES[name]().get_params())
+
+
+@law_of(list(CASES), examples=100)
+def test_acts_short_of_its_margin_alone_and_the_step_is_finite(name, p, situation):
+    acts = CASES[name].acts(*situation, p)
+    answer = step(name, *situation, **p)
+    if acts is not None:
+        assert (answer is not None) == acts
+    assert step(name, *situation, weight=0.0, **p) is None
+    assert step(name, *situation, updates=7, **p) == answer or name == "iellip"
+    if answer is not None:
+        alpha, zeta, scale = answer
+        assert isfinite(alpha) and alpha >= 0
+        assert isfinite(zeta) and zeta >= 0
+        assert isfinite(scale) and scale > 0
+        assert alpha > 0 or name in ("gibbs_pa_exact", "probit")
+        assert scale == 1 or name in ("cellip", "iellip")
+        assert zeta > 0 or not RULES[name].learns_precision or name in ("gibbs_pa_exact", "probit")
+        assert zeta == 0 or RULES[name].learns_precision
+
+
+@law_of([name for name, case in CASES.items() if case.after], examples=100)
+def test_what_holds_after_the_step(name, p, situation):
+    # alpha and zeta each carry a few roundings: 1e-14, relative. m' inherits that of alpha v, hence measured in
+    # |m| + |m'|; v'/v inherits that of zeta.
+    made = after(name, *situation, p)
+    if made is not None:
+        for left, right, size in CASES[name].after(made):
+            assert abs(left - right) <= 1e-14 * (abs(right) + size) + 1e-300
+
+
+@law_of(["cw_stdev", "cw_var", "scw1", "scw2"])
+def test_one_rounding_short_of_the_margin_is_still_a_step_forwards(name, p, situation):
+    v = situation[1]
+    threshold = phi_of(p) * (v if name == "cw_var" else sqrt(v))
+    assert step(name, threshold, v, **p) is None
+    alpha, zeta, _ = step(name, nextafter(threshold, 0.0), v, **p)
+    assert alpha > 0
+    assert zeta > 0
+
+
+@pytest.mark.parametrize(
+    ("m", "v", "phi", "C"),
+    [
+        (3.6432358197183174, 79.59441040772028, 0.40836263564999775, 142.90153570495946),
+        (0.9453928565537594, 0.07048536544039825, 3.560925097316647, 0.00209900133352825),
+        (0.47864251442765987, 0.07815542232814714, 1.7121101983157634, 1.3226248725929266),
+    ],
+)
+def test_scw2_does_not_step_back_where_phi_squared_v_rounds_below_m_squared(m, v, phi, C):
+    assert phi * phi * v < m * m
+    assert m < phi * sqrt(v)
+    alpha, zeta, _ = step("scw2", m, v, phi=phi, C=C)
+    assert alpha > 0
+    assert zeta > 0
+
+
+@given(parameters_of("cw_stdev"), situations())
+def test_cw_stdev_is_scw1_without_a_longest_step(p, situation):
+    assert step("cw_stdev", *situation, **p) == step("scw1", *situation, C=1e300, **p)
+
+
+@given(log_uniform(-6, 6), situations())
+def test_bayespa_is_pa1(c, situation):
+    assert step("bayespa", *situation, c=c, epsilon=1.0) == step("pa1", *situation, C=2 * c)
+
+
+@given(situations())
+def test_pa_is_pa1_without_a_longest_step_and_pa2_at_its_limit(situation):
+    assert step("pa", *situation) == step("pa1", *situation, C=1e300) == step("pa2", *situation, C=1e300)
+
+
+@given(situations())
+def test_sop_is_arow_on_mistakes(situation):
+    assert step("sop", *situation) == (step("arow", *situation, r=1.0) if situation[0] <= 0 else None)
+
+
+# Units: a margin measured in 1/s of its unit is s m, with variance s^2 v. alpha is a margin over a variance, zeta one
+# over a variance. For cw_stdev this is Lemma 3 of Crammer et al. 2008 with a = s^2.
+UNITS = {
+    "cw_stdev": {},
+    "cw_var": {"phi": -1},
+    "gibbs_pa": {"epsilon": 1, "c": -1},
+    "gibbs_pa_exact": {"epsilon": 1, "c": -1},
+    "bayespa": {"epsilon": 1, "c": -1},
+    "scw1": {"C": -1},
+    "scw2": {"C": -2},
+    "cellip": {"gamma": 1},
+    "iellip": {"gamma": 1},
+    "probit": {"noise": 1},
+}
+
+
+@law_of(list(UNITS), st.integers(-6, 6))
+def test_scaling(name, p, situation, power):
+    (m, v), s = situation, 2.0**power  # a power of 2: no rounding by the units
+    if name == "cw_var":
+        p = {"phi": phi_of(p)}
+    scaled = {key: value * s ** UNITS[name].get(key, 0) for key, value in p.items()}
+    answer, other = step(name, m, v, **p), step(name, s * m, s * s * v, **scaled)
+    if answer is None:
+        assert other is None
+    else:
+        alpha, zeta, scale = answer
+        assert other == pytest.approx((alpha / s, zeta / s**2, scale), rel=1e-13, abs=1e-290)
+
+
+@law_of(SOFT, log_uniform(-6, 6))
+def test_a_weight_multiplies_the_loss(name, p, situation, w):
+    loss = CASES[name].loss
+    changed = {**p, loss: p[loss] / w if loss == "r" else w * p[loss]}
+    answer = step(name, *situation, weight=w, **p)
+    expected = step(name, *situation, **changed)
+    assert answer == (expected and pytest.approx(expected, rel=1e-14, abs=1e-300))
+
+
+@law_of(HARD, log_uniform(-6, 6))
+def test_a_weight_multiplies_the_step_of_a_hard_rule(name, p, situation, w):
+    plain, answer = step(name, *situation, **p), step(name, *situation, weight=w, **p)
+    with np.errstate(over="ignore", under="ignore"):
+        scale = plain and np.power(plain[2], w)
+    if plain is None or scale in (0.0, inf):  # a scale that over- or underflows is no step
+        assert answer is None
+    else:
+        assert answer == pytest.approx((w * plain[0], w * plain[1], scale), rel=1e-14, abs=1e-300)
+
+
+@law_of(list(CASES), examples=30)
+def test_little_weight_is_little_seen(name, p, situation):
+    answer = step(name, *situation, weight=1e-200, **p)
+    if answer is not None:
+        assert answer[0] <= 1e-180
+        assert answer[1] <= 1e-150
+        assert answer[2] == pytest.approx(1.0, abs=1e-190)
+
+
+@given(situations(), parameters_of("iellip"), st.integers(0, 50))
+def test_the_cuts_of_iellip_get_shallower_with_each_update(situation, p, updates):
+    answer = step("iellip", *situation, updates=updates, **p)
+    shallow = {**p, "c": max(p["c"] * p["b"] ** updates, 5e-324)}
+    expected = step("iellip", *situation, **shallow)
+    assert answer == (expected and pytest.approx(expected, rel=1e-13, abs=1e-300))
+
+
+@given(situations(), parameters_of("cellip"))
+def test_a_half_space_that_misses_the_ellipsoid_is_passed_over_and_counted(situation, p):
+    m, v = situation
+    *numbers, infeasible = make_rule("cellip", **p).compiled.step(m, v, 1.0, 0.0)
+    assert infeasible == (m <= 0 and p["a"] * p["gamma"] - m >= sqrt(v))
+    if infeasible:
+        assert step("cellip", m, v, **p) is None
+        assert numbers == [0.0, 0.0, 1.0]
