@@ -24,13 +24,13 @@ import numpy as np
 from harness import FOLDER, arguments, have_data, machine, markdown, table, write_json
 
 from confidently import AROW, OnlineClassifier, distributed
-from confidently.data import Reading, open_stream
+from confidently.data import ReaderOptions, open_stream
 from confidently.data.sources.file_range import FileRange
 from confidently.distributed.cluster import connected
 
 PARTS, R, SEED = 16, 0.1, 0
 ROUNDS, PASSES = (1, 2, 4, 8, 16, 32), (2, 4)
-READING = Reading(format="jsonl", text=("text",), ngrams=(1, 2), counts="binary")
+READING = ReaderOptions(format="jsonl", text=("text",), ngrams=(1, 2), counts="binary")
 HEADER = ["learner", "test error %", "seconds", "MB moved a round"]
 SPEED_ROUNDS = (4, 16)
 BLOCK_ROWS, FEATURES, NONZEROS = 25_000, 100_000, 60

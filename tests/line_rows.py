@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from confidently.data import Reading
+from confidently.data import ReaderOptions
 from confidently.data.demands import Demands
 from confidently.data.features import Strings
 from confidently.data.formats.lines import Parsers
@@ -11,7 +11,7 @@ from confidently.data.sources.compression import Chunk
 
 def parsers_of(how=None, n=2, **demands):
     """So many parsers of one stream; ``how`` are Reading's, the others Demands'."""
-    return Parsers(Reading(**(how or {})), Demands(**demands), n)
+    return Parsers(ReaderOptions(**(how or {})), Demands(**demands), n)
 
 
 def pieces_of(parsers, text, cuts=()):

@@ -1,5 +1,5 @@
 """Active learning; see :mod:`confidently.evaluation.active`."""
 
-from .evaluation.active import STRATEGIES, Selector, doubt, query, simulate
+from .evaluation.active import STRATEGIES, Selector, certainty, query, simulate
 
-__all__ = ["STRATEGIES", "Selector", "doubt", "query", "simulate"]
+__all__ = ["STRATEGIES", "Selector", "certainty", "query", "simulate"]

@@ -8,7 +8,7 @@ import pytest
 from confidently import OnlineClassifier, load, merge
 from confidently.cli import run
 from confidently.data import open_stream
-from confidently.models.merging import CannotMerge
+from confidently.models.merging import MergeError
 from tests.command_line import rows
 
 SPAM = "spam\tfree money now\nham\tsee you at noon\nspam\tmoney for free\nham\tlunch at noon\n"
@@ -151,11 +151,11 @@ def test_words_in_common(here):
 
 
 def test_other_hashing_is_refused(here):
-    with pytest.raises(CannotMerge, match="bits = 22 in model 1, bits = 18 in model 2"):
+    with pytest.raises(MergeError, match="bits = 22 in model 1, bits = 18 in model 2"):
         merge([of_text(SPAM), of_text(MAIL, bits=18)])
-    with pytest.raises(CannotMerge, match="ngrams = "):
+    with pytest.raises(MergeError, match="ngrams = "):
         merge([of_text(SPAM), of_text(MAIL, ngrams=(1, 2))])
-    with pytest.raises(CannotMerge, match="rows from = files in model 1, rows from = arrays in model 2"):
+    with pytest.raises(MergeError, match="rows from = files in model 1, rows from = arrays in model 2"):
         merge([of_text(SPAM), OnlineClassifier().fit([[1.0], [2.0]], ["ham", "spam"])])
 
 
@@ -163,7 +163,7 @@ def test_many_hashed_names_are_forgotten(here, monkeypatch):
     """As in training: the names of the heaviest weights stay."""
     from confidently.data import features
 
-    monkeypatch.setattr(features, "MOST_NAMES", 8)
+    monkeypatch.setattr(features, "MAX_NAMES", 8)
     monkeypatch.setattr(features, "KEPT_NAMES", 4)
     parts = [of_text(text) for text in (SPAM, MAIL)]
     merged = merge(parts)

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from confidently.data import Batch, DataError, NewLabel, Reading, open_stream
+from confidently.data import Batch, DataError, NewLabel, ReaderOptions, open_stream
 from confidently.data.features import NewFeatures, Strings
 from confidently.data.stream import READERS
 from confidently.data.writing import WRITABLE, write_rows
@@ -22,7 +22,7 @@ class Given:
 
     def __init__(self, given, named=True, multilabel=False):
         self.given, self.multilabel = given, multilabel
-        self.reading = Reading(format="vw" if named else "svmlight")
+        self.reading = ReaderOptions(format="vw" if named else "svmlight")
 
     def __enter__(self):
         return self
@@ -188,7 +188,7 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path, kind, row, problem):
 
 
 def test_too_many_features_for_a_table(ok, call, tmp_path, monkeypatch):
-    monkeypatch.setattr("confidently.data.writing.tables.MOST_COLUMNS", 10)
+    monkeypatch.setattr("confidently.data.writing.tables.MAX_COLUMNS", 10)
     path = tmp_path / "a.svm"
     path.write_text("1 11:1\n")
     code, _, err = call("convert", path, "-o", tmp_path / "b.csv")

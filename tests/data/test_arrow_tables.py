@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from confidently import _core
-from confidently.data import DataError, Reading, open_stream
+from confidently.data import DataError, ReaderOptions, open_stream
 from confidently.data.demands import Demands
 from tests.data.test_csv import named_rows
 
@@ -221,7 +221,7 @@ def test_tables_without_rows_or_labels(tmp_path, name):
 
 @pytest.mark.parametrize("first", [-1, 1, 2**63 - 1])
 def test_validity_bits_that_are_not_there_are_damage(first):
-    reader = _core.ArrowReader(Demands().options(Reading()), Reading().ngram_options())
+    reader = _core.ArrowReader(Demands().options(ReaderOptions()), ReaderOptions().ngram_options())
     reader.describe([_core.ColumnUse("x", _core.Use.value, [])])
     column = _core.ArrowColumn(0, numbers=np.ones(8), valid=np.full(1, 255, np.uint8), valid_first=first)
     with pytest.raises(ValueError, match="buffers of a column are damaged"):

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from confidently.data import DataError, Reading, open_stream
+from confidently.data import DataError, ReaderOptions, open_stream
 from confidently.data.batch import Batch, NewLabel
 from confidently.data.cache import building as cache_module
 from confidently.data.cache.building import CacheBuilder, Origin, fingerprints
@@ -126,7 +126,7 @@ def test_labels_and_weights_are_what_is_asked_for(tmp_path):
     )
     plain = Batch(np.ones(1), np.zeros(1, np.int32), np.arange(2), 1, np.zeros(1, np.int32))
     plain.new_labels = [NewLabel("a", 0, "here")]
-    with CacheBuilder(tmp_path / "weights", Reading(), Origin(sources=[]), False) as builder:
+    with CacheBuilder(tmp_path / "weights", ReaderOptions(), Origin(sources=[]), False) as builder:
         builder.add(plain)
         builder.add(weighed)
         builder.finish()
@@ -146,7 +146,7 @@ def test_values_a_model_cannot_hold_are_refused(tmp_path):
 def test_another_way_of_reading_is_refused(tmp_path, data):
     cache = cached(data, tmp_path / "cache")
     with pytest.raises(DataError, match="zero_based is False there, True here"):
-        open_stream(cache, Reading(zero_based=True))
+        open_stream(cache, ReaderOptions(zero_based=True))
     with pytest.raises(ValueError, match="read already"):
         open_stream(cache, zero_based=True)
     with pytest.raises(DataError, match="does not keep 'tag'"):
@@ -193,7 +193,7 @@ def test_a_file_made_by_hand_cannot_reach_beyond_its_arrays(tmp_path, change):
     }  # fmt: skip
     details = {"first_row": 0, "rows": 2, "n_columns": 2, "largest": 1.0, "new_labels": [["a", 0, "here"]]}
     header = {
-        "reading": Reading().as_dict(), "multilabel": False, "keep": [],
+        "reading": ReaderOptions().as_dict(), "multilabel": False, "keep": [],
         "origin": {"sources": [], "multilabel": None, "classes": [], "holdout": None},
     }  # fmt: skip
     for given, good in ((arrays, True), (arrays | change, False)):
@@ -225,7 +225,7 @@ KEYS = np.array([50, 40, 30, 20, 10], dtype=np.uint32)
 
 def named_cache(path, known=None):
     """Two batches over features a, b, c, d, e with the keys above; e comes with the second."""
-    reading = Reading(format="vw", vocabulary=True, normalize="none")
+    reading = ReaderOptions(format="vw", vocabulary=True, normalize="none")
     first = NewFeatures(np.array([0, 0, 1, 1]), KEYS[:4], Strings.of(list("abcd")))
     second = NewFeatures(np.array([0]), KEYS[4:], Strings.of(["e"]))
     one = np.zeros(2, np.int32)
@@ -286,7 +286,7 @@ def test_a_cache_begun_with_features_knows_them_all(tmp_path):
         np.ones(2), np.array([1, 2], np.int32), np.array([0, 2]), 3, np.empty(0, np.int32), np.zeros(2, np.int64)
     )
     batch.new_features = new
-    reading = Reading(format="vw")
+    reading = ReaderOptions(format="vw")
     with CacheBuilder(tmp_path / "cache", reading, Origin(sources=[]), True, features=features) as builder:
         builder.add(batch)
         builder.finish()

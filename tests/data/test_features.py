@@ -52,7 +52,7 @@ def test_pruning_does_not_depend_on_how_the_stream_is_cut(tmp_path, monkeypatch)
     from confidently.data import open_stream
 
     monkeypatch.setattr(module, "KEPT_NAMES", 40)
-    monkeypatch.setattr(module, "MOST_NAMES", 100)
+    monkeypatch.setattr(module, "MAX_NAMES", 100)
     random = np.random.default_rng(0)
     file = tmp_path / "rows.jsonl"
     rows = [(random.integers(2), random.integers(0, 2000, 8)) for _ in range(400)]

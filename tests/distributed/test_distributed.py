@@ -22,7 +22,7 @@ with warnings.catch_warnings():
     import pandas as pd
 
 from confidently import AROW, OnlineClassifier, distributed
-from confidently.data import DataError, Reading, open_stream
+from confidently.data import DataError, ReaderOptions, open_stream
 from confidently.data.sources.file_range import FileRange
 from confidently.distributed import sources, tasks
 from confidently.distributed.cells import cells_of
@@ -174,7 +174,7 @@ def test_a_change_is_small_where_little_changed(files):
     base = OnlineClassifier().fit_stream(open_stream(str(files / "all.vw"))).as_model()
     before = {name: array.copy() for name, array in base.learner.state.items()}
     (files / "few.vw").write_text("1 | x3:1 new:1\n7 | x4:1\n")
-    found = tasks.learn_files(base, [str(files / "few.vw")], tasks.Job(Reading(format="vw")), True, (0,))
+    found = tasks.learn_files(base, [str(files / "few.vw")], tasks.Job(ReaderOptions(format="vw")), True, (0,))
     assert len(found.change.columns) <= 2
     assert found.change.model.learner.n_features == len(found.change.columns) + 1
     assert list(found.change.new.names) == ["new"]

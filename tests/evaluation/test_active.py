@@ -10,7 +10,7 @@ from scipy.stats import norm
 from sklearn.base import clone
 
 from confidently import AROW, OnlineClassifier
-from confidently.evaluation.active import STRATEGIES, Selector, doubt, query, simulate
+from confidently.evaluation.active import STRATEGIES, Selector, certainty, query, simulate
 from confidently.rules.theory import kl_divergence
 
 
@@ -34,8 +34,8 @@ def test_doubt_of_two_classes(covariance):
     sigma = np.diag(sigma.diagonal()) if covariance == "diag" else sigma
     with_one = np.column_stack([X, np.ones(30)])
     variance = np.einsum("ij,jk,ik->i", with_one, sigma, with_one)
-    assert_allclose(doubt(classifier, X), np.abs(mean) / np.sqrt(variance), rtol=1e-10)
-    assert_allclose(doubt(classifier, csr_array(X), "margin"), np.abs(mean), rtol=1e-10)
+    assert_allclose(certainty(classifier, X), np.abs(mean) / np.sqrt(variance), rtol=1e-10)
+    assert_allclose(certainty(classifier, csr_array(X), "margin"), np.abs(mean), rtol=1e-10)
 
 
 @pytest.mark.parametrize("multiclass", ["joint", "one-vs-rest"])
@@ -54,8 +54,8 @@ def test_doubt_of_several_classes(covariance, multiclass):
     else:
         variance = sum(classifier.margin_distribution(X)[1][np.arange(30), side] for side in (best, last))
     margin = scores[np.arange(30), best] - scores[np.arange(30), last]
-    assert_allclose(doubt(classifier, X), margin / np.sqrt(variance), rtol=1e-9)
-    assert_allclose(doubt(classifier, X, "margin"), margin, rtol=1e-9)
+    assert_allclose(certainty(classifier, X), margin / np.sqrt(variance), rtol=1e-9)
+    assert_allclose(certainty(classifier, X, "margin"), margin, rtol=1e-9)
 
 
 @pytest.mark.parametrize("rule", ["arow", "cw_stdev", "pa1"])
@@ -63,12 +63,12 @@ def test_doubt_of_several_classes(covariance, multiclass):
 def test_change_is_the_divergence_that_learning_makes(rule, classes):
     """Learn each row with either label, and compare the Gaussians before and after."""
     classifier, X = learned(classes, rule=rule, covariance="full", prior_variance=0.3), rows(12, seed=1)[0]
-    sureness, found = doubt(classifier, X), np.zeros(12)
+    sureness, found = certainty(classifier, X), np.zeros(12)
     for k, (second, best) in enumerate(np.argsort(classifier.predict_proba(X), axis=1)[:, -2:]):
         for label, share in ((best, norm.cdf(sureness[k])), (second, norm.sf(sureness[k]))):
             after = clone_with_state(classifier).partial_fit(X[[k]], [label])
             found[k] += share * kl_divergence(*gaussian(after), *gaussian(classifier))
-    assert_allclose(1.0 / doubt(classifier, X, "change"), found, rtol=1e-6, atol=1e-14)
+    assert_allclose(1.0 / certainty(classifier, X, "change"), found, rtol=1e-6, atol=1e-14)
 
 
 def clone_with_state(classifier):
@@ -84,12 +84,12 @@ def test_doubt_of_sets_of_labels():
     X = rows(60)[0]
     classifier = OnlineClassifier().fit(X, X[:, :3] > 0.5)
     mean, variance = classifier.margin_distribution(X)
-    assert_allclose(doubt(classifier, X), (np.abs(mean) / np.sqrt(variance)).min(axis=1))
+    assert_allclose(certainty(classifier, X), (np.abs(mean) / np.sqrt(variance)).min(axis=1))
 
 
 def test_query_takes_the_least_sure():
     classifier, pool = learned(), rows(50, seed=2)[0]
-    chosen, doubts = query(classifier, pool, 7), doubt(classifier, pool)
+    chosen, doubts = query(classifier, pool, 7), certainty(classifier, pool)
     assert_array_equal(doubts[chosen], np.sort(doubts)[:7])
     assert sorted(query(classifier, pool, 50, "random", 0)) == list(range(50))
     assert_array_equal(query(classifier, pool, 5, "random", 3), query(classifier, pool, 5, "random", 3))
@@ -121,7 +121,7 @@ def test_rows_of_a_batch_are_decided_one_after_the_other():
 def test_asked_rows_are_less_sure_than_others():
     """By a classifier that stays as it is, among rows after the threshold has settled."""
     classifier, X = learned(), rows(2000, seed=5)[0]
-    asked, doubts = Selector(classifier, 0.2).choose(X)[200:], doubt(classifier, X)[200:]
+    asked, doubts = Selector(classifier, 0.2).choose(X)[200:], certainty(classifier, X)[200:]
     assert doubts[asked].max() < np.quantile(doubts[~asked], 0.6)
     assert doubts[asked].mean() < 0.3 * doubts[~asked].mean()
 

@@ -153,7 +153,7 @@ def test_a_variance_left_means_updates_and_doubt_means_a_sign_that_may_be_wrong(
     left = {w.feature: w.variance_left for w in view.decisive}
     assert left[2] > max(left[0], left[1])
     assert view.uncertain[0].feature == 1
-    assert view.uncertain[0].doubt == pytest.approx(0.5 * math.erfc(view.uncertain[0].decisive / math.sqrt(2)))
+    assert view.uncertain[0].certainty == pytest.approx(0.5 * math.erfc(view.uncertain[0].decisive / math.sqrt(2)))
 
 
 @pytest.mark.parametrize("labels", [("-1", "+1"), ("a", "b", "c"), ("1,2", "2", "3,1")])

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from confidently import AROW, RULES, OnlineClassifier, load, make_rule, merge
 from confidently.models.gaussian import Gaussian
-from confidently.models.merging import CannotMerge
+from confidently.models.merging import MergeError
 
 GAINING = [name for name, rule in RULES.items() if rule.learns_precision and name not in ("cellip", "iellip")]
 COVARIANCES = ("diag", "full", "shared")
@@ -412,12 +412,12 @@ REFUSED = [
 
 @pytest.mark.parametrize(("settings", "message"), REFUSED, ids=[str(s) for s, _ in REFUSED])
 def test_refusals_name_the_difference(settings, message):
-    with pytest.raises(CannotMerge, match=message):
+    with pytest.raises(MergeError, match=message):
         merge([learned(), learned(seed=1, **settings)])
 
 
 def test_refused_inputs():
-    with pytest.raises(CannotMerge, match="at least one model"):
+    with pytest.raises(MergeError, match="at least one model"):
         merge([])
     with pytest.raises(TypeError, match="learned nothing yet"):
         merge([learned(), OnlineClassifier()])
@@ -425,23 +425,23 @@ def test_refused_inputs():
         merge(["a.cw"])
     with pytest.raises(ValueError, match="how must be one of 'product', 'mean'; got 'sum'"):
         merge([learned(), learned()], how="sum")
-    with pytest.raises(CannotMerge, match="classes mix words and numbers"):
+    with pytest.raises(MergeError, match="classes mix words and numbers"):
         merge([learned(), OnlineClassifier(prior_variance=PRIOR).fit(rows(9)[0], [0, 1, 0, 1, 0, 1, 0, 1, 1])])
     X = rows(20)[0]
-    with pytest.raises(CannotMerge, match="labels = one a row in model 1, labels = sets in model 2"):
+    with pytest.raises(MergeError, match="labels = one a row in model 1, labels = sets in model 2"):
         merge([learned(), OnlineClassifier(prior_variance=PRIOR).fit(X, X[:, :2] > 0)])
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
 def test_base_must_be_where_models_began(covariance):
     base = learned(40, seed=5, covariance=covariance)
-    with pytest.raises(CannotMerge, match="model 1 was not trained from the base: it has seen 40 rows and model 1 30"):
+    with pytest.raises(MergeError, match="model 1 was not trained from the base: it has seen 40 rows and model 1 30"):
         merge([learned(n, covariance=covariance) for n in (30, 50)], base=base)
     X, y = rows(20)
     base = OnlineClassifier(covariance=covariance, prior_variance=PRIOR).fit(20 * X, y)
-    with pytest.raises(CannotMerge, match="surer of some weights"):
+    with pytest.raises(MergeError, match="surer of some weights"):
         merge([learned(80, covariance=covariance)], base=base)
-    with pytest.raises(CannotMerge, match="surer of some weights"):
+    with pytest.raises(MergeError, match="surer of some weights"):
         merge([learned(80, seed=s, covariance=covariance) for s in range(2)], base=base)
 
 

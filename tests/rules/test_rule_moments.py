@@ -10,14 +10,14 @@ from confidently import step
 from tests.tables.rule_cases import parameters_of, situations
 from tests.twins.exact_moments import exact_step, relative_error
 
-LEAST_LEFT = 1e-12  # of the variance along an example this share remains
+MIN_LEFT = 1e-12  # of the variance along an example this share remains
 
 
 def assert_exact(rule, m, v, **parameters):
     """alpha to 1e-12 and zeta to 1e-9 relative, down to where steps underflow; zeta up to its highest."""
     alpha, zeta = exact_step(rule, m, v, **parameters)
     answer = step(rule, m, v, **parameters) or (0.0, 0.0, 1.0)
-    highest = (1 - LEAST_LEFT) / (LEAST_LEFT * v)
+    highest = (1 - MIN_LEFT) / (MIN_LEFT * v)
     assert answer[2] == 1.0
     if alpha > 1e-290:
         assert relative_error(answer[0], alpha) < 1e-12

@@ -6,13 +6,13 @@ from scipy.linalg import cho_factor, cho_solve
 from confidently.rules import make_rule
 from tests.twins import reference
 
-ROWS_A_FACTOR = 1000
+ROWS_PER_FACTOR = 1000
 
 
 class RefactoredTwin:
     """A full covariance learned row by row in NumPy, whose truth is its inverse, summed in long double.
 
-    Sigma is made afresh from the precision every ``ROWS_A_FACTOR`` rows (a Cholesky factor, and one Newton step with
+    Sigma is made afresh from the precision every ``ROWS_PER_FACTOR`` rows (a Cholesky factor, and one Newton step with
     a long double residual), so that no error is older than that. Two classes, no intercept, a rule that never
     stretches Sigma; nothing is shared with the core.
     """
@@ -26,8 +26,8 @@ class RefactoredTwin:
         return make_rule(self.rule, **self.parameters)
 
     def learn(self, X, y):
-        for first in range(0, len(y), ROWS_A_FACTOR):
-            rows = slice(first, first + ROWS_A_FACTOR)
+        for first in range(0, len(y), ROWS_PER_FACTOR):
+            rows = slice(first, first + ROWS_PER_FACTOR)
             zeta = np.array([self._row(x, sign) for x, sign in zip(X[rows], 2.0 * y[rows] - 1.0, strict=True)])
             self.precision += (X[rows] * zeta[:, None]).T @ X[rows]
             self._refactor()

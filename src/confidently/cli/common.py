@@ -14,7 +14,7 @@ import click
 from ..data.sources.whole_files import naming
 
 if TYPE_CHECKING:
-    from ..data import Reading, Stream
+    from ..data import ReaderOptions, Stream
     from ..models.file import Model, TopicModel
 
 ABSENT = "?"  # how a class is called that has not appeared: one of two of which only the other was seen
@@ -56,13 +56,13 @@ def load_model(path: str, kind: Literal["linear", "topics"] = "linear") -> Model
 
 def open_for(model: Model | TopicModel, paths: Sequence[str], **options: Any) -> Stream:
     """The stream that a model is asked about, read as its training data were."""
-    from ..data import Reading
+    from ..data import ReaderOptions
 
-    reading, dtype = Reading.from_dict(model.source), getattr(model.learner.settings, "dtype", "float64")
+    reading, dtype = ReaderOptions.from_dict(model.source), getattr(model.learner.settings, "dtype", "float64")
     return open_data(paths, reading, dtype, features=model.features, freeze=True, **options)
 
 
-def open_data(paths: Sequence[str], reading: Reading, dtype: str, **options: Any) -> Stream:
+def open_data(paths: Sequence[str], reading: ReaderOptions, dtype: str, **options: Any) -> Stream:
     """A stream with values that a model's type of numbers can hold."""
     from ..data import open_stream
     from ..data.memory.matrix import largest_value

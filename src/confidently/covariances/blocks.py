@@ -26,7 +26,7 @@ from .devices import namespace
 from .state import TASKS, Settings, State
 
 SPARSE_BELOW = 0.03  # share of values that are not 0 below which a sparse product is taken to beat a dense one
-ROWS_A_QUESTION = 1024  # rows whose variances are computed at a time
+ROWS_PER_QUERY = 1024  # rows whose variances are computed at a time
 SHARINGS = {"one-vs-rest": _core.Sharing.independent}
 
 
@@ -92,7 +92,7 @@ def learn(
     """Learn checked rows; ``state`` is written to."""
     rows, _, columns = state["weights"].shape
     learner = BlockLearner(settings, state, device)
-    size, n = settings.rows_a_block(rows, columns), len(examples)
+    size, n = settings.rows_per_block(rows, columns), len(examples)
     try:
         first = 0
         while first < n:
@@ -126,7 +126,7 @@ class BlockLearner:
             self.state["covariance"][:] = self.xp.get(self.sigma)
             self.state["pending"][:] = self.xp.get(self.pending)
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Take off the covariances what is pending."""
         self._lose([])
 
@@ -135,7 +135,7 @@ class BlockLearner:
         A = block.dense(self.settings, self.rows)
         products = self._products(block, A)
         if products is None:
-            self.settle()
+            self.flush()
             products = self._products(block, A)
             assert products is not None  # for nothing is pending
         gram = np.stack([self.xp.get(gram) for _, gram in products])
@@ -283,8 +283,8 @@ def top_variances(settings: Settings, state: State, X: _core.Matrix, scores: np.
 
 def _questions(settings: Settings, width: int, X: _core.Matrix) -> Iterator[tuple[Block, np.ndarray]]:
     examples = Examples(X, np.zeros(X.shape[0], dtype=np.int32))
-    for first in range(0, X.shape[0], ROWS_A_QUESTION):
-        block = examples.block(first, min(first + ROWS_A_QUESTION, X.shape[0]))
+    for first in range(0, X.shape[0], ROWS_PER_QUERY):
+        block = examples.block(first, min(first + ROWS_PER_QUERY, X.shape[0]))
         yield block, block.dense(settings, width)
 
 

@@ -23,10 +23,10 @@ from .blocks import Block, Examples
 from .kernel_budget import keep_budget
 from .kernel_functions import Kernel
 from .kernel_support import ROWS, append_rows, shapes, taken
-from .state import TASKS, Settings, State, memory_bytes, updates_a_row
+from .state import TASKS, Settings, State, memory_bytes, updates_per_row
 
-ROWS_A_BLOCK = 64
-ROWS_A_QUESTION = 256  # answered at a time; every row's kernel with all others of them is computed for its own
+ROWS_PER_BLOCK = 64
+ROWS_PER_QUERY = 256  # answered at a time; every row's kernel with all others of them is computed for its own
 
 
 class KernelModel:
@@ -81,8 +81,8 @@ class KernelModel:
     def questions(self, X: _core.Matrix) -> Iterator[tuple[slice, np.ndarray, list[np.ndarray]]]:
         """Some rows at a time: which, their kernel with themselves, and :meth:`along` for each learner."""
         examples = Examples(X, np.zeros(X.shape[0], dtype=np.int32))
-        for first in range(0, X.shape[0], ROWS_A_QUESTION):
-            block = examples.block(first, min(first + ROWS_A_QUESTION, X.shape[0]))
+        for first in range(0, X.shape[0], ROWS_PER_QUERY):
+            block = examples.block(first, min(first + ROWS_PER_QUERY, X.shape[0]))
             rows = self.kernel.rows(*taken(block))
             k = self.kernel(self.support, rows)
             ps = [self.along(learner, k) for learner in range(len(self.prior))]
@@ -184,13 +184,13 @@ class KernelModel:
 def check_memory(settings: Settings, state: State, n: int) -> None:
     """Refuse rows that could make the support too large, before any is learned."""
     learners, support, _ = state["triangle"].shape if settings.rule.learns_precision else (0, 0, 0)
-    most = support + n * updates_a_row(settings)
+    most = support + n * updates_per_row(settings)
     if settings.budget is not None:
-        most = min(most, settings.budget + ROWS_A_BLOCK * updates_a_row(settings))
+        most = min(most, settings.budget + ROWS_PER_BLOCK * updates_per_row(settings))
     copies = 3  # the triangle, its successor, and room to work
     needed, there = copies * 8 * learners * most**2, memory_bytes()
     if needed > there:
-        fits = int((there / (copies * 8 * learners)) ** 0.5) - ROWS_A_BLOCK * updates_a_row(settings)
+        fits = int((there / (copies * 8 * learners)) ** 0.5) - ROWS_PER_BLOCK * updates_per_row(settings)
         raise MemoryError(
             f'covariance="kernel" with up to {most:,} support rows needs {needed:,} bytes and this machine has '
             f"{there:,}; give a budget of at most {fits} support rows, fewer rows, or another covariance"
@@ -211,7 +211,7 @@ def learn(
     """Learn checked rows; ``state`` is written to."""
     check_memory(settings, state, len(examples))
     model, first, n = KernelModel(settings, state, n_features, n_classes), 0, len(examples)
-    size = settings.block_size or ROWS_A_BLOCK
+    size = settings.block_size or ROWS_PER_BLOCK
     while first < n:
         first += model.learn(examples.block(first, min(first + size, n)), calibrate, log_loss)
         if progress is not None:

@@ -13,7 +13,7 @@ from .kernel_support import ROWS, append_rows
 if TYPE_CHECKING:
     from .kernel import KernelModel
 
-LEAST_NOISE = 1e-6  # share of its kernel by which a support row is smoothed when means are projected
+MIN_NOISE = 1e-6  # share of its kernel by which a support row is smoothed when means are projected
 
 
 def keep_budget(model: KernelModel) -> None:
@@ -83,4 +83,4 @@ def _cut(model: KernelModel, keep: np.ndarray, k: np.ndarray, models: Sequence[t
 
 def _smoothed(t: np.ndarray) -> np.ndarray:
     """A kernel matrix that can be inverted even where rows are alike."""
-    return t + np.diag(LEAST_NOISE * t.diagonal().max(initial=0.0) * np.ones(len(t)))
+    return t + np.diag(MIN_NOISE * t.diagonal().max(initial=0.0) * np.ones(len(t)))

@@ -47,7 +47,7 @@ DENSE = ("full", "shared")
 COUNTERS = ("n_seen", "mistakes", "infeasible")
 # Rows learned at a time with a dense covariance: an eighth of its size within these bounds, and no more
 # places (rows x classes sharing it) than keep their Gram matrix small.
-BLOCK_SHARE, LEAST_BLOCK, LARGEST_BLOCK, MOST_PLACES = 8, 64, 256, 1024
+BLOCK_SHARE, MIN_BLOCK, MAX_BLOCK, MAX_PLACES = 8, 64, 256, 1024
 SMALL = 100  # D up to which a dense covariance is learned row by row
 SIGMOID_START = np.array([1.0, 0.0, 0.0, 0.0, 0.0])  # a, b, Hessian
 TEMPERATURE_START = np.array([1.0, 0.0])  # a, second derivative
@@ -97,11 +97,11 @@ class Settings:
     def learners(self, n_classes: int) -> int:
         return n_classes if self.task == "one-vs-rest" else 1
 
-    def rows_a_block(self, rows: int, columns: int) -> int:
+    def rows_per_block(self, rows: int, columns: int) -> int:
         """Rows of so many features (the intercept's included) that a dense covariance learns at a time."""
         size = self.covariance_size(rows, columns)
-        chosen = self.block_size or min(max(size // BLOCK_SHARE, LEAST_BLOCK), LARGEST_BLOCK)
-        return max(1, min(chosen, MOST_PLACES * rows // max(size, 1)))
+        chosen = self.block_size or min(max(size // BLOCK_SHARE, MIN_BLOCK), MAX_BLOCK)
+        return max(1, min(chosen, MAX_PLACES * rows // max(size, 1)))
 
     def row_by_row(self, rows: int, columns: int) -> bool:
         """Whether a dense covariance over so many features is so small that products of matrices do not pay."""
@@ -215,7 +215,7 @@ def _faded(settings: Settings, state: State, stored: np.ndarray, learner: int | 
     return share
 
 
-def settle_forgotten(settings: Settings, state: State) -> None:
+def flush_forgetting(settings: Settings, state: State) -> None:
     """Store what is forgotten, so that variances are the scale times what is stored; the old array stays as it is."""
     if not settings.forget:
         return
@@ -234,14 +234,14 @@ def prior_covariance(settings: Settings, state: State, rows: int, columns: int) 
     return covariance
 
 
-def updates_a_row(settings: Settings) -> int:
+def updates_per_row(settings: Settings) -> int:
     """Most updates of one covariance by one row."""
     return 2 if settings.task == "multilabel" else 1
 
 
 def pending_room(settings: Settings, rows: int, columns: int) -> int:
     """Rows that may be pending: half a block's updates, beyond which taking them off costs less than carrying them."""
-    return settings.rows_a_block(rows, columns) * updates_a_row(settings) // 2
+    return settings.rows_per_block(rows, columns) * updates_per_row(settings) // 2
 
 
 def nothing_pending(settings: Settings, state: State, rows: int, columns: int) -> None:
@@ -251,7 +251,7 @@ def nothing_pending(settings: Settings, state: State, rows: int, columns: int) -
     state["pending_rows"] = np.zeros(1, dtype=np.int64)
 
 
-def settled_covariance(state: State) -> np.ndarray:
+def flushed_covariance(state: State) -> np.ndarray:
     """A copy of the stored covariances with what was pending taken off; the state stays as it is."""
     covariance = state["covariance"].copy()
     rows = int(state["pending_rows"][0])
@@ -323,7 +323,7 @@ def split_binary(binary: Settings, multiclass: Settings, state: State) -> None:
     """
     joint = multiclass.task == "joint"
     share = 0.5 if joint else 1.0
-    settle_forgotten(binary, state)
+    flush_forgetting(binary, state)
     old, untouched = state["weights"][..., 0], np.flatnonzero(~touched(binary, state))
     weights = np.stack([0.0 - share * old, share * old], axis=2)  # no -0.0, which features that come later do not have
     if multiclass.geometry == "diag":
@@ -331,7 +331,7 @@ def split_binary(binary: Settings, multiclass: Settings, state: State) -> None:
         weights[untouched, 1] = old[untouched, 1, None]
     state["weights"] = weights
     if binary.dense:
-        whole = settled_covariance(state)[0]
+        whole = flushed_covariance(state)[0]
         sigma = share * whole
         sigma[untouched, untouched] = whole[untouched, untouched]
         state["covariance"] = _split_covariance(sigma, multiclass)
@@ -349,7 +349,7 @@ def touched(settings: Settings, state: State) -> np.ndarray:
     weights = state["weights"]
     moved: np.ndarray = (weights != prior_weights(settings, state, 1, 1)).any(axis=(1, 2))
     if settings.dense:
-        sigma = settled_covariance(state)[0]
+        sigma = flushed_covariance(state)[0]
         prior = (settings.prior_variance * state["folded"]).astype(sigma.dtype)
         moved |= (np.diagonal(sigma) != prior) | (np.count_nonzero(sigma, axis=1) > 1)
     return moved
@@ -368,7 +368,7 @@ def _split_covariance(sigma: np.ndarray, multiclass: Settings) -> np.ndarray:
 
 def _embed_covariance(settings: Settings, state: State, old_rows: int, rows: int, columns: int) -> None:
     """Put the old covariance in its place within one of more weights."""
-    old, new = settled_covariance(state), prior_covariance(settings, state, rows, columns)
+    old, new = flushed_covariance(state), prior_covariance(settings, state, rows, columns)
     state["covariance"] = new
     nothing_pending(settings, state, rows, columns)
     if old_rows == 0:

@@ -26,12 +26,12 @@ def is_row_by_row(learner: Learner) -> bool:
     return settings.geometry != "kernel"
 
 
-def settle(learner: Learner) -> None:
+def flush(learner: Learner) -> None:
     """Take off a dense covariance what blocks left pending: the compiled loop knows nothing of it."""
     if learner.settings.dense and learner.state["pending_rows"][0]:
         from . import blocks
 
-        blocks.BlockLearner(learner.settings, learner.state).settle()
+        blocks.BlockLearner(learner.settings, learner.state).flush()
 
 
 def learn_blocks(learner: Learner, *examples: Any, **options: Any) -> None:

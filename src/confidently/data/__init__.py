@@ -2,7 +2,7 @@
 
 from .advice import DataWarning
 from .batch import Batch, DataError, NewLabel
-from .reading import FORMATS, Reading
+from .reading import FORMATS, ReaderOptions
 from .stream import Stream, open_stream
 
-__all__ = ["FORMATS", "Batch", "DataError", "DataWarning", "NewLabel", "Reading", "Stream", "open_stream"]
+__all__ = ["FORMATS", "Batch", "DataError", "DataWarning", "NewLabel", "ReaderOptions", "Stream", "open_stream"]

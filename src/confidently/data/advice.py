@@ -12,15 +12,15 @@ import numpy as np
 
 from .batch import Batch
 from .demands import Demands
-from .formats.columns import MOST_LISTED
-from .reading import Reading
+from .formats.columns import MAX_LISTED
+from .reading import ReaderOptions
 from .sources.compression import Chunk
 
 LONG = 24  # bytes from which a cell looks like text
-LEAST_ROWS = 100  # fewer do not show that a column is text
+MIN_ROWS = 100  # fewer do not show that a column is text
 MANY = 0.5  # share of the rows
-LEAST_IN_ORDER, LEAST_CHANGES, SORTED = 1000, 100, 0.02  # rows, changes in random order, share of these
-LEAST_LOOKED_AT, MOST_LOOKED_AT = 10, 1000  # rows one of which should have a column that features are made of
+MIN_IN_ORDER, MIN_CHANGES, SORTED = 1000, 100, 0.02  # rows, changes in random order, share of these
+MIN_LOOKED_AT, MAX_LOOKED_AT = 10, 1000  # rows one of which should have a column that features are made of
 
 
 class DataWarning(UserWarning):
@@ -29,7 +29,7 @@ class DataWarning(UserWarning):
 
 def warn_of_texts(batch: Batch) -> None:
     """Warn of the columns of a stream's first batch that are taken as categories and look like text."""
-    if len(batch) < LEAST_ROWS or batch.new_features is None:
+    if len(batch) < MIN_ROWS or batch.new_features is None:
         return
     names, enough = batch.new_features.names, MANY * len(batch)
     long = np.flatnonzero(np.diff(names.start) > LONG)
@@ -44,9 +44,9 @@ def warn_of_texts(batch: Batch) -> None:
             )
 
 
-def warn_of_strangers(batch: Batch, known: int) -> None:
+def warn_of_unknown(batch: Batch, known: int) -> None:
     """Warn if no feature of a stream's first batch is one of the ``known`` ones of the model that is asked."""
-    if len(batch) >= LEAST_LOOKED_AT and len(batch.columns) and batch.columns.min() >= known:
+    if len(batch) >= MIN_LOOKED_AT and len(batch.columns) and batch.columns.min() >= known:
         _warn(
             f"the model has met none of the features of the first {len(batch):,} rows, and can say nothing about them: "
             "are these rows of the kind that it was trained on?"
@@ -65,12 +65,12 @@ def in_any_order(batches: Iterable[Batch]) -> Iterator[Batch]:
             here[: len(counts)] += counts
             rows, counts, last = rows + len(batch), here, labels[-1]
         yield batch
-    if rows >= LEAST_IN_ORDER:
+    if rows >= MIN_IN_ORDER:
         _warn_if_sorted(rows, changes, rows * (1.0 - float(np.sum((counts / rows) ** 2))))
 
 
 def _warn_if_sorted(rows: int, changes: int, expected: float) -> None:
-    if expected >= LEAST_CHANGES and changes < SORTED * expected:
+    if expected >= MIN_CHANGES and changes < SORTED * expected:
         times = "once" if changes == 1 else f"{changes:,} times"
         _warn(
             f"rows come sorted by label, which changes {times} in {rows:,} rows and would about {expected:,.0f} times "
@@ -78,7 +78,7 @@ def _warn_if_sorted(rows: int, changes: int, expected: float) -> None:
         )
 
 
-def looked_through(name: str, chunks: Iterable[Chunk], reading: Reading, demands: Demands) -> Iterator[Chunk]:
+def looked_through(name: str, chunks: Iterable[Chunk], reading: ReaderOptions, demands: Demands) -> Iterator[Chunk]:
     """The same text of JSON lines; warns of columns asked for that its first rows do not have."""
     missing = _asked_for(reading, demands)
     for number, chunk in enumerate(chunks):
@@ -87,7 +87,7 @@ def looked_through(name: str, chunks: Iterable[Chunk], reading: Reading, demands
         yield chunk
 
 
-def _asked_for(reading: Reading, demands: Demands) -> dict[str, str]:
+def _asked_for(reading: ReaderOptions, demands: Demands) -> dict[str, str]:
     """Columns that must be there, and what for."""
     asked = dict.fromkeys(reading.text, "text") | dict.fromkeys(reading.category, "category")
     if not demands.freeze:  # to predict, what was dropped in training need not be there
@@ -101,15 +101,15 @@ def _asked_for(reading: Reading, demands: Demands) -> dict[str, str]:
 
 def _look_through(name: str, text: bytes, missing: dict[str, str]) -> None:
     seen, rows = dict[str, None](), 0
-    for row in text.split(b"\n", MOST_LOOKED_AT)[:MOST_LOOKED_AT]:
+    for row in text.split(b"\n", MAX_LOOKED_AT)[:MAX_LOOKED_AT]:
         with suppress(ValueError, RecursionError):  # the reader will say so, or the row is cut off here
             seen |= dict.fromkeys(_columns(json.loads(row)))
             rows += 1
         if missing.keys() <= seen.keys():
             return
-    listed = ", ".join(list(seen)[:MOST_LISTED]) + (", ..." if len(seen) > MOST_LISTED else "")
+    listed = ", ".join(list(seen)[:MAX_LISTED]) + (", ..." if len(seen) > MAX_LISTED else "")
     for column, use in missing.items():
-        if column not in seen and rows >= (1 if use == "keep" else LEAST_LOOKED_AT):
+        if column not in seen and rows >= (1 if use == "keep" else MIN_LOOKED_AT):
             _warn(f"{name}: no column {column!r} (--{use}) in the first {rows:,} rows; there are {listed}")
 
 

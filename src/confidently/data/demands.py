@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from .. import _core
 from .features import Features
-from .memory.matrix import MOST_COLUMNS
-from .reading import Reading
+from .memory.matrix import MAX_COLUMNS
+from .reading import ReaderOptions
 from .sources.source import CHUNK_BYTES
 
 EXACT = -1  # in place of bits: names are kept
@@ -59,12 +59,12 @@ class Demands:
         """How far something may run ahead of what follows, in a thread of its own."""
         return 0 if self.parsers == 0 else most
 
-    def options(self, reading: Reading, own_columns: bool = False) -> _core.ReaderOptions:
+    def options(self, reading: ReaderOptions, own_columns: bool = False) -> _core.ReaderOptions:
         """What every compiled reader must know; ``own_columns``: it is one of several that share a stream."""
         kinds = {None: _core.LabelCount.any, True: _core.LabelCount.set, False: _core.LabelCount.one}
         return _core.ReaderOptions(
             largest=self.largest,
-            most_columns=MOST_COLUMNS,
+            most_columns=MAX_COLUMNS,
             labels=_core.LabelCount.ignored if self.ignore_labels else kinds[self.multilabel],
             skip_errors=self.skip_errors,
             l2=reading.normalize == "l2",

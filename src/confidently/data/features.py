@@ -16,7 +16,7 @@ import numpy as np
 from .. import _core
 
 KEPT_NAMES = 2**15  # that stay when names are pruned
-MOST_NAMES = 2**17  # of hashed features, before they are
+MAX_NAMES = 2**17  # of hashed features, before they are
 
 
 class Strings:
@@ -101,7 +101,7 @@ class Features:
     names : Strings
         Their names.
     bounded : bool
-        Whether names beyond :data:`MOST_NAMES` are dropped.
+        Whether names beyond :data:`MAX_NAMES` are dropped.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class Features:
 
     def room(self) -> int:
         """How many names more may come before they must be pruned."""
-        return MOST_NAMES - self.n_named if self.bounded else np.iinfo(np.int64).max
+        return MAX_NAMES - self.n_named if self.bounded else np.iinfo(np.int64).max
 
     def prune(self, weight: np.ndarray) -> None:
         """Keep the names of the columns of the largest ``weight``; of equal ones, the earlier columns'."""

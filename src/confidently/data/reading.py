@@ -20,13 +20,13 @@ COMPRESSED = (".gz", ".zst", ".bz2", ".lz4", ".xz")
 TABLES = ("csv", "tsv", "parquet", "feather", "jsonl")  # formats whose columns have names
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 DEFAULT_LABEL = "label"  # the column of labels
-MOST_BITS = 30
+MAX_BITS = 30
 LONGEST_NGRAM = 16
 CHOICES = {"analyzer": ("word", "char"), "counts": ("count", "binary"), "normalize": ("l2", "none")}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class ReaderOptions:
     """How rows are read.
 
     Attributes
@@ -86,8 +86,8 @@ class Reading:
         for name, allowed in CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}")
-        if not (type(self.bits) is int and 1 <= self.bits <= MOST_BITS):
-            raise ValueError(f"bits must be a whole number from 1 to {MOST_BITS}; got {self.bits!r}")
+        if not (type(self.bits) is int and 1 <= self.bits <= MAX_BITS):
+            raise ValueError(f"bits must be a whole number from 1 to {MAX_BITS}; got {self.bits!r}")
         self._check_ngrams()
         self._check_columns()
 
@@ -124,7 +124,7 @@ class Reading:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     @classmethod
-    def from_dict(cls, source: Mapping[str, Any]) -> Reading:
+    def from_dict(cls, source: Mapping[str, Any]) -> ReaderOptions:
         """The reading of a model's ``source``, with the first rows behind it; what else stands there is left alone."""
         return cls(**({"codes": ()} | {f.name: source[f.name] for f in fields(cls) if f.name in source}))
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from .advice import warn_of_strangers, warn_of_texts
+from .advice import warn_of_texts, warn_of_unknown
 from .batch import Batch, DataError
 from .cache.reading import read_cache, reading_of_caches
 from .demands import Demands
@@ -15,7 +15,7 @@ from .features import Features
 from .formats.codes import told
 from .formats.csv_text import read_csv
 from .formats.lines import read_lines
-from .reading import TABLES, Reading, format_of
+from .reading import TABLES, ReaderOptions, format_of
 from .selection import pass_over
 from .sources.background import in_background
 from .sources.paths import Paths, expanded
@@ -38,7 +38,7 @@ READERS: dict[str, Callable[..., Iterator[Batch]]] = {
 DECIDING_ROWS = 1000
 
 BATCHES_AHEAD = 2  # how far parsing may run ahead of learning
-MOST_SKIPPED_SHOWN = 5
+MAX_SKIPPED_SHOWN = 5
 
 
 class Stream:
@@ -57,8 +57,8 @@ class Stream:
     """
 
     def __init__(
-        self, source: Generator[Batch], held: list[Batch], reading: Reading, multilabel: bool, most_skipped: float,
-        advise: bool, known: int | None = None,
+        self, source: Generator[Batch], held: list[Batch], reading: ReaderOptions, multilabel: bool,
+        most_skipped: float, advise: bool, known: int | None = None,
     ) -> None:  # fmt: skip
         self.source, self.batches, self.reading = source, chain(held, source), reading
         self.multilabel, self.most_skipped, self.advise = multilabel, most_skipped, advise
@@ -81,7 +81,7 @@ class Stream:
             warn_of_texts(batch)
             self.advise = False
         if self.known is not None:
-            warn_of_strangers(batch, self.known)
+            warn_of_unknown(batch, self.known)
             self.known = None
         if self.multilabel:
             return batch
@@ -98,7 +98,7 @@ class Stream:
 
     def _count_skipped(self, batch: Batch) -> None:
         self.skipped += batch.skipped
-        room = MOST_SKIPPED_SHOWN - len(self.skipped_examples)
+        room = MAX_SKIPPED_SHOWN - len(self.skipped_examples)
         self.skipped_examples += batch.skipped_examples[: max(room, 0)]
         if self.skipped > self.most_skipped:
             raise DataError(
@@ -109,7 +109,7 @@ class Stream:
 
 def open_stream(
     paths: Paths,
-    reading: Reading | None = None,
+    reading: ReaderOptions | None = None,
     *,
     format: str | None = None,
     multilabel: bool | None = None,
@@ -135,7 +135,7 @@ def open_stream(
         input. Text may be compressed (gzip, zstd, bzip2, lz4, xz), recognised by content. Or binary caches of any
         format (docs/cache-file.md), recognised by content too.
     reading : Reading, optional
-        How rows become features; else ``format`` and further keywords, which are :class:`Reading`'s.
+        How rows become features; else ``format`` and further keywords, which are :class:`ReaderOptions`'s.
     format : str, optional
         One of ``confidently.data.FORMATS``; by default what the files' suffixes tell, else svmlight.
     multilabel : bool, optional
@@ -190,7 +190,7 @@ def open_stream(
     if cached is not None:
         reading = cached
     elif reading is None:
-        reading = Reading(format=format or format_of(files), **how)
+        reading = ReaderOptions(format=format or format_of(files), **how)
     elif format is not None or how:
         reading = replace(reading, format=format or reading.format, **how)
     reading = told(files, reading)
@@ -222,7 +222,7 @@ def _most_skipped(on_error: str | int) -> float:
     raise ValueError(f"on_error must be 'stop', 'skip' or a number of rows >= 0; got {on_error!r}")
 
 
-def _decide(batches: Iterator[Batch], reading: Reading) -> tuple[list[Batch], Reading, bool]:
+def _decide(batches: Iterator[Batch], reading: ReaderOptions) -> tuple[list[Batch], ReaderOptions, bool]:
     """The first batches, and whether one of the first rows has no label or several."""
     held: list[Batch] = []
     rows = 0

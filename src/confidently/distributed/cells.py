@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-PIECES_A_CELL = 16  # that the data are cut into to be dealt out at random
+PIECES_PER_CELL = 16  # that the data are cut into to be dealt out at random
 
 
 class Piece(NamedTuple):
@@ -49,7 +49,7 @@ def cells_of(
     if deal is None:
         found = _cut(sizes, divisible, n)
         return [[found[part * rounds + number] for part in range(parts)] for number in range(rounds)]
-    pieces = [piece for cell in _cut(sizes, divisible, n * PIECES_A_CELL) for piece in cell]
+    pieces = [piece for cell in _cut(sizes, divisible, n * PIECES_PER_CELL) for piece in cell]
     order = deal.permutation(len(pieces))
     found = [[pieces[k] for k in order[cell::n]] for cell in range(n)]
     return [found[number * parts : (number + 1) * parts] for number in range(rounds)]

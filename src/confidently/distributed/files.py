@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..data import DataError, DataWarning, Reading, open_stream
+from ..data import DataError, DataWarning, ReaderOptions, open_stream
 from ..data.cache.file import is_cache
 from ..data.sources.compression import compression_of
 from ..data.sources.paths import expanded
@@ -25,13 +25,13 @@ class Survey:
     files: list[str]
     sizes: list[int]
     divisible: list[bool]
-    reading: Reading
+    reading: ReaderOptions
     multilabel: bool
     warnings: list[str]
 
 
 def survey(
-    paths: Sequence[str], reading: Reading | None, how: dict[str, Any], multilabel: bool | None, on_error: str
+    paths: Sequence[str], reading: ReaderOptions | None, how: dict[str, Any], multilabel: bool | None, on_error: str
 ) -> Any:
     """Look at files, and read the first rows; a :class:`Survey` or a :class:`Failure`."""
     try:

@@ -11,11 +11,11 @@ from typing import Any
 from distributed import Client
 from sklearn.utils import check_random_state
 
-from ..data import Reading
+from ..data import ReaderOptions
 from ..data.classes import ClassTable
 from ..data.features import Features
 from ..data.memory.labels import plain
-from ..data.memory.unchanged import unchanged_on_error
+from ..data.memory.unchanged import rollback_on_error
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.loading import put_model
 from ..learner.learner import check_choice
@@ -43,7 +43,7 @@ def fit(
     multilabel: bool | None = None,
     on_error: str | int = "stop",
     progress: bool | Report = False,
-    reading: Reading | None = None,
+    reading: ReaderOptions | None = None,
     **how: Any,
 ) -> OnlineClassifier:
     """Learn from scratch on a cluster: in every round each part learns a slice, and what they learned is merged.
@@ -110,7 +110,7 @@ def fit(
     >>> classifier.n_seen_
     1400
     """
-    with unchanged_on_error(estimator):
+    with rollback_on_error(estimator):
         for name in ("learner_", "classes_", "source_", "features_", "feature_names_in_", "n_features_in_"):
             estimator.__dict__.pop(name, None)
         training = _Training(estimator, client, workers, parts, rounds, shuffle, progress)
@@ -132,7 +132,7 @@ def partial_fit(
     """
     if not hasattr(estimator, "learner_"):
         raise ValueError("partial_fit goes on with a fitted classifier, and this one has learned nothing: call fit")
-    with unchanged_on_error(estimator):
+    with rollback_on_error(estimator):
         training = _Training(estimator, client, workers, parts, rounds, shuffle, progress, estimator.as_model())
         return training.run(data, y, sample_weight, None, None, on_error, None, {})
 
@@ -164,7 +164,7 @@ class _Training:
 
     def run(
         self, data: Any, y: Any, sample_weight: Any, classes: Any, multilabel: bool | None, on_error: str | int,
-        reading: Reading | None, how: dict[str, Any],
+        reading: ReaderOptions | None, how: dict[str, Any],
     ) -> OnlineClassifier:  # fmt: skip
         with ExitStack() as stack:
             client = stack.enter_context(connected(self.client, self.workers))
@@ -190,19 +190,19 @@ class _Training:
 
     def _files(
         self, client: Client, paths: list[str], classes: Any, multilabel: bool | None, on_error: str | int,
-        reading: Reading | None, how: dict[str, Any], options: dict[str, Any],
+        reading: ReaderOptions | None, how: dict[str, Any], options: dict[str, Any],
     ) -> Rounds:  # fmt: skip
         base = self.base
         if base is not None:
             if not base.source:
                 raise ValueError("the classifier has learned from arrays: it does not know what files' columns mean")
-            reading, multilabel = Reading.from_dict(base.source), base.learner.settings.task == "multilabel"
+            reading, multilabel = ReaderOptions.from_dict(base.source), base.learner.settings.task == "multilabel"
         found = surveyed(client, paths, reading, multilabel, on_error, **how)
         model = base or self._beginning(found.reading, found.multilabel, classes)
         weights = self.estimator.class_weight
         return training_on_files(client, found, model, on_error=on_error, class_weight=weights, **options)
 
-    def _beginning(self, reading: Reading, multilabel: bool, classes: Any) -> Model:
+    def _beginning(self, reading: ReaderOptions, multilabel: bool, classes: Any) -> Model:
         names = [] if classes is None else [plain(name) for name in classes]
         table = ClassTable(names, multilabel, closed=classes is not None)
         features = Features(bounded=not reading.vocabulary) if reading.named else None

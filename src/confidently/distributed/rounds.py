@@ -21,7 +21,7 @@ from .tasks import Failure, Job, Learned, Seed, merge_learned
 FAN_IN = 4  # changes that are merged at a time
 LOST = ("lost", "cancelled")
 POLL_SECONDS = 0.1  # between looks at whether the base of a round is still there
-MOST_ATTEMPTS = 10  # at one round, each begun because all copies of its base were lost
+MAX_ATTEMPTS = 10  # at one round, each begun because all copies of its base were lost
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Rounds:
         """What the cells teach, merged. If every copy of the base is lost with its workers, what was not done by then
         begins again after a new one, of the same numbers."""
         parts: list[Future | None] = [None] * len(cells)
-        for attempt in range(MOST_ATTEMPTS):
+        for attempt in range(MAX_ATTEMPTS):
             self.threads = self.client.nthreads()
             self.source.expect(cells, self.threads)
             base = self._given_out()
@@ -155,7 +155,7 @@ class Rounds:
             if isinstance(found, Failure):
                 raise found.error
             return found
-        raise RuntimeError(f"round {number} was begun {MOST_ATTEMPTS} times and its workers lost each time")
+        raise RuntimeError(f"round {number} was begun {MAX_ATTEMPTS} times and its workers lost each time")
 
     def _given_out(self) -> Future:
         """The model, on one worker, from which the others fetch it; a worker may be lost while it takes it."""
@@ -166,7 +166,7 @@ class Rounds:
                 return base
             except OSError:  # time-outs, too: there may be no worker for a while
                 attempt += 1
-                if attempt == MOST_ATTEMPTS:
+                if attempt == MAX_ATTEMPTS:
                     raise
 
     def _merged(self, base: Future, parts: list[Future], key: str) -> Future:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Batch, DataError, DataWarning, Reading, open_stream
+from ..data import Batch, DataError, DataWarning, ReaderOptions, open_stream
 from ..data.classes import ClassTable
 from ..data.memory.matrix import largest_value
 from ..data.selection import chosen, joined
@@ -25,7 +25,7 @@ from ..learner.streams import StreamLearner
 from ..models.file import Model
 from .change import Change, change_of, merge_changes
 
-MOST_SKIPPED_SHOWN = 5
+MAX_SKIPPED_SHOWN = 5
 
 Seed = tuple[int, ...]
 
@@ -45,7 +45,7 @@ class Job:
         Whether the rows of a cell are learned in random order.
     """
 
-    reading: Reading | None = None
+    reading: ReaderOptions | None = None
     multilabel: bool = False
     on_error: str = "stop"
     class_weight: dict[Any, float] | str | None = None
@@ -114,7 +114,7 @@ def merge_learned(base: Model, found: Sequence[Learned | Failure]) -> Any:
         change, sum(one.rows for one in learned), sum(one.log_loss for one in learned),
         sum(one.bytes_sent for one in learned), sum(one.seconds for one in learned),
         sum(one.skipped for one in learned),
-        examples[:MOST_SKIPPED_SHOWN],
+        examples[:MAX_SKIPPED_SHOWN],
     )  # fmt: skip
 
 

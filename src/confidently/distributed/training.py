@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from distributed import Client
 
-from ..data import DataWarning, Reading
+from ..data import DataWarning, ReaderOptions
 from ..data.sources.source import is_uri
 from ..models.file import Model
 from .cells import Cell, cells_of
@@ -26,7 +26,7 @@ SHUFFLE = (None, "within", "between")
 def surveyed(
     client: Client,
     paths: Sequence[str | os.PathLike[str]],
-    reading: Reading | None = None,
+    reading: ReaderOptions | None = None,
     multilabel: bool | None = None,
     on_error: str | int = "stop",
     **how: Any,

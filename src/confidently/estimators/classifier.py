@@ -30,7 +30,7 @@ from ..data.memory.labels import (
     plain_class_weight,
 )
 from ..data.memory.matrix import UnsortedColumns, as_matrix
-from ..data.memory.unchanged import unchanged_on_error
+from ..data.memory.unchanged import rollback_on_error
 from ..learner.learner import Learner, check_choice
 from ..models import file as model_file
 from ..models.file import Model
@@ -217,7 +217,7 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
         ValueError, TypeError
             For bad parameters or input; what was learned before stays as it was.
         """
-        with unchanged_on_error(self):
+        with rollback_on_error(self):
             for name in ("learner_", "classes_", "source_", "features_"):
                 self.__dict__.pop(name, None)
             return self._learn(X, y, None, sample_weight, first=True)
@@ -242,7 +242,7 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
         ValueError, TypeError
             For bad parameters or input, or classes never announced; what was learned stays as it was.
         """
-        with unchanged_on_error(self):
+        with rollback_on_error(self):
             return self._learn(X, y, classes, sample_weight, first=not hasattr(self, "learner_"), partial=True)
 
     def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool, partial: bool = False) -> Self:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import Batch, Reading, Stream, open_stream
+from ..data import Batch, ReaderOptions, Stream, open_stream
 from ..data.classes import ClassTable
 from ..data.features import Features
 from ..data.memory.matrix import largest_value
-from ..data.memory.unchanged import unchanged_on_error
+from ..data.memory.unchanged import rollback_on_error
 from ..learner.learner import Learner, check_choice
 from ..learner.streams import Answering, StreamLearner
 
@@ -76,7 +76,7 @@ class StreamMethods:
         ...     [list(found) for found in classifier.predict_stream([file.name])][0][:2]
         [np.str_('spam'), np.str_('ham')]
         """
-        with unchanged_on_error(self):
+        with rollback_on_error(self):
             self._check_settings(partial=False)
             if self.passes != 1:
                 raise ValueError(f"a stream is read once, but passes is {self.passes}: open another and learn it too")
@@ -106,7 +106,7 @@ class StreamMethods:
             For what is wrong with the data; what was learned before stays as it was.
         """
         check_is_fitted(self)
-        with unchanged_on_error(self), self._open(paths, multilabel=self._sets(), **options) as stream:
+        with rollback_on_error(self), self._open(paths, multilabel=self._sets(), **options) as stream:
             self._check_settings(partial=True)
             self._follow_settings()
             table = ClassTable([_plain(name) for name in self.classes_], stream.multilabel)
@@ -143,7 +143,7 @@ class StreamMethods:
                 yield self._answer(method, answering.matrix(batch), learner)
 
     def _open(self, paths: Any, **options: Any) -> Stream:
-        reading = Reading.from_dict(getattr(self, "source_", {}))
+        reading = ReaderOptions.from_dict(getattr(self, "source_", {}))
         features = getattr(self, "features_", None)
         if reading.named and features is None:
             raise ValueError("the classifier has learned from arrays: it does not know what the columns of files mean")

@@ -22,7 +22,7 @@ RATE = 0.05  # of the threshold's logarithm: it can double within some 20 rows t
 START = 1.0  # the first threshold: one standard deviation, or a margin of 1
 
 
-def doubt(classifier: OnlineClassifier, X: Any, strategy: str = "confidence") -> np.ndarray:
+def certainty(classifier: OnlineClassifier, X: Any, strategy: str = "confidence") -> np.ndarray:
     """How far each row's prediction is from being another one: small where its label is worth asking for.
 
     With m the margin between the two best classes and v its variance: ``|m|/sqrt(v)`` for "confidence", the number
@@ -50,7 +50,7 @@ def doubt(classifier: OnlineClassifier, X: Any, strategy: str = "confidence") ->
     --------
     >>> from confidently import OnlineClassifier
     >>> classifier = OnlineClassifier("arow", fit_intercept=False).fit([[1.0, 0.0], [-1.0, 0.0]], [1, 0])
-    >>> doubt(classifier, [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]).round(2)
+    >>> certainty(classifier, [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]).round(2)
     array([4.36, 0.93, 0.  ])
     """
     check_choice("strategy", strategy, STRATEGIES[:-1])
@@ -102,7 +102,7 @@ def query(
     k : int
         How many, 1 to n.
     strategy : {"confidence", "margin", "change", "random"}
-        The least sure ones, by :func:`doubt`; or any.
+        The least sure ones, by :func:`certainty`; or any.
     random_state : int or Generator, optional
         Decides between rows of equal doubt, too.
 
@@ -123,7 +123,7 @@ def query(
     shuffled = np.random.default_rng(random_state).permutation(n)
     if strategy == "random" or not hasattr(classifier, "learner_"):
         return shuffled[:k]
-    return shuffled[np.argsort(doubt(classifier, pool, strategy)[shuffled], kind="stable")[:k]]
+    return shuffled[np.argsort(certainty(classifier, pool, strategy)[shuffled], kind="stable")[:k]]
 
 
 class Selector:
@@ -189,7 +189,7 @@ class Selector:
         if self.strategy == "random":
             return np.array([self._decide(asks) for asks in self.random.random(n) < self.budget], dtype=bool)
         unknown = not hasattr(self.classifier, "learner_")
-        doubts = np.zeros(n) if unknown else doubt(self.classifier, X, self.strategy)
+        doubts = np.zeros(n) if unknown else certainty(self.classifier, X, self.strategy)
         return np.array([self._decide(d <= exp(self._log_threshold)) for d in doubts], dtype=bool)
 
     def _decide(self, wanted: bool) -> bool:

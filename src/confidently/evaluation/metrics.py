@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-LEAST_PROBABILITY = (
+MIN_PROBABILITY = (
     1e-15  # log-loss counts no probability as smaller, so that one certain mistake does not make it infinite
 )
 
@@ -50,7 +50,7 @@ class ClassMetrics:
         self.predicted += np.bincount(predicted, minlength=self.n_classes)
         pairs = truth[known] * self.n_classes + predicted[known]
         self.confusion += np.bincount(pairs, minlength=self.n_classes**2).reshape(self.confusion.shape)
-        given = np.maximum(probabilities[known, truth[known]], LEAST_PROBABILITY)
+        given = np.maximum(probabilities[known, truth[known]], MIN_PROBABILITY)
         self.log_loss -= float(np.log(given).sum())
 
     def result(self) -> dict[str, float | int | None]:

@@ -14,9 +14,9 @@ VOTE_NODES = np.array(
     [-8, -6, -4.5, -3.5, -2.75, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 2.75, 3.5, 4.5, 6, 8], dtype=float
 )
 # No probability is exactly 0 or 1, so that its logarithm stays finite: half a unit in the last place below 1.
-LEAST_PROBABILITY = 2.0**-53
+MIN_PROBABILITY = 2.0**-53
 VOTE_NUMBERS = 2**22  # numbers held at a time while voting
-LEAST_CURVATURE = 1e-9  # what a calibration counts for that has seen nothing
+MIN_CURVATURE = 1e-9  # what a calibration counts for that has seen nothing
 
 
 def moderated(scores: np.ndarray, variance: np.ndarray, prior_variance: float) -> np.ndarray:
@@ -98,10 +98,10 @@ def merged(states: Sequence[np.ndarray], task: str) -> np.ndarray:
         curvature[:, 0, 1] = curvature[:, 1, 0] = slopes * hab
     else:
         curvature[:, 0, 0] = slopes**2 * [state[1] for state in states]
-    weight = curvature + LEAST_CURVATURE * np.eye(n)
+    weight = curvature + MIN_CURVATURE * np.eye(n)
     found = np.linalg.solve(weight.sum(axis=0), np.einsum("sij,sj->i", weight, where))
     amount = np.trace(curvature, axis1=1, axis2=2)
-    whole = curvature.sum(axis=0) * (amount.max() / max(amount.sum(), LEAST_CURVATURE))
+    whole = curvature.sum(axis=0) * (amount.max() / max(amount.sum(), MIN_CURVATURE))
     a = np.exp(found[0])
     if task == "binary":
         return np.array([a, found[1], whole[0, 0] / a**2, whole[0, 1] / a, whole[1, 1]])
@@ -109,5 +109,5 @@ def merged(states: Sequence[np.ndarray], task: str) -> np.ndarray:
 
 
 def _inside(p: np.ndarray) -> np.ndarray:
-    inside: np.ndarray = np.clip(p, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
+    inside: np.ndarray = np.clip(p, MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)
     return inside

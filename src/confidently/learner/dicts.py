@@ -19,14 +19,14 @@ from ..data.classes import ClassTable
 from ..data.features import Features, Strings
 from ..data.memory.matrix import as_matrix, csr_matrix, largest_value
 from ..rules.ranges import Range, check_number
-from .learner import LARGEST_WEIGHT, Learner, check_choice
+from .learner import MAX_WEIGHT, Learner, check_choice
 
 if TYPE_CHECKING:
     import pandas as pd
 
 EXACT = -1  # names are kept, not hashed
 HASH_BITS = Range(1, 31, closed_low=True, closed_high=True)
-MOST_COLUMNS = 2**31 - 2  # columns are of 32 bits, and one stands for all features never met
+MAX_COLUMNS = 2**31 - 2  # columns are of 32 bits, and one stands for all features never met
 Row = Mapping[Hashable, Any]
 
 
@@ -57,7 +57,7 @@ class DictRows:
         self.learner = Learner(settings.pop("rule"), task=task, n_classes=len(self.table), **settings)
         self.dense, self.few = self.learner.settings.dense, True  # fewer than two classes were met
         self.largest = largest_value(self.learner.settings.dtype)
-        self.core = _core.DictLearner(self.bits, MOST_COLUMNS)
+        self.core = _core.DictLearner(self.bits, MAX_COLUMNS)
         self._make_room()
 
     # --- learning ----------------------------------------------------------------------------------------------------
@@ -65,8 +65,8 @@ class DictRows:
     def learn(self, x: Row, y: Any, weight: float = 1.0) -> None:
         """A row of one class."""
         number = self.table.get(y)
-        if weight != 1.0 and not 0.0 <= weight <= LARGEST_WEIGHT:
-            raise ValueError(f"a weight must be in 0 to {LARGEST_WEIGHT:g}, got {weight!r}")
+        if weight != 1.0 and not 0.0 <= weight <= MAX_WEIGHT:
+            raise ValueError(f"a weight must be in 0 to {MAX_WEIGHT:g}, got {weight!r}")
         if number is None:
             self.core.row(x, False, self.largest)  # a row that cannot be learned brings no class either
             number = self._class(y)
@@ -141,7 +141,7 @@ class DictRows:
             return
         self.learner.grow(n_features=self.core.size + 1)
         self.learner.n_features = self.core.size
-        self.learner.own_arrays()
+        self.learner.make_writable()
         progressive = self.calibration is not None
         self.core.bind(self.learner.settings.core(), self.learner.state, progressive, self.largest)
 
@@ -321,7 +321,7 @@ class DictRows:
     def __setstate__(self, state: dict[str, Any]) -> None:
         known = state.pop("known")
         vars(self).update(state)
-        self.core = _core.DictLearner(self.bits, MOST_COLUMNS)
+        self.core = _core.DictLearner(self.bits, MAX_COLUMNS)
         self.core.restore(*known)
         self._make_room()
 

@@ -32,13 +32,13 @@ from . import calibration
 from .posterior import Posterior
 
 # Rows learned between two looks at the clock and the keyboard.
-ROWS_A_STRIDE = 8192
+ROWS_PER_STRIDE = 8192
 # Rows are checked while they are learned if the state, which must then be copied, is this much smaller than they are.
 STATE_TO_ROWS = 4
-BYTES_AN_ENTRY = 12  # of a matrix: a value and its column
+BYTES_PER_ENTRY = 12  # of a matrix: a value and its column
 # With these, and the largest values of confidently.matrix, no number of the state can leave its type's range.
 PRIOR_VARIANCE = Range(1e-15, 1e9, closed_low=True, closed_high=True)
-LARGEST_WEIGHT = 1e9
+MAX_WEIGHT = 1e9
 FORGET = Range(0.0, 1.0, closed_low=True)
 
 
@@ -240,7 +240,7 @@ class Learner(Posterior):
         if not geometry.is_row_by_row(self):
             if not is_checked(X, self.settings.dtype):  # all at once, for a product of matrices mixes rows
                 check_rows(X, self.settings.dtype)
-            self.own_arrays()
+            self.make_writable()
             geometry.learn_blocks(
                 self, X, labels, label_start, weight, class_weight, order, calibrate=calibrate, log_loss=log_loss,
                 progress=progress,
@@ -250,8 +250,8 @@ class Learner(Posterior):
         core, n = self.settings.core(dense=True), X.shape[0] if order is None else len(order)
         limit = largest_value(self.settings.dtype)
         largest = 0.0 if is_checked(X, self.settings.dtype) else limit
-        for first in range(0, n, ROWS_A_STRIDE):
-            last = min(first + ROWS_A_STRIDE, n)
+        for first in range(0, n, ROWS_PER_STRIDE):
+            last = min(first + ROWS_PER_STRIDE, n)
             fault = core.learn(
                 self.state, X, labels, label_start, weight, class_weight, order, first, last, calibrate, largest,
                 log_loss,
@@ -266,7 +266,7 @@ class Learner(Posterior):
         if largest and order is None:
             X.checked = limit
 
-    def own_arrays(self) -> None:
+    def make_writable(self) -> None:
         """Replace arrays of the state that cannot be written to."""
         for name, array in self.state.items():
             if not array.flags.writeable:  # memory-mapped by joblib, say
@@ -280,11 +280,11 @@ class Learner(Posterior):
         """
         size = sum(array.nbytes for array in self.state.values())
         if not is_checked(X, self.settings.dtype) and (
-            order is not None or size * STATE_TO_ROWS > X.stored * BYTES_AN_ENTRY
+            order is not None or size * STATE_TO_ROWS > X.stored * BYTES_PER_ENTRY
         ):
             check_rows(X, self.settings.dtype)
-        self.own_arrays()
-        geometry.settle(self)
+        self.make_writable()
+        geometry.flush(self)
         unchecked = not is_checked(X, self.settings.dtype)
         return {name: array.copy() for name, array in self.state.items()} if unchecked else {}
 
@@ -302,8 +302,8 @@ class Learner(Posterior):
             largest *= weights.max(initial=0.0)
         if class_weight is not None and self.settings.task == "multilabel":
             raise ValueError("class weights are for one class a row, not for sets of labels")
-        if not largest <= LARGEST_WEIGHT:
-            raise ValueError(f"weights of examples may be at most {LARGEST_WEIGHT:g}, got {largest:g}: scale them down")
+        if not largest <= MAX_WEIGHT:
+            raise ValueError(f"weights of examples may be at most {MAX_WEIGHT:g}, got {largest:g}: scale them down")
 
     def _check_labels(self, n: int, labels: np.ndarray, start: np.ndarray | None) -> None:
         if (start is not None) != (self.settings.task == "multilabel"):

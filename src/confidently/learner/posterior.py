@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..covariances.state import COUNTERS, Settings, State, diagonal_variances, settled_covariance
+from ..covariances.state import COUNTERS, Settings, State, diagonal_variances, flushed_covariance
 
 
 class Posterior:
@@ -60,7 +60,7 @@ class Posterior:
             size = rows if per_learner else rows * self.settings.columns(self.n_classes)
             learners = self.settings.learners(self.n_classes)
             return np.broadcast_to(self.settings.prior_variance * np.eye(size), (learners, size, size))
-        sigma = settled_covariance(self.state) * self.state["scale"][:, None, None]
+        sigma = flushed_covariance(self.state) * self.state["scale"][:, None, None]
         places = np.arange(sigma.shape[1]).reshape(-1, rows)
         order = self._intercept_last(places.T).T.ravel()
         return sigma[:, order][:, :, order]
@@ -92,7 +92,7 @@ class Posterior:
 
     def _threshold_covariance(self) -> np.ndarray:
         rows = len(self.weights)
-        sigma = settled_covariance(self.state)[0] * self.state["scale"][0]
+        sigma = flushed_covariance(self.state)[0] * self.state["scale"][0]
         return np.diagonal(sigma[:rows].reshape(rows, -1, rows), axis1=0, axis2=2).T[:, 1:]
 
     def _pending_share(self) -> np.ndarray:

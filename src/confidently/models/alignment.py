@@ -52,9 +52,9 @@ def _reading(model: Model) -> dict[str, Any]:
     """How rows are read, options that older files do not name included."""
     if not model.source:
         return {}
-    from ..data import Reading
+    from ..data import ReaderOptions
 
-    return Reading.from_dict(model.source).as_dict()
+    return ReaderOptions.from_dict(model.source).as_dict()
 
 
 def _told(value: Any) -> str:

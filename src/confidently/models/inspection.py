@@ -20,7 +20,7 @@ from ..learner.learner import Learner
 from .file import Model, TopicModel
 
 INTERCEPT = "(intercept)"
-MOST_FEATURES = 6  # of an example that is shown
+MAX_FEATURES = 6  # of an example that is shown
 TOUCHED = 1e-12  # a variance below the prior's by this share of it has been learned from; less is rounding
 
 
@@ -48,7 +48,7 @@ class Weight:
         return abs(self.mean) / self.std if self.std > 0 else math.inf if self.mean else 0.0
 
     @property
-    def doubt(self) -> float:
+    def certainty(self) -> float:
         """Probability that the weight's sign is not that of its mean: Phi(-|mean|/std)."""
         return 0.5 * math.erfc(self.decisive / math.sqrt(2.0))
 
@@ -192,7 +192,7 @@ def kept_examples(model: Model, top: int = 20) -> list[tuple[Any, list[Kept]]]:
     def kept(row: int, coefficient: float) -> Kept:
         entries = slice(support.indptr[row], support.indptr[row + 1])
         values, columns = support.data[entries], support.indices[entries]
-        largest = np.argsort(-np.abs(values), kind="stable")[:MOST_FEATURES]
+        largest = np.argsort(-np.abs(values), kind="stable")[:MAX_FEATURES]
         return Kept(row + 1, coefficient, {naming.given(int(columns[k])): float(values[k]) for k in largest})
 
     found = []

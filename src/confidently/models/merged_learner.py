@@ -12,9 +12,9 @@ import numpy as np
 from ..covariances.state import (
     Settings,
     calibration_start,
+    flush_forgetting,
+    flushed_covariance,
     new_state,
-    settle_forgotten,
-    settled_covariance,
     split_binary,
     touched,
 )
@@ -28,11 +28,11 @@ ROUNDS = "rounds"  # of parts that go on from what was merged: see distributed/
 # their moves are added; where they have gained more they have learned the same, and their moves are averaged.
 LITTLE_GAIN = 0.1
 # Products of many scales stay within what the type can hold; variances have floors far above the least of these.
-LARGEST_SCALE = {"float64": 1e100, "float32": 1e12}
+MAX_SCALE = {"float64": 1e100, "float32": 1e12}
 NOISE = {"float64": 1e-9, "float32": 1e-4}  # by which a variance may exceed its base's, through rounding
 
 
-class CannotMerge(ValueError):
+class MergeError(ValueError):
     """Models that do not fit together; the message says why."""
 
 
@@ -160,7 +160,7 @@ class Part:
         found[:, np.arange(size), np.arange(size)] = settings.prior_variance
         blocks = self.columns if size > rows else [0]
         places = (np.asarray(blocks)[:, None] * rows + np.arange(rows)[self.places]).ravel()
-        sigma = settled_covariance(self.learner.state) / self.learner.state["folded"][:, None, None]
+        sigma = flushed_covariance(self.learner.state) / self.learner.state["folded"][:, None, None]
         found[np.ix_(self.learners, places, places)] = sigma
         return found
 
@@ -206,7 +206,7 @@ def merge_learners(parts: Sequence[Part], base: Part, how: str) -> Learner:
         _, averaged = _merged(parts, base, Part.averaged, how, share)
         state["weights"][:, -1] = (state["counters"][0] * (mean - averaged)).T
     log_scale = base.log_scale + share * sum(part.log_scale - base.log_scale for part in parts)
-    limit = np.log(LARGEST_SCALE[settings.dtype])
+    limit = np.log(MAX_SCALE[settings.dtype])
     state["scale"][:] = np.exp(np.clip(log_scale, -limit, limit))
     state["calibration"][:] = merged([part.calibration for part in parts], settings.task)
     learner = copy(parts[0].learner)
@@ -229,7 +229,7 @@ def _merged(
         if in_round:
             gained.append(np.maximum(since.precision, 0.0))
     if not total.is_proper():
-        raise CannotMerge("the models do not come from one prior: together they would have negative variances")
+        raise MergeError("the models do not come from one prior: together they would have negative variances")
     if in_round:
         return total, _mean_of_round(parts, base, mean, gained)
     return total, total.mean.reshape(base.space.columns, base.space.rows)
@@ -281,7 +281,7 @@ def _counted(counts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
 
 
 def check_begun(base: Part, parts: Sequence[Part]) -> None:
-    """Raise ``CannotMerge`` if a part knows less than the base, from which it can then not have gone on."""
+    """Raise ``MergeError`` if a part knows less than the base, from which it can then not have gone on."""
     for part in parts:
         reason = ""
         if not np.isin(base.features, part.features).all():
@@ -295,7 +295,7 @@ def check_begun(base: Part, parts: Sequence[Part]) -> None:
         elif not _is_as_sure(base, part):
             reason = f"it is surer of some weights than {part.name}"
         if reason:
-            raise CannotMerge(f"{part.name} was not trained from {base.name}: {reason}; merge it without a base")
+            raise MergeError(f"{part.name} was not trained from {base.name}: {reason}; merge it without a base")
 
 
 def _is_as_sure(base: Part, part: Part) -> bool:
@@ -310,7 +310,7 @@ def _trimmed(learner: Learner) -> Learner:
     """Without the room it keeps for more features, what it has forgotten taken out of its store."""
     trimmed = copy(learner)
     trimmed.state = {**learner.state, "weights": learner.weights}
-    settle_forgotten(learner.settings, trimmed.state)
+    flush_forgetting(learner.settings, trimmed.state)
     return trimmed
 
 

@@ -14,7 +14,7 @@ from ..data.features import Features
 from ..learner.learner import Learner, check_choice
 from .alignment import all_classes, all_features, appeared, class_places, differences
 from .file import Model
-from .merged_learner import HOW, ROUNDS, CannotMerge, Part, Space, check_begun, merge_learners
+from .merged_learner import HOW, ROUNDS, MergeError, Part, Space, check_begun, merge_learners
 
 if TYPE_CHECKING:
     from ..estimators.classifier import OnlineClassifier
@@ -89,7 +89,7 @@ def merge(
     start = None if base is None else base.as_model()
     merged = merge_models([model.as_model() for model in models], names, start, "the base", how)
     if len({isinstance(name, str) for name in merged.classes}) > 1:
-        raise CannotMerge(f"classes mix words and numbers: {', '.join(map(repr, merged.classes))}")
+        raise MergeError(f"classes mix words and numbers: {', '.join(map(repr, merged.classes))}")
     return put_model(clone(models[0]), merged)
 
 
@@ -98,7 +98,7 @@ def merge_models(
 ) -> Model:
     """:func:`merge` of models and what their numbers mean, called ``names`` in messages."""
     if not models:
-        raise CannotMerge("merge needs at least one model, got none")
+        raise MergeError("merge needs at least one model, got none")
     begun = [] if base is None else [base]
     together, called = [*begun, *models], [*[base_name] * len(begun), *names]
     for name, model in zip(called, together, strict=True):
@@ -142,10 +142,10 @@ def _parts(
 
 def _check_fits(first_name: str, first: Model, name: str, model: Model) -> None:
     if model.learner.settings.covariance == "kernel":
-        raise CannotMerge(f"{name} is a kernel model, which keeps examples and not weights: it cannot be merged")
+        raise MergeError(f"{name} is a kernel model, which keeps examples and not weights: it cannot be merged")
     found = [f"{what} = {a} in {first_name}, {what} = {b} in {name}" for what, a, b in differences(first, model)]
     if found:
-        raise CannotMerge(f"{'; '.join(found)}: only models of one form can be merged")
+        raise MergeError(f"{'; '.join(found)}: only models of one form can be merged")
 
 
 def _settings(models: Sequence[Model], n_classes: int) -> Any:

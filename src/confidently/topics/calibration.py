@@ -12,14 +12,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..learner.calibration import LEAST_PROBABILITY
+from ..learner.calibration import MIN_PROBABILITY
 
 # Scoring a document takes longer than learning it: 32 of every 128, later of every 512, are.
 LOOK, OFTEN, SELDOM, MANY = 32, 128, 512, 1024
 KEPT = 512  # documents whose scores are kept, the last ones
 PRECISION = np.array([1.0, 0.01])  # of the priors N(1, 1) and N(0, 100) of a and b
-LEAST_SLOPE = 1e-3
-MOST_STEPS, SMALL_STEP = 50, 1e-10
+MIN_SLOPE = 1e-3
+MAX_STEPS, SMALL_STEP = 50, 1e-10
 
 
 def looked_at(first: int, n: int) -> np.ndarray:
@@ -44,7 +44,7 @@ def fitted_sigmoid(u: np.ndarray, sign: np.ndarray, weight: np.ndarray) -> np.nd
         return np.linalg.solve(hessian, gradient)
 
     a, b = _newton(cost, step, np.array([1.0, 0.0]))
-    return np.array([max(a, LEAST_SLOPE), b])
+    return np.array([max(a, MIN_SLOPE), b])
 
 
 def fitted_softmax(u: np.ndarray, true: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -64,7 +64,7 @@ def fitted_softmax(u: np.ndarray, true: np.ndarray, weight: np.ndarray) -> np.nd
         gradient = weight @ (mean - own) + PRECISION[0] * (a[0] - 1.0)
         return np.array([gradient / (weight @ np.maximum(variance, 0.0) + PRECISION[0])])
 
-    slope: np.ndarray = np.maximum(_newton(cost, step, np.ones(1)), LEAST_SLOPE)
+    slope: np.ndarray = np.maximum(_newton(cost, step, np.ones(1)), MIN_SLOPE)
     return slope
 
 
@@ -78,7 +78,7 @@ def probabilities_of(u: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 def probability_of(u: np.ndarray, ab: np.ndarray) -> np.ndarray:
     """1/(1 + exp(-(a u + b))), neither 0 nor 1."""
-    p: np.ndarray = np.clip(_sigmoid(ab[0] * u + ab[1]), LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
+    p: np.ndarray = np.clip(_sigmoid(ab[0] * u + ab[1]), MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)
     return p
 
 
@@ -91,7 +91,7 @@ def _sigmoid(t: np.ndarray) -> np.ndarray:
 def _newton(cost: Callable[..., float], step: Callable[..., np.ndarray], x: np.ndarray) -> np.ndarray:
     """The least of a strictly convex function, by Newton's steps, halved until they lower it."""
     now = cost(x)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         d = step(x)
         size = 1.0
         while (new := cost(x - size * d)) > now and size > SMALL_STEP:

@@ -11,10 +11,10 @@ from ..data import Batch, DataError
 from ..data.batch import NewLabel
 from ..data.classes import ClassTable
 from ..data.features import Features
-from .learner import LARGEST_COUNT, Bags
+from .learner import MAX_COUNT, Bags
 
 # Documents of a stream that are learned between two looks at the keyboard; rounded up to whole batches.
-DOCUMENTS_A_STRIDE = 64
+DOCUMENTS_PER_STRIDE = 64
 
 
 @dataclass(frozen=True)
@@ -135,11 +135,11 @@ def bags_of_batch(batch: Batch, n_words: int, left_out: np.ndarray | None = None
     DataError
         For counts that are negative or too large.
     """
-    bad = np.flatnonzero((batch.values < 0) | (batch.values > LARGEST_COUNT))
+    bad = np.flatnonzero((batch.values < 0) | (batch.values > MAX_COUNT))
     if len(bad):
         raise DataError(
             f"{batch.place}, or soon after it: a count of {batch.values[bad[0]]:g}; a topic model takes counts of "
-            f"words, from 0 to {LARGEST_COUNT}"
+            f"words, from 0 to {MAX_COUNT}"
         )
     kept = (batch.values > 0) & (batch.columns < n_words)
     if left_out is not None and left_out.any():
@@ -153,4 +153,4 @@ def bags_of_batch(batch: Batch, n_words: int, left_out: np.ndarray | None = None
 
 def stride_of(batch_size: int) -> int:
     """Documents learned together: whole batches."""
-    return -(-DOCUMENTS_A_STRIDE // batch_size) * batch_size
+    return -(-DOCUMENTS_PER_STRIDE // batch_size) * batch_size

@@ -28,7 +28,7 @@ from ..data.memory.labels import (
     plain_class_weight,
     with_class_weight,
 )
-from ..data.memory.unchanged import unchanged_on_error
+from ..data.memory.unchanged import rollback_on_error
 from ..models import file as model_file
 from ..models.file import TopicModel
 from .attributes import TopicAttributes
@@ -37,9 +37,9 @@ from .learner import Bags, TopicLearner, TopicSettings, check_whole
 
 # What the state is made for and cannot change once something was learned.
 LASTING = ("classifier", "n_topics", "nonparametric", "word_prior", "prior_variance")
-LARGEST_SEED = 2**31 - 1
+MAX_SEED = 2**31 - 1
 # Fewer predictions may well be of one class by chance; so many training documents are looked at after fit.
-LEAST_PREDICTIONS, MOST_PREDICTIONS = 100, 300
+MIN_PREDICTIONS, MAX_PREDICTIONS = 100, 300
 
 
 class CollapseWarning(UserWarning):
@@ -226,11 +226,11 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
         CollapseWarning
             If all training documents looked at afterwards are predicted to be of one class.
         """
-        with unchanged_on_error(self):
+        with rollback_on_error(self):
             for name in ("learner_", "classes_", "source_", "features_"):
                 self.__dict__.pop(name, None)
             bags, signs = self._learn(X, y, None, sample_weight, progress, partial=False)
-            looked_at = bags.part(0, min(len(bags), MOST_PREDICTIONS))
+            looked_at = bags.part(0, min(len(bags), MAX_PREDICTIONS))
         if len(looked_at) and (np.ptp(signs[: len(looked_at)], axis=0) > 0).any():
             _warn_of_collapse(self._decision(looked_at), self.learner_.settings.task == "multilabel")
         return self
@@ -261,7 +261,7 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
         ValueError, TypeError
             For bad parameters or input, or new classes; what was learned stays as it was.
         """
-        with unchanged_on_error(self):
+        with rollback_on_error(self):
             self._learn(X, y, classes, sample_weight, progress, partial=True)
         return self
 
@@ -342,7 +342,7 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
         check_whole("passes", self.passes, 1)
         settings = chosen_settings(self.get_params(), task, bags, weights)
         if before is None:
-            return replace(settings, seed=int(check_random_state(self.random_state).randint(LARGEST_SEED)))
+            return replace(settings, seed=int(check_random_state(self.random_state).randint(MAX_SEED)))
         settings = replace(settings, seed=before.seed, epsilon=self.epsilon or before.epsilon)
         changed = [name for name in LASTING if getattr(settings, name) != getattr(before, name)]
         if changed:
@@ -481,7 +481,7 @@ def _warn_of_collapse(scores: np.ndarray, labels: bool) -> None:
 def collapse_told(scores: np.ndarray, labels: bool) -> str | None:
     """What to tell about scores that all say the same, of documents enough for that to be no chance."""
     said = scores > 0 if labels or scores.ndim == 1 else scores.argmax(axis=1)
-    if len(said) < LEAST_PREDICTIONS or (said != said[0]).any():
+    if len(said) < MIN_PREDICTIONS or (said != said[0]).any():
         return None
     return (
         f"all {len(said)} documents are predicted to be of one class. If that cannot be, let every document count "

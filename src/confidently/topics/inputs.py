@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_non_negative
 
 from ..learner.learner import check_choice
-from .learner import CLASSIFIERS, LARGEST_COUNT, Bags, TopicSettings, check_whole
+from .learner import CLASSIFIERS, MAX_COUNT, Bags, TopicSettings, check_whole
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "gibbs": {"c": 1.0, "step_size": 10.0, "n_inner": 1, "n_samples": 3, "batch_size": 32},
@@ -32,10 +32,8 @@ def check_counts(X: Any, estimator: object) -> csr_matrix:
         X = X.copy()
         X.sum_duplicates()
         X.eliminate_zeros()
-    if X.nnz and X.data.max() > LARGEST_COUNT:
-        raise ValueError(
-            f"X has a count of {X.data.max():g}, at most {LARGEST_COUNT} of a word in a document are possible"
-        )
+    if X.nnz and X.data.max() > MAX_COUNT:
+        raise ValueError(f"X has a count of {X.data.max():g}, at most {MAX_COUNT} of a word in a document are possible")
     return X
 
 

@@ -42,8 +42,8 @@ EXPECTATIONS = ("ratio", "digamma")
 COUNTERS = ("documents", "words")
 LOOKED = ("looked", "looked.scores", "looked.signs", "looked.weights")
 # Documents between two looks at the keyboard and the callers' progress bar; rounded up to whole batches.
-DOCUMENTS_A_STRIDE = 512
-LARGEST_COUNT = 2**24  # of one word in one document
+DOCUMENTS_PER_STRIDE = 512
+MAX_COUNT = 2**24  # of one word in one document
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ class TopicLearner:
 
     def _strides(self, first: int, last: int) -> Iterator[tuple[int, int]]:
         """Whole batches, but for the end of the last."""
-        size = -(-DOCUMENTS_A_STRIDE // self.settings.batch_size) * self.settings.batch_size
+        size = -(-DOCUMENTS_PER_STRIDE // self.settings.batch_size) * self.settings.batch_size
         for begin in range(first, last, size):
             yield begin, min(begin + size, last)
 
@@ -244,7 +244,7 @@ class TopicLearner:
         """Shares of the topics among the words of documents: (n, L, K); zeros where no word is known."""
         core, settings = self.settings.core(self.n_classes), self.settings
         shares = np.zeros((len(bags), *self.state["totals"].shape))
-        for first, last in bags.strides(DOCUMENTS_A_STRIDE):
+        for first, last in bags.strides(DOCUMENTS_PER_STRIDE):
             part = bags.part(first, last)
             core.infer(
                 self.state, self.n_features, part.start, part.words, part.counts, settings.prediction_burn_in,

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from ...evaluation.metrics import ClassMetrics, LabelMetrics
     from ...models.file import Model
 
-MOST_CLASSES_SHOWN = 30  # in the table of classes
-MOST_CLASSES_CROSSED = 12  # in the table of true against predicted classes
+MAX_CLASSES_SHOWN = 30  # in the table of classes
+MAX_CLASSES_CROSSED = 12  # in the table of true against predicted classes
 NAMES = {
     "error": "error",
     "log_loss": "log-loss",
@@ -129,7 +129,7 @@ def _text(result: dict[str, Any]) -> str:
         if result.get(key):
             rows.append([name, f"{result[key]:,}"])
     parts = [table(rows), _class_table(result["classes"])]
-    if "confusion" in result and len(result["classes"]) <= MOST_CLASSES_CROSSED:
+    if "confusion" in result and len(result["classes"]) <= MAX_CLASSES_CROSSED:
         names = [entry["name"] for entry in result["classes"]]
         crossed = [[name, *map(str, row)] for name, row in zip(names, result["confusion"], strict=True)]
         parts.append(table([["true \\ predicted", *names], *crossed]))
@@ -138,8 +138,8 @@ def _text(result: dict[str, Any]) -> str:
 
 def _class_table(classes: list[dict[str, Any]]) -> str:
     shown = (
-        sorted(classes, key=lambda entry: -entry["rows"])[:MOST_CLASSES_SHOWN]
-        if len(classes) > MOST_CLASSES_SHOWN
+        sorted(classes, key=lambda entry: -entry["rows"])[:MAX_CLASSES_SHOWN]
+        if len(classes) > MAX_CLASSES_SHOWN
         else classes
     )
     lines = [

@@ -12,7 +12,7 @@ import click
 
 from ..common import ABSENT, BadInput, json_option, load_model, model_argument, open_for, reported
 from ..common import table as lined_up
-from ..output.class_views import MOST_CLASSES_SHOWN, check_class, class_title, of_class, write_classes
+from ..output.class_views import MAX_CLASSES_SHOWN, check_class, class_title, of_class, write_classes
 from ..output.model_facts import facts_of, facts_text
 from ..output.pictures import check_picture, picture_option, save_picture
 
@@ -85,7 +85,7 @@ def _view(view: ClassView) -> dict[str, Any]:
 
 
 def _weight(weight: Weight) -> dict[str, Any]:
-    return {**asdict(weight), "ratio": weight.decisive, "sign_wrong": weight.doubt}
+    return {**asdict(weight), "ratio": weight.decisive, "sign_wrong": weight.certainty}
 
 
 def _view_text(model: Model, view: ClassView) -> list[str]:
@@ -98,7 +98,7 @@ def _view_text(model: Model, view: ClassView) -> list[str]:
     if view.uncertain is None:
         return [*parts, f"The rule {model.learner.settings.rule.name} keeps no variances, so that none is uncertain."]
     uncertain = [["feature", "mean", "std", "|mean|/std", "variance left", "P(sign wrong)"]]
-    uncertain += [[*_cells(weight), _left(weight), f"{weight.doubt:.3f}"] for weight in view.uncertain]
+    uncertain += [[*_cells(weight), _left(weight), f"{weight.certainty:.3f}"] for weight in view.uncertain]
     return [*parts, f"{title}: the most uncertain of the half known best\n{lined_up(uncertain)}"]
 
 
@@ -171,7 +171,7 @@ def _row_text(model: Model, found: Explanation, top: int) -> str:
     said = ", ".join(map(str, found.predicted)) or "(none)" if multilabel else _named(found.predicted)
     against = "" if found.rival is None and multilabel else f" against {_named(found.rival)}"
     scores = [["labels" if multilabel else "class", "probability", "margin" if multilabel else "score", "std"]]
-    ranked = sorted(found.classes, key=lambda entry: -entry["mean"])[:MOST_CLASSES_SHOWN]
+    ranked = sorted(found.classes, key=lambda entry: -entry["mean"])[:MAX_CLASSES_SHOWN]
     scores += [[_named(c["name"]), f"{c['probability']:.4f}", f"{c['mean']:+.4g}", f"{c['std']:.4g}"] for c in ranked]
     rows = [["feature", "value", "weight", "adds to margin", "adds to variance"]]
     rows += [

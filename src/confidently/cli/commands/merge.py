@@ -13,7 +13,7 @@ from ..common import BadInput, check_output, json_option, load_model, table
 if TYPE_CHECKING:
     from ...models.file import Model
 
-MOST_LISTED = 20  # models in the summary
+MAX_LISTED = 20  # models in the summary
 
 
 @click.command()
@@ -44,7 +44,7 @@ def merge(paths: tuple[str, ...], output_path: str, base: str | None, how: str, 
     check_output(output_path, [*paths, *([base] if base else [])])
     _check_distinct(paths)
     from ...models.file import save
-    from ...models.merged_learner import CannotMerge
+    from ...models.merged_learner import MergeError
     from ...models.merging import merge_models
     from ..output.model_facts import facts_of
 
@@ -52,7 +52,7 @@ def merge(paths: tuple[str, ...], output_path: str, base: str | None, how: str, 
     start = load_model(base) if base else None
     try:
         merged = merge_models(models, paths, start, base or "", how)
-    except CannotMerge as error:
+    except MergeError as error:
         raise BadInput(str(error)) from None
     save(merged, output_path)
     result = facts_of(merged, output_path) | {"how": how, "base": base, "merged": list(map(_part, paths, models))}
@@ -83,8 +83,8 @@ def _summary(result: dict[str, Any]) -> str:
     from ..output.model_facts import facts_text
 
     parts, names = result["merged"], ("rows_seen", "mistakes", "updates", "features")
-    rows = [[part["model"], *(f"{part[name]:,}" for name in names)] for part in parts[:MOST_LISTED]]
-    more = [f"and {len(parts) - MOST_LISTED:,} more"] if len(parts) > MOST_LISTED else []
+    rows = [[part["model"], *(f"{part[name]:,}" for name in names)] for part in parts[:MAX_LISTED]]
+    more = [f"and {len(parts) - MAX_LISTED:,} more"] if len(parts) > MAX_LISTED else []
     begun = f", each gone on from {result['base']}" if result["base"] else ""
     return "\n".join(
         [

@@ -12,7 +12,7 @@ import click
 from .sections import in_section
 
 if TYPE_CHECKING:
-    from ...data import Reading
+    from ...data import ReaderOptions
 
 # as in confidently.data.reading, which is not imported only to list options
 FORMATS = ("svmlight", "vw", "text", "jsonl", "csv", "tsv", "parquet", "feather")
@@ -97,12 +97,12 @@ def _with_options(command: Callable[..., Any], options: Sequence[Any]) -> Callab
     return command
 
 
-def chosen_reading(options: dict[str, Any], data: Sequence[str]) -> Reading:
+def chosen_reading(options: dict[str, Any], data: Sequence[str]) -> ReaderOptions:
     """Take the options of :func:`reading_options` out of ``options``: how the data are to be read.
 
     The data may be caches, which know how they were read.
     """
-    from ...data import Reading
+    from ...data import ReaderOptions
     from ...data.cache.reading import reading_of_caches
     from ...data.formats.codes import told
     from ...data.reading import format_of
@@ -124,12 +124,12 @@ def chosen_reading(options: dict[str, Any], data: Sequence[str]) -> Reading:
     if "ngrams" in given:
         given["ngrams"] = _ngrams(given["ngrams"])
     try:
-        return told(files, Reading(**given))
+        return told(files, ReaderOptions(**given))
     except ValueError as error:
         raise click.UsageError(str(error)) from None
 
 
-def chosen_counting(options: dict[str, Any], data: Sequence[str]) -> Reading:
+def chosen_counting(options: dict[str, Any], data: Sequence[str]) -> ReaderOptions:
     """Take the options of :func:`counting_options` out of ``options``: how to read counts of words."""
     bits = options["bits"]
     reading = chosen_reading(options | dict.fromkeys(READING, None) | {n: options.pop(n) for n in COUNTING}, data)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ...models.file import Model, TopicModel
 
-MOST_CLASSES_LISTED = 10
+MAX_CLASSES_LISTED = 10
 
 
 def saved(model: Model | TopicModel, path: str | None) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def classes_called(task: str) -> str:
 
 def classes_text(names: Sequence[str]) -> str:
     """How many classes there are, and the first of them."""
-    listed = ", ".join(names[:MOST_CLASSES_LISTED]) + (", ..." if len(names) > MOST_CLASSES_LISTED else "")
+    listed = ", ".join(names[:MAX_CLASSES_LISTED]) + (", ..." if len(names) > MAX_CLASSES_LISTED else "")
     return f"{len(names):,} ({listed})"
 
 

@@ -24,7 +24,7 @@ FORMATS = ("tsv", "csv", "jsonl", "parquet")
 SUFFIXES = {
     ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
-ROWS_A_GROUP = 2**16  # of Parquet, at least
+ROWS_PER_GROUP = 2**16  # of Parquet, at least
 
 
 class Writer(Protocol):
@@ -188,7 +188,7 @@ class Parquet:
         fields = zip(self.schema, values, strict=True)
         self.held.append(pa.record_batch([_array(field.type, found) for field, found in fields], schema=self.schema))
         self.rows += len(values[0])
-        if self.rows >= ROWS_A_GROUP:
+        if self.rows >= ROWS_PER_GROUP:
             self.flush()
 
     def flush(self) -> None:

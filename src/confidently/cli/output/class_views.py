@@ -12,7 +12,7 @@ from ..common import ABSENT, class_names
 if TYPE_CHECKING:
     from ...models.file import Model, TopicModel
 
-MOST_CLASSES_SHOWN = 12
+MAX_CLASSES_SHOWN = 12
 
 
 def check_class(model: Model | TopicModel, name: str | None) -> None:
@@ -36,7 +36,7 @@ def class_title(model: Model | TopicModel, name: Any) -> str:
 
 def write_classes(facts: str, views: Sequence[Any], text: Callable[[Any], list[str]], picture: str | None) -> None:
     """The facts of a model, then the paragraphs that ``text`` has of each class."""
-    parts = [facts, *(part for view in views[:MOST_CLASSES_SHOWN] for part in text(view))]
-    if len(views) > MOST_CLASSES_SHOWN:
-        parts.append(f"({len(views) - MOST_CLASSES_SHOWN} classes more; --class NAME shows one)")
+    parts = [facts, *(part for view in views[:MAX_CLASSES_SHOWN] for part in text(view))]
+    if len(views) > MAX_CLASSES_SHOWN:
+        parts.append(f"({len(views) - MAX_CLASSES_SHOWN} classes more; --class NAME shows one)")
     click.echo("\n\n".join(parts + ([f"Picture: {picture}"] if picture else [])))

@@ -11,13 +11,13 @@ from ...models.file import Model
 from ...models.inspection import ClassView
 from .bars import Panel, draw_bars, draw_panels
 
-MOST_CLASSES = 9
+MAX_CLASSES = 9
 LONGEST_NAME = 28
 
 
 def draw_model(model: Model, views: list[ClassView]) -> Figure:
     """The most decisive weights of each class, a bar each, with two standard deviations to either side."""
-    shown = [view for view in views if view.decisive][:MOST_CLASSES]
+    shown = [view for view in views if view.decisive][:MAX_CLASSES]
     panels = [
         Panel(
             view.name,

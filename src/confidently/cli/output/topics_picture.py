@@ -8,14 +8,14 @@ from ...models.file import TopicModel
 from ...topics.views import TopicsOfClass, TopicView
 from .bars import Panel, draw_panels
 
-MOST_CLASSES = 6
+MAX_CLASSES = 6
 WIDEST_LABEL = 56  # letters
 WORDS_SHOWN = 6
 
 
 def draw_topics(model: TopicModel, views: list[TopicsOfClass]) -> Figure:
     """A bar a topic, with two standard deviations to either side; a panel a class."""
-    shown = views[:MOST_CLASSES]
+    shown = views[:MAX_CLASSES]
     panels = [
         Panel(
             view.name,

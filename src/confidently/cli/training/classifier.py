@@ -66,9 +66,9 @@ class Training(Passes):
         return new_stream_learner(self.options, self.rule, self.announced, multilabel, features)
 
     def _go_on(self, model: Model) -> None:
-        from ...data import Reading
+        from ...data import ReaderOptions
 
-        self.reading, self.learner = Reading.from_dict(model.source), continued(model)
+        self.reading, self.learner = ReaderOptions.from_dict(model.source), continued(model)
         self.closed = model.source.get("closed", False)
         self.estimator = {"multiclass": "joint", "calibration": "progressive"} | model.estimator
         self.learner.log_loss[0] = self.position.now.log_loss or 0.0

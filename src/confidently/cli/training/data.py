@@ -23,7 +23,7 @@ from ..common import BadInput, open_data, total_bytes
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
-    from ...data import Reading, Stream
+    from ...data import ReaderOptions, Stream
     from ...data.features import Features
     from ..output.measures import Holdout
 
@@ -64,7 +64,7 @@ class TrainingData:
     def __init__(
         self,
         paths: Sequence[str],
-        reading: Reading,
+        reading: ReaderOptions,
         dtype: str,
         multilabel: bool | None,
         *,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from ...data import Batch, Reading
+from ...data import Batch, ReaderOptions
 from ...data.classes import ClassTable
 from ...data.features import Features
 from ...data.selection import in_blocks
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .checkpoint import Checkpoints
 
 RENAMED = {"n_inner": "inner", "n_samples": "samples"}  # parameters of the estimator whose options are called otherwise
-LARGEST_SEED = 2**31 - 1
+MAX_SEED = 2**31 - 1
 FIRST_DOCUMENTS = 512  # of a stream, whose mean length is the margin asked for
 
 
@@ -76,7 +76,7 @@ class TopicTraining(Passes):
         )  # fmt: skip
 
     def _go_on(self, model: TopicModel) -> None:
-        self.reading, self.learner, self.names = Reading.from_dict(model.source), model.learner, model.classes
+        self.reading, self.learner, self.names = ReaderOptions.from_dict(model.source), model.learner, model.classes
         self.parameters, self.stop_words = model.estimator, frozenset(model.source.get("stop_words", ()))
         self.closed = model.source.get("closed", False)
         table = ClassTable(model.classes, model.learner.settings.task == "multilabel", closed=True)
@@ -216,7 +216,7 @@ class TopicTraining(Passes):
     def _settings(self, documents: Documents) -> TopicSettings:
         classes = self.reader.classes
         task = "multilabel" if classes.multilabel else "binary" if len(classes) == 2 else "one-vs-rest"
-        seed = int(np.random.RandomState(self.options["seed"]).randint(LARGEST_SEED))
+        seed = int(np.random.RandomState(self.options["seed"]).randint(MAX_SEED))
         return replace(chosen_settings(self.parameters, task, documents.bags, documents.weights), seed=seed)
 
     def model(self) -> TopicModel:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..batch import Batch
 from ..features import Features, NewFeatures, Strings
-from ..reading import Reading
+from ..reading import ReaderOptions
 from ..selection import joined, joined_features
 from ..sources.paths import expanded
 from ..sources.source import display_name, size_of
@@ -82,7 +82,7 @@ class CacheBuilder:
     def __init__(
         self,
         path: str | os.PathLike[str],
-        reading: Reading,
+        reading: ReaderOptions,
         origin: Origin,
         multilabel: bool,
         keep: Sequence[str] = (),

@@ -12,7 +12,7 @@ import numpy as np
 from ..batch import Batch, DataError, Listed, NewLabel
 from ..demands import Demands
 from ..features import Features, NewFeatures, Strings
-from ..reading import Reading
+from ..reading import ReaderOptions
 from ..selection import joined_features, without_first
 from .building import Origin
 from .file import Arrays, Block, CacheFile, is_cache
@@ -36,7 +36,7 @@ class Cache(CacheFile):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         super().__init__(path)
         try:
-            self.reading = Reading.from_dict(self.header["reading"])
+            self.reading = ReaderOptions.from_dict(self.header["reading"])
             self.origin, self.multilabel = Origin(**self.header["origin"]), self.header["multilabel"]
             self.keep = self.header["keep"]
             self.rows, self.skipped = self.summary["rows"], self.summary["skipped"]
@@ -45,7 +45,7 @@ class Cache(CacheFile):
             self.file.close()
             raise self.damaged(f"its header makes no sense: {error}") from None
 
-    def stands_for(self, origin: Origin, reading: Reading, keep: Sequence[str] = ()) -> bool:
+    def stands_for(self, origin: Origin, reading: ReaderOptions, keep: Sequence[str] = ()) -> bool:
         """Whether reading the origin in this way would give these rows."""
         asked = origin.multilabel
         same = asked == self.origin.multilabel or asked == self.multilabel
@@ -60,7 +60,7 @@ class Cache(CacheFile):
         return max((block.details["largest"] for block in self.blocks if block.details), default=0.0)
 
 
-def reading_of_caches(paths: Sequence[str | os.PathLike[str]], reading: Reading | None) -> Reading | None:
+def reading_of_caches(paths: Sequence[str | os.PathLike[str]], reading: ReaderOptions | None) -> ReaderOptions | None:
     """How the rows of caches were read; ``None`` if the paths are no caches.
 
     Raises
@@ -83,13 +83,13 @@ def reading_of_caches(paths: Sequence[str | os.PathLike[str]], reading: Reading 
     return reading
 
 
-def _difference(there: Reading, wanted: Reading) -> str:
+def _difference(there: ReaderOptions, wanted: ReaderOptions) -> str:
     left, right = there.as_dict(), wanted.as_dict()
     different = [name for name in left if left[name] != right[name]]
     return "; ".join(f"{name} is {left[name]!r} there, {right[name]!r} here" for name in different)
 
 
-def read_cache(paths: Sequence[str | os.PathLike[str]], reading: Reading, demands: Demands) -> Iterator[Batch]:
+def read_cache(paths: Sequence[str | os.PathLike[str]], reading: ReaderOptions, demands: Demands) -> Iterator[Batch]:
     """Batches of the rows of one cache after the other, their labels as lists.
 
     The first batch announces the labels and features of all rows before ``demands.first_row`` too.
@@ -213,7 +213,7 @@ class _Columns:
     a second cache on, features are looked up by name, or by the hash of it.
     """
 
-    def __init__(self, known: Features | None, reading: Reading) -> None:
+    def __init__(self, known: Features | None, reading: ReaderOptions) -> None:
         self.named, self.exact = reading.named, reading.vocabulary
         self.known = known if self.named else None
         self.n = 0 if self.known is None else len(self.known)

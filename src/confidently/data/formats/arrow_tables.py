@@ -12,7 +12,7 @@ import pyarrow as pa
 from ... import _core
 from ..batch import Batch, DataError
 from ..demands import Demands
-from ..reading import Reading
+from ..reading import ReaderOptions
 from ..sources.background import in_background
 from ..sources.source import opened
 from .arrow_columns import arrow_column, check_kind, leaf_arrays, leaves
@@ -20,7 +20,7 @@ from .columns import column_uses
 from .files import Path, batches_of_files
 
 BATCHES_AHEAD = 2  # how far decoding may run ahead of what follows
-MOST_ROWS = 1 << 16  # of a batch
+MAX_ROWS = 1 << 16  # of a batch
 IPC_MAGIC, FEATHER_1_MAGIC, PARQUET_MAGIC = b"ARROW1", b"FEA1", b"PAR1"
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # a column of row labels, which pandas adds to what it writes
 
@@ -39,7 +39,7 @@ class Table(NamedTuple):
     parts: Callable[[list[str]], Iterator[Part]]
 
 
-def read_tables(paths: Sequence[Path], reading: Reading, demands: Demands) -> Iterator[Batch]:
+def read_tables(paths: Sequence[Path], reading: ReaderOptions, demands: Demands) -> Iterator[Batch]:
     """Batches of the rows of one file after the other, their labels as lists."""
     reader = _core.ArrowReader(demands.options(reading), reading.ngram_options())
     if (known := demands.features) is not None:
@@ -56,7 +56,7 @@ def read_tables(paths: Sequence[Path], reading: Reading, demands: Demands) -> It
 
 
 def _parsed(
-    name: str, reader: Any, file: IO[bytes], reading: Reading, demands: Demands
+    name: str, reader: Any, file: IO[bytes], reading: ReaderOptions, demands: Demands
 ) -> Iterator[tuple[dict[str, Any], int]]:
     table = _parquet(name, file, demands) if reading.format == "parquet" else _ipc(name, file, demands)
     columns = [(field.name, leaf) for field in table.schema for leaf in leaves(field.name, field.type)]
@@ -140,4 +140,4 @@ def _record_batches(table: Any, batches: Iterator[pa.RecordBatch] | None, demand
 
 def _rows_of(chunk_bytes: int, n_rows: int, n_bytes: int) -> int:
     """How many rows take about ``chunk_bytes``."""
-    return min(max(chunk_bytes * n_rows // max(n_bytes, 1), 1), MOST_ROWS)
+    return min(max(chunk_bytes * n_rows // max(n_bytes, 1), 1), MAX_ROWS)

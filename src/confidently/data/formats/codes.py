@@ -7,7 +7,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 
 from ..demands import Demands
-from ..reading import DELIMITERS, Reading
+from ..reading import DELIMITERS, ReaderOptions
 from ..sources.source import chunks_ahead, display_name
 from .csv_text import new_reader, rows_behind_header
 from .files import Path
@@ -15,7 +15,7 @@ from .files import Path
 ROWS = 1000
 
 
-def told(paths: Sequence[Path], reading: Reading) -> Reading:
+def told(paths: Sequence[Path], reading: ReaderOptions) -> ReaderOptions:
     """The reading with its columns of codes filled in, where they are left to the first rows.
 
     Among hexadecimal codes there are always some that read as numbers, such as 85751e34 or 12345678. So a column is of
@@ -31,7 +31,7 @@ def told(paths: Sequence[Path], reading: Reading) -> Reading:
     return replace(reading, codes=tuple(codes))
 
 
-def _of_first_rows(path: Path, reading: Reading) -> list[str]:
+def _of_first_rows(path: Path, reading: ReaderOptions) -> list[str]:
     demands = Demands(ignore_labels=True)
     reader = new_reader(reading, demands)
     with closing(chunks_ahead(path)) as chunks:

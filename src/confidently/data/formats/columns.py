@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from ... import _core
 from ..batch import DataError
 from ..demands import Demands
-from ..reading import DEFAULT_LABEL, DELIMITERS, Reading
+from ..reading import DEFAULT_LABEL, DELIMITERS, ReaderOptions
 
-MOST_LISTED = 30  # columns, in a message
+MAX_LISTED = 30  # columns, in a message
 
 
-def column_uses(name: str, columns: Sequence[str], reading: Reading, demands: Demands) -> list[_core.ColumnUse]:
+def column_uses(name: str, columns: Sequence[str], reading: ReaderOptions, demands: Demands) -> list[_core.ColumnUse]:
     """What each column of the table called ``name`` is used for.
 
     Raises
@@ -50,7 +50,7 @@ def _use_of(column: str, uses: dict[str, _core.Use]) -> _core.Use:
     return _core.Use.value
 
 
-def _if_headless(reading: Reading) -> str:
+def _if_headless(reading: ReaderOptions) -> str:
     """What to do if the first line is a row and no header."""
     if reading.format not in DELIMITERS or reading.columns:
         return ""
@@ -58,9 +58,9 @@ def _if_headless(reading: Reading) -> str:
     return f" (if that is a row and no header: name the columns with --columns{short_cut})"
 
 
-def _check_presence(name: str, columns: Sequence[str], reading: Reading, demands: Demands, label: str) -> None:
+def _check_presence(name: str, columns: Sequence[str], reading: ReaderOptions, demands: Demands, label: str) -> None:
     there = {".".join(column.split(".")[:n]) for column in columns for n in range(1, column.count(".") + 2)}
-    listed = ", ".join(columns[:MOST_LISTED]) + (", ..." if len(columns) > MOST_LISTED else "")
+    listed = ", ".join(columns[:MAX_LISTED]) + (", ..." if len(columns) > MAX_LISTED else "")
     if label not in there:
         listed += _if_headless(reading)
     if not demands.ignore_labels:

@@ -8,7 +8,7 @@ from typing import Any
 from ... import _core
 from ..batch import Batch, DataError
 from ..demands import Demands
-from ..reading import DELIMITERS, Reading
+from ..reading import DELIMITERS, ReaderOptions
 from ..sources.background import in_background
 from ..sources.compression import Chunk
 from ..sources.source import read_chunks
@@ -18,7 +18,7 @@ from .files import Path, batches_of_files
 CHUNKS_AHEAD = 4  # how far reading and inflating may run ahead of parsing
 
 
-def read_csv(paths: Sequence[Path], reading: Reading, demands: Demands) -> Iterator[Batch]:
+def read_csv(paths: Sequence[Path], reading: ReaderOptions, demands: Demands) -> Iterator[Batch]:
     """Batches of the rows of one file after the other, their labels as lists.
 
     Cells of CSV may be quoted; those of TSV are what stands between the tabs.
@@ -32,7 +32,7 @@ def read_csv(paths: Sequence[Path], reading: Reading, demands: Demands) -> Itera
     )  # fmt: skip
 
 
-def new_reader(reading: Reading, demands: Demands) -> _core.CsvReader:
+def new_reader(reading: ReaderOptions, demands: Demands) -> _core.CsvReader:
     """The compiled reader, which has not been told of columns yet."""
     return _core.CsvReader(
         demands.options(reading),
@@ -43,7 +43,7 @@ def new_reader(reading: Reading, demands: Demands) -> _core.CsvReader:
 
 
 def rows_behind_header(
-    name: str, reader: _core.CsvReader, chunks: Iterable[Chunk], reading: Reading, demands: Demands
+    name: str, reader: _core.CsvReader, chunks: Iterable[Chunk], reading: ReaderOptions, demands: Demands
 ) -> Iterator[Chunk]:
     """The chunks that have rows, for a reader that is told of the columns first; it holds the first rows already."""
     described, done = bool(reading.columns), 0
@@ -62,7 +62,7 @@ def rows_behind_header(
 
 
 def _parsed(
-    name: str, reader: _core.CsvReader, path: Path, reading: Reading, demands: Demands
+    name: str, reader: _core.CsvReader, path: Path, reading: ReaderOptions, demands: Demands
 ) -> Iterator[tuple[dict[str, Any], int]]:
     done, chunks = 0, in_background(read_chunks(path, demands.chunk_bytes), demands.ahead(CHUNKS_AHEAD))
     for data, done in rows_behind_header(name, reader, chunks, reading, demands):

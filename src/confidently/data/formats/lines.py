@@ -9,7 +9,7 @@ from ... import _core
 from ..advice import looked_through
 from ..batch import Batch, DataError
 from ..demands import Demands
-from ..reading import DEFAULT_LABEL, Reading
+from ..reading import DEFAULT_LABEL, ReaderOptions
 from ..sources.background import Turn, in_order, processors
 from ..sources.compression import Chunk
 from ..sources.source import read_chunks
@@ -17,13 +17,13 @@ from .files import Path, batches_of_files
 
 KEEPABLE = {"svmlight": (), "vw": ("tag",), "text": ()}  # what there is to hand on beside the row itself
 LONGEST_LINE = 64 << 20  # bytes: a file without line ends must not fill the memory
-MOST_PARSERS = 4  # learning, which is one thread's work, keeps up with no more
+MAX_PARSERS = 4  # learning, which is one thread's work, keeps up with no more
 PIECES_AHEAD = 2  # beside those that are being parsed
 
 
-def read_lines(paths: Sequence[Path], reading: Reading, demands: Demands) -> Iterator[Batch]:
+def read_lines(paths: Sequence[Path], reading: ReaderOptions, demands: Demands) -> Iterator[Batch]:
     """Batches of the rows of one file after the other, their labels as lists."""
-    n = min(MOST_PARSERS, processors() + 1) if demands.parsers is None else demands.parsers  # one may wait its turn
+    n = min(MAX_PARSERS, processors() + 1) if demands.parsers is None else demands.parsers  # one may wait its turn
     parsers = Parsers(reading, demands, max(n, 1))
 
     def parsed(name: str, path: Path) -> Iterator[tuple[dict[str, Any], int]]:
@@ -39,7 +39,7 @@ class Parsers:
     Each numbers features and labels as it meets them; in the order of the stream these get the numbers they have in it.
     """
 
-    def __init__(self, reading: Reading, demands: Demands, n: int) -> None:
+    def __init__(self, reading: ReaderOptions, demands: Demands, n: int) -> None:
         own_columns = reading.named and not demands.freeze  # else the columns are known
         self.parsers = [parser_of(reading, demands, own_columns) for _ in range(n)]
         self.ahead = demands.ahead(n + PIECES_AHEAD)
@@ -100,7 +100,7 @@ def pieces(chunks: Iterable[Chunk]) -> Iterator[Piece]:
         yield Piece(b"".join(begun), b"\n", line, done)
 
 
-def parser_of(reading: Reading, demands: Demands, own_columns: bool) -> Any:
+def parser_of(reading: ReaderOptions, demands: Demands, own_columns: bool) -> Any:
     """A compiled parser of a format; ``own_columns``: its numbers of features are not those of the stream.
 
     Raises

@@ -9,8 +9,8 @@ import numpy as np
 from ... import _core
 
 # Larger values are refused: their squares, times variances, must stay inside the state's type.
-LARGEST_VALUE = {np.dtype("float64"): 1e100, np.dtype("float32"): 1e10}
-MOST_COLUMNS = 2**31 - 2  # columns are 32-bit numbers in the core, and the intercept takes one
+MAX_VALUE = {np.dtype("float64"): 1e100, np.dtype("float32"): 1e10}
+MAX_COLUMNS = 2**31 - 2  # columns are 32-bit numbers in the core, and the intercept takes one
 
 
 class UnsortedColumns(ValueError):
@@ -40,9 +40,9 @@ def as_matrix(X: Any, dtype: np.dtype | str = "float64", check: bool = True) -> 
     X = X.tocsr() if sparse else np.asarray(X)
     if X.ndim != 2:
         raise ValueError(f"X must be two-dimensional (rows, features), got an array of shape {X.shape}")
-    if X.shape[1] > MOST_COLUMNS:
+    if X.shape[1] > MAX_COLUMNS:
         raise ValueError(
-            f"X has {X.shape[1]} columns, at most {MOST_COLUMNS} are possible; hash the features into fewer"
+            f"X has {X.shape[1]} columns, at most {MAX_COLUMNS} are possible; hash the features into fewer"
         )
     matrix = _csr(X) if sparse else _core.dense(np.ascontiguousarray(X, dtype=_value_type(X.dtype)))
     if not check:
@@ -70,7 +70,7 @@ def is_checked(matrix: _core.Matrix, dtype: np.dtype | str) -> bool:
 
 def largest_value(dtype: np.dtype | str) -> float:
     """The largest size of a value for a state of the type."""
-    return LARGEST_VALUE[np.dtype(dtype)]
+    return MAX_VALUE[np.dtype(dtype)]
 
 
 def refuse(fault: tuple[str, int, int, float] | None, n_columns: int, dtype: np.dtype | str) -> None:
@@ -115,4 +115,4 @@ def csr_matrix(
 def _value_type(dtype: np.dtype) -> np.dtype:
     if dtype.kind == "c":
         raise ValueError("Complex data not supported: features must be real numbers")
-    return dtype if dtype in LARGEST_VALUE else np.dtype("float64")
+    return dtype if dtype in MAX_VALUE else np.dtype("float64")

@@ -8,7 +8,7 @@ from typing import Any
 
 
 @contextmanager
-def unchanged_on_error(estimator: Any) -> Iterator[None]:
+def rollback_on_error(estimator: Any) -> Iterator[None]:
     """Put every attribute back if something raises. What learns in place does so after all checks."""
     before = dict(vars(estimator))
     try:

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from ..batch import DataError
 from .rows import LABEL, TAG, WEIGHT, Row, Rows, number
 
-MOST_COLUMNS = 10_000  # there is a cell for each in every row
-ROWS_A_GROUP = 2**14  # of Parquet and Feather
+MAX_COLUMNS = 10_000  # there is a cell for each in every row
+ROWS_PER_GROUP = 2**14  # of Parquet and Feather
 
 
 class Table:
@@ -22,9 +22,9 @@ class Table:
         self.tagged = self.weighted = False
         for batch in rows.batches:
             rows.learn_names(batch)
-            if len(rows.names) > MOST_COLUMNS:
+            if len(rows.names) > MAX_COLUMNS:
                 raise DataError(
-                    f"the data have more than {MOST_COLUMNS:,} features, too many for a column each: write jsonl, "
+                    f"the data have more than {MAX_COLUMNS:,} features, too many for a column each: write jsonl, "
                     "vw or svmlight"
                 )
             self.weighted |= batch.weights is not None
@@ -110,7 +110,7 @@ class Arrow:
 
     def write(self, cells: Sequence[Any]) -> None:
         self.held.append([_as_text(c) if text else c for c, text in zip(cells, self.texts, strict=True)])
-        if len(self.held) >= ROWS_A_GROUP:
+        if len(self.held) >= ROWS_PER_GROUP:
             self.flush()
 
     def flush(self) -> None:
