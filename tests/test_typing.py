@@ -7,9 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from nanobind.stubgen import StubGen
 
 import confidently
+import confidently.data
 from confidently import _core
 from tests import typing_example
 
@@ -28,13 +30,14 @@ def test_the_stub_of_the_compiled_module_says_what_the_module_does():
     assert statements(kept) == statements(fresh.get()), "the bindings have changed: run make stub"
 
 
-def test_names_fetched_lazily_are_told_to_type_checkers_and_no_others():
-    tree = ast.parse((SOURCE / "__init__.py").read_text())
+@pytest.mark.parametrize("package", [confidently, confidently.data], ids=lambda package: package.__name__)
+def test_names_fetched_lazily_are_declared_to_type_checkers_and_no_others(package):
+    tree = ast.parse(Path(package.__file__).read_text())
     (block,) = [s for s in tree.body if isinstance(s, ast.If) and ast.unparse(s.test) == "TYPE_CHECKING"]
-    told = {name.name: s.module for s in block.body if isinstance(s, ast.ImportFrom) for name in s.names}
-    assert told == confidently.LAZY
-    for name, module in told.items():
-        assert getattr(confidently, name) is getattr(importlib.import_module(f"confidently.{module}"), name)
+    declared = {name.name: s.module for s in block.body if isinstance(s, ast.ImportFrom) for name in s.names}
+    assert declared == package.LAZY
+    for name, module in declared.items():
+        assert getattr(package, name) is getattr(importlib.import_module(f"{package.__name__}.{module}"), name)
 
 
 def test_a_typed_program_of_a_user_is_checked_and_runs(tmp_path):

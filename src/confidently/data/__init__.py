@@ -1,8 +1,30 @@
 """Files and streams of examples, larger than memory, as batches of rows."""
 
-from .advice import DataWarning
-from .batch import Batch, DataError, NewLabel
-from .reading import FORMATS, ReaderOptions
-from .stream import Stream, open_stream
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __all__ = ["FORMATS", "Batch", "DataError", "DataWarning", "NewLabel", "ReaderOptions", "Stream", "open_stream"]
+
+LAZY = {  # and the module of each
+    "FORMATS": "reading",
+    "Batch": "batch",
+    "DataError": "batch",
+    "DataWarning": "advice",
+    "NewLabel": "batch",
+    "ReaderOptions": "reading",
+    "Stream": "stream",
+    "open_stream": "stream",
+}
+
+if TYPE_CHECKING:  # type checkers see the same names
+    from .advice import DataWarning
+    from .batch import Batch, DataError, NewLabel
+    from .reading import FORMATS, ReaderOptions
+    from .stream import Stream, open_stream
+else:
+
+    def __getattr__(name: str) -> Any:
+        # the command line asks for one small module of this package before it knows whether it will read data
+        if name in LAZY:
+            return getattr(import_module(f"{__name__}.{LAZY[name]}"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

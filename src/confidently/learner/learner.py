@@ -90,7 +90,7 @@ class Learner(Posterior):
     Examples
     --------
     >>> import numpy as np
-    >>> from confidently.matrix import as_matrix
+    >>> from confidently.data.memory.matrix import as_matrix
     >>> learner = Learner("arow", n_features=2)
     >>> X = as_matrix(np.array([[1.0, 0.0], [0.0, 1.0]]))
     >>> learner.learn(X, np.array([1, 0], dtype=np.int32))

@@ -99,7 +99,7 @@ def explain(model: Model, batch: Batch, about: Any = None) -> Explanation:
     --------
     >>> import numpy as np, tempfile
     >>> from confidently.data import open_stream
-    >>> from confidently.matrix import as_matrix
+    >>> from confidently.data.memory.matrix import as_matrix
     >>> learner = Learner("arow", n_features=2, fit_intercept=False)
     >>> learner.learn(as_matrix(np.array([[1.0, 0.0], [0.0, 1.0]])), np.array([1, 0], dtype=np.int32))
     >>> model = Model(learner, ["ham", "spam"], source={"format": "svmlight"})

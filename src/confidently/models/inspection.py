@@ -93,7 +93,7 @@ def class_views(model: Model, top: int = 20) -> list[ClassView]:
     Examples
     --------
     >>> import numpy as np
-    >>> from confidently.matrix import as_matrix
+    >>> from confidently.data.memory.matrix import as_matrix
     >>> learner = Learner("arow", n_features=2, fit_intercept=False)
     >>> learner.learn(as_matrix(np.array([[1.0, 0.0], [0.0, 1.0]])), np.array([1, 0], dtype=np.int32))
     >>> view = class_views(Model(learner, ["ham", "spam"]))[0]
@@ -173,7 +173,7 @@ def kept_examples(model: Model, top: int = 20) -> list[tuple[Any, list[Kept]]]:
     Examples
     --------
     >>> import numpy as np
-    >>> from confidently.matrix import as_matrix
+    >>> from confidently.data.memory.matrix import as_matrix
     >>> learner = Learner("arow", "kernel", n_features=2, kernel="linear", fit_intercept=False)
     >>> learner.learn(as_matrix(np.array([[1.0, 0.0], [0.0, 1.0]])), np.array([1, 0], dtype=np.int32))
     >>> [(name, [(e.number, round(e.coefficient, 3)) for e in kept]) for name, kept in
