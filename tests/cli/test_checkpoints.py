@@ -15,7 +15,7 @@ import pytest
 
 from confidently.cli.training.classifier import Training
 from confidently.cli.training.interrupts import Interrupted
-from confidently.models.file import load
+from confidently.models.model import Model
 from tests.command_line import COMMAND, rows
 
 # A process that has imported everything forks one that runs the command line: so a kill hits the training, not imports.
@@ -74,7 +74,7 @@ def test_thirty_kills_change_nothing(ok, tmp_path):
             kills += os.WIFSIGNALED(status)
             for path in folder.glob("m.cw*"):
                 if "training" not in path.name:
-                    load(path)  # whole, whenever the kill came
+                    Model.load(path)  # whole, whenever the kill came
             if not os.WIFSIGNALED(status):
                 assert status == 0
                 finished += 1
@@ -108,7 +108,7 @@ def test_a_signal_leaves_a_checkpoint(ok, tmp_path, number, code):
     assert re.fullmatch(r"confidently: interrupted after [0-9,]+ rows of pass [0-9]+", said[-2])
     command = f"confidently train {data} -o {model} --passes 20"
     assert said[-1] == f"{model}.checkpoint is saved; go on with: {command} --resume"
-    assert not model.exists() and load(f"{model}.checkpoint").training["position"]["now"]["rows"] % 1 == 0
+    assert not model.exists() and Model.load(f"{model}.checkpoint").training["position"]["now"]["rows"] % 1 == 0
     ok("train", data, "-o", model, "--passes", 20, "--resume", "-q")
     ok("train", data, "-o", whole, "--passes", 20, "-q")
     assert model.read_bytes() == whole.read_bytes()
@@ -252,7 +252,7 @@ def test_features_not_met_when_a_third_class_comes_weigh_zero_without_a_sign(ok,
     data, model = tmp_path / "data.svm", tmp_path / "m.cw"
     data.write_text(rows(500, ("-1", "+1", "x", "y"), d=200))
     ok("train", data, "-o", model, "-q")
-    weights = load(model).learner.state["weights"]
+    weights = Model.load(model).learner.state["weights"]
     assert (weights == 0).any()
     assert not np.signbit(weights[weights == 0]).any()
 

@@ -9,8 +9,7 @@ import pytest
 from sklearn.metrics import f1_score
 
 from confidently import OnlineMedLDA, load
-from confidently.models import file as model_file
-from confidently.models.file import load as load_model
+from confidently.topics.model import TopicModel
 from tests.command_line import COMMAND, process, rows
 
 WORDS = {
@@ -153,7 +152,7 @@ def test_counts_of_svmlight_in_every_task(ok, tmp_path, labels):
     """Counts that are not whole are rounded up, as the estimator does."""
     (tmp_path / "x.svm").write_text(rows(120, labels))
     ok("topics", "train", tmp_path / "x.svm", "--topics", 4, "-q", "-o", tmp_path / "m")
-    model = model_file.load(tmp_path / "m", "topics")
+    model = TopicModel.load(tmp_path / "m")
     K, n = 4, len(model.classes)
     several = model.learner.settings.task == "one-vs-rest"
     arguments = ("topics", "predict", tmp_path / "m", tmp_path / "x.svm", "--proba", "--std", "--variance", "--ranking")
@@ -212,7 +211,6 @@ def test_picture(ok, tmp_path, classes):
 
 def test_picture_draws_the_numbers():
     from confidently.cli.output.topics_picture import draw_topics
-    from confidently.models.file import TopicModel
     from confidently.topics.views import topic_views
 
     found, y = texts()
@@ -349,7 +347,7 @@ def test_documents_are_foretold(ok, tmp_path, labels, measure):
     (tmp_path / "x.svm").write_text(rows(700, labels))
     train = ("topics", "train", tmp_path / "x.svm", "--topics", 4, "-q", "-o", tmp_path / "m")
     found = json.loads(ok(*train, "--json"))["beforehand"]
-    scores, signs, _ = load_model(tmp_path / "m", "topics").learner.scored_beforehand()
+    scores, signs, _ = TopicModel.load(tmp_path / "m").learner.scored_beforehand()
     if measure == "micro_f1":
         expected = f1_score(signs > 0, scores > 0, average="micro")
     else:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from confidently import RULES
-from confidently.models.file import load
+from confidently.models.model import Model
 from tests.command_line import rows
 
 
@@ -56,7 +56,7 @@ def test_progress_comes_at_doubling_counts(call, tmp_path):
 @pytest.mark.parametrize("rule", RULES)
 def test_every_rule_trains(ok, data, tmp_path, rule):
     ok("train", data, "--rule", rule, "-q", "-o", tmp_path / "m.cw")
-    assert load(tmp_path / "m.cw").learner.settings.rule.name == rule
+    assert Model.load(tmp_path / "m.cw").learner.settings.rule.name == rule
 
 
 def test_options_reach_the_learner(ok, data, tmp_path):
@@ -66,7 +66,7 @@ def test_options_reach_the_learner(ok, data, tmp_path):
         "--covariance", "full", "--prior-variance", "0.1", "--min-variance", "1e-9", "--no-intercept", "--average",
         "--dtype", "float32", "--multiclass", "one-vs-rest", "--calibration", "none",
     )  # fmt: skip
-    found = load(model)
+    found = Model.load(model)
     settings = found.learner.settings
     assert settings.rule.get_params() == {"gamma": 0.1, "b": 0.5, "c": 0.2}
     assert (settings.covariance, settings.prior_variance, settings.min_variance) == ("full", 0.1, 1e-9)
@@ -86,9 +86,9 @@ def test_passes_read_the_data_again(ok, data, tmp_path):
     assert result["rows"] == 300 and result["rows_seen"] == 900
     once = json.loads(ok("train", data, "--json", "-q"))
     assert result["error"] == once["error"]
-    one_pass = load(tmp_path / "m.cw").learner.state["calibration"]
+    one_pass = Model.load(tmp_path / "m.cw").learner.state["calibration"]
     ok("train", data, "-q", "-o", tmp_path / "once.cw")
-    np.testing.assert_array_equal(load(tmp_path / "once.cw").learner.state["calibration"], one_pass)
+    np.testing.assert_array_equal(Model.load(tmp_path / "once.cw").learner.state["calibration"], one_pass)
 
 
 @pytest.mark.parametrize("labels", [("-1", "+1"), ("a", "b", "c", "d"), ("1,2", "2", "", "3,1")])
@@ -100,7 +100,7 @@ def test_a_model_continues_as_if_it_had_never_stopped(ok, tmp_path, labels, opti
     ok("train", first, second, "-q", "-o", tmp_path / "whole.cw", *options)
     ok("train", first, "-q", "-o", tmp_path / "part.cw", *options)
     ok("train", second, "-q", "--start", tmp_path / "part.cw", "-o", tmp_path / "both.cw")
-    whole, both = load(tmp_path / "whole.cw"), load(tmp_path / "both.cw")
+    whole, both = Model.load(tmp_path / "whole.cw"), Model.load(tmp_path / "both.cw")
     assert whole.header() == both.header()
     for name, array in whole.learner.state.items():
         np.testing.assert_array_equal(array, both.learner.state[name], err_msg=name)
@@ -110,7 +110,7 @@ def test_classes_in_a_given_order(ok, call, tmp_path):
     path = tmp_path / "data.svm"
     path.write_text(rows(labels=("x", "y", "+3")))
     ok("train", path, "-q", "--classes", "y,3.0,x", "-o", tmp_path / "m.cw")
-    assert load(tmp_path / "m.cw").classes == ["y", 3, "x"]
+    assert Model.load(tmp_path / "m.cw").classes == ["y", 3, "x"]
     code, _, err = call("train", path, "-q", "--classes", "x,y", "-o", tmp_path / "n.cw")
     assert code == 2 and "the label '3' is none of the classes announced (x, y)" in err
     assert not (tmp_path / "n.cw").exists()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from confidently import load
-from confidently.models.file import load as load_model
+from confidently.topics.model import TopicModel
 from tests.cli.test_checkpoints import Runs, interrupted
 from tests.cli.test_cli_topics import counted, written
 
@@ -41,7 +41,7 @@ def test_every_checkpoint_leads_to_the_same_model(ok, tmp_path, stopped_after, o
     ok(*command(data, "-o", whole, *options))
     arguments = command(data, "-o", model, *options, "--checkpoint-every", 190)
     stopped_after(arguments, after)
-    assert load_model(f"{model}.checkpoint", "topics").training["position"]["now"]["rows"] % 64 == 0
+    assert TopicModel.load(f"{model}.checkpoint").training["position"]["now"]["rows"] % 64 == 0
     ok(*arguments, "--resume", "--jobs", 2)
     assert model.read_bytes() == whole.read_bytes()
     assert {path.name for path in tmp_path.iterdir()} == {"x.jsonl", "m", "whole"}
@@ -76,7 +76,7 @@ def test_kills_change_nothing(ok, tmp_path):
             kills += killed
             for path in folder.glob("m*"):
                 if "training" not in path.name:
-                    load_model(path, "topics")  # whole, whenever the kill came
+                    TopicModel.load(path)  # whole, whenever the kill came
             if not killed:
                 assert model.read_bytes() == whole.read_bytes()
                 model.unlink()

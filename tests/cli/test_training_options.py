@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from confidently.cli.output.measures import Holdout
-from confidently.models.file import load
+from confidently.models.model import Model
 from tests.command_line import process, rows
 
 
@@ -49,7 +49,7 @@ def test_rows_held_out_are_validated_and_not_learned(ok, noisy, tmp_path):
     others, _ = validated(ok("train", learned, "--validation", held, "--passes", 3, "-o", two, "--json"))
     assert events == others and [event["pass"] for event in events] == [1, 2, 3]
     assert (result["rows"], result["rows_learned"]) == (600, 540)
-    one, two = load(one), load(two)
+    one, two = Model.load(one), Model.load(two)
     assert one.header() == two.header()
     for name, array in one.learner.state.items():
         np.testing.assert_array_equal(array, two.learner.state[name])

@@ -9,7 +9,7 @@ from confidently.data.classes import ClassTable
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.learner.streams import Answering, StreamLearner
-from confidently.models.file import Model, load, save
+from confidently.models.model import Model
 from tests.data_sets import shared_data
 
 SIZES = (11, 64, 1000, 1 << 20)  # bytes read at a time
@@ -104,8 +104,8 @@ def test_training_goes_on_exactly_where_it_stopped(tmp_path, rule, task, dtype):
         path.write_bytes(text_of(part))
     whole = trained(paths[0], rule, dtype=dtype, prior_variance=0.3)
     first = trained(paths[1], rule, dtype=dtype, prior_variance=0.3)
-    save(Model(first.learner, first.classes.names), tmp_path / "model.cw")
-    model = load(tmp_path / "model.cw")
+    Model(first.learner, first.classes.names).save(tmp_path / "model.cw")
+    model = Model.load(tmp_path / "model.cw")
     classes = ClassTable(model.classes, task == "sets")
     with open_stream(paths[2], multilabel=task == "sets", chunk_bytes=100) as stream:
         resumed = StreamLearner(model.learner, classes)

@@ -13,7 +13,7 @@ from confidently.cli.output.answers import ABSTAINED, ClassifierAnswers, Column,
 from confidently.data import open_stream
 from confidently.data.features import Strings
 from confidently.data.memory.matrix import as_matrix
-from confidently.models.file import load
+from confidently.models.model import Model
 from tests.command_line import COMMAND, process, rows
 
 LABELS = [("-1", "+1"), ("a", "b", "c"), ("1,2", "2", "3,1")]
@@ -41,7 +41,7 @@ def dense(path, width):
 
 def test_numbers_are_the_learners(ok, trained):
     path, model_path = trained
-    model = load(model_path)
+    model = Model.load(model_path)
     learner, names = model.learner, [str(name) for name in model.classes]
     X = as_matrix(dense(path, learner.n_features))
     mean, variance = learner.margin_distribution(X)
@@ -126,7 +126,7 @@ VALUES = ["plain", "a,b", 'say "yes"', "tab\there", "two\nlines", "", "100 %s", 
 
 @pytest.mark.parametrize("kind", ["tsv", "csv", "jsonl", "parquet"])
 def test_what_is_kept_comes_first_and_whole(trained, tmp_path, kind):
-    path, model = trained[0], load(trained[1])
+    path, model = trained[0], Model.load(trained[1])
     with open_stream(path, ignore_labels=True) as stream:
         batch = next(stream).rows(0, len(VALUES))
     batch.kept = {'100 % "x"': Strings.of(VALUES)}

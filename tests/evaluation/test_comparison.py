@@ -12,7 +12,7 @@ from confidently.cli.output import comparison as compare_progress
 from confidently.data import open_stream
 from confidently.evaluation.comparison import GRIDS, compare, contending_rules
 from confidently.learner.learner import Learner
-from confidently.models.file import load
+from confidently.models.model import Model
 from tests.command_line import COMMAND, rows
 from tests.data_sets import shared_data
 
@@ -40,14 +40,14 @@ def test_numbers_are_those_of_training_each_rule_alone(ok, tmp_path, labels, opt
         same = ("error", "mistakes", "updates", "infeasible")
         assert [trial[key] for key in same] == [alone[key] for key in same], trial["rule"]
         assert trial["parameters"] == {k: v for k, v in alone["rule"]["parameters"].items() if v is not None}
-    assert result["task"] == load(model).learner.settings.task
+    assert result["task"] == Model.load(model).learner.settings.task
 
 
 @pytest.mark.parametrize("covariance", ["diag", "full"])
 def test_learners_are_those_of_training_alone(ok, tmp_path, data, covariance):
     for trial in compared(data, ["arow", "gibbs_pa"], covariance=covariance).trials:
         ok("train", data, "-q", "--rule", trial.rule.name, "--covariance", covariance, "-o", tmp_path / "m.cw")
-        alone = load(tmp_path / "m.cw").learner
+        alone = Model.load(tmp_path / "m.cw").learner
         np.testing.assert_array_equal(trial.learner.state["counters"], alone.state["counters"])
         # products of matrices, and so dense covariances, are rounded otherwise where rows come in other blocks
         tolerance = 0.0 if covariance == "diag" else 1e-9

@@ -11,8 +11,8 @@ from confidently.data.features import Features, NewFeatures, Strings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.models.explanation import explain
-from confidently.models.file import Model, load, save
 from confidently.models.inspection import INTERCEPT, class_views, untouched_variance
+from confidently.models.model import Model
 from tests.command_line import process, rows
 
 D = 6
@@ -227,7 +227,7 @@ def test_one_class_of_many(ok, call, tmp_path):
 def test_rules_without_variances_and_models_without_rows(ok, data, tmp_path):
     ok("train", data, "-q", "--rule", "pa", "-o", tmp_path / "m.cw")
     assert "keeps no variances" in ok("inspect", tmp_path / "m.cw")
-    save(Model(Learner(n_features=2), ["a", "b"]), tmp_path / "new.cw")
+    Model(Learner(n_features=2), ["a", "b"]).save(tmp_path / "new.cw")
     assert "nothing learned yet" in ok("inspect", tmp_path / "new.cw", "--picture", tmp_path / "x.png")
     assert "predicted  a" in ok("inspect", tmp_path / "new.cw", "--row", "1:1")
 
@@ -284,8 +284,8 @@ def test_new_features_of_a_row_are_called_by_their_names():
 
 def test_float32_models(tmp_path):
     model, x = trained("joint", "full", dtype="float32"), row_of()
-    save(model, tmp_path / "m.cw")
-    found = explain(load(tmp_path / "m.cw"), one_row(x))
+    model.save(tmp_path / "m.cw")
+    found = explain(Model.load(tmp_path / "m.cw"), one_row(x))
     mean, _ = model.learner.margin_distribution(as_matrix(x[None]))
     assert found.mean == pytest.approx(np.sort(mean[0])[-1] - np.sort(mean[0])[-2], rel=1e-6)
 
@@ -298,7 +298,7 @@ def test_kernel_models_show_the_examples_they_keep(call, ok, tmp_path, task):
     learner = Learner("arow", "kernel", task, len(names), 4, kernel="linear", budget=300)
     labels, start = random.integers(len(names), size=60).astype(np.int32), np.arange(61)
     learner.learn(as_matrix(X), labels, start if task == "multilabel" else None)
-    save(Model(learner, names, Features.named(["u", "v", "w", "x"])), path)
+    Model(learner, names, Features.named(["u", "v", "w", "x"])).save(path)
     found = json.loads(ok("inspect", path, "--top", 1000, "--json"))
     rows = learner.dual()[1]
     assert found["kernel"] == {"name": "linear", "parameters": {}, "budget": 300, "examples_kept": len(rows)}
@@ -319,7 +319,7 @@ def test_kernel_models_show_the_examples_they_keep(call, ok, tmp_path, task):
 
 
 def test_a_kernel_model_of_nothing(ok, tmp_path):
-    save(Model(Learner("arow", "kernel", n_features=2), ["a", "b"]), tmp_path / "m.cw")
+    Model(Learner("arow", "kernel", n_features=2), ["a", "b"]).save(tmp_path / "m.cw")
     assert "coefficients: none" in ok("inspect", tmp_path / "m.cw")
     with pytest.raises(ValueError, match="not weights of features"):
-        class_views(load(tmp_path / "m.cw"))
+        class_views(Model.load(tmp_path / "m.cw"))

@@ -14,6 +14,7 @@ from sklearn.datasets import load_digits, make_multilabel_classification
 from confidently import RULES, OnlineClassifier, load
 from confidently.models import file as model_file
 from confidently.models.file import ModelFileError
+from confidently.models.model import Model
 
 COVARIANCES = ("diag", "full", "shared")
 
@@ -201,7 +202,7 @@ def test_the_same_model_is_the_same_file(saved, tmp_path):
 def test_a_model_that_met_one_class_only(tmp_path):
     """A stream may end before its second class appears; predicting needs a name for it."""
     classifier = OnlineClassifier().fit([[0.0], [1.0]], ["ham", "spam"])
-    model_file.save(model_file.Model(classifier.learner_, ["ham", None]), tmp_path / "m.cw")
+    Model(classifier.learner_, ["ham", None]).save(tmp_path / "m.cw")
     with pytest.raises(ModelFileError, match=r"has met one class only \('ham'\)"):
         load(tmp_path / "m.cw")
 

@@ -9,8 +9,8 @@ import pytest
 from scipy.sparse import csr_matrix, hstack
 
 from confidently import OnlineMedLDA, load
-from confidently.models import file as model_file
 from confidently.models.file import ModelFileError
+from confidently.models.model import Model
 from confidently.topics.estimator import CollapseWarning
 from tests.data_sets import word_counts
 
@@ -183,7 +183,7 @@ def test_files_are_checked(tmp_path):
     with pytest.raises(ModelFileError, match="damaged"):
         load(tmp_path / "bad.cw")
     with pytest.raises(ModelFileError, match="holds a topic model: use confidently topics predict"):
-        model_file.load(tmp_path / "m.cw")
+        Model.load(tmp_path / "m.cw")
 
 
 def test_collapse_is_told():

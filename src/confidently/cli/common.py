@@ -15,7 +15,8 @@ from ..data.sources.whole_files import naming
 
 if TYPE_CHECKING:
     from ..data import ReaderOptions, Stream
-    from ..models.file import Model, TopicModel
+    from ..models.model import Model
+    from ..topics.model import TopicModel
 
 ABSENT = "?"  # how a class is called that has not appeared: one of two of which only the other was seen
 
@@ -48,10 +49,19 @@ def load_model(path: str, kind: Literal["topics"]) -> TopicModel: ...
 def load_model(path: str, kind: Literal["linear", "topics"]) -> Model | TopicModel: ...
 def load_model(path: str, kind: Literal["linear", "topics"] = "linear") -> Model | TopicModel:
     """A model file, or one clear error."""
-    from ..models.file import load
-
     with reported():
-        return load(path, kind)
+        return model_type(kind).load(path)
+
+
+def model_type(kind: Literal["linear", "topics"]) -> type[Model] | type[TopicModel]:
+    """The class of models of a kind; imported when it is needed, so that help texts come fast."""
+    if kind == "topics":
+        from ..topics.model import TopicModel
+
+        return TopicModel
+    from ..models.model import Model
+
+    return Model
 
 
 def open_for(model: Model | TopicModel, paths: Sequence[str], **options: Any) -> Stream:

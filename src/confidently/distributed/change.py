@@ -12,8 +12,8 @@ import numpy as np
 from ..data.features import Features
 from ..learner.learner import Learner
 from ..models.alignment import aligned
-from ..models.file import Model
 from ..models.merging import forget_names, merge_round
+from ..models.model import Model
 
 
 @dataclass

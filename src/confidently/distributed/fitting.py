@@ -19,7 +19,7 @@ from ..data.memory.unchanged import rollback_on_error
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.loading import put_model
 from ..learner.learner import check_choice
-from ..models.file import Model
+from ..models.model import Model
 from .cluster import connected, dashboard, n_threads
 from .frames import Frames, is_collection, paths_of, settings_of
 from .rounds import Round, Rounds

@@ -12,7 +12,7 @@ from distributed import Client
 
 from ..data.features import Features
 from ..data.memory.labels import plain
-from ..models.file import Model
+from ..models.model import Model
 from .rounds import Rounds
 from .rows import distinct
 from .sources import Blocks

@@ -13,7 +13,7 @@ from uuid import uuid4
 from distributed import Client, Future, wait
 
 from ..data import DataError
-from ..models.file import Model
+from ..models.model import Model
 from .cells import Cell
 from .change import advanced, model_bytes
 from .tasks import Failure, Job, Learned, Seed, merge_learned

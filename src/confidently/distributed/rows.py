@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..models.file import Model
+from ..models.model import Model
 from .change import change_of
 from .tasks import Failure, Job, Learned, Seed
 

@@ -22,7 +22,7 @@ from ..data.memory.matrix import largest_value
 from ..data.selection import chosen, joined
 from ..data.sources.file_range import FileRange
 from ..learner.streams import StreamLearner
-from ..models.file import Model
+from ..models.model import Model
 from .change import Change, change_of, merge_changes
 
 MAX_SKIPPED_SHOWN = 5

@@ -12,7 +12,7 @@ from distributed import Client
 
 from ..data import DataWarning, ReaderOptions
 from ..data.sources.source import is_uri
-from ..models.file import Model
+from ..models.model import Model
 from .cells import Cell, cells_of
 from .files import Survey, survey
 from .rounds import Rounds

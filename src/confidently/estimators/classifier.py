@@ -32,8 +32,7 @@ from ..data.memory.labels import (
 from ..data.memory.matrix import UnsortedColumns, as_matrix
 from ..data.memory.unchanged import rollback_on_error
 from ..learner.learner import Learner, check_choice
-from ..models import file as model_file
-from ..models.file import Model
+from ..models.model import Model
 from ..rules import make_rule
 from ..rules.rule import Rule
 from .fitted_attributes import FittedAttributes
@@ -489,7 +488,7 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
         The file is written beside its place and renamed: it is whole or not there. Training on after :func:`load`
         gives bit for bit what training without a break would have given.
         """
-        model_file.save(self.as_model(), path)
+        self.as_model().save(path)
 
     def as_model(self) -> Model:
         """The learner and what its numbers mean: all that is saved."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data.memory.labels import with_class_weight
-from ..models import file as model_file
-from ..models.file import Model, TopicModel
+from ..models.file import ModelFileError
+from ..models.model import Model
+from ..topics.model import TopicModel, load_either
 from .classifier import MULTICLASS, OnlineClassifier
 
 if TYPE_CHECKING:
@@ -30,24 +31,24 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier | OnlineMedLDA:
 
     Raises
     ------
-    confidently.model_file.ModelFileError
+    confidently.models.file.ModelFileError
         If the file is damaged, truncated, not a model, or of a later version.
     OSError
         If it cannot be read.
     """
-    model = model_file.load(path, kind=None)
+    model = load_either(path)
     if isinstance(model, TopicModel):
         return _topic_model(path, model)
     if None in model.classes or (len(model.classes) < 2 and model.learner.settings.task == "binary"):
         met = ", ".join(repr(name) for name in model.classes if name is not None)
-        raise model_file.ModelFileError(f"{path} has met one class only ({met}): train it on until the other appears")
+        raise ModelFileError(f"{path} has met one class only ({met}): train it on until the other appears")
     settings = model.learner.settings
     estimator = dict(with_class_weight(model.estimator))
     if "multiclass" not in estimator and settings.task in MULTICLASS:
         estimator["multiclass"] = settings.task
     strangers = estimator.keys() - OnlineClassifier._get_param_names()
     if strangers:
-        raise model_file.ModelFileError(f"{path} is a damaged model file: unknown settings {sorted(strangers)}")
+        raise ModelFileError(f"{path} is a damaged model file: unknown settings {sorted(strangers)}")
     classifier = OnlineClassifier(
         settings.rule, settings.covariance,
         prior_variance=settings.prior_variance, fit_intercept=settings.fit_intercept, average=settings.average,
@@ -78,4 +79,4 @@ def _topic_model(path: str | os.PathLike[str], model: TopicModel) -> OnlineMedLD
     try:
         return OnlineMedLDA.of(model)
     except TypeError as error:
-        raise model_file.ModelFileError(f"{path} is a damaged model file: unknown settings ({error})") from error
+        raise ModelFileError(f"{path} is a damaged model file: unknown settings ({error})") from error

@@ -302,13 +302,13 @@ class DictRows:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """As a model file, for arrays with a column a feature."""
-        from ..models.file import Model, save
+        from ..models.model import Model
 
         if self.only_class() is not None:
             raise ValueError("fewer than two classes were met: learn on until there are two")
         self._reach()
         estimator = {"multiclass": self.multiclass, "calibration": self.calibration}
-        save(Model(self.learner, list(self.table.names), self.features(), estimator), path)
+        Model(self.learner, list(self.table.names), self.features(), estimator).save(path)
 
     # --- pickling ----------------------------------------------------------------------------------------------------
 

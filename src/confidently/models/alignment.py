@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data.classes import ClassTable
 from ..data.features import Features, Strings
-from .file import Model
+from .model import Model
 
 FORM = ("covariance", "prior_variance", "fit_intercept", "average", "min_variance", "dtype", "forget")
 NOT_OF_FEATURES = ("label", "weight", "closed")  # in a model's source: they say nothing of what features mean

@@ -18,8 +18,8 @@ from ..covariances.state import diagonal_variances
 from ..data import Batch
 from ..learner.learner import Learner
 from ..learner.streams import Answering
-from .file import Model
 from .inspection import INTERCEPT, Naming, check_weights
+from .model import Model
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def explain(model: Model, batch: Batch, about: Any = None) -> Explanation:
     Parameters
     ----------
     model : Model
-        Of :func:`confidently.models.file.load`.
+        See :class:`confidently.models.model.Model`.
     batch : Batch
         One row, of :func:`confidently.data.open_stream`.
     about : object, optional

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..covariances.state import prior_weights
 from ..learner.learner import Learner
-from .file import Model, TopicModel
+from .model import Model, SavedModel
 
 INTERCEPT = "(intercept)"
 MAX_FEATURES = 6  # of an example that is shown
@@ -81,7 +81,7 @@ def class_views(model: Model, top: int = 20) -> list[ClassView]:
     Parameters
     ----------
     model : Model
-        Of :func:`confidently.models.file.load`.
+        See :class:`confidently.models.model.Model`.
     top : int
         How many of each, at most.
 
@@ -228,7 +228,7 @@ def untouched_variance(learner: Learner) -> np.ndarray:
 class Naming:
     """What features are called: their names, else their numbers as the input has them."""
 
-    def __init__(self, model: Model | TopicModel) -> None:
+    def __init__(self, model: SavedModel) -> None:
         has_intercept = isinstance(model, Model) and model.learner.settings.fit_intercept
         self.intercept = model.learner.n_features if has_intercept else None
         self.names = {} if model.features is None else model.features.name_of()

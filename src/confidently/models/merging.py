@@ -13,8 +13,8 @@ from ..data.classes import ClassTable
 from ..data.features import Features
 from ..learner.learner import Learner, check_choice
 from .alignment import all_classes, all_features, appeared, class_places, differences
-from .file import Model
 from .merged_learner import HOW, ROUNDS, MergeError, Part, Space, check_begun, merge_learners
+from .model import Model
 
 if TYPE_CHECKING:
     from ..estimators.classifier import OnlineClassifier

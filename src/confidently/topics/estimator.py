@@ -29,11 +29,10 @@ from ..data.memory.labels import (
     with_class_weight,
 )
 from ..data.memory.unchanged import rollback_on_error
-from ..models import file as model_file
-from ..models.file import TopicModel
 from .attributes import TopicAttributes
 from .inputs import bags_of, check_counts, chosen_settings
 from .learner import Bags, TopicLearner, TopicSettings, check_whole
+from .model import TopicModel
 
 # What the state is made for and cannot change once something was learned.
 LASTING = ("classifier", "n_topics", "nonparametric", "word_prior", "prior_variance")
@@ -445,7 +444,7 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
         estimator["class_weight"] = plain_class_weight(self.class_weight)
         features = getattr(self, "features_", None if names is None else Features.named(list(names)))
         classes = [plain(c) for c in self.classes_.tolist()]
-        model_file.save(TopicModel(self.learner_, classes, features, estimator, getattr(self, "source_", {})), path)
+        TopicModel(self.learner_, classes, features, estimator, getattr(self, "source_", {})).save(path)
 
     def _lasting_params(self) -> dict[str, Any]:
         """The parameters that a file can keep: a generator's state it cannot."""

@@ -11,8 +11,8 @@ from ..models.inspection import Naming
 from ..rules.ranges import Range, check_number
 
 if TYPE_CHECKING:
-    from ..models.file import TopicModel
     from .learner import TopicLearner
+    from .model import TopicModel
 
 RELEVANCE = 0.6  # the weight at which readers found topics named best (Sievert & Shirley)
 
@@ -93,7 +93,7 @@ def topic_views(model: TopicModel, n_words: int = 10, relevance: float = RELEVAN
     Parameters
     ----------
     model : TopicModel
-        Of ``confidently.models.file.load(path, "topics")``.
+        See :class:`confidently.topics.model.TopicModel`.
     n_words : int
         Words a topic; only words met in it count.
     relevance : float

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ...data import Batch
     from ...evaluation.metrics import ClassMetrics, LabelMetrics
-    from ...models.file import Model
+    from ...models.model import Model
 
 MAX_CLASSES_SHOWN = 30  # in the table of classes
 MAX_CLASSES_CROSSED = 12  # in the table of true against predicted classes

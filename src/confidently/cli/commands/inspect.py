@@ -19,8 +19,8 @@ from ..output.pictures import check_picture, picture_option, save_picture
 if TYPE_CHECKING:
     from ...data import Batch
     from ...models.explanation import Explanation
-    from ...models.file import Model
     from ...models.inspection import ClassView, Weight
+    from ...models.model import Model
 
 
 @click.command()

@@ -12,8 +12,8 @@ from ..common import ABSENT, table
 from ..output.model_facts import facts_of, facts_text
 
 if TYPE_CHECKING:
-    from ...models.file import Model
     from ...models.inspection import Kept
+    from ...models.model import Model
 
 
 def show_kernel(model: Model, path: str, top: int, class_name: str | None, as_json: bool) -> None:

@@ -11,7 +11,7 @@ import click
 from ..common import BadInput, check_output, json_option, load_model, table
 
 if TYPE_CHECKING:
-    from ...models.file import Model
+    from ...models.model import Model
 
 MAX_LISTED = 20  # models in the summary
 
@@ -43,7 +43,6 @@ def merge(paths: tuple[str, ...], output_path: str, base: str | None, how: str, 
     """
     check_output(output_path, [*paths, *([base] if base else [])])
     _check_distinct(paths)
-    from ...models.file import save
     from ...models.merged_learner import MergeError
     from ...models.merging import merge_models
     from ..output.model_facts import facts_of
@@ -54,7 +53,7 @@ def merge(paths: tuple[str, ...], output_path: str, base: str | None, how: str, 
         merged = merge_models(models, paths, start, base or "", how)
     except MergeError as error:
         raise BadInput(str(error)) from None
-    save(merged, output_path)
+    merged.save(output_path)
     result = facts_of(merged, output_path) | {"how": how, "base": base, "merged": list(map(_part, paths, models))}
     click.echo(json.dumps(result) if as_json else _summary(result))
 

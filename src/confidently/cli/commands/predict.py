@@ -11,7 +11,8 @@ from ..common import check_output, data_argument, load_model, model_argument, op
 
 if TYPE_CHECKING:
     from ...data import Batch
-    from ...models.file import Model, TopicModel
+    from ...models.model import Model
+    from ...topics.model import TopicModel
     from ..output.answers import Answers, Wanted
 
     About = Callable[[Batch], list[Any]]  # the values of the columns

@@ -12,7 +12,7 @@ from ...data.classes import ClassTable
 if TYPE_CHECKING:
     from ...data.features import Features
     from ...learner.streams import StreamLearner
-    from ...models.file import Model
+    from ...models.model import Model
     from ...rules.rule import Rule
 
 # of every learner

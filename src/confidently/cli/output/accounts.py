@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ...models.file import Model, TopicModel
+    from ...models.model import Model
+    from ...topics.model import TopicModel
 
 MAX_CLASSES_LISTED = 10
 
@@ -16,9 +17,7 @@ def saved(model: Model | TopicModel, path: str | None) -> dict[str, Any]:
     """Save a model, if there is a path to save it at; what an account says of its file."""
     if not path:
         return {}
-    from ...models.file import save
-
-    save(model, path)
+    model.save(path)
     return {"model": path, "model_bytes": os.path.getsize(path)}
 
 

@@ -14,7 +14,8 @@ from ..common import class_names
 if TYPE_CHECKING:
     from ... import _core
     from ...data import Batch
-    from ...models.file import Model, TopicModel
+    from ...models.model import Model
+    from ...topics.model import TopicModel
 
 NUMBERS = ("proba", "margin", "std", "variance")  # in the order of their columns
 

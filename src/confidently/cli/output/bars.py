@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
 
-from ...models.file import Model, TopicModel
+from ...models.model import Model
+from ...topics.model import TopicModel
 
 NARROWEST = 6.5  # a picture, for its title
 SPEAKS_FOR, SPEAKS_AGAINST = "tab:blue", "tab:red"

@@ -10,7 +10,8 @@ import click
 from ..common import ABSENT, class_names
 
 if TYPE_CHECKING:
-    from ...models.file import Model, TopicModel
+    from ...models.model import Model
+    from ...topics.model import TopicModel
 
 MAX_CLASSES_SHOWN = 12
 

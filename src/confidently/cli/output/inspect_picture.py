@@ -7,8 +7,8 @@ import math
 from matplotlib.figure import Figure
 
 from ...models.explanation import Explanation
-from ...models.file import Model
 from ...models.inspection import ClassView
+from ...models.model import Model
 from .bars import Panel, draw_bars, draw_panels
 
 MAX_CLASSES = 9

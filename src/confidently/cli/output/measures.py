@@ -14,7 +14,7 @@ from ..commands.evaluate import numbered, relevant_labels
 from .answers import probabilities
 
 if TYPE_CHECKING:
-    from ...models.file import Model
+    from ...models.model import Model
 
 
 class Holdout:

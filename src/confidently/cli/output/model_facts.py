@@ -9,7 +9,7 @@ from ..common import class_names, percent, table
 from .accounts import classes_called, classes_text, file_text, learner_text
 
 if TYPE_CHECKING:
-    from ...models.file import Model
+    from ...models.model import Model
 
 
 def facts_of(model: Model, path: str) -> dict[str, Any]:

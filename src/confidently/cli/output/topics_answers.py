@@ -13,7 +13,7 @@ from .answers import NUMBERS, Answers, Wanted
 
 if TYPE_CHECKING:
     from ...data import Batch
-    from ...models.file import TopicModel
+    from ...topics.model import TopicModel
 
 
 class TopicAnswers(Answers):

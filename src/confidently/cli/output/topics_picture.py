@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from ...models.file import TopicModel
+from ...topics.model import TopicModel
 from ...topics.views import TopicsOfClass, TopicView
 from .bars import Panel, draw_panels
 

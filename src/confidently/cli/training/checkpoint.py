@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from ..common import model_type
 from .position import Position
 
 if TYPE_CHECKING:
-    from ...models.file import Model, TopicModel
+    from ...models.model import Model
+    from ...topics.model import TopicModel
 
 SUFFIX, BEST_SUFFIX = ".checkpoint", ".checkpoint.best"
 
@@ -49,11 +51,9 @@ class Checkpoints:
         click.UsageError
             If options or data are not what they were, or the checkpoint's second file is missing.
         """
-        from ...models.file import load
-
         if not self.path.exists():
             return None
-        model = load(self.path, kind)
+        model = model_type(kind).load(self.path)
         if not model.training:
             raise click.UsageError(f"{self.path} is a model, but no checkpoint: move it, or leave out --resume")
         if changes := _changes(model.training["run"], self.run):
@@ -67,16 +67,14 @@ class Checkpoints:
                 raise click.UsageError(
                     f"{self.best_path} belongs to {self.path} and is missing: start anew without --resume"
                 )
-            best = load(self.best_path, kind)
+            best = model_type(kind).load(self.best_path)
         return model, best, position
 
     def save(self, model: Model | TopicModel, best: Model | TopicModel | None, position: Position) -> None:
         """Write both files, each whole or not at all; the one a checkpoint needs is there before it."""
-        from ...models.file import save
-
         if best is not None:
-            save(best, self.best_path)
-        save(replace(model, training={"run": self.run, "position": position.as_dict()}), self.path)
+            best.save(self.best_path)
+        replace(model, training={"run": self.run, "position": position.as_dict()}).save(self.path)
 
     def remove(self) -> None:
         """The training is over."""

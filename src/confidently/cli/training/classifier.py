@@ -20,7 +20,7 @@ from .position import Standing
 
 if TYPE_CHECKING:
     from ...data import Batch
-    from ...models.file import Model
+    from ...models.model import Model
     from ..output.measures import Holdout
     from .checkpoint import Checkpoints
 
@@ -168,7 +168,7 @@ class Training(Passes):
 
     def model(self) -> Model:
         """What has been learned by now."""
-        from ...models.file import Model
+        from ...models.model import Model
 
         source = {**self.reading.as_dict(), "closed": self.closed}
         table = self.learner.classes

@@ -11,7 +11,8 @@ from .interrupts import Interrupted, Interruptions
 from .position import Position
 
 if TYPE_CHECKING:
-    from ...models.file import Model, TopicModel
+    from ...models.model import Model
+    from ...topics.model import TopicModel
     from .checkpoint import Checkpoints
     from .data import TrainingData
 

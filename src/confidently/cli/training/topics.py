@@ -17,10 +17,10 @@ from ...data import Batch, ReaderOptions
 from ...data.classes import ClassTable
 from ...data.features import Features
 from ...data.selection import in_blocks
-from ...models.file import TopicModel
 from ...topics.documents import DocumentReader, Documents, stride_of
 from ...topics.inputs import DEFAULTS, chosen_settings
 from ...topics.learner import TopicLearner, TopicSettings
+from ...topics.model import TopicModel
 from ..common import BadInput, class_names
 from ..options.learner import announced
 from ..options.reading import chosen_counting

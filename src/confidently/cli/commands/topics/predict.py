@@ -10,7 +10,7 @@ from ...common import data_argument, load_model, model_argument
 from ..predict import answer_options, check_usage, write_answers
 
 if TYPE_CHECKING:
-    from ....models.file import TopicModel
+    from ....topics.model import TopicModel
     from ...output.answers import Answers, Wanted
     from ..predict import About
 

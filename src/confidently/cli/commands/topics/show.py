@@ -15,7 +15,7 @@ from ...output.class_views import check_class, class_title, of_class, write_clas
 from ...output.pictures import check_picture, picture_option, save_picture
 
 if TYPE_CHECKING:
-    from ....models.file import TopicModel
+    from ....topics.model import TopicModel
     from ....topics.views import TopicsOfClass
 
 
