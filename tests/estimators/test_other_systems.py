@@ -16,10 +16,9 @@ from confidently.cli.training import saving as going_on
 from confidently.data.cache import file as cache_file
 from confidently.data.sources import background
 from confidently.data.sources import whole_files as files
-from confidently.models import file as model_file
 
 PROCESS = Path("/proc/self")
-MODULES = (cli, files, model_file, going_on, training_data, cache_file)  # that know which system it is
+MODULES = (cli, files, going_on, training_data, cache_file)  # that know which system it is
 
 
 def is_open(path):
@@ -99,7 +98,7 @@ def test_what_a_killed_training_left_is_removed_without_a_signal(like_windows, t
     dead, open_one = tmp_path / ".m.cw.4000000.0123abcd", tmp_path / f".m.cw.{os.getpid()}.0123abcd"
     dead.touch()
     with open(open_one, "xb"):
-        model_file.remove_leftovers(tmp_path / "m.cw")
+        files.remove_leftovers(tmp_path / "m.cw")
         assert list(tmp_path.iterdir()) == [open_one]
 
 

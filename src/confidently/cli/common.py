@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO, overload
 
 import click
 
-from ..data.sources.whole_files import naming
+from ..data.sources.whole_files import new_text_file
 
 if TYPE_CHECKING:
     from ..data import ReaderOptions, Stream
@@ -117,31 +117,8 @@ def output(path: str | None) -> Iterator[TextIO]:
     if path is None:
         yield sys.stdout
         return
-    with naming(path), new_file(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
+    with new_text_file(path) as file:
         yield file
-
-
-@contextmanager
-def new_file(path: str) -> Iterator[str]:
-    """The name of a temporary file beside ``path``, which takes its place when all is written."""
-    import tempfile  # brings in four modules of compression, which few need
-
-    target = Path(path).absolute()
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    os.close(descriptor)
-    try:
-        yield temporary
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def table(rows: Sequence[Sequence[str]], align: Callable[[str, int], str] = str.rjust, lefts: int = 1) -> str:

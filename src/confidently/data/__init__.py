@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 __all__ = ["FORMATS", "Batch", "DataError", "DataWarning", "NewLabel", "ReaderOptions", "Stream", "open_stream"]
 
 LAZY = {  # and the module of each
-    "FORMATS": "reading",
+    "FORMATS": "formats.table",
     "Batch": "batch",
     "DataError": "batch",
     "DataWarning": "advice",
@@ -19,7 +19,8 @@ LAZY = {  # and the module of each
 if TYPE_CHECKING:  # type checkers see the same names
     from .advice import DataWarning
     from .batch import Batch, DataError, NewLabel
-    from .reading import FORMATS, ReaderOptions
+    from .formats.table import FORMATS
+    from .reading import ReaderOptions
     from .stream import Stream, open_stream
 else:
 

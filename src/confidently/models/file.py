@@ -7,13 +7,11 @@ of the learner under its own names; the names of features are in ``features.*`` 
 
 from __future__ import annotations
 
-import glob
 import json
 import os
-import re
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..data.features import Features, Strings
-from ..data.sources.whole_files import WINDOWS, naming, sync_directory
+from ..data.sources.whole_files import new_file
 
 FORMAT = 3  # 1 had the names of features in its header, 2 had no forgetting
 KEY = "confidently"
@@ -65,46 +63,14 @@ class Contents:
 
 
 def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """Write a model file: to a temporary file beside it, synced to disk, then renamed, so that it is never torn."""
+    """Write a model file, which replaces the one of its name only when it is complete."""
     from safetensors.numpy import save as serialize  # takes its time to import
 
-    path = Path(path).resolve()  # what a link points to is replaced, not the link
     checksums = {name: _checksum(array) for name, array in arrays.items()}
     text = json.dumps({"format": FORMAT, **header, "crc32": checksums})
     content = serialize(arrays, metadata={KEY: _signed(text)})
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
-    try:
-        with naming(path), open(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    sync_directory(path.parent)
-
-
-def remove_leftovers(path: str | os.PathLike[str]) -> None:
-    """Remove what processes left behind that were killed while they saved this model file."""
-    path = Path(path).resolve()
-    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*"):
-        found = re.fullmatch(r"([0-9]+)\.[0-9a-f]{8}", leftover.name.removeprefix(f".{path.name}."))
-        if found and not _is_alive(int(found[1])):
-            with suppress(PermissionError):
-                leftover.unlink(missing_ok=True)
-
-
-def _is_alive(process: int) -> bool:
-    if WINDOWS:  # no signal 0; what a living process writes there is open, so that it cannot be removed
-        return False
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass
-    return True
+    with new_file(path) as temporary:
+        Path(temporary).write_bytes(content)
 
 
 def read(path: str | os.PathLike[str], *kinds: str) -> Contents:

@@ -7,13 +7,14 @@ import csv
 import html
 import io
 import json
-import os
 import platform
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from ..data.sources.whole_files import new_file, new_text_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -121,12 +122,12 @@ class Report:
         folder.mkdir(parents=True, exist_ok=True)
         pictures = {name: _save(figure, folder / name) for name, _, figure in self.parts(tuple)}
         for table in self.parts(Table):
-            with _whole(folder / f"{table.name}.csv") as file:
+            with new_text_file(folder / f"{table.name}.csv") as file:
                 csv.writer(file, lineterminator="\n").writerows([table.header, *table.rows])
-        with _whole(folder / "results.json") as file:
+        with new_text_file(folder / "results.json") as file:
             json.dump(self.results(), file, indent=1)
             file.write("\n")
-        with _whole(folder / "report.html") as file:
+        with new_text_file(folder / "report.html") as file:
             file.write(self._html(pictures))
 
     def _html(self, pictures: dict[str, bytes]) -> str:
@@ -222,27 +223,8 @@ def _save(figure: Figure, path: Path) -> bytes:
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=110)
     figure.set_layout_engine("none")  # as laid out now
-    with _whole(path.with_suffix(".png"), "wb") as file:
-        file.write(picture.getvalue())
-    with matplotlib.rc_context({"svg.hashsalt": path.name}), _whole(path.with_suffix(".svg"), "wb") as file:
+    with new_file(path.with_suffix(".png")) as temporary:
+        Path(temporary).write_bytes(picture.getvalue())
+    with matplotlib.rc_context({"svg.hashsalt": path.name}), new_file(path.with_suffix(".svg")) as file:
         figure.savefig(file, format="svg", metadata={"Date": None})
     return picture.getvalue()
-
-
-class _whole:
-    """A file that appears under its name only when all is written."""
-
-    def __init__(self, path: Path, mode: str = "w") -> None:
-        self.path, self.temporary = path, path.with_name(f".{path.name}.part")
-        encoding, newline = (None, None) if "b" in mode else ("utf-8", "\n")
-        self.file: Any = open(self.temporary, mode, encoding=encoding, newline=newline)  # noqa: SIM115
-
-    def __enter__(self) -> Any:
-        return self.file
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self.file.close()
-        if kind is None:
-            os.replace(self.temporary, self.path)
-        else:
-            os.unlink(self.temporary)

@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from ..common import check_output, data_argument, json_option, new_file, open_data, reported
+from ...data.sources.whole_files import new_file
+from ..common import check_output, data_argument, json_option, open_data, reported
 from ..options.reading import chosen_reading, on_error_option, reading_options
 from ..options.sections import Sectioned
 

@@ -16,7 +16,8 @@ from typing import Any, Protocol, TextIO
 import click
 import numpy as np
 
-from ..common import ABSENT, new_file, output
+from ...data.sources.whole_files import new_file
+from ..common import ABSENT, output
 from .answers import ABSTAINED, Column
 
 ABSTAIN_MARK = "-"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..common import check_output, new_file
+from ...data.sources.whole_files import new_file
+from ..common import check_output
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from ...data.sources.whole_files import remove_leftovers
 from ..common import model_type
 from .position import Position
 
@@ -78,8 +79,6 @@ class Checkpoints:
 
     def remove(self) -> None:
         """The training is over."""
-        from ...models.file import remove_leftovers
-
         for path in (self.path, self.best_path):
             path.unlink(missing_ok=True)
             remove_leftovers(path)

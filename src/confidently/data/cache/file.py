@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from ..batch import DataError
-from ..sources.whole_files import WINDOWS, naming, sync_directory
+from ..sources.whole_files import WINDOWS, commit, naming
 
 try:
     from isal.isal_zlib import crc32  # about three times as fast
@@ -107,12 +107,10 @@ class CacheWriter:
         with naming(self.path):
             self.file.write(index + trailer + struct.pack("<I", crc32(trailer)) + END_MAGIC)
             self.file.flush()
-            os.fsync(self.file.fileno())
         if WINDOWS:
             self.file.close()
-        os.replace(self.partial, self.path)
-        self.file.close()
-        sync_directory(self.path.parent)
+        commit(self.partial, self.path)
+        self.file.close()  # only now: until then it is locked
 
     def abandon(self) -> None:
         """Leave nothing behind, unless the file is finished."""
