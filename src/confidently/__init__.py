@@ -46,16 +46,16 @@ LAZY = {  # and the module of each
     "OnlineClassifier": "estimators.classifier",
     "OnlineMedLDA": "topics.estimator",
     "load": "estimators.loading",
-    "merge": "models.merging",
+    "merge": "estimators.merging",
     "progressive_validation": "evaluation.progressive",
 }
 
 if TYPE_CHECKING:  # type checkers see the same names, and no others
     from .estimators.classifier import OnlineClassifier
     from .estimators.loading import load
+    from .estimators.merging import merge
     from .estimators.mira import MIRA
     from .evaluation.progressive import progressive_validation
-    from .models.merging import merge
     from .topics.estimator import OnlineMedLDA
 else:
 

@@ -64,7 +64,7 @@ def test_bad_rows(case, method):
 
 BAD_LABELS = {
     "never announced": ({"y": [0, 1, 2, 1]}, r"never announced: 2; known are 0, 1"),
-    "indicator instead of classes": ({"y": np.eye(4, dtype=int)}, "one class a row"),
+    "indicator instead of classes": ({"y": np.eye(4, dtype=int)}, "one class per row"),
     "too few": ({"y": [0, 1, 1]}, "inconsistent numbers of samples"),
     "nan": ({"y": [0, 1, np.nan, 1]}, "NaN"),
     "measurements": ({"y": [0.1, 0.7, 0.3, 1.5]}, "Unknown label type"),
@@ -178,7 +178,7 @@ def test_settings_changed_between_calls():
     assert classifier.learner_.settings.rule.name == "cw_stdev"
     for change in ({"rule": "pa"}, {"prior_variance": 2.0}, {"average": True}, {"covariance": "full"}):
         before = classifier.get_params()
-        with pytest.raises(ValueError, match="cannot change once something was learned"):
+        with pytest.raises(ValueError, match="cannot change after training has begun"):
             classifier.set_params(**change).partial_fit(X, Y)
         classifier.set_params(**{name: before[name] for name in change})
     with pytest.raises(ValueError, match="no parameter 'zzz'"):

@@ -103,7 +103,7 @@ def test_weights_of_classes_multiply_those_of_examples(texts):
     ("settings", "text", "problem"),
     [
         ({}, "a\tone\na\ttwo\n", r"one class only \('a'\)"),
-        ({"passes": 2}, "a\tone\nb\ttwo\n", "read once, but passes is 2"),
+        ({"passes": 2}, "a\tone\nb\ttwo\n", "read once, got passes=2"),
         ({"class_weight": "balanced"}, "a\tone\nb\ttwo\n", "needs all labels at once"),
         ({"rule": "nonsense"}, "a\tone\nb\ttwo\n", "no rule is called"),
     ],

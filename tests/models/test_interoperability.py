@@ -90,7 +90,7 @@ def test_an_onnx_graph_carries_names_of_features():
     [
         ("binary", {"covariance": "kernel"}, "not linear"),
         ("classes", {"covariance": "full"}, "covariances of all classes"),
-        ("classes", {"calibration": None}, "an integral"),
+        ("classes", {"calibration": None}, "are integrals"),
     ],
 )
 def test_what_cannot_be_exported(task, settings, message):

@@ -419,13 +419,13 @@ def test_refusals_name_the_difference(settings, message):
 def test_refused_inputs():
     with pytest.raises(MergeError, match="at least one model"):
         merge([])
-    with pytest.raises(TypeError, match="learned nothing yet"):
+    with pytest.raises(TypeError, match="not fitted"):
         merge([learned(), OnlineClassifier()])
     with pytest.raises(TypeError, match="got str"):
         merge(["a.cw"])
     with pytest.raises(ValueError, match="how must be one of 'product', 'mean'; got 'sum'"):
         merge([learned(), learned()], how="sum")
-    with pytest.raises(MergeError, match="classes mix words and numbers"):
+    with pytest.raises(MergeError, match="classes mix strings and numbers"):
         merge([learned(), OnlineClassifier(prior_variance=PRIOR).fit(rows(9)[0], [0, 1, 0, 1, 0, 1, 0, 1, 1])])
     X = rows(20)[0]
     with pytest.raises(MergeError, match="labels = one a row in model 1, labels = sets in model 2"):

@@ -203,7 +203,7 @@ def test_a_model_that_met_one_class_only(tmp_path):
     """A stream may end before its second class appears; predicting needs a name for it."""
     classifier = OnlineClassifier().fit([[0.0], [1.0]], ["ham", "spam"])
     Model(classifier.learner_, ["ham", None]).save(tmp_path / "m.cw")
-    with pytest.raises(ModelFileError, match=r"has met one class only \('ham'\)"):
+    with pytest.raises(ModelFileError, match=r"has seen one class only \('ham'\)"):
         load(tmp_path / "m.cw")
 
 

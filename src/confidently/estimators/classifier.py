@@ -1,24 +1,24 @@
-"""scikit-learn's contract over the compiled learner."""
+"""The classifier: scikit-learn's contract over the compiled learner."""
 
 from __future__ import annotations
 
-import numbers
 import os
-from collections.abc import Callable
-from copy import copy
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from copy import copy, deepcopy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import diags_array
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..data import Stream
+from ..data.classes import ClassTable
 from ..data.features import Features
 from ..data.memory.frames import as_table, explained
 from ..data.memory.labels import (
-    check_class_weight,
     class_weights,
     example_weights,
     is_multilabel,
@@ -27,113 +27,117 @@ from ..data.memory.labels import (
     label_sets,
     places,
     plain,
-    plain_class_weight,
 )
 from ..data.memory.matrix import UnsortedColumns, as_matrix
 from ..data.memory.unchanged import rollback_on_error
+from ..learner import marginals
 from ..learner.learner import Learner, check_choice
+from ..learner.marginals import Marginal
+from ..learner.streams import Answering, StreamLearner
 from ..models.model import Model
 from ..rules import make_rule
 from ..rules.rule import Rule
-from .fitted_attributes import FittedAttributes
-from .streams import StreamMethods
+from .settings import check_settings, check_unchanged, saved_settings
+from .streams import learn_stream, open_as_before
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+    from ..models.linear_form import LinearForm
     from .frozen import LinearPredictor
 
-MULTICLASS = ("joint", "one-vs-rest")
+STREAM_METHODS = ("predict", "predict_proba", "decision_function", "margin_distribution")
 
 
-class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEstimator):
-    """Online linear classifier that keeps a Gaussian over weight vectors.
+class OnlineClassifier(ClassifierMixin, BaseEstimator):
+    """Online linear classifier with a Gaussian over its weight vectors.
 
-    Every example (x, y) is asked for its margin m = y mean.x and the margin's variance v = x' Sigma x; the *rule*
-    answers (alpha, zeta, scale), and the Gaussian moves::
+    For every example (x, y) the update *rule* maps the margin m = y mean.x and its variance v = x' Sigma x to
+    (alpha, zeta, scale), and the Gaussian moves::
 
         mean     <-  mean + alpha y Sigma x
         Sigma^-1 <-  (Sigma^-1 + zeta x x') / scale
 
-    More than two classes, or sets of labels, are pairs of classes to be told apart by the same update.
+    Multiclass and multilabel examples are pairs of classes to discriminate, learned by the same update.
 
     Parameters
     ----------
     rule : str or Rule, default="arow"
-        How far to move: a name in ``confidently.RULES`` or a rule such as ``CWStdev(eta=0.9)``. Its parameters are
-        reachable as ``rule__eta`` and the like.
+        Update rule: a name in ``confidently.RULES`` or a rule such as ``CWStdev(eta=0.9)``. Its parameters are
+        available as ``rule__eta`` and so on.
     covariance : {"diag", "full", "shared", "kernel"}, default="diag"
-        How Sigma is stored: a variance a weight; the covariances of all weights (of all classes, (K d)^2 numbers);
-        one d x d matrix for all classes; or as coefficients of the examples learned, in the space of a kernel. Rules
-        that gain no precision keep Sigma at its prior in each of them.
+        How Sigma is stored: one variance per weight; the covariances of all weights (of all classes: (K d)^2 numbers);
+        one d x d matrix for all classes; or coefficients of the training examples, in the feature space of a kernel.
+        Rules that gain no precision keep Sigma at its prior in each of them.
     prior_variance : float, default=1.0
-        Variance of every weight, the intercept's too, before anything is seen; > 0.
+        Variance of every weight, including the intercept, before training; > 0.
     fit_intercept : bool, default=True
-        Give every row a constant feature 1.
+        Add a constant feature 1 to every row.
     multiclass : {"joint", "one-vs-rest"}, default="joint"
-        With three or more classes: move the true class against its strongest rival, or keep a binary learner a class.
+        With three or more classes: move the true class against its strongest rival, or train one binary learner per
+        class.
     passes : int, default=1
-        How often :meth:`fit` goes over the rows.
+        Number of passes of :meth:`fit` over the rows.
     shuffle : bool, default=False
-        Whether :meth:`fit` visits the rows in a new random order in each pass; with False, in the order given.
+        Whether :meth:`fit` visits the rows in a new random order in each pass, or in the given order.
     average : bool, default=False
         Predict with the mean of the weights over all rows seen.
     class_weight : dict, "balanced" or None, default=None
-        Factor to the weight of the examples of each class; not for sets of labels.
+        Factor on the weight of the examples of each class; not for multilabel data.
     random_state : int, RandomState or None, default=None
         Seed of the shuffling.
     min_variance : float, default=1e-12
-        No variance counts as smaller than this share of the prior's; in [0, 1).
+        Lower bound of every variance, as a fraction of the prior variance; in [0, 1).
     dtype : {"float64", "float32"}, default="float64"
         Type of the state.
     calibration : {"progressive", None}, default="progressive"
-        What :meth:`predict_proba` returns: probabilities of the label, calibrated by the stream itself, or the share
-        of the posterior's classifiers that vote for it, Phi(m/sqrt(v)).
+        What :meth:`predict_proba` returns: probabilities calibrated online, or the uncalibrated posterior
+        probability Phi(m/sqrt(v)).
     block_size : int, optional
-        Rows that a full or shared covariance learns at a time, by products of matrices. It changes the speed and not,
-        beyond rounding, the result; the default follows the number of weights.
+        Rows that a full or shared covariance learns together, by products of matrices. It changes the speed and, up to
+        rounding, not the result; the default depends on the number of weights.
     device : str, optional
-        Where those products are done: a device of PyTorch ("cpu", "cuda"), "cupy", or by default the BLAS of NumPy and
-        SciPy.
+        Where those products are computed: a device of PyTorch ("cpu", "cuda"), "cupy", or by default the BLAS of NumPy
+        and SciPy.
     kernel : str or callable, default="rbf"
         With ``covariance="kernel"``: a name of ``sklearn.metrics.pairwise.pairwise_kernels``, or a function of two
         matrices that returns the kernel of their rows, shape (n, m).
     kernel_params : dict, optional
-        The kernel's parameters; gamma, where there is one, is 1/n_features by default.
+        The kernel's parameters; a kernel with a gamma uses 1/n_features by default.
     budget : int, optional
-        With ``covariance="kernel"``: most examples kept. Time and memory grow with the square of their number; beyond
-        the budget those are dropped whose removal changes the mean least.
+        With ``covariance="kernel"``: maximum number of examples kept. Time and memory grow with its square; beyond the
+        budget, the examples are dropped whose removal changes the mean least.
     forget : float, default=0.0
-        Share of what is known beyond the prior that a row of weight 1 takes away again, in [0, 1): after every row
-        Sigma^-1 <- (1 - forget) Sigma^-1 + forget Sigma_0^-1, with the mean as it is. For data that drift: about the
-        last 1/forget rows count. With ``covariance="diag"`` only, under rules that gain precision.
+        Fraction of the accumulated precision that a row of weight 1 removes, in [0, 1): after every row
+        Sigma^-1 <- (1 - forget) Sigma^-1 + forget Sigma_0^-1, and the mean stays. For data that drift: about the
+        last 1/forget rows count. With ``covariance="diag"`` only, for rules that gain precision.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes; for sets of labels, the labels.
+        The classes; for multilabel data, the labels.
     coef_, variance_ : ndarray of shape (1 or n_classes, n_features)
-        Mean and variance of the weights: one row for two classes, else one a class. For sets of labels, of each
-        label's weights minus the calibration label's.
+        Mean and variance of the weights: one row for two classes, otherwise one row per class. For multilabel data, of
+        each label's weights minus the calibration label's.
     intercept_, intercept_variance_ : ndarray of shape (1 or n_classes,)
-        The same of the intercept.
+        Mean and variance of the intercept.
     covariance_ : array
-        Sigma, the intercept after the features, class after class, for sets of labels the calibration label first;
-        sparse if diagonal; of shape (n_classes, d, d) for one-vs-rest with a full covariance.
+        Sigma, with the intercept after the features, one class after the other, in multilabel data the calibration
+        label first; sparse if diagonal; of shape (n_classes, d, d) for one-vs-rest with a full covariance.
     dual_coef_, support_vectors_ : arrays of shape (1 or n_classes, n_support) and (n_support, n_features)
-        With a kernel, instead of all the above: the examples kept and their coefficients in each class's mean.
+        With a kernel, instead of all of the above: the examples kept and their coefficients in each class's mean.
     n_seen_, mistakes_, updates_, infeasible_ : int
-        Rows learned, in all passes; those whose margin was not positive before they were learned; moves of the
-        Gaussian; examples no classifier in the ellipsoid could satisfy (``CELLIP`` only).
+        Rows trained on, in all passes; those whose margin was not positive before the update; updates of the
+        Gaussian; examples that no classifier in the ellipsoid could satisfy (``CELLIP`` only).
     n_features_in_, feature_names_in_
         As in any scikit-learn estimator.
     source_, features_
-        After learning from files: how their rows were read, and the names of features.
+        After training from files: how their rows were read, and the names of the features.
 
     Notes
     -----
-    The order of rows matters, as in any online method: rows sorted by class are learned badly in one pass; set
-    ``shuffle=True``. A weight w of an example multiplies its loss, and is not the same as w copies of the example.
+    The order of the rows matters, as in any online method: one pass over rows sorted by class trains badly; use
+    ``shuffle=True``. The weight w of an example multiplies its loss, which differs from w copies of the example.
 
     References
     ----------
@@ -149,6 +153,9 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
     >>> round(model.fit(X[:400], y[:400]).score(X[400:], y[400:]), 2)
     0.97
     """
+
+    learner_: Learner
+    classes_: np.ndarray
 
     def __init__(
         self,
@@ -193,19 +200,19 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
         self.budget = budget
         self.forget = forget
 
-    # --- learning ------------------------------------------------------------------------------------------------
+    # --- training on arrays --------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from scratch, in ``passes`` passes.
+        """Train from scratch, in ``passes`` passes.
 
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n, d)
             Finite numbers.
         y : array of shape (n,), or indicator matrix of shape (n, n_labels)
-            Classes (numbers or strings, two or more), or sets of labels.
+            Classes (numbers or strings, two or more), or the labels of multilabel data.
         sample_weight : array of shape (n,), optional
-            Weights >= 0; 0 is the same as leaving the row out.
+            Weights >= 0; 0 has the same effect as leaving out the row.
 
         Returns
         -------
@@ -214,7 +221,7 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
         Raises
         ------
         ValueError, TypeError
-            For bad parameters or input; what was learned before stays as it was.
+            For invalid parameters or input; the estimator is then unchanged.
         """
         with rollback_on_error(self):
             for name in ("learner_", "classes_", "source_", "features_"):
@@ -222,14 +229,14 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
             return self._learn(X, y, None, sample_weight, first=True)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn some more rows, once, in the order given.
+        """Train on more rows, in one pass and in the given order.
 
         Parameters
         ----------
         X, y, sample_weight
             As in :meth:`fit`.
         classes : array, optional
-            All classes there may be. Needed at the first call unless ``y`` is an indicator matrix; later it may name
+            All possible classes. Required in the first call unless ``y`` is an indicator matrix; later calls may add
             new ones, which start at the prior.
 
         Returns
@@ -239,17 +246,17 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
         Raises
         ------
         ValueError, TypeError
-            For bad parameters or input, or classes never announced; what was learned stays as it was.
+            For invalid parameters or input, or unknown classes; the estimator is then unchanged.
         """
         with rollback_on_error(self):
             return self._learn(X, y, classes, sample_weight, first=not hasattr(self, "learner_"), partial=True)
 
     def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool, partial: bool = False) -> Self:
-        self._check_settings(partial)
+        check_settings(self, partial)
         X, y = self._validated(X, y, reset=first, multi_output=True)
         multilabel = is_multilabel(y)
-        if not first and multilabel != (self.learner_.settings.task == "multilabel"):
-            raise ValueError("y changed between one class a row and an indicator matrix of labels")
+        if not first and multilabel != self._is_multilabel:
+            raise ValueError("y changed between one class per row and an indicator matrix of labels")
         if not multilabel:
             y = column_or_1d(y, warn=True)
         matrix = as_matrix(X, self.dtype, check=False)
@@ -264,7 +271,7 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
         if first:
             self.learner_ = self._new_learner(matrix.shape[1], len(known), multilabel)
         else:
-            self._follow_settings()
+            self._adopt_rule()
         self._run(X, matrix, known, labels, options, 1 if partial else self.passes, self.shuffle and not partial)
         return self
 
@@ -278,9 +285,9 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
         passes: int,
         shuffle: bool,
     ) -> None:
-        """The passes over rows that are checked as they are learned, if they can be."""
+        """Make the passes; rows are checked during training where that is possible."""
         learner, generator = self.learner_, check_random_state(self.random_state)
-        if len(known) > learner.n_classes:  # growing cannot be undone, so nothing may fail any more
+        if len(known) > learner.n_classes:  # growing cannot be undone, so nothing may fail after it
             matrix = as_matrix(X, self.dtype)
             learner.grow(n_classes=len(known), multiclass=self.multiclass)
             self.classes_ = known
@@ -293,16 +300,6 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
                 learner.learn(matrix, labels, order=order, calibrate=number == 0, **options)
         self.classes_ = known
 
-    def _check_settings(self, partial: bool) -> None:
-        check_choice("multiclass", self.multiclass, MULTICLASS)
-        if self.covariance == "shared" and self.multiclass == "one-vs-rest":
-            raise ValueError('covariance="shared" couples the classes, one-vs-rest keeps them apart; use "joint"')
-        check_choice("dtype", self.dtype, ("float64", "float32"))
-        check_choice("calibration", self.calibration, ("progressive", None))
-        if isinstance(self.passes, bool) or not isinstance(self.passes, numbers.Integral) or self.passes < 1:
-            raise ValueError(f"passes must be an integer >= 1, got {self.passes!r}")
-        check_class_weight(self.class_weight, partial)
-
     def _new_learner(self, n_features: int, n_classes: int, multilabel: bool) -> Learner:
         task = "multilabel" if multilabel else self.multiclass if n_classes > 2 else "binary"
         return Learner(
@@ -312,39 +309,155 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
             kernel=self.kernel, kernel_params=self.kernel_params, budget=self.budget, forget=self.forget,
         )  # fmt: skip
 
-    def _follow_settings(self) -> None:
-        """Take over a rule changed since the last call; what the state is made for cannot change any more."""
+    def _adopt_rule(self) -> None:
+        """Continue with a rule that was changed after the last call; nothing else can change."""
         settings = self.learner_.settings
         features = self.learner_.n_features if settings.geometry == "kernel" else 0
-        wanted = self._new_learner(features, self.learner_.n_classes, settings.task == "multilabel").settings
-        followed = replace(settings, rule=wanted.rule)
-        if wanted.geometry != settings.geometry or replace(wanted, task=settings.task) != followed:
-            raise ValueError(
-                "covariance, prior_variance, fit_intercept, average, min_variance, dtype, block_size, forget, and "
-                "whether the rule gains precision, cannot change once something was learned: fit anew, or put the old "
-                "settings back"
-            )
+        wanted = self._new_learner(features, self.learner_.n_classes, self._is_multilabel).settings
+        followed = check_unchanged(settings, wanted)
         if wanted.rule != settings.rule:
             self.learner_ = copy(self.learner_)
             self.learner_.settings = followed
 
-    # --- answering -----------------------------------------------------------------------------------------------
+    # --- training on files ---------------------------------------------------------------------------------------
+
+    def fit_stream(self, stream: Stream, classes: Any = None) -> Self:
+        """Train from scratch, in one pass over a stream.
+
+        Parameters
+        ----------
+        stream : Stream
+            Of :func:`confidently.data.open_stream`, from which nothing has been read.
+        classes : sequence, optional
+            All possible classes; by default they are added as they appear. With two classes, 1 is the positive one;
+            without a class 1, it is the class seen second.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        confidently.data.DataError
+            For invalid data, with its location; the estimator is then unchanged.
+        ValueError
+            For invalid parameters, or a stream with one class only.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from confidently import OnlineClassifier
+        >>> from confidently.data import open_stream
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        ...     _ = file.write("spam\\tfree money now\\nham\\tsee you at noon\\n" * 20)
+        ...     file.flush()
+        ...     classifier = OnlineClassifier("arow").fit_stream(open_stream(file.name))
+        ...     [list(found) for found in classifier.predict_stream([file.name])][0][:2]
+        [np.str_('spam'), np.str_('ham')]
+        """
+        with rollback_on_error(self):
+            check_settings(self, partial=False)
+            if self.passes != 1:
+                raise ValueError(
+                    f"a stream is read once, got passes={self.passes}; use passes=1 and partial_fit_stream for more"
+                )
+            names = [] if classes is None else [plain(name) for name in classes]
+            table = ClassTable(names, stream.multilabel, closed=classes is not None)
+            learner = self._new_learner(0, len(table), stream.multilabel)
+            features = Features(bounded=not stream.reading.vocabulary) if stream.reading.named else None
+            for name in ("learner_", "classes_", "features_", "feature_names_in_"):
+                self.__dict__.pop(name, None)
+            return self._learn_stream(stream, StreamLearner(learner, table, self.multiclass, features))
+
+    def partial_fit_stream(self, paths: Any, **options: Any) -> Self:
+        """Train on more files, which are read as those of :meth:`fit_stream` were.
+
+        Parameters
+        ----------
+        paths, options
+            As for :func:`confidently.data.open_stream`, except for how rows are read, which is known.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        confidently.data.DataError, OSError
+            For invalid data; the estimator is then unchanged.
+        """
+        check_is_fitted(self)
+        with rollback_on_error(self), self._open(paths, multilabel=self._is_multilabel, **options) as stream:
+            check_settings(self, partial=True)
+            self._adopt_rule()
+            table = ClassTable([plain(name) for name in self.classes_], stream.multilabel)
+            learner, features = deepcopy(self.learner_), deepcopy(getattr(self, "features_", None))
+            return self._learn_stream(stream, StreamLearner(learner, table, self.multiclass, features))
+
+    def predict_stream(self, paths: Any, method: str = "predict", **options: Any) -> Iterator[Any]:
+        """Predict the rows of files batch by batch, in memory that does not grow with the files.
+
+        Parameters
+        ----------
+        paths, options
+            As for :func:`confidently.data.open_stream`, except for how rows are read, which is known. Labels are
+            ignored.
+        method : {"predict", "predict_proba", "decision_function", "margin_distribution"}
+            What to compute. The weights of unseen features have mean 0 and the prior variance.
+
+        Yields
+        ------
+        array, or pair of arrays
+            What the method returns for the next rows.
+
+        Raises
+        ------
+        confidently.data.DataError, OSError
+            For invalid data.
+        """
+        check_is_fitted(self)
+        check_choice("method", method, STREAM_METHODS)
+        learner = copy(self.learner_)
+        learner.state = dict(learner.state)  # Answering makes room in it for unseen features
+        answering = Answering(learner)
+        with self._open(paths, ignore_labels=True, freeze=True, **options) as stream:
+            for batch in stream:
+                yield self._apply(method, answering.matrix(batch), learner)
+
+    def _open(self, paths: Any, **options: Any) -> Stream:
+        source, features = getattr(self, "source_", {}), getattr(self, "features_", None)
+        return open_as_before(paths, source, features, self.dtype, **options)
+
+    def _learn_stream(self, stream: Stream, learning: StreamLearner) -> Self:
+        self.classes_ = learn_stream(stream, learning, self.class_weight)
+        self.learner_ = learning.learner
+        self.n_features_in_ = learning.learner.n_features
+        self.source_ = {**stream.reading.as_dict(), "closed": learning.classes.closed}
+        if learning.features is not None:
+            self.features_ = learning.features
+        return self
+
+    # --- prediction ----------------------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Scores mean.x: shape (n,) for two classes, positive for ``classes_[1]``; else (n, n_classes).
+        """Return the scores mean.x.
 
-        For sets of labels the calibration label's score is subtracted: positive means relevant.
+        Returns
+        -------
+        array
+            Shape (n,) for two classes, positive for ``classes_[1]``; otherwise (n, n_classes). In multilabel data the
+            calibration label's score is subtracted: positive means relevant.
         """
-        scores: NDArray[np.float64] = self._answer("decision_function", self._matrix(X))
+        scores: NDArray[np.float64] = self._apply("decision_function", self._matrix(X))
         return scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the largest score, shape (n,); for sets of labels an indicator matrix (n, n_labels)."""
-        predicted: np.ndarray = self._answer("predict", self._matrix(X))
+        """Return the class with the largest score, shape (n,); in multilabel data an indicator matrix (n, n_labels)."""
+        predicted: np.ndarray = self._apply("predict", self._matrix(X))
         return predicted
 
     def margin_distribution(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and variance of the scores when the classifier is drawn from the Gaussian.
+        """Return mean and variance of the scores of a classifier drawn from the Gaussian.
 
         Parameters
         ----------
@@ -354,28 +467,29 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
         -------
         mean, variance : ndarray
             mean.x and x' Sigma x, both of the shape of :meth:`decision_function`. ``|mean|/sqrt(variance)`` is small
-            where the classifier does not know yet: abstain there, or ask for the label.
+            where the classifier is uncertain: abstain there, or request the label.
         """
-        found: tuple[NDArray[np.float64], NDArray[np.float64]] = self._answer("margin_distribution", self._matrix(X))
+        found: tuple[NDArray[np.float64], NDArray[np.float64]] = self._apply("margin_distribution", self._matrix(X))
         return found
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities of the classes, shape (n, n_classes); for sets of labels, of each label on its own.
+        """Return the probabilities of the classes, shape (n, n_classes); in multilabel data, of each label by itself.
 
-        With ``calibration="progressive"`` the sigmoid (two classes, labels) or temperature (classes) was fitted while
-        learning, to the margins before their labels were used. With None it is the posterior's vote.
+        With ``calibration="progressive"`` the sigmoid (two classes, labels) or temperature (three or more classes) is
+        fitted during training, to each margin before its label is used. With None they are the uncalibrated posterior
+        probabilities.
         """
-        p: NDArray[np.float64] = self._answer("predict_proba", self._matrix(X))
+        p: NDArray[np.float64] = self._apply("predict_proba", self._matrix(X))
         return p
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Logarithms of :meth:`predict_proba`."""
+        """Return the logarithms of :meth:`predict_proba`."""
         with np.errstate(divide="ignore"):
             p: NDArray[np.float64] = np.log(self.predict_proba(X))
         return p
 
-    def _answer(self, method: str, matrix: Any, learner: Learner | None = None) -> Any:
-        """What a method says of rows, by this classifier's learner or by one that knows more features."""
+    def _apply(self, method: str, matrix: Any, learner: Learner | None = None) -> Any:
+        """Return what a method gives for rows, by this classifier's learner or by one with more features."""
         learner = self.learner_ if learner is None else learner
         if method == "decision_function":
             return learner.decision(matrix)
@@ -392,7 +506,7 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
         return as_matrix(self._validated(X, reset=False), self.learner_.settings.dtype)
 
     def _validated(self, X: Any, *y: Any, **options: Any) -> Any:
-        """What scikit-learn makes of X (and y); values are checked as they are learned."""
+        """Return what scikit-learn makes of X (and y); the values are checked during training."""
         X = as_table(X)
         own = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
         try:
@@ -402,6 +516,102 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
             if better is error:
                 raise
             raise better from error
+
+    # --- the Gaussian --------------------------------------------------------------------------------------------
+
+    @property
+    def _fitted(self) -> Learner:
+        if "learner_" not in vars(self):
+            raise AttributeError("the classifier is not fitted; call fit or partial_fit first")
+        return self.learner_
+
+    @property
+    def _is_multilabel(self) -> bool:
+        return self.learner_.settings.task == "multilabel"
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        return self._fitted.mean()[:, : self._fitted.n_features]
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        return self._intercept_of(self._fitted.mean())
+
+    @property
+    def variance_(self) -> NDArray[np.float64]:
+        return self._fitted.variance()[:, : self._fitted.n_features]
+
+    @property
+    def intercept_variance_(self) -> NDArray[np.float64]:
+        return self._intercept_of(self._fitted.variance())
+
+    def _intercept_of(self, weights: np.ndarray) -> NDArray[np.float64]:
+        return weights[:, -1].copy() if self._fitted.settings.fit_intercept else np.zeros(len(weights))
+
+    @property
+    def covariance_(self) -> Any:
+        if self._fitted.settings.covariance == "diag":
+            return diags_array(self._fitted.column_variances().ravel())
+        covariance = self._fitted.covariance()
+        return covariance if self._fitted.settings.task == "one-vs-rest" else covariance[0]
+
+    @property
+    def dual_coef_(self) -> NDArray[np.float64]:
+        return self._fitted.dual()[0]
+
+    @property
+    def support_vectors_(self) -> Any:
+        return self._fitted.dual()[1]
+
+    @property
+    def n_seen_(self) -> int:
+        return self._fitted.n_seen
+
+    @property
+    def mistakes_(self) -> int:
+        return self._fitted.mistakes
+
+    @property
+    def updates_(self) -> int:
+        return self._fitted.updates
+
+    @property
+    def infeasible_(self) -> int:
+        return self._fitted.infeasible
+
+    def marginal(self, label: Any = None) -> Marginal:
+        """Return the Gaussian over one class's weights: standard deviations, correlations, principal axes, samples.
+
+        Parameters
+        ----------
+        label : object, optional
+            One of ``classes_``; not needed for two classes, which share their weights.
+
+        Returns
+        -------
+        Marginal
+            Weights in the order of ``coef_``, the intercept last; in multilabel data, minus the calibration label's.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> from confidently import OnlineClassifier
+        >>> marginal = OnlineClassifier("arow", "full").fit(X / X.std(axis=0), y).marginal()
+        >>> round(marginal.correlation(0, 3), 2)  # mean radius and mean area: either can replace the other
+        -0.31
+        """
+        if self._fitted.settings.task == "binary":
+            return marginals.marginal(self._fitted, 0)
+        numbers = [k for k, known in enumerate(self.classes_) if known == label]
+        if not numbers:
+            raise ValueError(f"unknown label {label!r}; expected one of {list(self.classes_)}")
+        return marginals.marginal(self._fitted, numbers[0])
+
+    def sample_weights(self, n: int = 1, random_state: int | np.random.Generator | None = None) -> np.ndarray:
+        """Draw classifiers from the posterior: (n, 1 or n_classes, n_features + intercept), the intercept last."""
+        check_is_fitted(self)
+        return marginals.sample_weights(self.learner_, n, np.random.default_rng(random_state))
 
     # --- scikit-learn --------------------------------------------------------------------------------------------
 
@@ -414,13 +624,13 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name; with ``deep`` the rule's too, as ``rule__...``, whether it is a rule or a name."""
+        """Return the parameters by name; with ``deep`` also the rule's, as ``rule__...``, for a rule or its name."""
         params: dict[str, Any] = super().get_params(deep=False)
         if deep:
             try:
                 rule = make_rule(self.rule)
             except (TypeError, ValueError):
-                return params  # an unusable rule is reported by fit
+                return params  # fit reports an invalid rule
             params.update({f"rule__{name}": value for name, value in rule.get_params().items()})
         return params
 
@@ -436,28 +646,26 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
     # --- files ---------------------------------------------------------------------------------------------------
 
     def to_sklearn(self) -> LinearPredictor:
-        """A frozen copy of plain coefficients, without the state that learning needs.
+        """Return a frozen copy of the coefficients, without the state that training needs.
 
         Returns
         -------
         LinearPredictor
             With ``coef_``, ``intercept_``, ``classes_``, and ``decision_function``, ``predict`` and ``predict_proba``
-            that answer as this classifier does.
+            that agree with this classifier's.
 
         Raises
         ------
         ValueError
-            For a kernel; for a full covariance of more than two classes, and the vote (``calibration=None``) of three
-            classes or more, whose probabilities take more than the variances of single weights.
+            For a kernel; for a full covariance of more than two classes, and for uncalibrated probabilities
+            (``calibration=None``) of three or more classes, which depend on more than the variances of single weights.
         """
-        from ..models.linear_form import linear_form
-        from .frozen import LinearPredictor
+        from .frozen import LinearPredictor  # only here, to save start-up time
 
-        check_is_fitted(self)
-        return LinearPredictor(linear_form(self), getattr(self, "feature_names_in_", None))
+        return LinearPredictor(self._linear_form(), getattr(self, "feature_names_in_", None))
 
     def to_onnx(self, dtype: str = "float32") -> ModelProto:
-        """The predictor as an ONNX graph (opset 17), for any runtime; needs ``pip install confidently[onnx]``.
+        """Return the predictor as an ONNX graph (opset 17), for any runtime; needs ``pip install confidently[onnx]``.
 
         Parameters
         ----------
@@ -467,7 +675,7 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
         Returns
         -------
         onnx.ModelProto
-            With the outputs ``label``, shape (n,), integers or strings (for sets of labels 0 and 1, (n, n_labels)), and
+            With the outputs ``label``, shape (n,), integers or strings (in multilabel data 0 and 1, (n, n_labels)), and
             ``probabilities``, shape (n, n_classes).
 
         Raises
@@ -475,31 +683,37 @@ class OnlineClassifier(FittedAttributes, StreamMethods, ClassifierMixin, BaseEst
         ImportError
             If ONNX is not installed.
         ValueError
-            Where :meth:`to_sklearn` raises it.
+            In the cases where :meth:`to_sklearn` raises it.
         """
-        from ..models.onnx_export import to_onnx
+        from ..models.onnx_export import to_onnx  # only here, to save start-up time
+
+        return to_onnx(self._linear_form(), self._feature_names(), dtype)
+
+    def _linear_form(self) -> LinearForm:
+        from ..models.linear_form import linear_form  # only here, to save start-up time
 
         check_is_fitted(self)
-        return to_onnx(self, dtype)
+        return linear_form(self.learner_, self.classes_, self.calibration)
+
+    def _feature_names(self) -> list[str] | None:
+        """Return the names of all columns, if each has one."""
+        if (features := getattr(self, "features_", None)) is not None:
+            return list(features.names) if features.n_named == len(features) else None
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else [str(name) for name in names]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file; see :func:`confidently.load`.
 
-        The file is written beside its place and renamed: it is whole or not there. Training on after :func:`load`
-        gives bit for bit what training without a break would have given.
+        The file is written under a temporary name and renamed: it is complete or absent. Training that continues after
+        :func:`load` is bit for bit the same as training without the interruption.
         """
         self.as_model().save(path)
 
     def as_model(self) -> Model:
-        """The learner and what its numbers mean: all that is saved."""
+        """Return the learner and the meaning of its numbers, which is all that is saved."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        own = ("multiclass", "passes", "shuffle", "class_weight", "random_state", "calibration")
-        estimator = {name: getattr(self, name) for name in own}
-        estimator["class_weight"] = plain_class_weight(self.class_weight)
-        if not isinstance(self.random_state, (numbers.Integral, type(None))):
-            estimator["random_state"] = None
-        estimator["passes"] = int(self.passes)
         classes = [plain(c) for c in self.classes_.tolist()]
         features = getattr(self, "features_", None if names is None else Features.named(list(names)))
-        return Model(self.learner_, classes, features, estimator, getattr(self, "source_", {}))
+        return Model(self.learner_, classes, features, saved_settings(self), getattr(self, "source_", {}))

@@ -11,7 +11,8 @@ from ..data.memory.labels import with_class_weight
 from ..models.file import ModelFileError
 from ..models.model import Model
 from ..topics.model import TopicModel, load_either
-from .classifier import MULTICLASS, OnlineClassifier
+from .classifier import OnlineClassifier
+from .settings import MULTICLASS
 
 if TYPE_CHECKING:
     from ..topics.estimator import OnlineMedLDA
@@ -27,12 +28,12 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier | OnlineMedLDA:
     Returns
     -------
     OnlineClassifier or OnlineMedLDA
-        Fitted; ``partial_fit`` goes on where training stopped.
+        Fitted; ``partial_fit`` continues where training stopped.
 
     Raises
     ------
     confidently.models.file.ModelFileError
-        If the file is damaged, truncated, not a model, or of a later version.
+        If the file is damaged, truncated, not a model, or written by a later version.
     OSError
         If it cannot be read.
     """
@@ -40,15 +41,17 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier | OnlineMedLDA:
     if isinstance(model, TopicModel):
         return _topic_model(path, model)
     if None in model.classes or (len(model.classes) < 2 and model.learner.settings.task == "binary"):
-        met = ", ".join(repr(name) for name in model.classes if name is not None)
-        raise ModelFileError(f"{path} has met one class only ({met}): train it on until the other appears")
+        seen = ", ".join(repr(name) for name in model.classes if name is not None)
+        raise ModelFileError(
+            f"{path}: the model has seen one class only ({seen}); continue its training until a second one appears"
+        )
     settings = model.learner.settings
     estimator = dict(with_class_weight(model.estimator))
     if "multiclass" not in estimator and settings.task in MULTICLASS:
         estimator["multiclass"] = settings.task
-    strangers = estimator.keys() - OnlineClassifier._get_param_names()
-    if strangers:
-        raise ModelFileError(f"{path} is a damaged model file: unknown settings {sorted(strangers)}")
+    unknown = estimator.keys() - OnlineClassifier._get_param_names()
+    if unknown:
+        raise ModelFileError(f"{path} is a damaged model file: unknown settings {sorted(unknown)}")
     classifier = OnlineClassifier(
         settings.rule, settings.covariance,
         prior_variance=settings.prior_variance, fit_intercept=settings.fit_intercept, average=settings.average,
@@ -60,7 +63,7 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier | OnlineMedLDA:
 
 
 def put_model(classifier: OnlineClassifier, model: Model) -> OnlineClassifier:
-    """Give a classifier what a model has learned."""
+    """Give a classifier the learner of a model and the meaning of its numbers."""
     classifier.learner_ = model.learner
     classifier.classes_ = np.array(model.classes)
     classifier.n_features_in_ = model.learner.n_features
@@ -74,7 +77,7 @@ def put_model(classifier: OnlineClassifier, model: Model) -> OnlineClassifier:
 
 
 def _topic_model(path: str | os.PathLike[str], model: TopicModel) -> OnlineMedLDA:
-    from ..topics.estimator import OnlineMedLDA
+    from ..topics.estimator import OnlineMedLDA  # only here, to save start-up time
 
     try:
         return OnlineMedLDA.of(model)

@@ -1,6 +1,6 @@
 """Classifiers for River's pipelines, metrics and drift detectors; needs ``pip install confidently[river]``.
 
-Rows are dicts. They are walked and learned in compiled code; features are numbered as they appear.
+Rows are dicts, which compiled code reads and learns. Features are numbered in the order in which they appear.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from river import base
 
 from ..learner.dicts import DictRows
+from ..models.model import Model
 from ..rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -21,48 +22,49 @@ __all__ = ["OnlineClassifier", "OnlineMultiLabelClassifier"]
 
 
 class OnlineClassifier(base.MiniBatchClassifier):
-    """Online linear classifier that keeps a Gaussian over weight vectors, for River.
+    """Online linear classifier with a Gaussian over its weight vectors, for River.
 
-    Every row (x, y) is asked for its margin m = y mean.x and the margin's variance v = x' Sigma x; the *rule* answers
+    For every row (x, y) the update *rule* maps the margin m = y mean.x and its variance v = x' Sigma x to
     (alpha, zeta, scale), and mean <- mean + alpha y Sigma x, Sigma^-1 <- (Sigma^-1 + zeta x x')/scale. See
     :class:`confidently.OnlineClassifier`, which learns the same from arrays.
 
     Parameters
     ----------
-    rule : str or Rule
-        How far to move: a name in ``confidently.RULES`` or a rule such as ``CWStdev(eta=0.9)``.
-    covariance : {"diag", "full", "shared"}
-        How Sigma is stored. Rows are learned fastest with "diag".
-    prior_variance : float
-        Variance of every weight before anything is seen; > 0.
-    fit_intercept : bool
-        Give every row a constant feature 1.
-    multiclass : {"joint", "one-vs-rest"}
-        With three or more classes: move the true class against its strongest rival, or keep a binary learner a class.
-    average : bool
+    rule : str or Rule, default="arow"
+        Update rule: a name in ``confidently.RULES`` or a rule such as ``CWStdev(eta=0.9)``.
+    covariance : {"diag", "full", "shared"}, default="diag"
+        How Sigma is stored. Training is fastest with "diag".
+    prior_variance : float, default=1.0
+        Variance of every weight before training; > 0.
+    fit_intercept : bool, default=True
+        Add a constant feature 1 to every row.
+    multiclass : {"joint", "one-vs-rest"}, default="joint"
+        With three or more classes: move the true class against its strongest rival, or train one binary learner per
+        class.
+    average : bool, default=False
         Predict with the mean of the weights over all rows seen.
-    min_variance : float
-        No variance counts as smaller than this share of the prior's; in [0, 1).
-    dtype : {"float64", "float32"}
+    min_variance : float, default=1e-12
+        Lower bound of every variance, as a fraction of the prior variance; in [0, 1).
+    dtype : {"float64", "float32"}, default="float64"
         Type of the state.
-    calibration : {"progressive", None}
-        Probabilities calibrated by the stream itself, or the share of the Gaussian's classifiers that vote for a class.
-    forget : float
-        Share of what is known beyond the prior that every row takes away again, in [0, 1); for streams that drift.
+    calibration : {"progressive", None}, default="progressive"
+        Probabilities calibrated online, or the uncalibrated posterior probability of each class.
+    forget : float, default=0.0
+        Fraction of the accumulated precision that every row removes, in [0, 1); for streams that drift.
     hash_bits : int, optional
-        Hash the names of features to so many bits, 1 to 31, and do not keep them: memory is then bounded. By default
-        every name is kept.
+        Hash the names of features to this many bits, 1 to 31, and do not store them, so that memory is bounded. By
+        default every name is stored.
 
     Raises
     ------
     ValueError, TypeError
-        At construction, for parameters that are not allowed.
+        At construction, for invalid parameters.
 
     Notes
     -----
-    Values are numbers or booleans; a string s of feature f is a category, the feature ``f=s`` with the value 1; None
-    and 0 are as if they were not there. Features are told apart by ``str(name)``. Classes are learned as they come. A
-    feature never met has a weight of mean 0 and the prior's variance.
+    Values are numbers or booleans. A string s of feature f is a category: the feature ``f=s`` with the value 1. None
+    and 0 have the same effect as a missing feature. Features are identified by ``str(name)``. New classes are added
+    as they appear. The weight of an unseen feature has mean 0 and the prior variance.
 
     Examples
     --------
@@ -106,56 +108,58 @@ class OnlineClassifier(base.MiniBatchClassifier):
     # --- one row ---------------------------------------------------------------------------------------------------
 
     def learn_one(self, x: Mapping[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        """Learn a row.
+        """Train on one row.
 
         Parameters
         ----------
         x : dict
             Features by name.
         y : bool, int, str
-            Its class; any that was not met before is a new one.
+            The row's class; an unknown one is added.
         w : float
-            Weight >= 0 of the row; 0 is the same as not learning it.
+            Weight >= 0 of the row; 0 has the same effect as leaving out the row.
 
         Raises
         ------
         ValueError
-            For values that are not numbers, strings or None, or not finite; nothing is then learned.
+            For values that are not numbers, strings or None, or not finite; the classifier is then unchanged.
         """
         self._rows.learn(x, y, w)
 
     def predict_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> Any:
-        """The class with the largest score; None before the first row."""
+        """Return the class with the largest score; None before the first row."""
         return self._rows.predict(x)
 
     def predict_proba_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
-        """Probability of every class met so far; empty before the first row."""
+        """Return the probability of every known class; empty before the first row."""
         return self._rows.probabilities(x)
 
     def margin_distribution_one(self, x: Mapping[Hashable, Any]) -> tuple[dict[Any, float], dict[Any, float]]:
-        """Mean and variance of every class's score when the classifier is drawn from the Gaussian; of two classes, of
-        the second one's over the first."""
+        """Return mean and variance of every class's score under a classifier drawn from the Gaussian.
+
+        With two classes, there is one score: the second class's against the first.
+        """
         return self._rows.margin_distribution(x)
 
     # --- several rows ----------------------------------------------------------------------------------------------
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
-        """Learn the rows of a data frame one after the other, which gives what ``learn_one`` gives."""
+        """Train on the rows of a data frame in their order; the result is that of ``learn_one`` on each."""
         self._rows.learn_frame(X, y)
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
-        """The class of each row; an empty series before the first row is learned."""
+        """Return the class of each row; an empty series before training."""
         return self._rows.predict_frame(X)
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Probabilities of the classes, a column each; an empty frame before the first row is learned."""
+        """Return the probabilities of the classes, one column per class; an empty frame before training."""
         return self._rows.frame_probabilities(X)
 
     # --- what was learned --------------------------------------------------------------------------------------------
 
     @property
     def weights(self) -> dict[Any, float]:
-        """Mean of the weight of every feature: of two classes by name, else ``{class: {name: ...}}``."""
+        """Mean of every feature's weight by name; with more than two classes ``{class: {name: ...}}``."""
         return self._rows.weights("mean")
 
     @property
@@ -166,21 +170,26 @@ class OnlineClassifier(base.MiniBatchClassifier):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file, which :func:`confidently.load` reads as a :class:`confidently.OnlineClassifier`.
 
-        Its features are those met, in the order in which they came (``feature_names_in_``).
+        Its features are those seen, in the order of their appearance (``feature_names_in_``).
 
         Raises
         ------
         ValueError
-            If names were hashed or fewer than two classes were met.
+            If names were hashed or fewer than two classes were seen.
         """
-        self._rows.save(path)
+        rows = self._rows
+        if rows.only_class() is not None:
+            raise ValueError("fewer than two classes were seen; continue training until there are two")
+        rows.reach()
+        estimator = {"multiclass": rows.multiclass, "calibration": rows.calibration}
+        Model(rows.learner, list(rows.table.names), rows.features(), estimator).save(path)
 
 
 class OnlineMultiLabelClassifier(base.MultiLabelClassifier):
-    """The same for sets of labels: a label is relevant if it beats a calibration label, which is learned too.
+    """Multilabel classifier: a label is relevant if it scores higher than a calibration label, which is learned too.
 
-    A row moves the worst relevant label against the best irrelevant one, then the nearer of the two against the
-    calibration label.
+    A row moves the relevant label with the lowest score against the irrelevant one with the highest, then the one of
+    them with the smaller margin against the calibration label.
 
     Parameters
     ----------
@@ -223,13 +232,13 @@ class OnlineMultiLabelClassifier(base.MultiLabelClassifier):
         self._rows = DictRows(self._get_params(), multilabel=True)
 
     def learn_one(self, x: Mapping[Hashable, Any], y: Mapping[Any, bool]) -> None:
-        """Learn a row: features by name, and for every label whether it is relevant (one that is missing is not)."""
+        """Train on one row: features by name, and for every label whether it is relevant (a missing one is not)."""
         self._rows.learn_labels(x, y)
 
     def predict_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> dict[Any, bool]:
-        """For every label met so far whether it is relevant."""
+        """Return for every known label whether it is relevant."""
         return self._rows.predict_labels(x)
 
     def predict_proba_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> dict[Any, dict[bool, float]]:
-        """Probabilities that every label met so far is relevant and that it is not."""
+        """Return for every known label the probabilities that it is relevant and that it is not."""
         return {name: {False: 1.0 - p, True: p} for name, p in self._rows.label_probabilities(x).items()}

@@ -6,7 +6,6 @@ are learned as matrices of one row.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Hashable, Mapping, Sequence
 from copy import copy
 from math import isfinite
@@ -103,7 +102,7 @@ class DictRows:
             for first, last in zip(cuts, [*cuts[1:], len(names)], strict=True):
                 if first < last:
                     self._class(names[first])
-                    self._reach()
+                    self.reach()
                     labels = np.array([self.table.get(name) for name in names[first:last]], dtype=np.int32)
                     self.learner.learn(as_matrix(rows[first:last], self.learner.settings.dtype), labels)
         finally:
@@ -111,7 +110,7 @@ class DictRows:
 
     def _learn_matrix(self, x: Row, labels: np.ndarray, start: np.ndarray | None, weight: float) -> None:
         values, columns = self.core.row(x, True, self.largest)
-        self._reach()
+        self.reach()
         matrix = csr_matrix(values, columns, np.array([0, len(values)]), self.learner.n_features)
         self.learner.learn(matrix, labels, start, weight=np.array([float(weight)]))
 
@@ -130,13 +129,13 @@ class DictRows:
             self._make_room()
         return number
 
-    def _reach(self) -> None:
+    def reach(self) -> None:
         """Let the learner know all features there are."""
         self.learner.grow(n_features=self.core.size)
 
     def _make_room(self) -> None:
         """Room for all features and one that was never met; the compiled code gets the arrays that have it."""
-        self._reach()
+        self.reach()
         if self.dense:
             return
         self.learner.grow(n_features=self.core.size + 1)
@@ -293,22 +292,12 @@ class DictRows:
     def weights(self, what: str) -> dict[Any, Any]:
         """Of each class the ``"mean"`` or ``"variance"`` of weights, by the names of features."""
         names = list(self.features().names)
-        self._reach()
+        self.reach()
         by_class = getattr(self.learner, what)()
         by_name = [dict(zip(names, row[: len(names)].tolist(), strict=True)) for row in by_class]
         return (
             by_name[0] if self.learner.settings.task == "binary" else dict(zip(self.table.names, by_name, strict=True))
         )
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """As a model file, for arrays with a column a feature."""
-        from ..models.model import Model
-
-        if self.only_class() is not None:
-            raise ValueError("fewer than two classes were met: learn on until there are two")
-        self._reach()
-        estimator = {"multiclass": self.multiclass, "calibration": self.calibration}
-        Model(self.learner, list(self.table.names), self.features(), estimator).save(path)
 
     # --- pickling ----------------------------------------------------------------------------------------------------
 

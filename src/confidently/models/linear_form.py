@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from ..estimators.classifier import OnlineClassifier
+from ..learner.learner import Learner
 
 
 @dataclass(frozen=True)
@@ -64,38 +62,45 @@ class LinearForm:
         return self.task in ("joint", "one-vs-rest")
 
 
-def linear_form(classifier: OnlineClassifier) -> LinearForm:
-    """The numbers of a fitted classifier.
+def linear_form(learner: Learner, classes: np.ndarray, calibration: str | None) -> LinearForm:
+    """Return what a classifier predicts with.
+
+    Parameters
+    ----------
+    learner : Learner
+    classes : array
+        Names of the classes or labels.
+    calibration : {"progressive", None}
+        Of the probabilities.
 
     Raises
     ------
     ValueError
-        For a kernel, and where probabilities cannot be had from so few numbers: a full covariance over three classes or
-        more or sets of labels, and the vote of three classes or more.
+        For a kernel, and where probabilities need more than these numbers: a full covariance of three or more classes
+        or of labels, and the uncalibrated probabilities of three or more classes.
     """
-    learner = classifier.learner_
-    settings, calibration = learner.settings, learner.state["calibration"]
+    settings, state = learner.settings, learner.state["calibration"]
     if settings.geometry == "kernel":
         raise ValueError("a kernel classifier is not linear in its features: it cannot be exported")
+    several = settings.task in ("joint", "one-vs-rest")
     slope: np.ndarray | None = None
     offset = np.zeros(1)
-    if classifier.calibration is not None:
-        several = settings.task in ("joint", "one-vs-rest")
-        slope = calibration[:1] if several else calibration.reshape(-1, 5)[:, 0]
-        offset = np.zeros(1) if several else calibration.reshape(-1, 5)[:, 1]
-    elif settings.task in ("joint", "one-vs-rest"):
+    if calibration is not None:
+        slope = state[:1] if several else state.reshape(-1, 5)[:, 0]
+        offset = np.zeros(1) if several else state.reshape(-1, 5)[:, 1]
+    elif several:
         raise ValueError(
-            "the vote of three or more classes (calibration=None) is an integral, which is not exported: learn with "
-            'calibration="progressive"'
+            "the uncalibrated probabilities of three or more classes (calibration=None) are integrals, which cannot be "
+            'exported; train with calibration="progressive"'
         )
+    mean = learner.mean()
+    intercept = mean[:, -1].copy() if settings.fit_intercept else np.zeros(len(mean))
     needs_variances = slope is None or settings.task != "multilabel"
-    return LinearForm(
-        classifier.coef_, classifier.intercept_, settings.task, classifier.classes_, slope, offset,
-        _spread(learner) if needs_variances else None,
-    )  # fmt: skip
+    spread = _spread(learner) if needs_variances else None
+    return LinearForm(mean[:, : learner.n_features], intercept, settings.task, classes, slope, offset, spread)
 
 
-def _spread(learner: Any) -> Spread:
+def _spread(learner: Learner) -> Spread:
     settings = learner.settings
     if not settings.dense:
         variance = learner.variance()

@@ -1,102 +1,26 @@
-"""Models trained apart, merged into one: their Gaussians multiplied, what they had in common counted once."""
+"""Models trained separately, merged into one: their Gaussians are multiplied and their common base counts once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..data.classes import ClassTable
 from ..data.features import Features
-from ..learner.learner import Learner, check_choice
+from ..learner.learner import Learner
 from .alignment import all_classes, all_features, appeared, class_places, differences
-from .merged_learner import HOW, ROUNDS, MergeError, Part, Space, check_begun, merge_learners
+from .merged_learner import ROUNDS, MergeError, Part, Space, check_begun, merge_learners
 from .model import Model
-
-if TYPE_CHECKING:
-    from ..estimators.classifier import OnlineClassifier
-
-
-def merge(
-    models: Iterable[OnlineClassifier], base: OnlineClassifier | None = None, how: str = "product"
-) -> OnlineClassifier:
-    """One classifier that knows what several have learned apart, each from its share of the rows.
-
-    With precisions P = Sigma^-1 and what all began with, N(mean_0, P_0^-1)::
-
-        P = P_0 + s sum_i (P_i - P_0),     P mean = P_0 mean_0 + s sum_i (P_i mean_i - P_0 mean_0)
-
-    where s is 1 for the product, so that evidence adds and the common beginning counts once, and 1/n for the mean.
-
-    Parameters
-    ----------
-    models : iterable of OnlineClassifier
-        Fitted, with the same rule and form. Features are aligned by name, or by column where they have none; classes
-        by name, and a class that a model does not know stays at the prior in it.
-    base : OnlineClassifier, optional
-        The classifier that all of them went on from; by default each began at the prior.
-    how : {"product", "mean"}, default="product"
-        Add what each has learned, or average it. A rule that keeps Sigma at its prior has its changes of the mean added
-        or averaged.
-
-    Returns
-    -------
-    OnlineClassifier
-        A new one, with the settings of the first; ``partial_fit`` goes on from it. Rows, mistakes and updates are
-        added.
-
-    Raises
-    ------
-    CannotMerge
-        If the models differ in what must be the same, or do not come from the base; a ``ValueError``.
-    TypeError
-        If something is no fitted OnlineClassifier.
-
-    Notes
-    -----
-    Learning all rows with one classifier is better than merging, if it can be done. The ellipsoid rules multiply Sigma
-    at every update; these factors are multiplied. Probabilities are calibrated by the margins that the parts met, which
-    are not quite the merged classifier's, until it goes on learning.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from confidently import OnlineClassifier
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X = scale(X)
-    >>> quarters = [OnlineClassifier("arow").fit(X[k:400:4], y[k:400:4]) for k in range(4)]
-    >>> whole = merge(quarters)
-    >>> whole.n_seen_, round(whole.score(X[400:], y[400:]), 2)
-    (400, 0.98)
-    """
-    from sklearn.base import clone
-
-    from ..estimators.classifier import OnlineClassifier
-    from ..estimators.loading import put_model
-
-    check_choice("how", how, HOW)
-    models = list(models)
-    for model in [*models, *([] if base is None else [base])]:
-        if not isinstance(model, OnlineClassifier):
-            raise TypeError(f"merge takes fitted OnlineClassifiers, got {type(model).__name__}")
-        if not hasattr(model, "learner_"):
-            raise TypeError("merge takes fitted OnlineClassifiers, and one of these has learned nothing yet")
-    names = [f"model {k}" for k in range(1, len(models) + 1)]
-    start = None if base is None else base.as_model()
-    merged = merge_models([model.as_model() for model in models], names, start, "the base", how)
-    if len({isinstance(name, str) for name in merged.classes}) > 1:
-        raise MergeError(f"classes mix words and numbers: {', '.join(map(repr, merged.classes))}")
-    return put_model(clone(models[0]), merged)
 
 
 def merge_models(
     models: Sequence[Model], names: Sequence[str], base: Model | None, base_name: str, how: str = "product"
 ) -> Model:
-    """:func:`merge` of models and what their numbers mean, called ``names`` in messages."""
+    """Merge models; ``names`` are theirs in messages, and ``how`` is "product" or "mean"."""
     if not models:
         raise MergeError("merge needs at least one model, got none")
     begun = [] if base is None else [base]

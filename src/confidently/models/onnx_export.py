@@ -17,12 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..learner.learner import check_choice
-from .linear_form import LinearForm, Spread, linear_form
+from .linear_form import LinearForm, Spread
 
 if TYPE_CHECKING:
     from onnx import ModelProto
-
-    from ..estimators.classifier import OnlineClassifier
 
 OPSET = 17
 IR_VERSION = 8  # as old as the opset
@@ -60,27 +58,18 @@ class Graph:
         return name
 
 
-def to_onnx(classifier: OnlineClassifier, dtype: str = "float32") -> ModelProto:
-    """The predictor of a fitted classifier; see :meth:`confidently.OnlineClassifier.to_onnx`."""
+def to_onnx(form: LinearForm, feature_names: list[str] | None = None, dtype: str = "float32") -> ModelProto:
+    """Return the predictor of a linear form; see :meth:`confidently.OnlineClassifier.to_onnx`."""
     check_choice("dtype", dtype, TYPES)
     try:
         import onnx  # noqa: F401
     except ImportError:
         raise ImportError("an export to ONNX needs the package onnx: pip install confidently[onnx]") from None
-    form, graph = linear_form(classifier), Graph(dtype)
+    graph = Graph(dtype)
     scores = graph.add("Gemm", "X", graph.constant(form.coef), graph.constant(form.intercept), transB=1)
     _label(graph, form, scores)
     _probabilities(graph, form, scores)
-    return _model(graph, form, _names(classifier))
-
-
-def _names(classifier: OnlineClassifier) -> list[str] | None:
-    """Of all columns, if they have names."""
-    features = getattr(classifier, "features_", None)
-    if features is not None:
-        return list(features.names) if features.n_named == len(features) else None
-    names = getattr(classifier, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]
+    return _model(graph, form, feature_names)
 
 
 def _label(graph: Graph, form: LinearForm, scores: str) -> None:

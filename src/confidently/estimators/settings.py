@@ -1,0 +1,53 @@
+"""The settings of a classifier that its learner does not check: choices, passes and what may change while training."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import replace
+from typing import Any
+
+from ..covariances.state import Settings
+from ..data.memory.labels import check_class_weight, plain_class_weight
+from ..learner.learner import check_choice
+
+MULTICLASS = ("joint", "one-vs-rest")
+SAVED = ("multiclass", "passes", "shuffle", "class_weight", "random_state", "calibration")  # the learner has the others
+
+
+def check_settings(classifier: Any, partial: bool) -> None:
+    """Raise ``ValueError`` for an invalid setting; ``partial`` is whether only some of the rows are there."""
+    check_choice("multiclass", classifier.multiclass, MULTICLASS)
+    if classifier.covariance == "shared" and classifier.multiclass == "one-vs-rest":
+        raise ValueError('covariance="shared" couples the classes, one-vs-rest keeps them apart; use "joint"')
+    check_choice("dtype", classifier.dtype, ("float64", "float32"))
+    check_choice("calibration", classifier.calibration, ("progressive", None))
+    check_passes(classifier.passes)
+    check_class_weight(classifier.class_weight, partial)
+
+
+def check_passes(passes: Any) -> None:
+    """Raise ``ValueError`` unless it is an integer >= 1."""
+    if isinstance(passes, bool) or not isinstance(passes, numbers.Integral) or passes < 1:
+        raise ValueError(f"passes must be an integer >= 1, got {passes!r}")
+
+
+def check_unchanged(settings: Settings, wanted: Settings) -> Settings:
+    """Return a learner's settings with the wanted rule; raise ``ValueError`` if more has changed than the rule."""
+    followed = replace(settings, rule=wanted.rule)
+    if wanted.geometry != settings.geometry or replace(wanted, task=settings.task) != followed:
+        raise ValueError(
+            "covariance, prior_variance, fit_intercept, average, min_variance, dtype, block_size, forget, and whether "
+            "the rule gains precision cannot change after training has begun; call fit to train from scratch, or "
+            "restore the old settings"
+        )
+    return followed
+
+
+def saved_settings(classifier: Any) -> dict[str, Any]:
+    """Return the settings that a model file keeps besides the learner's."""
+    found = {name: getattr(classifier, name) for name in SAVED}
+    found["class_weight"] = plain_class_weight(classifier.class_weight)
+    if not isinstance(classifier.random_state, (numbers.Integral, type(None))):
+        found["random_state"] = None
+    found["passes"] = int(classifier.passes)
+    return found
