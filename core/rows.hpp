@@ -1,4 +1,4 @@
-// Rows of examples: views of CSR or dense arrays, never owners. Every format is seen as the same sparse Row.
+// Rows of examples: views of CSR or dense arrays, which own nothing. Every format appears as the same sparse Row.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-// The loops over a row must be inlined, or the sums they feed would live in memory: half the speed.
+// Without inlining, the sums that the loops over a row accumulate live in memory, which halves the speed.
 #if defined(__GNUC__)
 #define CONFIDENTLY_INLINE __attribute__((always_inline)) inline
 #else
@@ -32,8 +32,8 @@ struct Row {
         if (intercept) f(kIntercept, 1.0);
     }
 
-    // The same with the number of a lane, so that sums can be kept in four independent chains: one chain would wait
-    // for each addition before the next.
+    // The same with the number of a lane, so that sums can be kept in four independent chains. In a single chain each
+    // addition waits for the one before.
     template <class F>
     CONFIDENTLY_INLINE void each_in_lanes(F&& f) const {
         std::int32_t i = 0;
@@ -48,7 +48,7 @@ struct Row {
     }
 };
 
-// Room for rows whose values must be converted; it belongs to the caller of Rows::at.
+// Space for rows whose values must be converted. The caller of Rows::at owns it.
 struct RowBuffer {
     std::vector<std::int32_t> column;
     std::vector<double> value;
@@ -58,7 +58,7 @@ struct RowBuffer {
     }
 };
 
-// Why a matrix may not be learned from: the first offending row, column and value; fine when reason is empty.
+// Why a matrix is invalid: its first invalid row, column and value. Valid where the reason is empty.
 struct Fault {
     const char* reason = "";
     std::int64_t row = -1, column = -1;
@@ -67,11 +67,11 @@ struct Fault {
     bool bad() const { return *reason != '\0'; }
 };
 
-// The first entry of n that is not a number of at most the given size, or n.
+// Index of the first of n values that is not finite or whose absolute value exceeds `allowed`; n if there is none.
 template <class Value>
 std::int64_t first_too_large(const Value* values, std::int64_t n, double allowed) {
     const Value largest = static_cast<Value>(std::min(allowed, double(std::numeric_limits<Value>::max())));
-    using Mask = std::conditional_t<sizeof(Value) == 8, std::int64_t, std::int32_t>;  // as wide, so that it vectorises
+    using Mask = std::conditional_t<sizeof(Value) == 8, std::int64_t, std::int32_t>;  // of the same width, so that the loop vectorizes
     Mask bad = 0;
     for (std::int64_t k = 0; k < n; ++k) bad |= -static_cast<Mask>(!(std::fabs(values[k]) <= largest));
     if (!bad) return n;
@@ -85,10 +85,10 @@ class Rows {
     Rows(std::int64_t n_rows, std::int64_t n_columns) : n_rows(n_rows), n_columns(n_columns) {}
     virtual ~Rows() = default;
     virtual Row at(std::int64_t i, bool intercept, RowBuffer& buffer) const = 0;
-    // whether the columns of row i ascend and are there; no row may be read otherwise
+    // whether the columns of row i are in range and ascend; otherwise the row must not be read
     virtual bool in_order(std::int64_t) const { return true; }
-    // what is wrong with row i, if anything: a value that is not finite or larger than allowed, a column out of range,
-    // columns out of order or twice there
+    // what is invalid about row i, if anything: a value that is not finite or too large, a column out of range, columns
+    // that are out of order or duplicate
     virtual Fault fault(std::int64_t i, double largest) const = 0;
 
     Fault first_fault(double largest) const {
@@ -112,7 +112,7 @@ class DenseRows final : public Rows {
         double* value = buffer.value.data();
         const Value* x = values_ + i * n_columns;
         std::int32_t n = 0;
-        for (std::int32_t j = 0; j < n_columns; ++j) {  // zeros fall out without a branch
+        for (std::int32_t j = 0; j < n_columns; ++j) {  // drops zeros without a branch
             column[n] = j;
             value[n] = x[j];
             n += x[j] != Value(0);

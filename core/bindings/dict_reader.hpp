@@ -1,4 +1,4 @@
-// Dicts of Python as rows: walked, their features numbered and looked up.
+// Python dicts as rows: their features are numbered and looked up.
 #pragma once
 
 #include <nanobind/stl/string.h>
@@ -15,7 +15,7 @@
 
 namespace confidently::python {
 
-// What a feature is called: a string as it is, anything else as str() has it.
+// The name of a feature: a string as it is, anything else as str() of it.
 class Name {
   public:
     explicit Name(nb::handle key) {
@@ -32,8 +32,8 @@ class Name {
     std::string_view view_;
 };
 
-[[noreturn]] void refuse(nb::handle key, nb::handle value, const char* why) {
-    const nb::str text = nb::str("the feature {!r} is {!r}: {}").format(key, value, nb::str(why));
+[[noreturn]] inline void reject(const char* message, nb::handle key, nb::handle value) {
+    const nb::str text = nb::str(message).format(key, value);
     throw nb::value_error(text.c_str());
 }
 
@@ -45,23 +45,23 @@ inline double number_of(nb::handle key, nb::handle value, double largest) {
         x = PyFloat_AsDouble(value.ptr());
         if (x == -1.0 && PyErr_Occurred()) {
             PyErr_Clear();
-            refuse(key, value, "values are numbers, booleans, strings (categories) or None (nothing is known)");
+            reject("feature {!r}: expected a number, a boolean, a string (a category) or None (unknown), got {!r}", key, value);
         }
     }
     if (std::fabs(x) <= largest) return x;
-    if (std::isnan(x)) refuse(key, value, "leave it out, or give None, where nothing is known");
-    refuse(key, value, "it is too large; scale it down");
+    if (std::isnan(x)) reject("feature {!r}: got {!r}; leave the feature out or pass None where its value is unknown", key, value);
+    reject("feature {!r}: the value {!r} is too large; scale it down", key, value);
 }
 
-// Columns of the names met last, by the very objects: most streams give the same few strings with every row. What is
-// remembered is kept alive, so that no other object can come to lie where it lies.
+// Columns of recent names, by object identity: most streams pass the same few strings with every row. The objects are kept
+// alive, so that no other object can take their address.
 class RecentNames {
   public:
     std::int32_t find(PyObject* name) const {
-        const Entry& entry = entries_[place(name)];
+        const Entry& entry = entries_[slot(name)];
         return entry.name.ptr() == name ? entry.column : -1;
     }
-    void remember(nb::handle name, std::int32_t column) { entries_[place(name.ptr())] = {nb::borrow(name), column}; }
+    void remember(nb::handle name, std::int32_t column) { entries_[slot(name.ptr())] = {nb::borrow(name), column}; }
     void forget() { entries_.assign(kSize, {}); }
 
   private:
@@ -72,25 +72,25 @@ class RecentNames {
         std::int32_t column = -1;
     };
 
-    static std::size_t place(PyObject* name) { return reinterpret_cast<std::uintptr_t>(name) * 0x9e3779b97f4a7c15u >> 52; }
+    static std::size_t slot(PyObject* name) { return reinterpret_cast<std::uintptr_t>(name) * 0x9e3779b97f4a7c15u >> 52; }
 
     std::vector<Entry> entries_{kSize};
 };
 
-// The entries of a dict as a row: columns ascending, each once. Features are numbered as they appear.
+// The entries of a dict as a row, whose columns ascend without duplicates. Features are numbered as they appear.
 class DictReader {
   public:
-    DictReader(int bits, std::int64_t most) : features_(bits, most), exact_(bits == FeatureTable::kExact) {}
+    DictReader(int bits, std::int64_t max_columns) : features_(bits, max_columns), exact_(bits == FeatureTable::kExact) {}
 
     FeatureTable& features() { return features_; }
     bool exact() const { return exact_; }
 
-    Row learned(nb::handle x, double largest) {
+    Row to_train(nb::handle x, double largest) {
         const std::int64_t before = features_.size();
         try {
             walk(x, largest, [this](const Namespace& space, std::string_view name, double) {
                 const std::int32_t column = features_.column(features_.key_of(space, name), space, name).first;
-                if (column < 0) throw nb::value_error("there are more features than columns: hash them into fewer (hash_bits)");
+                if (column < 0) throw nb::value_error("there are more features than columns; use hash_bits to hash them into fewer");
                 return column;
             });
         } catch (...) {
@@ -101,9 +101,9 @@ class DictReader {
         return row();
     }
 
-    // Features never met are one, the column after the last: their weights' means are 0 and their variances the prior's,
-    // so that one counts as much as they do whose value is the root of the sum of their squares.
-    Row asked(nb::handle x, double largest) {
+    // Unseen features become one, in the column after the last. Their weights have mean 0 and the prior variance, so they
+    // count as much as one feature whose value is the root of the sum of their squares.
+    Row to_predict(nb::handle x, double largest) {
         double unknown = 0.0;
         walk(x, largest, [&](const Namespace& space, std::string_view name, double value) {
             const std::int32_t column = features_.find(features_.key_of(space, name), space, name);
@@ -115,7 +115,7 @@ class DictReader {
     }
 
   private:
-    // column_of(space, name, value): -1 where the row has no entry for it
+    // column_of(space, name, value): -1 where the row gets no entry
     template <class F>
     void walk(nb::handle x, double largest, F&& column_of) {
         columns_.clear();
@@ -131,7 +131,7 @@ class DictReader {
         Py_ssize_t at = 0;
         PyObject *key, *value;
         while (PyDict_Next(x, &at, &key, &value)) {
-            if (PyFloat_CheckExact(value)) {  // the usual case: no code of Python's runs, so nothing need be held
+            if (PyFloat_CheckExact(value)) {  // the usual case: no Python code runs, so no reference is needed
                 const double number = PyFloat_AS_DOUBLE(value);
                 const std::int32_t column = recent_.find(key);
                 if (column >= 0 && std::fabs(number) <= largest) {

@@ -1,4 +1,4 @@
-// Rows that are dicts of Python, learned and asked about one at a time.
+// Rows that are Python dicts: training and prediction, one at a time.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -7,17 +7,17 @@
 #include <string>
 #include <vector>
 
-#include "learner/predict.hpp"
-#include "data/rows_out.hpp"
+#include "bindings/batches.hpp"
 #include "bindings/dict_reader.hpp"
 #include "bindings/learner_settings.hpp"
-#include "bindings/batches.hpp"
+#include "data/rows_out.hpp"
+#include "learner/predict.hpp"
 
 namespace confidently::python {
 
 namespace {
 
-// One row, however often it is asked for.
+// A single row.
 class OneRow final : public Rows {
   public:
     OneRow(Row row, std::int64_t n_columns) : Rows(1, n_columns), row_(row) {}
@@ -28,41 +28,41 @@ class OneRow final : public Rows {
     Row row_;
 };
 
-// A learner and its state's arrays, put together once and not for every row.
-class Bound {
+// A learner bound to the arrays of its state, once instead of for every row.
+class BoundLearner {
   public:
-    virtual ~Bound() = default;
+    virtual ~BoundLearner() = default;
     virtual void learn(Row row, const std::int32_t* labels, std::int64_t n_labels, double weight) = 0;
-    virtual void scores(const Row& row, double* out) = 0;             // one a column
-    virtual void probabilities(const Row& row, double* out) = 0;      // one a class or label; of two classes both
+    virtual void scores(const Row& row, double* out) = 0;         // one per column
+    virtual void probabilities(const Row& row, double* out) = 0;  // one per class or label, also for two classes
     virtual int columns() const = 0;
-    virtual int answers() const = 0;        // probabilities there are
-    virtual std::int64_t room() const = 0;  // for features
+    virtual int n_probabilities() const = 0;
+    virtual std::int64_t capacity() const = 0;  // number of features the arrays have space for
 };
 
-inline double inside(double p) { return std::min(std::max(p, 0x1p-53), 1.0 - 0x1p-53); }
+inline double clip(double p) { return std::min(std::max(p, 0x1p-53), 1.0 - 0x1p-53); }
 
-template <class Geometry, class Task, class Real>
-class BoundTo final : public Bound {
+template <class Covariance, class Task, class Real>
+class BoundTo final : public BoundLearner {
   public:
-    BoundTo(const Geometry& geometry, const LearnerSettings& settings, const nb::dict& state, bool calibrate)
-        : geometry_(geometry), rule_(settings.rule), prior_(settings.prior_variance), independent_(settings.independent()),
+    BoundTo(const Covariance& covariance, const LearnerSettings& settings, const nb::dict& state, bool calibrate)
+        : covariance_(covariance), rule_(settings.rule), prior_(settings.prior_variance), independent_(settings.independent()),
           calibrate_(calibrate), counters_(data<std::int64_t>(state, "counters")), updates_(data<std::int64_t>(state, "updates")),
-          calibration_(data<double>(state, "calibration")), scratch_(std::size_t(geometry.weights.columns)) {
+          calibration_(data<double>(state, "calibration")), scratch_(std::size_t(covariance.weights.columns)) {
         for (auto [name, array] : state) owners_.push_back(nb::borrow(array));
     }
 
     void learn(Row row, const std::int32_t* labels, std::int64_t n_labels, double weight) override {
-        const OneRow rows(row, room());
+        const OneRow rows(row, capacity());
         const std::int64_t start[2] = {0, n_labels};
         const Batch batch{rows, {labels, start}, &weight, nullptr, nullptr, 0, 1};
-        confidently::learn<Real>(geometry_, task_, rule_, prior_, batch, calibrate_ ? calibration_ : nullptr, nullptr,
+        confidently::learn<Real>(covariance_, task_, rule_, prior_, batch, calibrate_ ? calibration_ : nullptr, nullptr,
                                  {counters_[0], counters_[1], counters_[2], updates_}, independent_,
                                  Inspector{rows, 0.0, HUGE_VAL});
     }
 
     void scores(const Row& row, double* out) override {
-        geometry_.weights.prediction(with_intercept(row), counters_[0], out, scratch_.data());
+        covariance_.weights.prediction(with_intercept(row), counters_[0], out, scratch_.data());
     }
 
     void probabilities(const Row& bare, double* out) override {
@@ -70,42 +70,42 @@ class BoundTo final : public Bound {
         std::vector<double> s(static_cast<std::size_t>(columns()));
         scores(bare, s.data());
         if constexpr (std::is_same_v<Task, Binary>) {
-            const double f = s[0] * moderation(geometry_.variance(row, {0, kNone}), prior_);
-            out[1] = inside(sigmoid(calibration_[0] * f + calibration_[1]));
+            const double f = s[0] * moderation(covariance_.variance(row, {0, kNone}), prior_);
+            out[1] = clip(sigmoid(calibration_[0] * f + calibration_[1]));
             out[0] = 1.0 - out[1];
         } else if constexpr (std::is_same_v<Task, Multilabel>) {
             for (int k = 1; k < columns(); ++k) {
                 const double* c = calibration_ + (k - 1) * SigmoidCalibration::size;
-                out[k - 1] = inside(sigmoid(c[0] * (s[std::size_t(k)] - s[Multilabel::threshold]) + c[1]));
+                out[k - 1] = clip(sigmoid(c[0] * (s[std::size_t(k)] - s[Multilabel::threshold]) + c[1]));
             }
         } else {
             softmax(row, s, out);
         }
     }
 
-    int columns() const override { return geometry_.weights.columns; }
-    int answers() const override {
+    int columns() const override { return covariance_.weights.columns; }
+    int n_probabilities() const override {
         return columns() + std::is_same_v<Task, Binary> - std::is_same_v<Task, Multilabel>;
     }
-    std::int64_t room() const override { return geometry_.weights.n_features - geometry_.weights.intercept; }
+    std::int64_t capacity() const override { return covariance_.weights.n_features - covariance_.weights.intercept; }
 
   private:
     Row with_intercept(Row row) const {
-        row.intercept = geometry_.weights.intercept;
+        row.intercept = covariance_.weights.intercept;
         return row;
     }
 
     void softmax(const Row& row, const std::vector<double>& s, double* out) const {
         const TopTwo top(s.data(), columns());
-        const double v = independent_ ? geometry_.variance(row, {top.first, kNone}) + geometry_.variance(row, {top.second, kNone})
-                                      : geometry_.variance(row, {top.first, top.second});
+        const double v = independent_ ? covariance_.variance(row, {top.first, kNone}) + covariance_.variance(row, {top.second, kNone})
+                                      : covariance_.variance(row, {top.first, top.second});
         const double slope = calibration_[0] * moderation(v, prior_);
         double total = 0.0;
         for (std::size_t k = 0; k < s.size(); ++k) total += out[k] = std::exp(slope * (s[k] - s[std::size_t(top.first)]));
         for (std::size_t k = 0; k < s.size(); ++k) out[k] /= total;
     }
 
-    Geometry geometry_;
+    Covariance covariance_;
     Task task_;
     AnyRule rule_;
     double prior_;
@@ -116,30 +116,33 @@ class BoundTo final : public Bound {
     std::vector<nb::object> owners_;
 };
 
-// Learns dicts with a learner of a diagonal or no covariance, and numbers their features for any.
+// Trains on dicts where the covariance can be bound to its arrays, and numbers the features of dicts for any learner.
 class DictLearner {
   public:
-    DictLearner(int bits, std::int64_t most) : reader_(bits, most) {}
+    DictLearner(int bits, std::int64_t max_columns) : reader_(bits, max_columns) {}
 
     void bind(const LearnerSettings& settings, const Dict& state, bool calibrate, double largest) {
-        require(settings.covariance == Covariance::identity || settings.covariance == Covariance::diagonal,
-                "dense covariances are learned by matrices");
         largest_ = largest;
-        settings.with_geometry(state, 0, [&](const auto& geometry, auto type) {
-            settings.with_task(geometry, [&](auto task) {
-                bound_ = std::make_unique<BoundTo<std::decay_t<decltype(geometry)>, decltype(task), decltype(type)>>(
-                    geometry, settings, state, calibrate);
-            });
+        with_covariance(settings.covariance, [&](auto row) {
+            require(row.outlives_call, "this covariance trains on matrices only");
+            if constexpr (row.outlives_call)
+                settings.open_row(row, state, 0, [&](const auto& covariance, auto type) {
+                    settings.with_task(covariance, [&](auto task) {
+                        bound_ = std::make_unique<BoundTo<std::decay_t<decltype(covariance)>, decltype(task), decltype(type)>>(
+                            covariance, settings, state, calibrate);
+                    });
+                });
         });
     }
 
-    // False, and nothing learned, if there must be more room for features first: one more than there are.
+    // Returns false, and leaves the learner unchanged, if the arrays must grow first: they need space for one feature more
+    // than there are.
     bool learn(nb::handle x, const std::vector<std::int32_t>& labels, double weight) {
         return learn_row(x, labels.data(), std::int64_t(labels.size()), weight);
     }
     bool learn_class(nb::handle x, std::int32_t label, double weight) { return learn_row(x, &label, 1, weight); }
 
-    // the number of the class that scores best
+    // the number of the class of the best score
     int best(nb::handle x) {
         const std::vector<double> s = scores(x);
         return s.size() == 1 ? s[0] > 0.0 : TopTwo(s.data(), static_cast<int>(s.size())).first;
@@ -147,26 +150,26 @@ class DictLearner {
 
     std::vector<double> scores(nb::handle x) {
         std::vector<double> out(static_cast<std::size_t>(bound().columns()));
-        const Row row = asked(x);
+        const Row row = to_predict(x);
         bound().scores(row, out.data());
         return out;
     }
 
     std::vector<double> probabilities(nb::handle x) {
-        std::vector<double> out(static_cast<std::size_t>(bound().answers()));
-        const Row row = asked(x);
+        std::vector<double> out(static_cast<std::size_t>(bound().n_probabilities()));
+        const Row row = to_predict(x);
         bound().probabilities(row, out.data());
         return out;
     }
 
     // values and columns of a row
     nb::typed<nb::tuple, Vector<double>, Vector<std::int32_t>> row(nb::handle x, bool learned, double largest) {
-        const Row row = learned ? reader_.learned(x, largest) : reader_.asked(x, largest);
+        const Row row = learned ? reader_.to_train(x, largest) : reader_.to_predict(x, largest);
         return nb::make_tuple(array_of(std::vector<double>(row.value, row.value + row.size)),
                               array_of(std::vector<std::int32_t>(row.column, row.column + row.size)));
     }
 
-    // the columns of some features; where they are not to be learned, -1 for those never met
+    // the columns of some features; unless `learned`, -1 for unseen ones
     Vector<std::int32_t> columns(const nb::typed<nb::sequence, nb::str>& names, bool learned) {
         const Namespace plain;
         std::vector<std::int32_t> out;
@@ -181,7 +184,7 @@ class DictLearner {
 
     std::int64_t size() { return reader_.features().size(); }
 
-    // keys of all features, and their names where they are kept: text, start
+    // keys of all features, and where names are kept: text, start
     nb::typed<nb::tuple, Vector<std::uint32_t>, PythonStrings> features() {
         FeatureTable& table = reader_.features();
         std::vector<std::uint32_t> keys;
@@ -198,30 +201,30 @@ class DictLearner {
     }
 
   private:
-    Bound& bound() {
-        require(bound_ != nullptr, "there is no learner yet");
+    BoundLearner& bound() {
+        require(bound_ != nullptr, "no learner is bound yet");
         return *bound_;
     }
 
-    Row asked(nb::handle x) {
-        require(size() < bound().room(), "there is no room for a feature never met");
-        return reader_.asked(x, largest_);
+    Row to_predict(nb::handle x) {
+        require(size() < bound().capacity(), "there is no space for an unseen feature");
+        return reader_.to_predict(x, largest_);
     }
 
     bool learn_row(nb::handle x, const std::int32_t* labels, std::int64_t n, double weight) {
-        const Row row = reader_.learned(x, largest_);
-        if (size() >= bound().room()) return false;
+        const Row row = reader_.to_train(x, largest_);
+        if (size() >= bound().capacity()) return false;
         bound().learn(row, labels, n, weight);
         return true;
     }
 
     DictReader reader_;
-    std::unique_ptr<Bound> bound_;
+    std::unique_ptr<BoundLearner> bound_;
     double largest_ = 0.0;
 };
 
-// Methods run in one thread at a time, also where Python has no global lock. Where it has one, asking for another would
-// make every call slower.
+// Methods run in one thread at a time, even where Python has no global lock. Where it has one, a second lock would only slow
+// down every call.
 #ifdef NB_FREE_THREADED
 inline auto row_argument() { return "x"_a.lock(); }
 template <class... Of>
@@ -248,7 +251,7 @@ void bind_dicts(nb::module_& m) {
     method(learner, "columns", &DictLearner::columns, "names"_a, "learned"_a);
     method(learner, "features", &DictLearner::features);
     method(learner, "restore", &DictLearner::restore, "keys"_a.noconvert(), "text"_a.noconvert(), "start"_a.noconvert());
-    learner.def_prop_ro("size", &DictLearner::size, "features met so far");
+    learner.def_prop_ro("size", &DictLearner::size, "number of features seen");
 }
 
 }  // namespace confidently::python

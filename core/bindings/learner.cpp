@@ -1,4 +1,4 @@
-// The learner for Python: checks shapes, picks the types, releases the interpreter lock.
+// The learner for Python: checks shapes, selects the types, releases the interpreter lock.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -7,14 +7,14 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "learner/predict.hpp"
 #include "bindings/learner_settings.hpp"
+#include "learner/predict.hpp"
 
 namespace confidently::python {
 
 namespace {
 
-// reason, row, column, value; None: nothing is wrong
+// reason, row, column, value; None for a valid matrix
 using FaultTuple = std::optional<std::tuple<std::string, std::int64_t, std::int64_t, double>>;
 
 FaultTuple as_tuple(const Fault& f) {
@@ -29,16 +29,16 @@ Matrix dense(Input<Value, 2> x) {
 
 template <class Value>
 Matrix csr(Input<Value, 1> values, Input<std::int32_t, 1> columns, Input<std::int64_t, 1> start, std::int64_t n_columns) {
-    require(start.shape(0) >= 1 && start.data()[0] == 0, "indptr must begin with 0");
+    require(start.shape(0) >= 1 && start.data()[0] == 0, "indptr must start with 0");
     const std::int64_t n = std::int64_t(start.shape(0)) - 1, stored = std::int64_t(values.shape(0));
-    require(start.data()[n] <= stored && values.shape(0) == columns.shape(0), "indptr does not fit the values");
+    require(start.data()[n] <= stored && values.shape(0) == columns.shape(0), "indptr does not match the values");
     for (std::int64_t i = 0; i < n; ++i)
         require(start.data()[i] <= start.data()[i + 1], "indptr must not decrease");
     return {std::make_unique<CsrRows<Value>>(values.data(), columns.data(), start.data(), n, n_columns),
             start.data()[n], {nb::cast(values), nb::cast(columns), nb::cast(start)}};
 }
 
-// Learns, and answers about, rows of matrices.
+// Trains on the rows of matrices and predicts them.
 struct Learner : LearnerSettings {
     FaultTuple learn(const Dict& state, const Matrix& matrix, Input<std::int32_t, 1> labels,
                Optional<std::int64_t> label_start, Optional<double> weight, Optional<double> class_weight,
@@ -55,38 +55,38 @@ struct Learner : LearnerSettings {
         require(!cost || log_loss->shape(0) == 1, "log_loss must be one number");
         require(from >= 0 && to <= (order ? std::int64_t(order->shape(0)) : matrix.rows->n_rows), "rows out of range");
         try {
-            with_geometry(state, matrix.rows->n_columns, [&](auto geometry, auto type) {
-                with_task(geometry, [&](auto task) {
+            open(state, matrix.rows->n_columns, [&](auto covariance, auto type) {
+                with_task(covariance, [&](auto task) {
                     nb::gil_scoped_release release;
-                    confidently::learn<decltype(type)>(geometry, task, rule, prior_variance, batch, calibration, cost, count,
+                    confidently::learn<decltype(type)>(covariance, task, rule, prior_variance, batch, calibration, cost, count,
                                                        independent(), inspector);
                 });
             });
-        } catch (const FaultyRow& faulty) {
-            return as_tuple(faulty.fault);
+        } catch (const InvalidRow& invalid) {
+            return as_tuple(invalid.fault);
         }
         return std::nullopt;
     }
 
     void scores(const Dict& state, const Matrix& matrix, Array<double, 2> out) const {
         const std::int64_t seen = data<std::int64_t>(state, "counters")[0];
-        with_geometry(state, matrix.rows->n_columns, [&](const auto& geometry, auto) {
+        open(state, matrix.rows->n_columns, [&](const auto& covariance, auto) {
             nb::gil_scoped_release release;
-            predict_scores(geometry, *matrix.rows, seen, out.data());
+            predict_scores(covariance, *matrix.rows, seen, out.data());
         });
     }
 
     void variances(const Dict& state, const Matrix& matrix, Array<double, 2> out) const {
-        with_geometry(state, matrix.rows->n_columns, [&](const auto& geometry, auto) {
+        open(state, matrix.rows->n_columns, [&](const auto& covariance, auto) {
             nb::gil_scoped_release release;
-            predict_variances(geometry, *matrix.rows, task == Task::multilabel ? Multilabel::threshold : kNone, out.data());
+            predict_variances(covariance, *matrix.rows, task == Task::multilabel ? Multilabel::threshold : kNone, out.data());
         });
     }
 
     void top_variances(const Dict& state, const Matrix& matrix, Input<double, 2> scores, Array<double, 1> out) const {
-        with_geometry(state, matrix.rows->n_columns, [&](const auto& geometry, auto) {
+        open(state, matrix.rows->n_columns, [&](const auto& covariance, auto) {
             nb::gil_scoped_release release;
-            predict_top_variances(geometry, *matrix.rows, scores.data(), independent(), out.data());
+            predict_top_variances(covariance, *matrix.rows, scores.data(), independent(), out.data());
         });
     }
 };
@@ -105,30 +105,27 @@ std::tuple<double, double, double, bool> rule_step(const AnyRule& rule, double m
 
 void bind_learner(nb::module_& m) {
     m.def("rule_names", &rule_names);
+    m.def("covariance_names", &covariance_names);
 
     nb::class_<Rule>(m, "Rule")
         .def("__init__", [](Rule* self, const std::string& name, const std::vector<double>& parameters) {
             new (self) Rule{make_rule(name, parameters)};
         }, "name"_a, "parameters"_a)
+        .def_prop_ro("rescales", [](const Rule& r) { return rescales(r.any); }, "whether its steps have a scale other than 1")
         .def("step", [](const Rule& r, double margin, double variance, double weight, double updates) {
             return rule_step(r.any, margin, variance, weight, updates);
         }, "margin"_a, "variance"_a, "weight"_a = 1.0, "updates"_a = 0.0);
 
     nb::class_<Matrix>(m, "Matrix")
         .def_prop_ro("shape", [](const Matrix& x) { return std::make_tuple(x.rows->n_rows, x.rows->n_columns); })
-        .def_rw("checked", &Matrix::checked, "the largest size of a value its rows were checked for; 0: unchecked")
-        .def_prop_ro("stored", [](const Matrix& x) { return x.stored; }, "numbers stored")
+        .def_rw("checked", &Matrix::checked, "largest absolute value that its rows were checked for; 0: not checked")
+        .def_prop_ro("stored", [](const Matrix& x) { return x.stored; }, "number of stored values")
         .def("fault", &first_fault, "largest"_a);
     m.def("dense", &dense<float>, "x"_a.noconvert());
     m.def("dense", &dense<double>, "x"_a.noconvert());
     m.def("csr", &csr<float>, "values"_a.noconvert(), "columns"_a.noconvert(), "start"_a.noconvert(), "n_columns"_a);
     m.def("csr", &csr<double>, "values"_a.noconvert(), "columns"_a.noconvert(), "start"_a.noconvert(), "n_columns"_a);
 
-    nb::enum_<Covariance>(m, "Covariance")
-        .value("identity", Covariance::identity)
-        .value("diag", Covariance::diagonal)
-        .value("full", Covariance::full)
-        .value("shared", Covariance::shared);
     nb::enum_<Task>(m, "Task")
         .value("binary", Task::binary)
         .value("joint", Task::joint)
@@ -137,10 +134,13 @@ void bind_learner(nb::module_& m) {
 
     nb::class_<LearnerSettings>(m, "LearnerSettings");
     nb::class_<Learner, LearnerSettings>(m, "Learner")
-        .def("__init__", [](Learner* self, const Rule& rule, Covariance covariance, Task task, bool intercept, bool average,
+        .def("__init__", [](Learner* self, const Rule& rule, const std::string& covariance, Task task, bool intercept, bool average,
                             double prior_variance, double min_variance, double forget) {
-            require(forget == 0.0 || covariance == Covariance::diagonal, "only a diagonal covariance forgets");
-            new (self) Learner{{rule.any, covariance, task, intercept, average, prior_variance, min_variance, forget}};
+            const std::size_t number = covariance_number(covariance);
+            with_covariance(number, [&](auto row) {
+                require(forget == 0.0 || row.forgets, "this covariance does not forget");
+            });
+            new (self) Learner{{rule.any, number, task, intercept, average, prior_variance, min_variance, forget}};
         }, "rule"_a, "covariance"_a, "task"_a, nb::kw_only(), "intercept"_a, "average"_a, "prior_variance"_a, "min_variance"_a,
              "forget"_a)
         .def("learn", &Learner::learn, "state"_a, "matrix"_a, "labels"_a.noconvert(), "label_start"_a.none(),

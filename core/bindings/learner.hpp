@@ -1,4 +1,4 @@
-// What the bindings of the learners share.
+// Shared by the bindings of the learners: matrices, rules, tasks, entries of the state.
 #pragma once
 
 #include <optional>
@@ -9,22 +9,23 @@
 
 namespace confidently::python {
 
-// A matrix as the core sees it; the arrays it was made of are kept alive by the Python object.
+// A matrix and the Python objects that own its arrays.
 struct Matrix {
     std::unique_ptr<Rows> rows;
     std::int64_t stored;
     std::vector<nb::object> owners;
-    double checked = 0.0;  // no value is larger and every row is in order; 0: not looked at yet
+    double checked = 0.0;  // every row is valid and no absolute value is larger; 0: not checked yet
 };
 
-// Holds an AnyRule under a name of its own: nanobind would turn a bare variant into its alternatives.
+// A struct, because nanobind would convert a bare variant into its alternatives.
 struct Rule {
     AnyRule any;
 };
 
 enum class Task { binary, joint, one_vs_rest, multilabel };
 
-// An entry of the state. Predicting only reads it, so it may be a read-only array; who learns makes sure it is not.
+// An entry of the state. It may be a read-only array, since prediction only reads it; Python makes it writable before
+// training.
 template <class T, int dimensions>
 auto entry(const nb::dict& state, const char* name) {
     return nb::cast<Input<T, dimensions>>(state[name]);
@@ -40,18 +41,18 @@ inline int calibration_size(Task task, int columns) {
     return task == Task::multilabel ? SigmoidCalibration::size * (columns - 1) : TemperatureCalibration::size;
 }
 
-// the entries every learner has, for so many columns
+// Checks the entries that every learner has, for a number of columns.
 inline void require_counts(const nb::dict& state, Task task, int columns) {
     const auto learners = static_cast<std::size_t>(task == Task::one_vs_rest ? columns : 1);
     for (const char* name : {"scale", "folded"})
-        require(entry<double, 1>(state, name).size() == learners, "scales do not fit the weights");
-    require(entry<std::int64_t, 1>(state, "updates").size() == learners, "updates do not fit the weights");
+        require(entry<double, 1>(state, name).size() == learners, "the scales do not match the weights");
+    require(entry<std::int64_t, 1>(state, "updates").size() == learners, "the updates do not match the weights");
     require(entry<std::int64_t, 1>(state, "counters").size() == 3, "there must be three counters");
     require(int(entry<double, 1>(state, "calibration").size()) == calibration_size(task, columns),
-            "calibration does not fit the weights");
+            "the calibration does not match the weights");
 }
 
-// calls f(task)
+// Calls f with the task.
 template <class F>
 void with_task(Task task, F&& f) {
     switch (task) {

@@ -1,102 +1,72 @@
-// A learner's settings, and from them the geometry over a state's arrays.
+// The settings of a learner, from which its covariance over the arrays of a state follows.
 #pragma once
 
-#include <algorithm>
-#include <type_traits>
-#include <vector>
+#include <cstddef>
+#include <string>
 
-#include "covariances/dense.hpp"
-#include "covariances/diagonal.hpp"
-#include "covariances/forgetting.hpp"
-#include "covariances/identity.hpp"
-#include "covariances/packed.hpp"
 #include "bindings/learner.hpp"
+#include "covariances/table.hpp"
 
 namespace confidently::python {
 
-enum class Covariance { identity, diagonal, full, shared };
+// The arrays of a state by name, for the rows of the table of covariances.
+struct StateArrays {
+    const nb::dict& state;
 
-// A learner's settings. The state it works on is a dict of NumPy arrays that belongs to Python (src/confidently/covariances/state.py).
+    // The array of this name and type, which must have these sizes.
+    template <class T, class... Sizes>
+    T* array(const char* name, Sizes... sizes) const {
+        const auto found = entry<T, int(sizeof...(sizes))>(state, name);
+        std::size_t axis = 0;
+        if (!(... && (found.shape(axis++) == static_cast<std::size_t>(sizes))))
+            throw std::invalid_argument(std::string(name) + " does not match the weights");
+        return const_cast<T*>(found.data());
+    }
+};
+
+// The state is a dict of NumPy arrays that belongs to Python (src/confidently/covariances/state.py).
 struct LearnerSettings {
     AnyRule rule;
-    Covariance covariance;
+    std::size_t covariance;  // its number in the table
     Task task;
     bool intercept, average;
     double prior_variance, min_variance, forget;
 
     bool independent() const { return task == Task::one_vs_rest; }
 
-    // calls f(geometry, type) with the geometry over the state's arrays
+    // Calls f(covariance, Real()) with the covariance over the arrays of a state.
     template <class F>
-    void with_geometry(const nb::dict& state, std::int64_t n_columns, F&& f) const {
+    void open(const nb::dict& state, std::int64_t n_columns, F&& f) const {
+        with_covariance(covariance, [&](auto row) { open_row(row, state, n_columns, f); });
+    }
+
+    template <class TableRow, class F>
+    void open_row(TableRow row, const nb::dict& state, std::int64_t n_columns, F&& f) const {
         if (nb::cast<nb::ndarray<nb::ro>>(state["weights"]).dtype() == nb::dtype<float>())
-            with_type<float>(state, n_columns, f);
+            open_typed<float>(row, state, n_columns, f);
         else
-            with_type<double>(state, n_columns, f);
+            open_typed<double>(row, state, n_columns, f);
     }
 
-    template <class Real, class F>
-    void with_type(const nb::dict& state, std::int64_t n_columns, F&& f) const {
+    template <class Real, class TableRow, class F>
+    void open_typed(TableRow, const nb::dict& state, std::int64_t n_columns, F&& f) const {
         const auto array = entry<Real, 3>(state, "weights");
-        const Weights<Real> w{const_cast<Real*>(array.data()), std::int64_t(array.shape(0)), int(array.shape(1)), int(array.shape(2)),
-                              intercept, average};
-        require(w.planes == 1 + (covariance == Covariance::diagonal) + average, "weights have the wrong number of planes");
-        require(n_columns + intercept <= w.n_features, "more columns than the state has features");
-        require_counts(state, task, w.columns);
+        const Weights<Real> weights{const_cast<Real*>(array.data()), std::int64_t(array.shape(0)), int(array.shape(1)),
+                                    int(array.shape(2)), intercept, average};
+        require(weights.planes == TableRow::planes + average, "the weights have the wrong number of planes");
+        require(n_columns + intercept <= weights.n_features, "the matrix has more columns than the state has features");
+        require_counts(state, task, weights.columns);
         const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), independent()};
-        const double least = min_variance * prior_variance;
-        switch (covariance) {
-            case Covariance::identity: return f(IdentityGeometry<Real>{w, prior_variance}, Real());
-            case Covariance::diagonal:
-                if (forget > 0.0) return with_fading(state, w, {scales, least}, f);
-                if (packable(state)) return f(PackedGeometry<Real>{w, least}, Real());
-                return f(DiagonalGeometry<Real>{w, {scales, least}}, Real());
-            case Covariance::full:
-            case Covariance::shared: return with_matrices(state, w, scales, f);
-        }
+        const CovarianceSettings settings{task == Task::binary, independent(), rescales(rule), prior_variance, min_variance,
+                                          forget};
+        TableRow::template open<Real>(StateArrays{state}, weights, scales, settings,
+                                      [&](const auto& covariance) { f(covariance, Real()); });
     }
 
-    template <class Real, class F>
-    void with_fading(const nb::dict& state, const Weights<Real>& w, const ScaledVariances<Real>& scaled, F&& f) const {
-        require(entry<double, 1>(state, "kept").size() == std::size_t(independent() ? w.columns : 1), "kept does not fit the weights");
-        f(DiagonalGeometry<Real, FadingVariances<Real>>{w, {scaled, prior_variance, min_variance, forget, data<double>(state, "kept")}},
-          Real());
-    }
-
-    // calls f with the geometry over the state's covariances. Those in single precision are widened for the length of
-    // the call: rounded after every row they would lose three digits in a few thousand.
-    template <class Real, class F>
-    void with_matrices(const nb::dict& state, const Weights<Real>& w, const Scales& scales, F&& f) const {
-        const Sharing sharing = independent() ? Sharing::independent
-                                : covariance == Covariance::shared ? Sharing::shared : Sharing::joint;
-        const auto matrices = entry<Real, 3>(state, "covariance");
-        const std::int64_t size = w.n_features * (sharing == Sharing::joint ? w.columns : 1);
-        require(matrices.shape(0) == std::size_t(independent() ? w.columns : 1) &&
-                    std::int64_t(matrices.shape(1)) == size && std::int64_t(matrices.shape(2)) == size,
-                "covariance does not fit the weights");
-        require(*data<std::int64_t>(state, "pending_rows") == 0, "what is pending must be taken off first");
-        DenseGeometry<Real> geometry{w, scales, {nullptr, size}, sharing,
-                                     std::max(min_variance, kDenseNoise<Real>) * prior_variance};
-        Real* stored = const_cast<Real*>(matrices.data());
-        if constexpr (std::is_same_v<Real, double>) {
-            geometry.sigma.base = stored;
-            f(geometry, Real());
-        } else {
-            std::vector<double> wide(stored, stored + matrices.size());
-            geometry.sigma.base = wide.data();
-            f(geometry, Real());
-            std::transform(wide.begin(), wide.end(), stored, [](double s) { return static_cast<Real>(s); });
-        }
-    }
-
-    bool packable(const nb::dict& state) const {
-        const bool stretches = std::holds_alternative<CELLIP>(rule) || std::holds_alternative<IELLIP>(rule);
-        return task == Task::binary && !average && !stretches && *data<double>(state, "scale") == 1.0;
-    }
-
-    template <class Geometry, class F>
-    void with_task(const Geometry&, F&& f) const {
-        if constexpr (Geometry::binary_only) return f(Binary());
+    // Calls f with the task; only with the binary one where the covariance serves no other.
+    template <class Covariance, class F>
+    void with_task(const Covariance&, F&& f) const {
+        if constexpr (Covariance::binary_only) return f(Binary());
         python::with_task(task, f);
     }
 };

@@ -15,8 +15,8 @@ std::tuple<std::int64_t, std::int64_t> learn(Input<double, 1> values, Input<std:
                                              Optional<std::int64_t> order, Array<double, 2> weights, bool intercept,
                                              double gamma, double C) {
     const auto n = static_cast<std::int64_t>(labels.size());
-    require(std::int64_t(start.size()) == n + 1 && start.data()[0] == 0, "indptr does not fit the labels");
-    require(start.data()[n] <= std::int64_t(values.size()) && values.size() == columns.size(), "indptr does not fit the values");
+    require(std::int64_t(start.size()) == n + 1 && start.data()[0] == 0, "indptr does not match the labels");
+    require(start.data()[n] <= std::int64_t(values.size()) && values.size() == columns.size(), "indptr does not match the values");
     require(weights.shape(0) >= std::size_t(intercept), "weights have too few rows");
     const auto n_columns = static_cast<std::int64_t>(weights.shape(0)) - intercept;
     const int classes = static_cast<int>(weights.shape(1));
@@ -25,7 +25,7 @@ std::tuple<std::int64_t, std::int64_t> learn(Input<double, 1> values, Input<std:
         for (std::size_t i = 0; i < order->size(); ++i)
             require(order->data()[i] >= 0 && order->data()[i] < n, "order out of range");
     const CsrRows<double> rows(values.data(), columns.data(), start.data(), n, n_columns);
-    require(!rows.first_fault(std::numeric_limits<double>::max()).bad(), "rows must be finite, their columns in order");
+    require(!rows.first_fault(std::numeric_limits<double>::max()).bad(), "rows must be finite and their columns in order");
     nb::gil_scoped_release release;
     const MiraCounts counts = mira_learn(rows, labels.data(), data_or_null(order), order ? std::int64_t(order->size()) : n,
                                          weights.data(), classes, intercept, gamma, C);
@@ -34,7 +34,7 @@ std::tuple<std::int64_t, std::int64_t> learn(Input<double, 1> values, Input<std:
 
 std::vector<double> mira_step(std::vector<double> scores, int truth, double norm2, double gamma, double C) {
     const int n = static_cast<int>(scores.size());
-    require(truth >= 0 && truth < n && norm2 > 0.0, "the true class must be one of the scores, the norm positive");
+    require(truth >= 0 && truth < n && norm2 > 0.0, "truth must be a class number and norm2 positive");
     if (!MiraStep()(scores.data(), n, truth, norm2, gamma, C)) std::fill(scores.begin(), scores.end(), 0.0);
     return scores;
 }

@@ -1,19 +1,22 @@
-// A full or shared covariance row by row, for matrices so small that they stay in the cache: O(D^2) an update, and no
-// products of matrices to be called for (gram.hpp has the blocks that larger ones are learned in).
+// A full or shared covariance row by row, for matrices small enough to stay in the cache: O(D^2) per update, without
+// products of matrices. gram.hpp trains larger ones on chunks of rows.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <type_traits>
 #include <vector>
 
-#include "covariances/gram.hpp"
 #include "covariances/scale.hpp"
-#include "rules/step.hpp"
+#include "covariances/settings.hpp"
+#include "covariances/sharing.hpp"
 #include "covariances/weights.hpp"
+#include "rules/step.hpp"
 
 namespace confidently {
 
-// Symmetric matrices of size n, one a learner, stored whole.
+// Symmetric matrices of size n, one per learner, stored whole.
 struct Symmetric {
     double* base;
     std::int64_t n;
@@ -26,7 +29,7 @@ struct Symmetric {
         for (std::int64_t j = 0; j < n; ++j) out[j] += x * s[j];
     }
 
-    // S -= u u'. The product of two numbers commutes, so S stays symmetric to the last bit.
+    // S -= u u'. Multiplication commutes exactly, so S stays exactly symmetric.
     void subtract_outer(int learner, const double* u) const {
         for (std::int64_t i = 0; i < n; ++i) {
             double* s = row(learner, i);
@@ -43,12 +46,12 @@ struct Symmetric {
 };
 
 template <class Real>
-struct DenseGeometry {
+struct DenseCovariance {
     static constexpr bool binary_only = false;
 
-    struct Glance {
-        double score, variance;
-        bool spent, lost;               // as in GramPass
+    struct DenseMargin : Margin {
+        bool at_floor;                  // no variance is left along z: the mean may move, the covariance may not
+        bool lost;                      // rounding left less than none: neither moves
         std::vector<double> direction;  // Sigma z; shared: Sigma x
     };
 
@@ -56,72 +59,110 @@ struct DenseGeometry {
     Scales scales;
     Symmetric sigma;
     Sharing sharing;
-    double least;
+    double floor;
 
-    Glance look(const Row& row, Pair p) const {
-        Glance g = unfloored(row, p);
+    DenseMargin score(const Row& row, Pair p) const {
+        DenseMargin margin = unfloored(row, p);
         double norm = 0.0;
         row.each([&](std::int32_t, double x) { norm += x * x; });
-        const double floor = least * norm * (p.both() ? 2.0 : 1.0);
-        g.spent = g.variance <= floor;
-        g.lost = g.variance <= 0.0;
-        if (g.spent) g.variance = floor;
-        return g;
+        const double least = floor * norm * (p.both() ? 2.0 : 1.0);
+        margin.at_floor = margin.variance <= least;
+        margin.lost = margin.variance <= 0.0;
+        if (margin.at_floor) margin.variance = least;
+        return margin;
     }
 
     double variance(const Row& row, Pair p) const { return std::max(unfloored(row, p).variance, 0.0); }
 
-    void move(const Row&, Pair p, Glance& g, const Step& step, double age) const {
-        if (g.lost) return;
-        move_mean(p, g, step.alpha, age);
-        if (g.spent) return;
+    void update(const Row&, Pair p, DenseMargin& margin, const Step& step, double age) const {
+        if (margin.lost) return;
+        update_mean(p, margin, step.alpha, age);
+        if (margin.at_floor) return;
         if (step.zeta > 0.0) {
-            const double size = 1.0 / std::sqrt((1.0 / step.zeta + g.variance / sides(p)) * scales.of(p.column()));
-            for (double& entry : g.direction) entry *= size;
-            sigma.subtract_outer(learner(p), g.direction.data());
+            const double size = 1.0 / std::sqrt((1.0 / step.zeta + margin.variance / sides(p)) * scales.of(p.column()));
+            for (double& entry : margin.direction) entry *= size;
+            sigma.subtract_outer(learner(p), margin.direction.data());
         }
         if (step.scale != 1.0)
-            scales.stretch<Real>(p.column(), step.scale, [&](double total) { sigma.multiply(learner(p), total); });
+            scales.multiply<Real>(p.column(), step.scale, [&](double total) { sigma.multiply(learner(p), total); });
     }
 
   private:
-    Glance unfloored(const Row& row, Pair p) const {
-        Glance g{weights.score(row, p), 0.0, false, false, std::vector<double>(static_cast<std::size_t>(sigma.n))};
-        double* q = g.direction.data();
+    DenseMargin unfloored(const Row& row, Pair p) const {
+        DenseMargin margin{{weights.score(row, p), 0.0}, false, false, std::vector<double>(static_cast<std::size_t>(sigma.n))};
+        double* q = margin.direction.data();
         row.each([&](std::int32_t j, double x) {
-            each_share(j, p, x, [&](std::int64_t i, double z) { sigma.accumulate(learner(p), i, z, q); });
+            each_entry(j, p, x, [&](std::int64_t i, double z) { sigma.accumulate(learner(p), i, z, q); });
         });
         const double scale = scales.of(p.column());
-        for (double& entry : g.direction) entry *= scale;
+        for (double& entry : margin.direction) entry *= scale;
         row.each([&](std::int32_t j, double x) {
-            each_share(j, p, x, [&](std::int64_t i, double z) { g.variance += z * q[i]; });
+            each_entry(j, p, x, [&](std::int64_t i, double z) { margin.variance += z * q[i]; });
         });
-        g.variance *= sides(p);
-        return g;
+        margin.variance *= sides(p);
+        return margin;
     }
 
     int learner(Pair p) const { return scales.independent ? p.column() : 0; }
     double sides(Pair p) const { return sharing == Sharing::shared && p.both() ? 2.0 : 1.0; }
     std::int64_t first(int column) const { return sharing == Sharing::joint ? column * weights.n_features : 0; }
 
-    // calls f(i, z_i) for the entries of z that a feature has; shared: x, whose two sides are alike
+    // Calls f(i, z_i) for the entries of z that belong to a feature; shared: the entries of x, since both sides are equal.
     template <class F>
-    void each_share(std::int32_t j, Pair p, double x, F&& f) const {
+    void each_entry(std::int32_t j, Pair p, double x, F&& f) const {
         const std::int64_t at = weights.position(j);
         if (sharing != Sharing::joint) return f(at, p.both() ? x : p.sign() * x);
         if (p.plus != kNone) f(first(p.plus) + at, x);
         if (p.minus != kNone) f(first(p.minus) + at, -x);
     }
 
-    void move_mean(Pair p, const Glance& g, double alpha, double age) const {
+    void update_mean(Pair p, const DenseMargin& margin, double alpha, double age) const {
         for (int c = 0; c < weights.columns; ++c) {
             if (sharing != Sharing::joint && c != p.plus && c != p.minus) continue;
             const double size = sharing == Sharing::shared && p.both() && c == p.minus ? -alpha : alpha;
-            const double* q = g.direction.data() + first(c);
+            const double* q = margin.direction.data() + first(c);
             for (std::int64_t j = 0; j < weights.n_features; ++j)
                 weights.add(weights.base + j * weights.planes * weights.columns, c, size * q[j], age);
         }
     }
+};
+
+// What the two dense rows of the table have in common. Matrices in single precision are widened for the duration of the
+// call: rounded after every row, they would lose three digits in a few thousand.
+template <Sharing unless_independent>
+struct Dense {
+    static constexpr int planes = 1;
+    static constexpr bool forgets = false, outlives_call = false;
+
+    template <class Real, class State, class F>
+    static void open(const State& state, const Weights<Real>& weights, const Scales& scales,
+                     const CovarianceSettings& settings, F&& f) {
+        const Sharing sharing = settings.independent ? Sharing::independent : unless_independent;
+        const std::int64_t n = weights.n_features * (sharing == Sharing::joint ? weights.columns : 1);
+        const std::int64_t learners = settings.independent ? weights.columns : 1;
+        Real* stored = state.template array<Real>("covariance", learners, n, n);
+        if (*state.template array<std::int64_t>("pending_rows", 1) != 0)
+            throw std::invalid_argument("pending rows must be flushed first");
+        DenseCovariance<Real> covariance{weights, scales, {nullptr, n}, sharing,
+                                         std::max(settings.min_variance, kDenseNoise<Real>) * settings.prior_variance};
+        if constexpr (std::is_same_v<Real, double>) {
+            covariance.sigma.base = stored;
+            f(covariance);
+        } else {
+            std::vector<double> wide(stored, stored + learners * n * n);
+            covariance.sigma.base = wide.data();
+            f(covariance);
+            std::transform(wide.begin(), wide.end(), stored, [](double s) { return static_cast<Real>(s); });
+        }
+    }
+};
+
+struct Full : Dense<Sharing::joint> {
+    static constexpr const char* name = "full";
+};
+
+struct Shared : Dense<Sharing::shared> {
+    static constexpr const char* name = "shared";
 };
 
 }  // namespace confidently

@@ -1,18 +1,16 @@
-// Sigma = prior_variance I for ever: all that rules without precision (zeta = 0) need, in any geometry.
+// Sigma = prior_variance I throughout: all that rules without precision (zeta = 0) need.
 #pragma once
 
-#include "rules/step.hpp"
+#include "covariances/scale.hpp"
+#include "covariances/settings.hpp"
 #include "covariances/weights.hpp"
+#include "rules/step.hpp"
 
 namespace confidently {
 
 template <class Real>
-struct IdentityGeometry {
+struct IdentityCovariance {
     static constexpr bool binary_only = false;
-
-    struct Glance {
-        double score, variance;
-    };
 
     Weights<Real> weights;
     double prior_variance;
@@ -23,15 +21,26 @@ struct IdentityGeometry {
         return prior_variance * norm * (p.both() ? 2.0 : 1.0);
     }
 
-    Glance look(const Row& row, Pair p) const { return {weights.score(row, p), variance(row, p)}; }
+    Margin score(const Row& row, Pair p) const { return {weights.score(row, p), variance(row, p)}; }
 
-    void move(const Row& row, Pair p, const Glance&, const Step& step, double age) const {
+    void update(const Row& row, Pair p, const Margin&, const Step& step, double age) const {
         const double size = step.alpha * prior_variance;
         row.each([&](std::int32_t j, double x) {
             Real* f = weights.at(j);
             if (p.plus != kNone) weights.add(f, p.plus, size * x, age);
             if (p.minus != kNone) weights.add(f, p.minus, -size * x, age);
         });
+    }
+};
+
+struct Identity {
+    static constexpr const char* name = "identity";
+    static constexpr int planes = 1;
+    static constexpr bool forgets = false, outlives_call = true;
+
+    template <class Real, class State, class F>
+    static void open(const State&, const Weights<Real>& weights, const Scales&, const CovarianceSettings& settings, F&& f) {
+        f(IdentityCovariance<Real>{weights, settings.prior_variance});
     }
 };
 

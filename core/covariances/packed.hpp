@@ -1,30 +1,27 @@
-// The diagonal geometry of the commonest learner (two classes, no averaging, a rule that never stretches Sigma) once
-// more, for speed: a feature's mean and variance lie side by side, and one vector operation serves both.
+// The diagonal covariance of the most common learner (two classes, no averaging, a rule that never rescales Sigma), a
+// second time for speed: the mean and variance of a feature are adjacent, and one vector operation serves both.
 #pragma once
 
 #include <algorithm>
 
-#include "rules/step.hpp"
 #include "covariances/weights.hpp"
+#include "rules/step.hpp"
 
 namespace confidently {
 
 template <class Real>
-struct PackedGeometry {
+struct PackedDiagonal {
     static constexpr bool binary_only = true;
 
-    struct Glance {
-        double score, variance;
-    };
     using Two = double __attribute__((vector_size(16)));
 
     Weights<Real> weights;  // planes: mean, variance; one column
-    double least;           // as in DiagonalGeometry
+    double floor;           // as in ScaledVariances
 
     Real* at(std::int32_t column) const { return weights.base + 2 * weights.position(column); }
 
     // sum of (x, x^2) * (mean, variance)
-    Glance look(const Row& row, Pair p) const {
+    Margin score(const Row& row, Pair p) const {
         Two sum[4] = {};
         row.each_in_lanes([&](int lane, std::int32_t j, double x) {
             const Real* f = at(j);
@@ -34,18 +31,18 @@ struct PackedGeometry {
         return {p.sign() * total[0], total[1]};
     }
 
-    double variance(const Row& row, Pair p) const { return look(row, p).variance; }
+    double variance(const Row& row, Pair p) const { return score(row, p).variance; }
 
-    // two features at a time: divisions are what an update costs
-    void move(const Row& row, Pair p, const Glance&, const Step& step, double) const {
+    // Two features at a time: the divisions dominate the cost of an update.
+    void update(const Row& row, Pair p, const Margin&, const Step& step, double) const {
         const double alpha = p.sign() * step.alpha;
         const auto two = [&](Real* f, Real* g, double x, double y) {
             const Two z = {x, y}, s = {double(f[1]), double(g[1])};
             const Two change = alpha * z * s, left = s / (1.0 + step.zeta * z * z * s);
             f[0] = static_cast<Real>(f[0] + change[0]);
-            f[1] = static_cast<Real>(std::max(left[0], least));
+            f[1] = static_cast<Real>(std::max(left[0], floor));
             g[0] = static_cast<Real>(g[0] + change[1]);
-            g[1] = static_cast<Real>(std::max(left[1], least));
+            g[1] = static_cast<Real>(std::max(left[1], floor));
         };
         std::int32_t i = 0;
         for (; i + 2 <= row.size; i += 2) two(at(row.column[i]), at(row.column[i + 1]), row.value[i], row.value[i + 1]);

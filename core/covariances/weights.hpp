@@ -1,9 +1,9 @@
-// The learners' per-feature state: an array of shape (features, planes, columns) in which everything known about a
-// feature lies together, so that a visit to a feature costs one cache miss.
-//   plane 0      mean of the weights, one column a class (binary: one column)
-//   plane 1      diagonal of the covariance, in the diagonal geometry only
+// Per-feature state of the learners: an array of shape (features, planes, columns) that keeps everything known about a
+// feature together, so that a visit to a feature costs one cache miss.
+//   plane 0      mean of the weights, one column per class (binary: one column)
+//   plane 1      diagonal of the covariance, with a diagonal covariance only
 //   last plane   sum over the updates of (rows seen before it) x (change of the mean), when averaging
-// Row 0 is the intercept's where there is one; features follow.
+// Row 0 belongs to the intercept where there is one; features follow.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace confidently {
 
-// The direction z = x (x) (e_plus - e_minus) an example asks about; kNone leaves a side out, so that a binary
-// example is {0, kNone} or {kNone, 0}.
+// The direction z = x (x) (e_plus - e_minus) of an example; kNone leaves a side out, so that a binary example is
+// {0, kNone} or {kNone, 0}.
 inline constexpr int kNone = -1;
 
 struct Pair {
@@ -25,10 +25,15 @@ struct Pair {
     double sign() const { return plus != kNone ? 1.0 : -1.0; }
 };
 
+// The margin of an example under the Gaussian: z' mean and z' Sigma z.
+struct Margin {
+    double mean, variance;
+};
+
 template <class Real>
 struct Weights {
     Real* base;
-    std::int64_t n_features;  // rows of the array, the intercept's included
+    std::int64_t n_features;  // rows of the array, including the intercept's
     int planes, columns;
     bool intercept, average;
 
@@ -45,8 +50,8 @@ struct Weights {
         return p.both() ? s : p.sign() * s;
     }
 
-    // one score a column, from the mean (plane 0) or the averaging plane; a few columns at a time, whose sums then
-    // stay in registers
+    // One score per column, from the mean (plane 0) or the averaging plane. A few columns at a time, so that their sums
+    // stay in registers.
     void scores(const Row& row, int plane, double* out) const {
         int k = 0;
         for (; k + 8 <= columns; k += 8) score_columns<8>(row, plane * columns + k, out + k);
@@ -64,7 +69,7 @@ struct Weights {
         std::copy(sum, sum + n, out);
     }
 
-    // the scores a prediction uses: of the mean, or of its average over the n_seen rows learned
+    // The scores used for prediction: of the mean, or of its average over the n_seen rows trained on.
     void prediction(const Row& row, std::int64_t n_seen, double* out, double* scratch) const {
         scores(row, 0, out);
         if (!average || n_seen == 0) return;
@@ -72,7 +77,7 @@ struct Weights {
         for (int k = 0; k < columns; ++k) out[k] -= scratch[k] / static_cast<double>(n_seen);
     }
 
-    // f: the feature's state. age: rows learned before this one.
+    // f: the state of a feature. age: rows seen before this one.
     void add(Real* f, int column, double change, double age) const {
         f[column] = static_cast<Real>(f[column] + change);
         if (average) {

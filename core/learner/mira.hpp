@@ -1,4 +1,4 @@
-// MIRA (Crammer & Singer 2003): one vector of weights a class, all classes that violate the margin moved at once.
+// MIRA (Crammer & Singer 2003): one weight vector per class; an example updates all classes that violate the margin.
 #pragma once
 
 #include <algorithm>
@@ -11,11 +11,11 @@
 
 namespace confidently {
 
-// The least |tau|^2 norm2/2 + sum_k tau_k (s_k + gamma [k != truth]) with sum tau = 0 and tau_k <= C [k = truth]: how far
-// along x each class moves. Exact: tau_k = min(theta - b_k, cap_k), and theta is found by sorting.
+// Minimizes |tau|^2 norm2/2 + sum_k tau_k (s_k + gamma [k != truth]) subject to sum tau = 0 and tau_k <= C [k = truth]; tau_k
+// is the step of class k along x. Exact: tau_k = min(theta - b_k, cap_k), and theta is found by sorting.
 class MiraStep {
   public:
-    // scores: n of them, overwritten by tau; norm2 = |x|^2 > 0. False: all are 0.
+    // scores: n of them, overwritten by tau; norm2 = |x|^2 > 0. Returns false if all of tau is 0.
     bool operator()(double* scores, int n, int truth, double norm2, double gamma, double C) {
         const double own = scores[truth] / norm2;
         rivals_.clear();
@@ -50,8 +50,7 @@ struct MiraCounts {
     std::int64_t mistakes = 0, updates = 0;
 };
 
-// One visit to each row of the order (nullptr: as they come). weights: (columns + intercept) x classes, the intercept
-// last.
+// Visits each row of the order once (nullptr: as they come). weights: (columns + intercept) x classes, the intercept last.
 inline MiraCounts mira_learn(const Rows& rows, const std::int32_t* label, const std::int64_t* order, std::int64_t n,
                              double* weights, int classes, bool intercept, double gamma, double C) {
     MiraCounts counts;

@@ -1,17 +1,18 @@
-// What an example asks of the classifier: a task turns a row's label into the pairs of columns to tell apart
-// (Yang, Jin & Ye 2009, section 2.4) and says whether the row was predicted wrongly. It knows neither rule nor
-// covariance: update(pair) looks, asks the rule, moves, and returns what was seen before the move.
+// Tasks: each turns the label of a row into the pairs of columns to discriminate (Yang, Jin & Ye 2009, section 2.4) and
+// returns whether the row was predicted wrongly. A task depends on neither the rule nor the covariance: update(pair)
+// scores the pair, asks the rule, updates, and returns the margin as it was before the update.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "learner/calibration.hpp"
 #include "covariances/weights.hpp"
+#include "learner/calibration.hpp"
+#include "rows.hpp"
 
 namespace confidently {
 
-// Labels of rows: one id a row, or lists of ids (start has one entry more than there are rows).
+// Labels of rows: one class number per row, or lists of them (start has one entry more than there are rows).
 struct Labels {
     const std::int32_t* id;
     const std::int64_t* start;
@@ -25,10 +26,10 @@ struct Example {
     const std::int32_t *label, *label_end;
     double weight;
     double* calibration;  // nullptr: not wanted
-    double* log_loss;     // nullptr: not wanted; else the labels' costs are added to it, where there is a calibration
+    double* log_loss;     // nullptr: not wanted; with a calibration, the losses of the labels are added to it
 
     // p: the probability of a label before it was used
-    void cost(double p) const {
+    void add_loss(double p) const {
         if (log_loss) *log_loss += confidently::log_loss(p);
     }
 };
@@ -51,60 +52,60 @@ struct TopTwo {
 
 // Labels 0 and 1, one column.
 struct Binary {
-    template <class Geometry, class Update>
-    bool learn(const Geometry&, const Example& e, double prior_variance, Update&& update) {
+    template <class Covariance, class Update>
+    bool learn(const Covariance&, const Example& e, double prior_variance, Update&& update) {
         const bool positive = *e.label == 1;
-        const auto seen = update(positive ? Pair{0, kNone} : Pair{kNone, 0});
+        const auto margin = update(positive ? Pair{0, kNone} : Pair{kNone, 0});
         if (e.calibration) {
-            const double f = (positive ? seen.score : -seen.score) * moderation(seen.variance, prior_variance);
-            e.cost(SigmoidCalibration{e.calibration}.learn(f, positive, e.weight));
+            const double f = (positive ? margin.mean : -margin.mean) * moderation(margin.variance, prior_variance);
+            e.add_loss(SigmoidCalibration{e.calibration}.learn(f, positive, e.weight));
         }
-        return seen.score <= 0.0;
+        return margin.mean <= 0.0;
     }
 };
 
-// Shared by the two multiclass tasks: scores, the strongest rival, one temperature for all classes.
+// Shared by both multiclass tasks: the scores, the two best of them, one temperature for all classes.
 struct Multiclass {
     std::vector<double> scores, scratch;
 
-    template <class Geometry>
-    TopTwo score(const Geometry& geometry, const Row& row) {
-        scores.resize(static_cast<std::size_t>(geometry.weights.columns));
-        geometry.weights.scores(row, 0, scores.data());
-        return {scores.data(), geometry.weights.columns};
+    template <class Covariance>
+    TopTwo score(const Covariance& covariance, const Row& row) {
+        scores.resize(static_cast<std::size_t>(covariance.weights.columns));
+        covariance.weights.scores(row, 0, scores.data());
+        return {scores.data(), covariance.weights.columns};
     }
 
     void calibrate(const Example& e, double variance, double prior_variance) {
         const double shrink = moderation(variance, prior_variance);
         for (double& s : scores) s *= shrink;
         scratch.resize(scores.size());
-        e.cost(TemperatureCalibration{e.calibration}.learn(scores.data(), static_cast<int>(scores.size()), *e.label,
+        e.add_loss(TemperatureCalibration{e.calibration}.learn(scores.data(), static_cast<int>(scores.size()), *e.label,
                                                            e.weight, scratch.data()));
     }
 };
 
 // The true class against the best-scoring other one.
 struct Joint : Multiclass {
-    template <class Geometry, class Update>
-    bool learn(const Geometry& geometry, const Example& e, double prior_variance, Update&& update) {
-        const TopTwo top = score(geometry, e.row);
+    template <class Covariance, class Update>
+    bool learn(const Covariance& covariance, const Example& e, double prior_variance, Update&& update) {
+        const TopTwo top = score(covariance, e.row);
         const int truth = *e.label, rival = top.first == truth ? top.second : top.first;
         const double variance_if_wrong =
-            e.calibration && top.first != truth ? geometry.variance(e.row, {top.first, top.second}) : 0.0;
-        const auto seen = update(Pair{truth, rival});
-        if (e.calibration) calibrate(e, top.first == truth ? seen.variance : variance_if_wrong, prior_variance);
+            e.calibration && top.first != truth ? covariance.variance(e.row, {top.first, top.second}) : 0.0;
+        const auto margin = update(Pair{truth, rival});
+        if (e.calibration) calibrate(e, top.first == truth ? margin.variance : variance_if_wrong, prior_variance);
         return scores[truth] <= scores[rival];
     }
 };
 
-// A binary learner a class.
+// One binary learner per class.
 struct OneVsRest : Multiclass {
-    template <class Geometry, class Update>
-    bool learn(const Geometry& geometry, const Example& e, double prior_variance, Update&& update) {
-        const TopTwo top = score(geometry, e.row);
+    template <class Covariance, class Update>
+    bool learn(const Covariance& covariance, const Example& e, double prior_variance, Update&& update) {
+        const TopTwo top = score(covariance, e.row);
         const int truth = *e.label, rival = top.first == truth ? top.second : top.first;
         double variance = 0.0;
-        for (int k = 0; k < geometry.weights.columns; ++k) {
+        for (int k = 0; k < covariance.weights.columns; ++k) {
             const double v = update(k == truth ? Pair{k, kNone} : Pair{kNone, k}).variance;
             if (k == top.first || k == top.second) variance += v;
         }
@@ -114,20 +115,19 @@ struct OneVsRest : Multiclass {
     }
 };
 
-// Column 0 is the calibration label, which every relevant label is to beat and which is to beat every other;
-// label k has column k + 1.
+// Column 0 is the threshold, below every relevant label and above every other one; label k has column k + 1.
 struct Multilabel {
     static constexpr int threshold = 0;
     std::vector<double> scores;
     std::vector<char> relevant;
 
-    template <class Geometry, class Update>
-    bool learn(const Geometry& geometry, const Example& e, double, Update&& update) {
-        const int columns = geometry.weights.columns;
+    template <class Covariance, class Update>
+    bool learn(const Covariance& covariance, const Example& e, double, Update&& update) {
+        const int columns = covariance.weights.columns;
         scores.resize(static_cast<std::size_t>(columns));
         relevant.assign(static_cast<std::size_t>(columns), 0);
         for (const std::int32_t* l = e.label; l != e.label_end; ++l) relevant[*l + 1] = 1;
-        geometry.weights.scores(e.row, 0, scores.data());
+        covariance.weights.scores(e.row, 0, scores.data());
         int worst = kNone, best = kNone;  // the worst relevant and the best irrelevant label
         for (int k = 1; k < columns; ++k) {
             if (relevant[k] && (worst == kNone || scores[k] < scores[worst])) worst = k;
@@ -141,7 +141,7 @@ struct Multilabel {
         else
             update(Pair{threshold, best});
         for (int k = 1; e.calibration && k < columns; ++k)
-            e.cost(SigmoidCalibration{e.calibration + (k - 1) * SigmoidCalibration::size}.learn(
+            e.add_loss(SigmoidCalibration{e.calibration + (k - 1) * SigmoidCalibration::size}.learn(
                 scores[k] - scores[threshold], relevant[k], e.weight));
         return mistake;
     }

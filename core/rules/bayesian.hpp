@@ -1,4 +1,4 @@
-// Rules that move to the posterior of a likelihood, exactly or by matching moments.
+// Rules that update to the posterior of a likelihood, exactly or by matching moments.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +23,8 @@ struct GibbsPA {
     static constexpr int parameters = 2;
     double c, epsilon;
     Step operator()(double m, double v, double w) const {
-        // In units of the margin's standard deviation the precision gained, A, is the inverse of the one positive
-        // root b of k^2 b^3 + 2 k^2 b^2 - G b - 1; Newton falls onto it monotonically from above.
+        // In units of the standard deviation of the margin, the gained precision A is the inverse of the only positive
+        // root b of k^2 b^3 + 2 k^2 b^2 - G b - 1. Newton's method converges to it monotonically from above.
         const double s = std::sqrt(v), d = (epsilon - m) / s, k = w * c * s;
         const double G = d * d - 2.0 * k * d + 1.0;
         double b = (std::sqrt(std::max(G, 0.0)) + std::sqrt(0.5)) / k;
@@ -44,8 +44,8 @@ struct GibbsPAExact {
     static constexpr int parameters = 2;
     double c, epsilon;
     Step operator()(double m, double v, double w) const {
-        // The Gaussian tilted by exp(-2c (epsilon - margin)_+) is a mixture of its part beyond the margin and, moved by
-        // k s, its part short of it, of weight r; left is the variance that remains, per v.
+        // The Gaussian tilted by exp(-2c (epsilon - margin)_+) is a mixture of its part above epsilon and, shifted by
+        // k s, its part below, which has the weight r. left: the variance that remains, relative to v.
         const double k = 2.0 * w * c, s = std::sqrt(v), d = (epsilon - m) / s, u = d - k * s;
         const double log_odds = log_scaled_cdf(u) - log_scaled_cdf(-d);
         const double r = 1.0 / (1.0 + std::exp(-log_odds)), rest = 1.0 / (1.0 + std::exp(log_odds));
@@ -53,7 +53,7 @@ struct GibbsPAExact {
         const double apart = above.v_plus_x + below.v_plus_x;
         const double left = rest * above.variance + r * below.variance + r * rest * apart * apart;
         if (left < 0.9) return {k * r, precision_gained(1.0 - left, left, v)};
-        // Little is learned: 1 - left, with its leading terms cancelled by hand.
+        // Little is learned, so 1 - left is computed with its leading terms canceled by hand.
         const double kappa = k * r * (u <= 0.0 ? (below.v_plus_x - d) / s + k * r : below.v / s - k * rest);
         return {k * r, precision_gained(std::max(kappa, 0.0) * v, left, v)};
     }

@@ -16,13 +16,13 @@ struct SOP {
     }
 };
 
-// alpha phi / sqrt(u), u = the margin's variance after the step (Crammer et al. 2008, eq. 12 and 14)
+// alpha phi / sqrt(u), where u is the variance of the margin after the step (Crammer et al. 2008, eq. 12 and 14)
 inline double cw_zeta(double alpha, double v, double phi) {
     const double p = alpha * v * phi;
     return alpha * phi * (p + std::sqrt(p * p + 4.0 * v)) / (2.0 * v);
 }
 
-// Crammer et al. 2008, eq. 22; for m > 0 multiplied out so that nothing cancels near m = phi sqrt(v)
+// Crammer et al. 2008, eq. 22; for m > 0 rewritten so that nothing cancels near m = phi sqrt(v)
 inline double cw_stdev_alpha(double m, double v, double phi) {
     const double phi2 = phi * phi, psi = 1.0 + 0.5 * phi2, xi = 1.0 + phi2;
     const double root = std::sqrt(0.25 * m * m * phi2 * phi2 + v * phi2 * xi);

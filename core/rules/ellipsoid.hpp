@@ -1,4 +1,4 @@
-// The ellipsoid methods of Yang, Jin & Ye (2009): the only rules whose scale is not 1.
+// The ellipsoid methods of Yang, Jin & Ye (2009): their steps rescale the whole of Sigma.
 #pragma once
 
 #include <cmath>
@@ -10,6 +10,7 @@ namespace confidently {
 struct CELLIP {
     static constexpr const char* name = "cellip";
     static constexpr int parameters = 2;
+    static constexpr bool rescales = true;
     double gamma, a;
     Step operator()(double m, double v, double w) const {
         if (m > 0.0) return {};
@@ -22,6 +23,7 @@ struct CELLIP {
 struct IELLIP {
     static constexpr const char* name = "iellip";
     static constexpr int parameters = 3;
+    static constexpr bool rescales = true;
     double gamma, b, c;
     Step operator()(double m, double v, double w, double updates) const {
         if (m > 0.0) return {};

@@ -1,4 +1,4 @@
-// The perceptron and the passive-aggressive rules: the precision stays at its prior.
+// The perceptron and the passive-aggressive rules, which leave the precision at its prior.
 #pragma once
 
 #include <algorithm>

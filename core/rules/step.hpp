@@ -1,4 +1,4 @@
-// What a rule answers: how far to move the mean and how much precision to add along the example.
+// The step of a rule: how far to move the mean and how much precision to add along the example.
 #pragma once
 
 #include <algorithm>
@@ -10,18 +10,19 @@ struct Step {
     double alpha = 0.0;       // mean       <- mean + alpha Sigma z
     double zeta = 0.0;        // Sigma^-1   <- (Sigma^-1 + zeta z z') / scale
     double scale = 1.0;
-    bool infeasible = false;  // the rule wanted to act, but no classifier in the ellipsoid satisfies it
+    bool infeasible = false;  // the rule would act, but no classifier in the ellipsoid satisfies it
 
     bool acts() const { return alpha != 0.0 || zeta != 0.0; }
 };
 
-// zeta when a share of the variance v along z is learned and the rest is left. A variance may not be learned away
-// altogether: a last share of 1e-12 keeps the digits of Sigma alive.
+// zeta of a step after which a fraction `learned` of the variance v along z is gone and `left` remains. At least 1e-12 of
+// a variance remains, which preserves the digits of Sigma.
 inline double precision_gained(double learned, double left, double v) {
     constexpr double least = 1e-12;
     return std::min(learned, 1.0 - least) / (std::max(left, least) * v);
 }
 
+// The step of a hard rule for an example of weight w: it is weighted as a whole.
 inline Step weighted(Step step, double w) {
     return {w * step.alpha, w * step.zeta, step.scale == 1.0 ? 1.0 : std::pow(step.scale, w), step.infeasible};
 }

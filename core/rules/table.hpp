@@ -1,11 +1,16 @@
-// The rules: each answers, from the margin m and its variance v alone, how to move the Gaussian.
-// docs/mathematics.md states every formula with its source. w is the weight of the example: it multiplies the
-// loss where the rule has one (C -> wC, r -> r/w, c -> wc); a hard rule's step is weighted as a whole.
+// The rules: each computes, from the margin m and its variance v alone, the step of the Gaussian. docs/mathematics.md
+// states every formula with its source. w is the weight of the example: it multiplies the loss where the rule has one
+// (C -> wC, r -> r/w, c -> wc); the step of a hard rule is weighted as a whole. A rule is a struct with
+//   name         what Python calls it
+//   parameters   how many numbers it has; its members, in this order, are given by Rule.core_parameters of Python
+//   rescales     true if its steps have a scale other than 1; missing otherwise
+//   operator()(m, v, w) or, for a rule that counts its updates, operator()(m, v, w, updates)
 #pragma once
 
 #include <cmath>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -21,15 +26,27 @@ namespace confidently {
 using AnyRule = std::variant<Perceptron, PA, PA1, PA2, SOP, CWStdev, CWVar, AROW, SCW1, SCW2, NHERD, CELLIP, IELLIP,
                              BayesPA, GibbsPA, GibbsPAExact, Probit>;
 
-// The step of a rule; updates is the number of steps its learner has made so far. Steps that over- or underflowed
-// (margins and variances beyond any real data) are no steps.
+template <class R>
+inline constexpr bool kRescales = requires { R::rescales; };
+
+// Whether the steps of a rule have a scale other than 1.
+inline bool rescales(const AnyRule& rule) {
+    return std::visit([](const auto& r) { return kRescales<std::decay_t<decltype(r)>>; }, rule);
+}
+
+// The step of a rule; updates is the number of updates of its learner so far. A step that over- or underflowed (for a
+// margin or variance beyond any real data) is no step.
 inline Step step(const AnyRule& rule, double m, double v, double w, double updates) {
     const Step s = std::visit(
-        [=](const auto& r) {
+        [=]<class R>(const R& r) {
+            Step found;
             if constexpr (requires { r(m, v, w, updates); })
-                return r(m, v, w, updates);
+                found = r(m, v, w, updates);
             else
-                return r(m, v, w);
+                found = r(m, v, w);
+            if (!kRescales<R> && found.scale != 1.0)  // the compiler proves it for rules that leave the scale alone
+                throw std::logic_error(std::string(R::name) + " has a scale: it must declare rescales = true");
+            return found;
         },
         rule);
     return std::isfinite(s.alpha) && std::isfinite(s.zeta) && s.scale > 0.0 && std::isfinite(s.scale) ? s : Step{};
@@ -37,7 +54,7 @@ inline Step step(const AnyRule& rule, double m, double v, double w, double updat
 
 template <class R>
 R rule_from(const std::vector<double>& p) {
-    if (p.size() != static_cast<std::size_t>(R::parameters)) throw std::invalid_argument("wrong number of rule parameters");
+    if (p.size() != static_cast<std::size_t>(R::parameters)) throw std::invalid_argument("wrong number of parameters of the rule");
     return [&]<std::size_t... I>(std::index_sequence<I...>) { return R{p[I]...}; }(
         std::make_index_sequence<R::parameters>{});
 }
@@ -49,7 +66,7 @@ inline AnyRule make_rule(const std::string& name, const std::vector<double>& par
                  (rule = rule_from<std::variant_alternative_t<I, AnyRule>>(parameters), true)) ||
                 ...);
     }(std::make_index_sequence<std::variant_size_v<AnyRule>>{});
-    if (!found) throw std::invalid_argument("no rule is called " + name);
+    if (!found) throw std::invalid_argument("unknown rule " + name);
     return rule;
 }
 

@@ -1,5 +1,5 @@
 """
-Compiled core of confidently: rules, geometries, the learning loop, readers.
+Compiled core of confidently: rules, covariances, the training loop, readers.
 """
 
 from collections.abc import Sequence
@@ -10,9 +10,14 @@ import numpy
 from numpy.typing import NDArray
 
 def rule_names() -> list[str]: ...
+def covariance_names() -> list[str]: ...
 
 class Rule:
     def __init__(self, name: str, parameters: Sequence[float]) -> None: ...
+    @property
+    def rescales(self) -> bool:
+        """whether its steps have a scale other than 1"""
+
     def step(
         self, margin: float, variance: float, weight: float = 1.0, updates: float = 0.0
     ) -> tuple[float, float, float, bool]: ...
@@ -22,13 +27,13 @@ class Matrix:
     def shape(self) -> tuple[int, int]: ...
     @property
     def checked(self) -> float:
-        """the largest size of a value its rows were checked for; 0: unchecked"""
+        """largest absolute value that its rows were checked for; 0: not checked"""
 
     @checked.setter
     def checked(self, arg: float, /) -> None: ...
     @property
     def stored(self) -> int:
-        """numbers stored"""
+        """number of stored values"""
 
     def fault(self, largest: float) -> tuple[str, int, int, float] | None: ...
 
@@ -55,15 +60,6 @@ def csr(
     n_columns: int,
 ) -> Matrix: ...
 
-class Covariance(enum.Enum):
-    identity = 0
-
-    diag = 1
-
-    full = 2
-
-    shared = 3
-
 class Task(enum.Enum):
     binary = 0
 
@@ -80,7 +76,7 @@ class Learner(LearnerSettings):
     def __init__(
         self,
         rule: Rule,
-        covariance: Covariance,
+        covariance: str,
         task: Task,
         *,
         intercept: bool,
@@ -140,7 +136,7 @@ def mira_learn(
 ) -> tuple[int, int]: ...
 def mira_step(scores: Sequence[float], truth: int, norm2: float, gamma: float, C: float) -> list[float]: ...
 
-least_share: float = 0.0001
+min_fraction: float = 0.0001
 
 class Sharing(enum.Enum):
     joint = 0
@@ -149,7 +145,7 @@ class Sharing(enum.Enum):
 
     independent = 2
 
-class BlockLearner:
+class ProductLearner:
     def __init__(
         self, rule: Rule, task: Task, sharing: Sharing, prior_variance: float, min_variance: float
     ) -> None: ...
@@ -201,7 +197,7 @@ def take_rows(
     Annotated[NDArray[numpy.int64], dict(shape=(None,))],
 ]: ...
 @overload
-def fill_block(
+def fill_rows(
     matrix: Matrix,
     order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     first: int,
@@ -209,7 +205,7 @@ def fill_block(
     out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
 ) -> None: ...
 @overload
-def fill_block(
+def fill_rows(
     matrix: Matrix,
     order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     first: int,
@@ -217,7 +213,7 @@ def fill_block(
     out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
 ) -> None: ...
 @overload
-def multiply_block(
+def multiply_rows(
     matrix: Matrix,
     order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     first: int,
@@ -226,7 +222,7 @@ def multiply_block(
     out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
 ) -> None: ...
 @overload
-def multiply_block(
+def multiply_rows(
     matrix: Matrix,
     order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     first: int,
@@ -497,4 +493,4 @@ class DictLearner:
     ) -> None: ...
     @property
     def size(self) -> int:
-        """features met so far"""
+        """number of features seen"""

@@ -102,8 +102,8 @@ def test_sparse_blocks_are_multiplied_without_being_written_out(monkeypatch, cov
     classes = 2 if task == "binary" else 3
     y = (np.unique(y, return_inverse=True)[1] % classes).astype(np.int32)
     options = {"task": task, "classes": classes, "covariance": covariance, "block_size": 30, "dtype": dtype}
-    ways, multiply = [], _core.multiply_block
-    monkeypatch.setattr("confidently._core.multiply_block", lambda *a: ways.append(None) or multiply(*a))
+    ways, multiply = [], _core.multiply_rows
+    monkeypatch.setattr("confidently._core.multiply_rows", lambda *a: ways.append(None) or multiply(*a))
     for below in (0.0, 1.0):
         monkeypatch.setattr("confidently.covariances.blocks.SPARSE_BELOW", below)
         ways.append(learned("arow", X, y, **options))

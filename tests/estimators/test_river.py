@@ -224,9 +224,9 @@ def test_weights_of_rows():
 @pytest.mark.parametrize(
     ("x", "message"),
     [
-        ({"a": float("nan")}, "the feature 'a' is nan: leave it out"),
+        ({"a": float("nan")}, "feature 'a': got nan; leave the feature out"),
         ({"a": 1e300}, "too large"),
-        ({"a": [1]}, "values are numbers, booleans, strings"),
+        ({"a": [1]}, "expected a number, a boolean, a string"),
     ],
 )
 def test_what_cannot_be_learned_changes_nothing(x, message):

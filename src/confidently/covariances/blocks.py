@@ -75,7 +75,7 @@ class Block:
     def dense(self, settings: Settings, width: int) -> np.ndarray:
         """The rows written out, the intercept first."""
         out = np.empty((self.n, width), dtype=settings.dtype)
-        _core.fill_block(self.X, self.order, self.first, settings.fit_intercept, out)
+        _core.fill_rows(self.X, self.order, self.first, settings.fit_intercept, out)
         return out
 
 
@@ -112,7 +112,7 @@ class BlockLearner:
         self.rows, _, self.columns = state["weights"].shape
         self.parts = state["covariance"].shape[1] // max(self.rows, 1)  # classes within one covariance
         sharing = SHARINGS.get(settings.task, getattr(_core.Sharing, "shared" if self._is_shared else "joint"))
-        self.core = _core.BlockLearner(
+        self.core = _core.ProductLearner(
             settings.rule.compiled, TASKS[settings.task], sharing, settings.prior_variance, settings.min_variance
         )
 
@@ -169,7 +169,7 @@ class BlockLearner:
         if self._is_sparse(block):
             G = np.empty((parts, n, parts * rows), dtype=A.dtype)
             for part in range(parts):
-                _core.multiply_block(
+                _core.multiply_rows(
                     block.X, block.order, block.first, self.settings.fit_intercept,
                     sigma[part * rows : (part + 1) * rows], G[part],
                 )  # fmt: skip
@@ -182,7 +182,7 @@ class BlockLearner:
         gram = (G.reshape(parts * n * parts, rows) @ rows_there.T).reshape(parts * n, parts * n)
         if count:
             left, lost = gram.diagonal(), (along * along).sum(2).reshape(-1)
-            if bool((left < _core.least_share * (left + lost)).any()):
+            if bool((left < _core.min_fraction * (left + lost)).any()):
                 return None
         return G.reshape(parts * n, parts * rows), gram
 

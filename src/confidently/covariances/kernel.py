@@ -115,7 +115,7 @@ class KernelModel:
             if self.settings.rule.learns_precision:
                 gram[learner] -= (p * self.state["gained"][learner][:, None]).T @ p
         sharing = _core.Sharing.independent if self.independent else _core.Sharing.joint
-        core = _core.BlockLearner(
+        core = _core.ProductLearner(
             self.settings.rule.compiled, TASKS[self.settings.task], sharing,
             self.settings.prior_variance, self.settings.min_variance,
         )  # fmt: skip

@@ -111,7 +111,7 @@ class Settings:
         """The compiled learner row by row; unless ``dense``, it knows a dense covariance's weights only."""
         return _core.Learner(
             self.rule.compiled,
-            getattr(_core.Covariance, self.geometry if dense or not self.dense else "identity"),
+            self.geometry if dense or not self.dense else "identity",
             TASKS[self.task],
             intercept=self.fit_intercept,
             average=self.average,

@@ -1,4 +1,4 @@
-// Blocks of rows for products of matrices.
+// Chunks of rows for products of matrices.
 #pragma once
 
 #include <algorithm>
@@ -8,10 +8,10 @@
 
 namespace confidently {
 
-// Rows order[0 .. n-1] (nullptr: from, from + 1, ...) written out, the intercept first: n x width numbers.
+// Writes rows order[0 .. n-1] (nullptr: from, from + 1, ...) out as n x width numbers, the intercept first.
 template <class Real>
-void fill_block(const Rows& rows, const std::int64_t* order, std::int64_t from, std::int64_t n, bool intercept,
-                std::int64_t width, Real* out) {
+void fill_rows(const Rows& rows, const std::int64_t* order, std::int64_t from, std::int64_t n, bool intercept,
+               std::int64_t width, Real* out) {
     RowBuffer buffer;
     std::fill(out, out + n * width, Real(0));
     for (std::int64_t i = 0; i < n; ++i, out += width)
@@ -20,10 +20,10 @@ void fill_block(const Rows& rows, const std::int64_t* order, std::int64_t from, 
         });
 }
 
-// (rows) S without writing the rows out: n x width numbers; S has a row of so many for each feature.
+// (rows) S without writing the rows out, as n x width numbers. S has one row of width numbers per feature.
 template <class Real>
-void multiply_block(const Rows& rows, const std::int64_t* order, std::int64_t from, std::int64_t n, bool intercept,
-                    const Real* s, std::int64_t width, Real* out) {
+void multiply_rows(const Rows& rows, const std::int64_t* order, std::int64_t from, std::int64_t n, bool intercept,
+                   const Real* s, std::int64_t width, Real* out) {
     RowBuffer buffer;
     std::fill(out, out + n * width, Real(0));
     for (std::int64_t i = 0; i < n; ++i, out += width)

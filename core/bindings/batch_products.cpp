@@ -1,45 +1,45 @@
-// The pass over a block of rows for Python, and what surrounds it: blocks written out, sparse products, symmetry.
+// The pass over a chunk of rows for Python, and what it needs: rows written out, sparse products, symmetry.
 #include <nanobind/stl/optional.h>
 
-#include "covariances/blocks.hpp"
-#include "covariances/gram.hpp"
 #include "bindings/learner.hpp"
+#include "covariances/batch_products.hpp"
+#include "covariances/gram.hpp"
 
 namespace confidently::python {
 
 namespace {
 
-// how many rows were learned, and a dict a learner
+// the number of rows trained on, and one dict per learner
 using Learned = nb::typed<nb::tuple, std::int64_t, nb::typed<nb::list, Dict>>;
 // values, columns, start
-using Taken = nb::typed<nb::tuple, Vector<double>, Vector<std::int32_t>, Vector<std::int64_t>>;
+using CsrArrays = nb::typed<nb::tuple, Vector<double>, Vector<std::int32_t>, Vector<std::int64_t>>;
 
-struct BlockLearner {
+struct ProductLearner {
     AnyRule rule;
     Task task;
     Sharing sharing;
     double prior_variance, min_variance;
 
-    // Learns the block's rows as far as one Gram matrix carries; returns how many, and what each learner is to become.
+    // Trains on the rows of a chunk as long as one Gram matrix is precise enough. Returns their number and the updates.
     template <class Real>
     Learned learn(const Dict& state, Input<Real, 3> gram, Input<double, 2> start, Input<double, 1> norm,
                   Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start, Optional<double> weight,
                   Optional<double> class_weight, bool calibrate, std::optional<Array<double, 1>> log_loss) const {
         const int rows = static_cast<int>(start.shape(0)), columns = static_cast<int>(start.shape(1));
         const bool independent = sharing == Sharing::independent;
-        const auto places = static_cast<std::size_t>(sharing == Sharing::joint ? rows * columns : rows);
+        const auto vectors = static_cast<std::size_t>(sharing == Sharing::joint ? rows * columns : rows);
         require_counts(state, task, columns);
         require(independent == (task == Task::one_vs_rest), "independent covariances are for one-vs-rest");
-        require(norm.shape(0) == start.shape(0), "one norm a row");
-        require(gram.shape(0) == std::size_t(independent ? columns : 1) && gram.shape(1) == places &&
-                    gram.shape(2) == places, "the Gram matrix does not fit the rows");
+        require(norm.shape(0) == start.shape(0), "one norm per row is needed");
+        require(gram.shape(0) == std::size_t(independent ? columns : 1) && gram.shape(1) == vectors &&
+                    gram.shape(2) == vectors, "the Gram matrix does not fit the rows");
         require(label_start ? label_start->shape(0) == std::size_t(rows) + 1 : labels.shape(0) == std::size_t(rows),
-                "one label a row");
+                "one label per row is needed");
         std::int64_t* counters = data<std::int64_t>(state, "counters");
         const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(state, "updates")};
         const UnitRows units(rows);
         Batch batch{units, {labels.data(), data_or_null(label_start)}, data_or_null(weight),
-                          data_or_null(class_weight), nullptr, 0, 0};
+                    data_or_null(class_weight), nullptr, 0, 0};
         double* calibration = calibrate ? data<double>(state, "calibration") : nullptr;
         double* cost = log_loss ? log_loss->data() : nullptr;
         const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), independent};
@@ -48,22 +48,22 @@ struct BlockLearner {
                             std::max(min_variance, kDenseNoise<Real>) * prior_variance);
         with_task(task, [&](auto kind) {
             nb::gil_scoped_release release;
-            GramGeometry<Real> geometry{&pass};
-            for (; batch.from < rows && (batch.from == 0 || pass.sharp(int(batch.from))); ++batch.from) {
+            ProductCovariance<Real> covariance{&pass};
+            for (; batch.from < rows && (batch.from == 0 || pass.precise(int(batch.from))); ++batch.from) {
                 batch.to = batch.from + 1;
-                confidently::learn<Real>(geometry, kind, rule, prior_variance, batch, calibration, cost, count,
+                confidently::learn<Real>(covariance, kind, rule, prior_variance, batch, calibration, cost, count,
                                          independent, Inspector{units, 0.0, HUGE_VAL});
             }
         });
-        return nb::make_tuple(batch.from, learned(pass));
+        return nb::make_tuple(batch.from, updates(pass));
     }
 
-    // one dict a learner
+    // one dict per learner
     template <class Real>
-    nb::list learned(const GramPass<Real>& pass) const {
+    nb::list updates(const GramPass<Real>& pass) const {
         nb::list out;
         for (std::size_t l = 0; l < pass.covariances.size(); ++l) {
-            const BlockCovariance<Real>& c = pass.covariances[l];
+            const GramCovariance<Real>& c = pass.covariances[l];
             const int n = c.size();
             std::vector<double> share(std::size_t(n) * n), mean;
             for (int u = 0; u < n; ++u) std::copy_n(c.shares(u), u, share.data() + std::size_t(u) * n);
@@ -104,7 +104,7 @@ void fill(const Matrix& matrix, Optional<std::int64_t> order, std::int64_t from,
     const std::int64_t n = out.shape(0), width = out.shape(1);
     const RowRange range(matrix, order, from, n, width, intercept);
     nb::gil_scoped_release release;
-    fill_block(*matrix.rows, range.order, from, n, intercept, width, out.data());
+    fill_rows(*matrix.rows, range.order, from, n, intercept, width, out.data());
 }
 
 template <class Real>
@@ -114,11 +114,11 @@ void multiply(const Matrix& matrix, Optional<std::int64_t> order, std::int64_t f
     const RowRange range(matrix, order, from, n, std::int64_t(s.shape(0)), intercept);
     require(std::int64_t(s.shape(1)) == width, "the product has as many columns as the matrix");
     nb::gil_scoped_release release;
-    multiply_block(*matrix.rows, range.order, from, n, intercept, s.data(), width, out.data());
+    multiply_rows(*matrix.rows, range.order, from, n, intercept, s.data(), width, out.data());
 }
 
-// some rows, in order
-Taken take_rows(const Matrix& matrix, Optional<std::int64_t> order, std::int64_t from, std::int64_t n) {
+// copies of some rows, in order
+CsrArrays take_rows(const Matrix& matrix, Optional<std::int64_t> order, std::int64_t from, std::int64_t n) {
     const RowRange range(matrix, order, from, n, matrix.rows->n_columns, false);
     std::vector<double> values;
     std::vector<std::int32_t> columns;
@@ -136,34 +136,34 @@ Taken take_rows(const Matrix& matrix, Optional<std::int64_t> order, std::int64_t
 
 template <class Real>
 void mirror_upper(Array<Real, 2> s) {
-    require(s.shape(0) == s.shape(1), "a square matrix is needed");
+    require(s.shape(0) == s.shape(1), "the matrix must be square");
     nb::gil_scoped_release release;
     mirror(s.data(), std::int64_t(s.shape(0)));
 }
 
 template <class Real, class Module, class Class>
 void bind_type(Module& m, Class& learner) {
-    learner.def("learn", &BlockLearner::learn<Real>, "state"_a, "gram"_a.noconvert(), "start"_a.noconvert(),
+    learner.def("learn", &ProductLearner::learn<Real>, "state"_a, "gram"_a.noconvert(), "start"_a.noconvert(),
                 "norm"_a.noconvert(), "labels"_a.noconvert(), "label_start"_a.none(), "weight"_a.none(),
                 "class_weight"_a.none(), "calibrate"_a, "log_loss"_a.none());
-    m.def("fill_block", &fill<Real>, "matrix"_a, "order"_a.none(), "first"_a, "intercept"_a, "out"_a.noconvert());
-    m.def("multiply_block", &multiply<Real>, "matrix"_a, "order"_a.none(), "first"_a, "intercept"_a, "s"_a.noconvert(),
+    m.def("fill_rows", &fill<Real>, "matrix"_a, "order"_a.none(), "first"_a, "intercept"_a, "out"_a.noconvert());
+    m.def("multiply_rows", &multiply<Real>, "matrix"_a, "order"_a.none(), "first"_a, "intercept"_a, "s"_a.noconvert(),
           "out"_a.noconvert());
     m.def("mirror", &mirror_upper<Real>, "s"_a.noconvert());
 }
 
 }  // namespace
 
-void bind_blocks(nb::module_& m) {
-    m.attr("least_share") = kLeastShare;
+void bind_batch_products(nb::module_& m) {
+    m.attr("min_fraction") = kMinFraction;
     nb::enum_<Sharing>(m, "Sharing")
         .value("joint", Sharing::joint)
         .value("shared", Sharing::shared)
         .value("independent", Sharing::independent);
-    auto learner = nb::class_<BlockLearner>(m, "BlockLearner")
-        .def("__init__", [](BlockLearner* self, const Rule& rule, Task task, Sharing sharing, double prior_variance,
+    auto learner = nb::class_<ProductLearner>(m, "ProductLearner")
+        .def("__init__", [](ProductLearner* self, const Rule& rule, Task task, Sharing sharing, double prior_variance,
                             double min_variance) {
-            new (self) BlockLearner{rule.any, task, sharing, prior_variance, min_variance};
+            new (self) ProductLearner{rule.any, task, sharing, prior_variance, min_variance};
         }, "rule"_a, "task"_a, "sharing"_a, "prior_variance"_a, "min_variance"_a);
     m.def("take_rows", &take_rows, "matrix"_a, "order"_a.none(), "first"_a, "rows"_a);
     bind_type<float>(m, learner);

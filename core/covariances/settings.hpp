@@ -1,0 +1,17 @@
+// The settings that decide how a covariance is stored.
+#pragma once
+
+namespace confidently {
+
+struct CovarianceSettings {
+    bool binary;        // two classes, one column of weights
+    bool independent;   // one covariance per column (one-vs-rest); otherwise one for all columns
+    bool rule_rescales; // the rule multiplies the whole of Sigma by a scale
+    double prior_variance;
+    double min_variance;  // relative to the prior variance
+    double forget;        // fraction of the evidence that one row of weight 1 makes the covariance forget
+
+    double floor() const { return min_variance * prior_variance; }
+};
+
+}  // namespace confidently
