@@ -22,7 +22,6 @@ from confidently import _core
 from confidently.papers import PAPERS, bayespa2014, cw2008
 from confidently.papers.experiments import (
     bayespa,
-    ellipsoid_readings,
     ellipsoids,
     multilabel,
     synthetic,
@@ -201,8 +200,10 @@ def test_readings_of_the_ellipsoid_paper_are_compared():
 
     names = ("PA", "MIRA", ellipsoids.GATED.name, ellipsoids.GATED_MIRA.name, ellipsoids.IELLIP)
     report = Report("x", "t", {})
-    ellipsoid_readings.add(report, {"a": dict(zip(names, map(runs, (30, 29, 41, 40, 39)), strict=True))})
-    ellipsoid_readings.add(report, {"b": {n: runs(e, e + 1) for n, e in zip(names, (30, 29, 38, 40, 39), strict=True)}})
+    ellipsoids.report_variants(report, {"a": dict(zip(names, map(runs, (30, 29, 41, 40, 39)), strict=True))})
+    ellipsoids.report_variants(
+        report, {"b": {n: runs(e, e + 1) for n, e in zip(names, (30, 29, 38, 40, 39), strict=True)}}
+    )
     better, worse = report.parts(Claim)
     assert better.holds
     assert not worse.holds and "+1.00 ± 0.71 points from PA, mistakes only" in worse.why

@@ -18,6 +18,7 @@ from ..data.memory.labels import plain
 from ..data.memory.unchanged import rollback_on_error
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.loading import put_model
+from ..estimators.settings import check_settings
 from ..learner.learner import check_choice
 from ..models.model import Model
 from .cluster import connected, dashboard, n_threads
@@ -156,7 +157,7 @@ class _Training:
             if number is not None and (not isinstance(number, numbers.Integral) or number < 1):
                 raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
         check_choice("shuffle", shuffle, SHUFFLE)
-        estimator._check_settings(partial=True)
+        check_settings(estimator, partial=True)
         self.estimator, self.base, self.progress = estimator, base, progress
         self.client, self.workers, self.parts, self.rounds = client, workers, parts, rounds
         self.shuffle = shuffle or ("within" if estimator.shuffle else None)

@@ -14,9 +14,8 @@ from ..data.features import Features
 from ..data.memory.labels import plain
 from ..models.model import Model
 from .rounds import Rounds
-from .rows import distinct
 from .sources import Blocks
-from .tasks import Job
+from .tasks import Job, distinct
 from .training import grid_of
 
 UNKNOWN_ROWS = 2**20  # that blocks of unknown sizes count as, all alike

@@ -14,9 +14,8 @@ from ..data import DataWarning, ReaderOptions
 from ..data.sources.source import is_uri
 from ..models.model import Model
 from .cells import Cell, cells_of
-from .files import Survey, survey
 from .rounds import Rounds
-from .sources import Files
+from .sources import Files, Survey, survey
 from .tasks import Failure, Job
 
 DEFAULT_ROUNDS = 16

@@ -10,7 +10,7 @@ import numpy as np
 from ..plots import UpdatesDisplay
 from ..plots.base import line_style, tidy
 from . import PAPERS
-from .experiments import ellipsoid_readings, ellipsoids, multilabel
+from .experiments import ellipsoids, multilabel
 from .experiments.bounds import EllipsoidBounds, ellipsoid_bounds
 from .experiments.ellipsoids import DECAYS, EPOCHS, IELLIP, PAPERS_OWN, PRIOR, Epochs, last_error, mean_of
 from .report import Report, new_figure
@@ -44,7 +44,7 @@ def reproduce(run: Run) -> Report:
         epochs(report, results)
         others(report, results)
         decays(report, results)
-        ellipsoid_readings.add(report, results)
+        ellipsoids.report_variants(report, results)
     missing = [name for name in ellipsoids.SETS if name not in sets]
     if missing:
         report.section(

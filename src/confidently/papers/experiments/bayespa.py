@@ -20,7 +20,7 @@ from ...estimators.classifier import OnlineClassifier
 from ...rules import make_rule
 from ...topics.documents import bare
 from ...topics.estimator import CollapseWarning, OnlineMedLDA
-from .reading import examples
+from .examples import read_examples
 
 PAIR = ("alt.atheism", "talk.religion.misc")
 SHORTEST = 2  # letters of a word that counts
@@ -142,7 +142,7 @@ def newsgroups(data: Path, groups: tuple[str, ...] = ()) -> Corpus:
         "normalize": "none",
         "vocabulary": True,
     }
-    both, cut = examples(files, **how), len(examples(files[0], **how).y)
+    both, cut = read_examples(files, **how), len(read_examples(files[0], **how).y)
     X, y = without_stop_words(both), both.y
     kept = np.isin(y, groups) if groups else np.ones(len(y), dtype=bool)
     train = np.arange(len(y)) < cut
@@ -152,7 +152,7 @@ def newsgroups(data: Path, groups: tuple[str, ...] = ()) -> Corpus:
 def reuters(data: Path) -> Corpus:
     """Reuters-21578 in the ModApte split, with the topics that both parts have."""
     other = ("id", "topics_attr", "lewissplit", "cgisplit", "date", "places", "modapte")
-    found = examples(
+    found = read_examples(
         data / "reuters21578" / "reuters21578.jsonl.gz", ("modapte",), label="topics", text=("title", "body"),
         drop=other, normalize="none", vocabulary=True, multilabel=True,
     )  # fmt: skip

@@ -18,7 +18,8 @@ from ...estimators.mira import MIRA
 from ...evaluation.progressive import progressive_validation
 from ...learner.learner import Learner
 from ...rules import make_rule
-from .reading import examples
+from ..report import Report
+from .examples import read_examples
 
 EPOCHS, PERMUTATIONS = 3, 3
 SETS = ("usps", "letter", "shuttle")
@@ -32,7 +33,7 @@ Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 def svmlight(file: Path) -> tuple[csr_array, np.ndarray]:
     """Rows and classes of a file."""
-    found = examples(file, multilabel=False)
+    found = read_examples(file, multilabel=False)
     return found.X, found.y
 
 
@@ -141,8 +142,8 @@ OTHERS = (
 )
 DECAY_CONTENDERS = tuple(iellip("full", b, name=decayed(b)) for b in DECAYS)
 # What the paper leaves open, tried: a deeper first cut, cuts that hardly decay (beyond Theorem 4), the start.
-READINGS_ON = "letter"
-READINGS = (
+VARIANTS_ON = "letter"
+VARIANTS = (
     iellip("full", c=0.69, name="IELLIP, first cut 0.69"),
     iellip("full", b=0.9999, c=0.01, name="IELLIP, b=0.9999, first cut 0.01"),
     iellip("full", name="IELLIP, random start", learner=RandomStart),
@@ -226,6 +227,55 @@ def experiment(run: Any, sets: tuple[str, ...], most: int | None) -> dict[str, d
 
 
 def contenders_of(name: str) -> list[Contender]:
-    """Of a data set. Other readings of the paper are tried on one, for they take their time."""
-    found = {c.name: c for c in (*PAPERS_OWN, *OTHERS, *DECAY_CONTENDERS, *(READINGS if name == READINGS_ON else ()))}
+    """Return the contenders on a data set. The variants take long and are tried on one data set only."""
+    found = {c.name: c for c in (*PAPERS_OWN, *OTHERS, *DECAY_CONTENDERS, *(VARIANTS if name == VARIANTS_ON else ()))}
     return list(found.values())
+
+
+def report_variants(report: Report, results: dict[str, dict[str, list[Epochs]]]) -> None:
+    """Report what may explain that IELLIP has more errors than PA and MIRA here and fewer in the paper."""
+    report.section(
+        "What the paper leaves open",
+        "Three things could explain a difference from the paper. The depth c of the first cut, which it does not give: "
+        "tried with the deepest that Theorem 4 allows beside b = 0.3, and with cuts that hardly decay, which it does "
+        "not allow. The start, small random weights there and zeros here: tried. And whether PA and MIRA act on "
+        "mistakes only, as its introduction describes online learners (an update is made for a misclassified "
+        "example), or whenever the margin is short, as their authors define them: both are in the table. gamma is "
+        "none of them: from weights 0 PA and IELLIP do the same for every gamma, and MIRA too unless a step reaches "
+        "its cap.",
+    )
+    gated = (GATED.name, GATED_MIRA.name)
+    rows = [
+        [
+            name,
+            learner,
+            *(100 * float(e) for e in mean_of(by[learner], "error")),
+            float(mean_of(by[learner], "updates").sum()),
+        ]
+        for name, by in results.items()
+        for learner in ("PA", "MIRA", *gated, IELLIP, *(c.name for c in VARIANTS))
+        if learner in by
+    ]
+    header = ["data", "learner", "epoch 1 %", "epoch 2 %", "epoch 3 %", "updates"]
+    report.table("readings", "Online error by epoch, and updates in three; means of three runs.", header, rows)
+    for name, by in results.items():
+        own, others = last_error(by, IELLIP), {g: last_error(by, g) for g in gated}
+        report.claim(
+            f"{name}: IELLIP errs no more than PA and MIRA that act on mistakes only (our reading).",
+            f"Third epoch: IELLIP {own:.2f} %, " + ", ".join(f"{g} {v:.2f} %" for g, v in others.items()) + ".",
+            holds := own <= min(others.values()),
+            "" if holds else _spread(by, own, others),
+        )  # fmt: skip
+
+
+def _spread(by: dict[str, list[Epochs]], own: float, others: dict[str, float]) -> str:
+    best = min(others, key=others.__getitem__)
+    both = [np.array([100 * run.error[-1] for run in by[name]]) for name in (IELLIP, best)]
+    error = np.sqrt(sum(values.var(ddof=1) / len(values) for values in both))
+    return (
+        f"It is {own - others[best]:+.2f} ± {error:.2f} points from {best} (standard error over the runs): with the "
+        "ellipsoid standing still the two are the same algorithm but for the first updates."
+        if best == GATED.name
+        else f"It is {own - others[best]:+.2f} ± {error:.2f} points from {best} (standard error over the runs), which "
+        "moves all classes that score too high and not the strongest rival only."
+    )

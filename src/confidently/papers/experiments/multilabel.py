@@ -14,7 +14,7 @@ from sklearn.preprocessing import normalize
 from ...estimators.classifier import OnlineClassifier
 from ...rules import make_rule
 from ..report import Report
-from .reading import examples
+from .examples import read_examples
 
 SETS = ("yeast", "scene", "bibtex")
 MEASURES = ("ranking loss", "one-error", "coverage", "average precision", "micro-F1")
@@ -30,7 +30,7 @@ EPOCHS = 3
 
 def label_sets(file: Path, n_labels: int) -> tuple[csr_array, np.ndarray]:
     """Rows of length 1, and the indicator matrix of their labels."""
-    found = examples(file, multilabel=True)
+    found = read_examples(file, multilabel=True)
     Y = np.zeros((found.X.shape[0], n_labels), dtype=int)
     Y[np.repeat(np.arange(len(Y)), np.diff(found.label_start)), found.names.astype(int)[found.labels]] = 1
     return found.X, Y

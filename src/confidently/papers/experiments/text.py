@@ -20,7 +20,7 @@ from sklearn.svm import LinearSVC
 from ...data.features import Strings
 from ...estimators.classifier import OnlineClassifier
 from ...rules import make_rule
-from .reading import examples
+from .examples import read_examples
 
 Setting = dict[str, float]
 Rows = tuple[csr_array, np.ndarray]  # and whether each is of the second class
@@ -100,7 +100,7 @@ def read(run: Any, tasks: Sequence[str], most: int | None = None) -> dict[str, R
 def rows_of(names: Sequence[str], data: Path, most: int | None = None, seed: int = 0) -> dict[str, Rows]:
     """Shuffled rows of tasks on the same files: words and pairs of neighbours, present or not, of length 1."""
     task = TASKS[names[0]]
-    found = examples(
+    found = read_examples(
         [data / file for file in task.files], format="jsonl", label=task.label, text=task.text, drop=task.drop,
         multilabel=True, keep=(task.needed,) if task.needed else (), ngrams=(1, 2), vocabulary=True, normalize="none",
     )  # fmt: skip

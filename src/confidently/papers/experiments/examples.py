@@ -47,7 +47,7 @@ class Examples:
         return y
 
 
-def examples(files: Path | Sequence[Path], keep: Sequence[str] = (), **how: Any) -> Examples:
+def read_examples(files: Path | Sequence[Path], keep: Sequence[str] = (), **how: Any) -> Examples:
     """Read files; ``how`` is for :func:`confidently.data.open_stream`."""
     with open_stream(files, keep=keep, **how) as stream:
         batches = list(stream)
