@@ -1,7 +1,6 @@
-"""Many rules side by side on one reading of a stream: every batch is given to every learner.
+"""Comparing many rules in one pass over a stream: every learner trains on every batch.
 
-Each learner is alone with its state, so that the results are those of training each rule by itself, whatever the
-number of threads.
+Learners share no state, so the results are those of training each rule separately, for any number of threads.
 """
 
 from __future__ import annotations
@@ -22,52 +21,32 @@ from ..learner.streams import StreamLearner
 from ..rules import RULES, make_rule
 from ..rules.rule import Rule
 
-# What ``grid`` tries beside each rule's defaults: every combination of a rule's values. The defaults are among them.
-GRIDS: dict[str, dict[str, tuple[float, ...]]] = {
-    "perceptron": {},
-    "pa": {},
-    "pa1": {"C": (0.01, 0.1, 1.0, 10.0)},
-    "pa2": {"C": (0.01, 0.1, 1.0, 10.0)},
-    "sop": {},
-    "cw_stdev": {"eta": (0.6, 0.8, 0.95, 0.99)},
-    "cw_var": {"eta": (0.6, 0.8, 0.95, 0.99)},
-    "arow": {"r": (0.01, 0.1, 1.0, 10.0)},
-    "scw1": {"eta": (0.75, 0.9, 0.99), "C": (0.1, 1.0, 10.0)},
-    "scw2": {"eta": (0.75, 0.9, 0.99), "C": (0.1, 1.0, 10.0)},
-    "nherd": {"C": (0.01, 0.1, 1.0, 10.0)},
-    "cellip": {"gamma": (0.01, 0.1, 1.0), "a": (0.5, 1.0)},
-    "iellip": {"gamma": (0.01, 0.1, 1.0), "c": (0.01, 0.1, 0.5)},
-    "bayespa": {"c": (0.005, 0.05, 0.5, 5.0)},
-    "gibbs_pa": {"c": (0.08, 0.8, 8.0, 80.0)},
-    "gibbs_pa_exact": {"c": (0.08, 0.8, 8.0, 80.0)},
-    "probit": {"noise": (0.01, 0.1, 1.0, 10.0)},
-}
-FIRST_POINT = 50  # rows between the first points of a learning curve;
-NEXT_POINT = 20  # later points are this share, one in so many, of the rows seen apart
+MIN_SPACING = 50  # rows between the first points of a learning curve
+SPACING_DIVISOR = 20  # later points lie (rows seen)/20 rows apart
 
 
 @dataclass(frozen=True)
 class Trial:
-    """How one learner fared.
+    """Results of one learner.
 
     Attributes
     ----------
     rule : Rule
     default : bool
-        Whether the rule's parameters are those it has by default, or those it was given.
+        Whether the rule's parameters are the defaults or those passed, not from its grid.
     rows, mistakes, updates : int
-        Rows seen; rows predicted wrongly before they were learned; times the Gaussian was moved.
+        Rows seen; rows predicted wrongly before they were trained on; updates of the Gaussian.
     infeasible : int
         Examples that no classifier could satisfy (classical ellipsoid method).
     log_loss : float
-        Mean over the rows of -log of the calibrated probability that the row's label had before it was learned; for
-        sets of labels the sum over all labels known so far.
+        Mean over the rows of -log of the calibrated probability of the row's label before it was trained on; in
+        multilabel data the sum over all labels known so far.
     seconds : float
-        Seconds of computing spent in learning: reading is not counted, nor is waiting for a processor.
+        Computing time of training, without reading and without waiting for a processor.
     curve : list of (int, float)
-        Progressive error after so many rows.
+        Progressive validation error after so many rows.
     learner : Learner
-        What was learned.
+        The trained learner.
     """
 
     rule: Rule
@@ -83,31 +62,31 @@ class Trial:
 
     @property
     def error(self) -> float:
-        """Progressive error: mistakes/rows."""
+        """Progressive validation error: mistakes/rows."""
         return self.mistakes / self.rows
 
     @property
     def parameters(self) -> dict[str, float]:
-        """The rule's parameters, those that are set."""
+        """The rule's parameters that are set."""
         return {name: value for name, value in self.rule.get_params().items() if value is not None}
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How all fared: trials by progressive error, the best first, and the names of the classes."""
+    """Results of all learners: trials by progressive validation error, the best first, and the names of the classes."""
 
     trials: list[Trial]
     classes: list[Name | None]
 
     def best_by_rule(self) -> list[Trial]:
-        """The best trial of every rule, the best first."""
+        """Return the best trial of every rule, the best first."""
         found: dict[str, Trial] = {}
         for trial in self.trials:
             found.setdefault(trial.rule.name, trial)
         return list(found.values())
 
     def default_of(self, name: str) -> Trial:
-        """The trial of a rule with the parameters it was given."""
+        """Return the trial of a rule with its default parameters, or those passed."""
         return next(trial for trial in self.trials if trial.rule.name == name and trial.default)
 
 
@@ -122,7 +101,7 @@ def compare(
     progress: Callable[[Batch, Contender], None] | None = None,
     **settings: Any,
 ) -> Comparison:
-    """Learn one stream with many rules at the same time.
+    """Train many rules on one stream at the same time.
 
     Parameters
     ----------
@@ -131,18 +110,18 @@ def compare(
     rules : sequence of str or Rule, optional
         By default all of ``confidently.RULES``.
     grid : bool
-        Try every combination of the parameter values in ``GRIDS`` as well. The best of a grid was
-        chosen by the very error it is shown with, which flatters it a little.
+        Also try every combination of the values in each rule's :meth:`~confidently.rules.rule.Rule.grid`. The best of
+        a grid is selected by the error that is reported for it, which makes this error slightly optimistic.
     multiclass : {"joint", "one-vs-rest"}
         How three or more classes are learned.
     classes : sequence of int or str
-        All classes there are, in their order, if known beforehand.
+        All classes in their order, if they are known beforehand.
     threads : int, optional
-        Learners that work at the same time; by default as many as there are processors. Changes no result.
+        Learners that train at the same time; by default one per processor. Does not change the results.
     progress : callable, optional
-        Called with each batch when all have learned it, and the learner with the fewest mistakes so far.
+        Called after each batch with the batch and the learner with the fewest mistakes so far.
     **settings
-        Of every learner: ``covariance``, ``prior_variance``, ...
+        Settings of every learner: ``covariance``, ``prior_variance``, ...
 
     Returns
     -------
@@ -151,7 +130,7 @@ def compare(
     Raises
     ------
     DataError
-        As the stream does.
+        If the stream raises it.
     ValueError
         If a setting is out of its range.
 
@@ -177,13 +156,13 @@ def compare(
             if progress is not None:
                 progress(batch, min(contenders, key=Contender.order))
     if contenders[0].rows == 0:
-        raise DataError("there are no rows to learn from: all were passed over")
+        raise DataError("there are no rows to train on: all were skipped")
     contenders.sort(key=Contender.order)
     return Comparison([contender.trial() for contender in contenders], contenders[0].stream_learner.classes.names)
 
 
 def contending_rules(rules: Sequence[str | Rule] | None, grid: bool) -> list[tuple[Rule, bool]]:
-    """The rules with all parameters to be tried, each once, and whether these are the given ones.
+    """Return the rules with all parameters to try, each once, and whether these are the ones passed.
 
     Examples
     --------
@@ -193,14 +172,14 @@ def contending_rules(rules: Sequence[str | Rule] | None, grid: bool) -> list[tup
     found: dict[Rule, bool] = {}
     for rule in map(make_rule, RULES if rules is None else rules):
         found[rule] = True
-        values = GRIDS[rule.name] if grid else {}
+        values = rule.grid() if grid else {}
         for combination in product(*values.values()) if values else ():
             found.setdefault(rule.with_params(**dict(zip(values, combination, strict=True))), False)
     return list(found.items())
 
 
 class Contender:
-    """A learner that is handed a stream piece by piece, and keeps account of how it fares."""
+    """A learner that trains on a stream part by part and records its results."""
 
     def __init__(
         self, rule: Rule, default: bool, classes: ClassTable, multiclass: str, settings: dict[str, Any]
@@ -211,21 +190,21 @@ class Contender:
         self.stream_learner = StreamLearner(learner, classes, multiclass)
         self.rows, self.seconds = 0, 0.0
         self.curve: list[tuple[int, float]] = []
-        self._steps = self.stream_learner.learn(self._given())
+        self._steps = self.stream_learner.learn(self._batches())
 
-    def _given(self) -> Iterator[Batch]:
+    def _batches(self) -> Iterator[Batch]:
         while True:
             yield self._batch
 
     def learn(self, parts: Sequence[Batch]) -> None:
-        """Learn the next rows; each part but the last ends where the learning curve has a point."""
+        """Train on the next rows; each part but the last ends where the learning curve has a point."""
         began = time.thread_time()
         for part in parts:
             self._batch = part
             next(self._steps)
             self.rows += len(part)
             if part is not parts[-1]:
-                self._mark()
+                self._add_point()
         self.seconds += time.thread_time() - began
 
     @property
@@ -234,20 +213,20 @@ class Contender:
 
     @property
     def log_loss(self) -> float:
-        """The log-loss of all rows together."""
+        """Sum of the log-loss over all rows."""
         return float(self.stream_learner.log_loss[0])
 
     def order(self) -> tuple[int, float]:
-        """By this the best come first."""
+        """Return the key by which the best learner sorts first."""
         return self.learner.mistakes, self.log_loss
 
-    def _mark(self) -> None:
+    def _add_point(self) -> None:
         self.curve.append((self.rows, self.learner.mistakes / self.rows))
 
     def trial(self) -> Trial:
-        """The account."""
+        """Return the results."""
         if not self.curve or self.curve[-1][0] < self.rows:
-            self._mark()
+            self._add_point()
         learner = self.learner
         return Trial(
             self.rule, self.default, self.rows, learner.mistakes, learner.updates, learner.infeasible,
@@ -256,17 +235,17 @@ class Contender:
 
 
 def _cut_at_points(stream: Iterable[Batch]) -> Iterator[tuple[Batch, list[Batch]]]:
-    """Batches, and their rows in parts that end where learning curves have points; what is left over is the last.
+    """Yield batches with their rows in parts that end where learning curves have points; the last part is the rest.
 
-    Where points lie depends on nothing but the count of rows.
+    The points depend on the count of rows only.
     """
-    rows, due = 0, FIRST_POINT
+    rows, due = 0, MIN_SPACING
     for batch in stream:
         parts, first = [], 0
         while rows + len(batch) >= due:
             parts.append(batch.rows(first, due - rows))
             first = due - rows
-            due += max(FIRST_POINT, due // NEXT_POINT)
+            due += max(MIN_SPACING, due // SPACING_DIVISOR)
         parts.append(batch.rows(first, len(batch)))
         rows += len(batch)
         yield batch, parts

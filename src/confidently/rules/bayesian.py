@@ -16,7 +16,7 @@ class BayesPA(Rule):
     formula = "alpha = min(2c, (epsilon - m)/v)"
     source = "Shi & Zhu, ICML 2014, Lemma 2.2"
     learns_precision = False
-    c: float = parameter(POSITIVE, "weight of the loss", default=0.5)
+    c: float = parameter(POSITIVE, "weight of the loss", default=0.5, grid=(0.005, 0.05, 0.5, 5.0))
     epsilon: float = parameter(Range(0.0, math.inf, closed_low=True), "margin", default=1.0)
 
 
@@ -27,7 +27,7 @@ class GibbsPA(Rule):
     acts_when = "always"
     formula = "a = c/sqrt((epsilon - m')^2 + v'): alpha = (c + a (epsilon - m))/(1 + a v), zeta = a"
     source = "Shi & Zhu, ICML 2014, Appendix B, in closed form"
-    c: float = parameter(POSITIVE, "weight of the loss", default=8.0)
+    c: float = parameter(POSITIVE, "weight of the loss", default=8.0, grid=(0.08, 0.8, 8.0, 80.0))
     epsilon: float = BayesPA.__dataclass_fields__["epsilon"]
 
 
@@ -38,7 +38,7 @@ class GibbsPAExact(Rule):
     acts_when = "always"
     formula = "mean and variance of N(m, v) exp(-2c (epsilon - margin)_+)"
     source = "moments of Shi & Zhu's (ICML 2014) posterior, Appendix B, without augmentation"
-    c: float = parameter(POSITIVE, "weight of the loss", default=8.0)
+    c: float = parameter(POSITIVE, "weight of the loss", default=8.0, grid=(0.08, 0.8, 8.0, 80.0))
     epsilon: float = BayesPA.__dataclass_fields__["epsilon"]
 
 
@@ -49,4 +49,6 @@ class Probit(Rule):
     acts_when = "always"
     formula = "s^2 = noise^2 + v, V = N(m/s)/Phi(m/s): alpha = V/s, W = V (V + m/s)/s^2, zeta = W/(1 - W v)"
     source = "Graepel, Quinonero Candela, Borchert & Herbrich, ICML 2010"
-    noise: float = parameter(POSITIVE, "standard deviation of the noise on the score", default=0.1)
+    noise: float = parameter(
+        POSITIVE, "standard deviation of the noise on the score", default=0.1, grid=(0.01, 0.1, 1.0, 10.0)
+    )

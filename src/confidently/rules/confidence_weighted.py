@@ -26,6 +26,7 @@ class CWStdev(ConfidenceRule):
     formula = "alpha = (-m psi + sqrt(m^2 phi^4/4 + v phi^2 xi))/(v xi), zeta = alpha phi/sqrt(u)"
     source = "Crammer, Dredze & Pereira, NIPS 2008, eq. 12, 14, 15, 22"
     default_eta = 0.95
+    eta_grid = (0.6, 0.8, 0.95, 0.99)
 
 
 class CWVar(ConfidenceRule):
@@ -36,6 +37,7 @@ class CWVar(ConfidenceRule):
     formula = "alpha = (-(1 + 2 phi m) + sqrt((1 + 2 phi m)^2 - 8 phi (m - phi v)))/(4 phi v), zeta = 2 alpha phi"
     source = "Dredze, Crammer & Pereira, ICML 2008"
     default_eta = 0.95
+    eta_grid = (0.6, 0.8, 0.95, 0.99)
 
 
 class AROW(Rule):
@@ -45,7 +47,9 @@ class AROW(Rule):
     acts_when = "m < 1"
     formula = "alpha = (1 - m)/(v + r), zeta = 1/r"
     source = "Crammer, Kulesza & Dredze, NIPS 2009"
-    r: float = parameter(POSITIVE, "noise: large values trust single examples less", default=0.1)
+    r: float = parameter(
+        POSITIVE, "noise: large values trust single examples less", default=0.1, grid=(0.01, 0.1, 1.0, 10.0)
+    )
 
 
 class SCW1(ConfidenceRule):
@@ -56,7 +60,8 @@ class SCW1(ConfidenceRule):
     formula = "alpha = min(C, alpha of cw_stdev), zeta = alpha phi/sqrt(u)"
     source = "Wang, Zhao & Hoi, ICML 2012"
     default_eta = 0.9
-    C: float = parameter(POSITIVE, "weight of the loss: the longest step", default=1.0)
+    eta_grid = (0.75, 0.9, 0.99)
+    C: float = parameter(POSITIVE, "weight of the loss: the longest step", default=1.0, grid=(0.1, 1.0, 10.0))
 
 
 class SCW2(ConfidenceRule):
@@ -67,7 +72,8 @@ class SCW2(ConfidenceRule):
     formula = "alpha = (-(2 m n + phi^2 m v) + g)/(2 (n^2 + n v phi^2)), n = v + 1/(2C), zeta = alpha phi/sqrt(u)"
     source = "Wang, Zhao & Hoi, ICML 2012"
     default_eta = 0.9
-    C: float = parameter(POSITIVE, "weight of the squared loss", default=1.0)
+    eta_grid = (0.75, 0.9, 0.99)
+    C: float = parameter(POSITIVE, "weight of the squared loss", default=1.0, grid=(0.1, 1.0, 10.0))
 
 
 class NHERD(Rule):
@@ -77,4 +83,4 @@ class NHERD(Rule):
     acts_when = "m < 1"
     formula = "alpha = (1 - m)/(v + 1/C), zeta = 2C + C^2 v"
     source = "Crammer & Lee, NIPS 2010"
-    C: float = parameter(POSITIVE, "aggressiveness", default=1.0)
+    C: float = parameter(POSITIVE, "aggressiveness", default=1.0, grid=(0.01, 0.1, 1.0, 10.0))

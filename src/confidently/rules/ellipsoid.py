@@ -20,9 +20,12 @@ class CELLIP(Rule):
     formula = "t = (a gamma - m)/sqrt(v): alpha = t/sqrt(v), zeta = 2t/((1 - t) v), scale = 1 - t^2"
     source = "Yang, Jin & Ye, ICML 2009, eq. 10, 11"
     counts_misses = True
-    gamma: float = parameter(POSITIVE, "margin", default=0.1)
+    gamma: float = parameter(POSITIVE, "margin", default=0.1, grid=(0.01, 0.1, 1.0))
     a: float = parameter(
-        Range(0.0, 1.0, closed_low=True, closed_high=True), "share of the margin demanded of a cut", default=0.5
+        Range(0.0, 1.0, closed_low=True, closed_high=True),
+        "share of the margin demanded of a cut",
+        default=0.5,
+        grid=(0.5, 1.0),
     )
 
 
@@ -36,6 +39,6 @@ class IELLIP(Rule):
     acts_when = "m <= 0"
     formula = "alpha = (gamma - m)/v, zeta = c_k/((1 - c_k) v), scale = 1/(1 - c_k)"
     source = "Yang, Jin & Ye, ICML 2009, eq. 10, 15"
-    gamma: float = parameter(POSITIVE, "margin", default=0.1)
+    gamma: float = parameter(POSITIVE, "margin", default=0.1, grid=(0.01, 0.1, 1.0))
     b: float = parameter(UNIT, "decay of the cuts with each update", default=0.3)
-    c: float = parameter(UNIT, "depth of the first cut", default=0.1)
+    c: float = parameter(UNIT, "depth of the first cut", default=0.1, grid=(0.01, 0.1, 0.5))

@@ -34,7 +34,7 @@ class PA1(Rule):
     formula = "alpha = min(C, (1 - m)/v)"
     source = PA.source
     learns_precision = False
-    C: float = parameter(POSITIVE, "aggressiveness: the longest step", default=1.0)
+    C: float = parameter(POSITIVE, "aggressiveness: the longest step", default=1.0, grid=(0.01, 0.1, 1.0, 10.0))
 
 
 class PA2(Rule):
@@ -45,4 +45,4 @@ class PA2(Rule):
     formula = "alpha = (1 - m)/(v + 1/(2C))"
     source = PA.source
     learns_precision = False
-    C: float = parameter(POSITIVE, "aggressiveness: weight of the loss", default=1.0)
+    C: float = parameter(POSITIVE, "aggressiveness: weight of the loss", default=1.0, grid=(0.01, 0.1, 1.0, 10.0))

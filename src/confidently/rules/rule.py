@@ -10,9 +10,9 @@ from .. import _core
 from .ranges import POSITIVE, Range, check_number
 
 
-def parameter(allowed: Range, meaning: str, *, default: float | None) -> Any:
-    """A rule's parameter: the interval it may lie in, what it means, its default."""
-    return field(default=default, metadata={"range": allowed, "meaning": meaning})
+def parameter(allowed: Range, meaning: str, *, default: float | None, grid: tuple[float, ...] = ()) -> Any:
+    """Define a rule's parameter: its allowed interval, meaning and default, and the values that a grid search tries."""
+    return field(default=default, metadata={"range": allowed, "meaning": meaning, "grid": grid})
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(parameter,))
@@ -68,6 +68,11 @@ class Rule:
                 raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it {allowed}")
         return replace(self, **changes)
 
+    @classmethod
+    def grid(cls) -> dict[str, tuple[float, ...]]:
+        """Return the values that a grid search tries of each parameter that it varies; the default is among them."""
+        return {f.name: f.metadata["grid"] for f in fields(cls) if f.metadata["grid"]}
+
     def core_parameters(self) -> list[float]:
         """The numbers the compiled rule takes, in its order."""
         return [float(getattr(self, f.name)) for f in fields(self)]
@@ -92,6 +97,7 @@ class ConfidenceRule(Rule):
     """
 
     default_eta: ClassVar[float]
+    eta_grid: ClassVar[tuple[float, ...]]
     eta: float | None = parameter(
         Range(0.5, 1.0), "probability with which an example is to be classified rightly", default=None
     )
@@ -105,6 +111,10 @@ class ConfidenceRule(Rule):
                 f"{type(self).__name__}: give eta or phi, not both (got eta={self.eta!r}, phi={self.phi!r})"
             )
         super().__post_init__()
+
+    @classmethod
+    def grid(cls) -> dict[str, tuple[float, ...]]:
+        return {"eta": cls.eta_grid, **super().grid()}
 
     def with_params(self, **changes: float | None) -> Self:
         if changes.get("phi") is not None and changes.get("eta") is None:
