@@ -246,7 +246,7 @@ def test_a_model_of_the_command_line_goes_on_as_an_estimator(ok, tmp_path):
         ("+1 1:2 2:1\n", (), "all documents are of one class ('1')"),
         ("1 a:b\n", ("--on-error", "skip"), "there are no documents"),
         ("1\n2\n", (), "no document has a word"),
-        ("+1 1:2\n-1 1:-3\n", (), "a count of -3"),
+        ("+1 1:2\n-1 1:-3\n", (), "invalid count of a word, got -3"),
         ("+1 1:2\n-1 1:3\n", ("--topics", "none"), "'none' is neither a number of topics, 1 or more, nor the word any"),
         ("+1 1:2\n-1 1:3\n", ("--stream",), "all classes must be named with --classes"),
         ("+1 1:2\n3 1:3\n", ("--classes", "1,2"), "the label '3' is none of the classes announced (1, 2)"),
@@ -347,7 +347,7 @@ def test_documents_are_foretold(ok, tmp_path, labels, measure):
     (tmp_path / "x.svm").write_text(rows(700, labels))
     train = ("topics", "train", tmp_path / "x.svm", "--topics", 4, "-q", "-o", tmp_path / "m")
     found = json.loads(ok(*train, "--json"))["beforehand"]
-    scores, signs, _ = TopicModel.load(tmp_path / "m").learner.scored_beforehand()
+    scores, signs, _ = TopicModel.load(tmp_path / "m").learner.progressive_scores()
     if measure == "micro_f1":
         expected = f1_score(signs > 0, scores > 0, average="micro")
     else:

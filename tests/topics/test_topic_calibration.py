@@ -9,8 +9,9 @@ from scipy.special import log_expit, log_softmax
 from sklearn.metrics import log_loss
 
 from confidently import OnlineMedLDA
-from confidently.topics.calibration import fitted_sigmoid, fitted_softmax, looked_at
-from confidently.topics.learner import LOOKED, TopicLearner
+from confidently.topics.calibration import fitted_sigmoid, fitted_softmax, scored_documents
+from confidently.topics.learner import SCORED
+from confidently.topics.model import TopicModel
 from tests.topics.test_topics import corpus
 
 X, Y = corpus(1200, seed=4)
@@ -63,11 +64,11 @@ def test_softmax_is_the_maximum(n):
     assert fitted_softmax(-10 * u, true, weight)[0] > 0  # scores that mislead count little, and are not turned round
 
 
-def test_which_documents_are_looked_at():
-    looked = looked_at(0, 3000)
+def test_which_documents_are_scored_before_they_are_learned():
+    looked = scored_documents(0, 3000)
     expected = [start + i for start in [*range(128, 1024, 128), *range(1024, 3000, 512)] for i in range(32)]
     assert looked.tolist() == expected
-    assert (looked_at(1000, 2000) + 1000).tolist() == [d for d in expected if d >= 1000]
+    assert (scored_documents(1000, 2000) + 1000).tolist() == [d for d in expected if d >= 1000]
 
 
 @pytest.mark.parametrize("classifier", ["gibbs", "averaging"])
@@ -78,7 +79,7 @@ def test_scores_are_those_of_a_model_that_has_not_learned_the_batch(task, classi
     classes = None if task == "labels" else np.unique(y)
     whole = OnlineMedLDA(**settings).partial_fit(X[:400], y[:400], classes=classes)
     state = whole.learner_.state
-    looked = looked_at(0, 400)
+    looked = scored_documents(0, 400)
     assert state["looked"][0] == len(looked) == 32 + 32 + 16
     before = OnlineMedLDA(**settings, calibration=None)
     for start in range(0, 400, 24):
@@ -127,7 +128,7 @@ def test_probabilities_of_labels():
         assert log_loss(truth[:, label], p[:, label]) < 0.6 * chance
 
 
-def test_before_the_first_document_that_is_looked_at():
+def test_before_the_first_document_that_is_scored_documents():
     model = OnlineMedLDA(4, random_state=0).fit(X[:100], TARGETS["binary"][:100])
     expected = 1 / (1 + np.exp(-model.decision_function(X[100:]) / model.epsilon_))
     np.testing.assert_allclose(model.predict_proba(X[100:])[:, 1], expected, rtol=1e-9)
@@ -135,9 +136,9 @@ def test_before_the_first_document_that_is_looked_at():
 
 def test_models_saved_before_there_was_a_calibration_load():
     learner = OnlineMedLDA(4, random_state=0).fit(X, TARGETS["classes"]).learner_
-    header, arrays = learner.header(), learner.packed()
+    header, arrays = learner.header(), TopicModel(learner, ["x", "y", "z"]).packed()
     old = {**header, "settings": {k: v for k, v in asdict(learner.settings).items() if k != "calibration"}}
-    found = TopicLearner.from_header(old, {name: array for name, array in arrays.items() if name not in LOOKED})
+    found = TopicModel.unpacked(old, {name: array for name, array in arrays.items() if name not in SCORED})
     assert found.state["looked"][0] == 0 and found.state.keys() == learner.state.keys()
     np.testing.assert_array_equal(found.means(), learner.means())
 

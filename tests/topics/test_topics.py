@@ -100,7 +100,7 @@ def test_top_words():
         assert model.top_words(words, 4, weight) == [[words[j] for j in row[:4]] for row in np.argsort(-score, axis=1)]
     with pytest.raises(ValueError, match=r"relevance must be in \[0, 1\], got 2"):
         model.top_words(words, 4, relevance=2)
-    with pytest.raises(ValueError, match="2 feature names were given for 30 words"):
+    with pytest.raises(ValueError, match="feature_names: expected 30 names, one per word, got 2"):
         model.top_words(["a", "b"])
 
 
@@ -127,7 +127,7 @@ def test_words_by_name_must_stay_in_place():
     model = OnlineMedLDA(3, random_state=0).partial_fit(frame.iloc[:, :20], Y == 0, classes=[False, True])
     model.partial_fit(frame, Y == 0)
     assert list(model.feature_names_in_) == list(frame.columns)
-    with pytest.raises(ValueError, match="the first 30 of which must be the words known by name"):
+    with pytest.raises(ValueError, match="the columns do not begin with the 30 known words, got 31 columns"):
         model.partial_fit(frame[frame.columns[::-1]].assign(new=1), Y == 0)
 
 
@@ -221,11 +221,11 @@ def test_bad_input():
     model = OnlineMedLDA(3, random_state=0).fit(X, TARGETS["classes"])
     with pytest.raises(ValueError, match="Negative values in data"):
         model.predict(-X)
-    with pytest.raises(ValueError, match="at most 16777216 of a word"):
+    with pytest.raises(ValueError, match="use counts up to 16777216"):
         model.predict(X * 1e9)
-    with pytest.raises(ValueError, match="cannot take new classes"):
+    with pytest.raises(ValueError, match="cannot add classes"):
         model.partial_fit(X, TARGETS["classes"], classes=["new"])
-    with pytest.raises(ValueError, match="n_topics, prior_variance cannot change"):
+    with pytest.raises(ValueError, match="n_topics, prior_variance cannot change after training began"):
         model.set_params(n_topics=4).partial_fit(X, TARGETS["classes"])
 
 

@@ -1,4 +1,4 @@
-"""The online topic model once more in plain NumPy: the specification, and what the compiled one is compared with.
+"""The online topic model in plain NumPy: the specification, and the reference for the compiled one.
 
 Formulas as `docs/topics.md` prints them, every exponent in full for every word. Only the random numbers are the same,
 so that the two can be compared draw for draw.
@@ -13,10 +13,10 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import digamma
 
-from confidently.topics.learner import LOOKED, Bags, State, TopicSettings, new_state
+from confidently.topics.learner import SCORED, Bags, State, TopicSettings, new_state
 
 MASK = 2**64 - 1
-NOT_LEARNED = ("counters", *LOOKED)  # arrays that are not of a model each
+NOT_LEARNED = ("counters", *SCORED)  # arrays that are not of a model each
 GOLDEN = 0x9E3779B97F4A7C15
 
 

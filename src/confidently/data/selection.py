@@ -140,12 +140,12 @@ def _exact(part: Batch) -> Batch:
 def chosen(batch: Batch, rows: np.ndarray) -> Batch:
     """Some rows of a batch, by number, ascending. It announces nothing."""
     size = np.diff(batch.start)[rows]
-    entries = _ranges(batch.start[:-1][rows], size)
+    entries = ranges(batch.start[:-1][rows], size)
     if batch.label_start is None:
         labels, label_start = batch.labels[rows], None
     else:
         counts = np.diff(batch.label_start)[rows]
-        labels, label_start = batch.labels[_ranges(batch.label_start[:-1][rows], counts)], _start(counts)
+        labels, label_start = batch.labels[ranges(batch.label_start[:-1][rows], counts)], _start(counts)
     return replace(
         batch,
         values=batch.values[entries],
@@ -166,7 +166,7 @@ def _start(sizes: np.ndarray) -> np.ndarray:
     return np.append(0, np.cumsum(sizes))
 
 
-def _ranges(first: np.ndarray, size: np.ndarray) -> np.ndarray:
+def ranges(first: np.ndarray, size: np.ndarray) -> np.ndarray:
     """first[0], first[0] + 1, ..., size[0] of them, then those of first[1], and so on."""
     start = _start(size)
     return np.repeat(first - start[:-1], size) + np.arange(start[-1])

@@ -28,9 +28,7 @@ def moderated(scores: np.ndarray, variance: np.ndarray, prior_variance: float) -
 def sigmoid(scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
     """1/(1 + exp(-(a f + b))); one sigmoid, or one a column of scores."""
     a, b = calibration.reshape(-1, 5)[:, :2].T
-    t = a * scores + b
-    e = np.exp(-np.abs(t))
-    return _inside(np.where(t >= 0, 1.0, e) / (1.0 + e))
+    return inside(logistic(a * scores + b))
 
 
 def softmax(scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
@@ -49,7 +47,7 @@ def vote(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
     deviation = np.sqrt(variance)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(deviation > 0, mean / deviation, np.sign(mean) * np.inf)
-    return _inside(ndtr(np.nan_to_num(z, nan=0.0)))
+    return inside(ndtr(np.nan_to_num(z, nan=0.0)))
 
 
 def vote_multiclass(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
@@ -108,6 +106,14 @@ def merged(states: Sequence[np.ndarray], task: str) -> np.ndarray:
     return np.array([a, whole[0, 0] / a**2])
 
 
-def _inside(p: np.ndarray) -> np.ndarray:
-    inside: np.ndarray = np.clip(p, MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)
-    return inside
+def logistic(t: np.ndarray) -> np.ndarray:
+    """1/(1 + exp(-t)), without overflow."""
+    e = np.exp(-np.abs(t))
+    p: np.ndarray = np.where(t >= 0, 1.0, e) / (1.0 + e)
+    return p
+
+
+def inside(p: np.ndarray) -> np.ndarray:
+    """Probabilities that are neither 0 nor 1."""
+    clipped: np.ndarray = np.clip(p, MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)
+    return clipped

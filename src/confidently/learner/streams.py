@@ -63,7 +63,8 @@ class StreamLearner:
             while first < len(batch):
                 last = min(cut for cut in self._cuts(batch, known, first) if cut > first)
                 part = batch.rows(first, last) if last - first < len(batch) else batch
-                number_of = np.append(number_of, [self._number(new) for new in part.new_labels]).astype(np.int32)
+                new = [class_number(self.classes, label) for label in part.new_labels]
+                number_of = np.append(number_of, new).astype(np.int32)
                 self._learn(part, number_of[part.labels], calibrate)
                 self._keep_names(part)
                 first = last
@@ -89,12 +90,6 @@ class StreamLearner:
             weights = self.learner.weights[self.learner.settings.fit_intercept :, 0]
             self.features.prune(np.abs(weights).max(axis=1, initial=0.0))
 
-    def _number(self, new: NewLabel) -> int:
-        try:
-            return self.classes.number(new.name)
-        except LookupError as error:
-            raise DataError(f"{new.place}: {error}") from None
-
     def _learn(self, part: Batch, labels: np.ndarray, calibrate: bool) -> None:
         self.learner.grow(n_classes=len(self.classes), multiclass=self.multiclass)
         if self.learner.n_classes:  # rows before the first label of all have nothing to teach
@@ -118,6 +113,14 @@ class StreamLearner:
                 f"{batch.place}, or soon after it: feature {batch.n_columns - 1} (counted from 0) makes the model too "
                 f"large: {error}; hash the features into fewer"
             ) from None
+
+
+def class_number(classes: ClassTable, label: NewLabel) -> int:
+    """Return the number of a class; a ``DataError`` says where its label stands if the classes are closed."""
+    try:
+        return classes.number(label.name)
+    except LookupError as error:
+        raise DataError(f"{label.place}: {error}") from None
 
 
 class Answering:

@@ -112,6 +112,21 @@ def damage_reported(path: object) -> Iterator[None]:
         raise ModelFileError(f"{path} is a damaged model file ({type(error).__name__}: {error})") from error
 
 
+def checked_arrays(
+    arrays: dict[str, np.ndarray], expected: dict[str, tuple[tuple[int, ...], np.dtype]]
+) -> dict[str, np.ndarray]:
+    """The expected arrays, each of the right shape and type, finite, and writable."""
+    for name, (shape, dtype) in expected.items():
+        array = arrays[name]
+        if array.shape != shape or array.dtype != dtype:
+            raise ValueError(f"{name} is {array.dtype}{list(array.shape)}, not {np.dtype(dtype)}{list(shape)}")
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ValueError(f"{name} has values that are not finite")
+        if not array.flags.writeable or not array.flags.c_contiguous:
+            arrays[name] = array.copy()
+    return {name: arrays[name] for name in expected}
+
+
 def _checksum(array: np.ndarray) -> int:
     return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 

@@ -17,6 +17,7 @@ from ..covariances.state import State, expected_shapes, prior_weights
 from ..data.features import Features
 from ..learner.learner import Learner
 from . import file
+from .file import checked_arrays
 
 
 @dataclass
@@ -150,7 +151,7 @@ def _packed(learner: Learner) -> State:
 def _unpacked(learner: Learner, arrays: State) -> State:
     """The state of a packed one, checked: its types and shapes are what the settings and sizes call for."""
     if learner.settings.geometry == "kernel":
-        return _checked(arrays, expected_shapes(learner.settings, learner.n_features, learner.n_classes, arrays))
+        return checked_arrays(arrays, expected_shapes(learner.settings, learner.n_features, learner.n_classes, arrays))
     rows = arrays.pop("weights.rows", None)
     if rows is not None:
         shape = expected_shapes(learner.settings, learner.n_features, learner.n_classes)["weights"][0]
@@ -161,20 +162,7 @@ def _unpacked(learner: Learner, arrays: State) -> State:
         arrays["weights"] = whole
     if learner.settings.dense:
         _make_room_for_pending(learner, arrays)
-    return _checked(arrays, expected_shapes(learner.settings, learner.n_features, learner.n_classes))
-
-
-def _checked(arrays: State, expected: dict[str, tuple[tuple[int, ...], np.dtype]]) -> State:
-    """The arrays that are expected, each of the right shape and type, finite, and ready to be written to."""
-    for name, (shape, dtype) in expected.items():
-        array = arrays[name]
-        if array.shape != shape or array.dtype != dtype:
-            raise ValueError(f"{name} is {array.dtype}{list(array.shape)}, not {np.dtype(dtype)}{list(shape)}")
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise ValueError(f"{name} has values that are not finite")
-        if not array.flags.writeable or not array.flags.c_contiguous:
-            arrays[name] = array.copy()
-    return {name: arrays[name] for name in expected}
+    return checked_arrays(arrays, expected_shapes(learner.settings, learner.n_features, learner.n_classes))
 
 
 def _make_room_for_pending(learner: Learner, arrays: State) -> None:

@@ -39,3 +39,10 @@ def check_number(owner: str, name: str, value: object, allowed: Range) -> None:
         inside = False
     if not inside:
         raise ValueError(f"{owner}: {name} must be in {allowed}, got {value!r}")
+
+
+def check_integer(owner: str, name: str, value: object, minimum: int) -> None:
+    """Raise ``TypeError`` or ``ValueError`` unless ``value`` is an integer of at least ``minimum``."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{owner}: {name} must be an integer >= {minimum}, got {value!r}")
+    check_number(owner, name, value, Range(minimum, math.inf, closed_low=True))

@@ -1,4 +1,4 @@
-"""scikit-learn's contract over the online topic model: topics of documents that tell their classes apart."""
+"""The topic model as a scikit-learn estimator: topics of documents that discriminate their classes."""
 
 from __future__ import annotations
 
@@ -29,107 +29,108 @@ from ..data.memory.labels import (
     with_class_weight,
 )
 from ..data.memory.unchanged import rollback_on_error
-from .attributes import TopicAttributes
+from ..rules.ranges import check_integer
 from .inputs import bags_of, check_counts, chosen_settings
-from .learner import Bags, TopicLearner, TopicSettings, check_whole
+from .learner import Bags, TopicLearner, TopicSettings
 from .model import TopicModel
+from .views import relevances
 
-# What the state is made for and cannot change once something was learned.
-LASTING = ("classifier", "n_topics", "nonparametric", "word_prior", "prior_variance")
+# Settings that shape the state and cannot change once something was learned.
+FIXED_SETTINGS = ("classifier", "n_topics", "nonparametric", "word_prior", "prior_variance")
 MAX_SEED = 2**31 - 1
-# Fewer predictions may well be of one class by chance; so many training documents are looked at after fit.
+# Fewer predictions may all be of one class by chance; fit checks at most so many of the training documents.
 MIN_PREDICTIONS, MAX_PREDICTIONS = 100, 300
 
 
 class CollapseWarning(UserWarning):
-    """All documents are predicted to be of one class: the classifiers have not taken hold of the topics."""
+    """A warning that all documents are predicted to be of one class, whatever their topics."""
 
 
-class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator):
-    """Online max-margin topic model: topics of documents, learned in one pass, that tell the classes apart.
+class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator):
+    """Online max-margin topic model: topics of documents, learned in one pass, that discriminate the classes.
 
-    Every word of a document is drawn from one of K topics. The shares of the topics among the document's words, z, are
-    what a classifier N(mu, Sigma) over weights of topics scores::
+    Every word of a document is drawn from one of K topics. A classifier N(mu, Sigma) over weights of topics scores z,
+    the proportions of the topics among the words of the document::
 
         theta ~ Dirichlet(alpha),  topic of a word ~ theta,  word ~ its topic's Dirichlet(gamma) distribution
         score = mu.z,   loss = max(0, epsilon - y score)
 
     Every batch of documents moves topics and classifier together, as little as its words and labels allow (online
-    Bayesian passive-aggressive learning); the words' topics are sampled. Two classes have one model, several a model
-    each against the rest, sets of labels share one topic model.
+    Bayesian passive-aggressive learning). The topics of the words are sampled. Two classes have one model, several
+    classes have one model each against the rest, and all labels of the multilabel task share one topic model.
 
     Parameters
     ----------
     n_topics : int or None, default=20
-        Topics, K; of each class's model, if there are several classes. None: as many as the documents ask for, up to
-        ``max_topics`` (truncated stick breaking).
+        Number of topics K, per model. None infers it from the documents, up to ``max_topics`` (truncated stick
+        breaking).
     classifier : {"gibbs", "averaging"}, default="gibbs"
-        The expected loss of the posterior's classifiers, or the loss of their mean.
+        Minimize the expected loss of the posterior's classifiers, or the loss of their mean.
     doc_topic_prior : float, optional
         alpha, > 0, by default 0.5; with ``n_topics=None`` the concentration of all topics together, by default 5.
     topic_word_prior : float, default=0.1
         gamma, > 0.
     stick_prior : float, default=1.0
-        With ``n_topics=None``: the larger, the more topics; > 0.
+        Larger values lead to more topics with ``n_topics=None``; > 0.
     max_topics : int, default=50
-        Truncation of ``n_topics=None``.
+        Maximum number of topics with ``n_topics=None``.
     c : float, optional
         Weight of the loss, > 0; by default 1 (gibbs) or 25 (averaging).
     epsilon : float, optional
-        Margin asked for, > 0; by default the mean number of words of the first call's documents.
+        Required margin, > 0; by default the mean number of words of the documents in the first call.
     prior_variance : float, optional
-        Variance of the classifiers' weights before anything is seen, > 0; by default K (gibbs) or 0.1 (averaging).
+        Prior variance of the classifiers' weights, > 0; by default K (gibbs) or 0.1 (averaging).
     step_size : float, optional
-        Every document counts so many times, > 0; by default 10 (gibbs) or 1 (averaging). Gibbs classifiers of many
-        topics fall to chance where both it and ``prior_variance`` are 1.
+        Number of times that every document counts, > 0; by default 10 (gibbs) or 1 (averaging). Gibbs classifiers of
+        many topics fall to chance where both it and ``prior_variance`` are 1.
     n_inner : int, optional
-        Rounds between topics and classifiers in every batch; by default 1 (gibbs) or 2 (averaging, which learns
-        nothing with fewer).
+        Rounds between topics and classifiers per batch; by default 1 (gibbs) or 2 (averaging, which learns nothing
+        with fewer).
     n_samples : int, optional
-        Sweeps over a batch's words that are averaged in every round; by default 3 (gibbs) or 1 (averaging).
+        Sweeps over the words of a batch that are averaged per round; by default 3 (gibbs) or 1 (averaging).
     burn_in : int, default=0
         Sweeps before those.
     batch_size : int, optional
-        Documents learned together; by default 32 (gibbs) or 1 (averaging).
+        Number of documents learned together; by default 32 (gibbs) or 1 (averaging).
     topic_expectation : {"ratio", "digamma"}, default="ratio"
-        A word's weight in a topic: its expected probability, or exp of the expected logarithm.
+        Weight of a word in a topic: its expected probability, or exp of the expected logarithm.
     prediction_samples, prediction_burn_in : int, default=10, 5
-        Sweeps over a new document's words that are averaged, and sweeps before those.
+        Sweeps over the words of a new document that are averaged, and sweeps before those.
     passes : int, default=1
-        How often :meth:`fit` learns the documents, each time in a new order. Each pass counts them once more.
+        Number of passes of :meth:`fit`, each in a new random order. Each pass counts the documents once more.
     class_weight : dict, "balanced" or None, default=None
-        Factor to the weight of the documents of each class; not for sets of labels.
+        Factor of the weights of the documents of each class; not for multilabel targets.
     calibration : {"progressive", None}, default="progressive"
-        Probabilities are calibrated by documents that were scored before they were learned (32 of every 128, after
-        1,024 documents of every 512); or they are the vote of the posterior's classifiers, which is far too sure.
+        Calibrate probabilities by documents that are scored before they are learned (32 of every 128, after 1,024
+        documents of every 512). None gives the uncalibrated posterior probabilities, which are far too confident.
     n_jobs : int, optional
-        Threads; -1 for all processors. Results do not depend on it.
+        Number of threads; -1 for all processors. Results do not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the order of documents in :meth:`fit` and of all sampling.
 
     Attributes
     ----------
     classes_ : ndarray
-        The classes; for sets of labels, the labels.
+        The classes; in the multilabel task, the labels.
     components_ : ndarray of shape (K of all models, n_features)
-        The topics' Dirichlet parameters over words; of several classes one class's topics after the other's.
+        Dirichlet parameters of the topics over words, model by model.
     coef_, variance_ : ndarray of shape (1 or n_classes, K)
-        Mean and variance of the classifiers' weights of topics; of several classes each row is about the class's own.
+        Mean and variance of the classifiers' weights; with several classes a row is about the topics of its own model.
     n_topics_ : int
-        Topics of all models together, the columns of :meth:`transform`.
+        Number of topics of all models together, the columns of :meth:`transform`.
     epsilon_ : float
-        The margin asked for.
+        The required margin.
     n_seen_ : int
-        Documents learned.
+        Number of documents learned, all passes together.
     n_features_in_, feature_names_in_
         As in any scikit-learn estimator.
     source_, features_
-        Of a model that the command line trained: how rows were read, and which column is which word.
+        For a model trained by the command line: how rows were read, and the word of each column.
 
     Notes
     -----
-    Rows of X are counts of words; numbers that are not whole are rounded up, so that any word present counts.
-    A document none of whose words was seen in training has the score 0 and no shares.
+    Rows of X are counts of words. Fractional counts are rounded up, so that any word present counts.
+    A document without any word seen in training has the score 0 and the proportions 0.
 
     References
     ----------
@@ -144,6 +145,9 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
     >>> model.predict(X[:2]).tolist()
     ['sport', 'politics']
     """
+
+    learner_: TopicLearner
+    n_features_in_: int
 
     def __init__(
         self,
@@ -204,12 +208,13 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
         X : array, data frame or sparse matrix of shape (n, n_words)
             Counts of words, >= 0.
         y : array of shape (n,), or indicator matrix of shape (n, n_labels)
-            Classes (numbers or strings, two or more), or sets of labels.
+            Classes (numbers or strings, two or more), or multilabel targets.
         sample_weight : array of shape (n,), optional
             How often each document counts, >= 0: its words in the topics, its loss in the classifiers, and itself in
-            the calibration. Whole weights are repetitions of the document in expectation; one of weight 0 is not seen.
+            the calibration. An integer weight equals repetitions of the document in expectation; documents of weight 0
+            are skipped.
         progress : callable, optional
-            Called now and then with the number of documents learned.
+            Called repeatedly with the number of documents learned.
 
         Returns
         -------
@@ -218,20 +223,20 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
         Raises
         ------
         ValueError, TypeError
-            For bad parameters or input; what was learned before stays as it was.
+            For invalid parameters or input; the model stays as it was.
 
         Warns
         -----
         CollapseWarning
-            If all training documents looked at afterwards are predicted to be of one class.
+            If the first 300 training documents are all predicted to be of one class.
         """
         with rollback_on_error(self):
             for name in ("learner_", "classes_", "source_", "features_"):
                 self.__dict__.pop(name, None)
             bags, signs = self._learn(X, y, None, sample_weight, progress, partial=False)
-            looked_at = bags.part(0, min(len(bags), MAX_PREDICTIONS))
-        if len(looked_at) and (np.ptp(signs[: len(looked_at)], axis=0) > 0).any():
-            _warn_of_collapse(self._decision(looked_at), self.learner_.settings.task == "multilabel")
+            checked = bags.part(0, min(len(bags), MAX_PREDICTIONS))
+        if len(checked) and (np.ptp(signs[: len(checked)], axis=0) > 0).any():
+            _warn_of_collapse(self._decision(checked), self.learner_.settings.task == "multilabel")
         return self
 
     def partial_fit(
@@ -242,14 +247,14 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
         sample_weight: Any = None,
         progress: Callable[[int], None] | None = None,
     ) -> Self:
-        """Learn some more documents, in the order given.
+        """Learn more documents, in the given order.
 
         Parameters
         ----------
         X, y, sample_weight, progress
-            As in :meth:`fit`. X may have more columns than before: new words, after those known.
+            As in :meth:`fit`. X may have more columns than before: new words after the known ones.
         classes : array, optional
-            All classes there are. Needed at the first call unless ``y`` is an indicator matrix.
+            All classes. Required in the first call unless ``y`` is an indicator matrix.
 
         Returns
         -------
@@ -258,7 +263,7 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
         Raises
         ------
         ValueError, TypeError
-            For bad parameters or input, or new classes; what was learned stays as it was.
+            For invalid parameters or input, or new classes; the model stays as it was.
         """
         with rollback_on_error(self):
             self._learn(X, y, classes, sample_weight, progress, partial=True)
@@ -290,8 +295,8 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
         for number in range(self.passes):
             order = random.permutation(len(bags))
             shuffled = bags.rows(order), signs[order]
-            told = _counting_from(number * len(bags), progress)
-            self.learner_.learn(*shuffled, threads, told, new=number == 0, weights=weights[order])
+            report = _counting_from(number * len(bags), progress)
+            self.learner_.learn(*shuffled, threads, report, new=number == 0, weights=weights[order])
         return shuffled
 
     def _weights(self, sample_weight: Any, y: Any, n: int, known: np.ndarray, partial: bool) -> np.ndarray:
@@ -302,26 +307,28 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
         return weights if of_class is None else weights * of_class[places(y, known)]
 
     def _brings_words(self, X: Any) -> bool:
-        """Whether X has columns beyond those known; their names, if they have any, must come after the old ones."""
+        """Whether X has more columns than are known; names of new columns must come after the known ones."""
         shape, before = getattr(X, "shape", None) or np.shape(X), self.learner_.n_features
         if len(shape) != 2 or shape[1] <= before:
             return False
         if getattr(self, "features_", None) is not None:
             raise ValueError(
-                f"X has {shape[1]} columns, and the model read from a file knows {before} words by name: columns of "
-                "new words have no names"
+                f"X: the model has {before} named words and columns of new words have no names, got {shape[1]} "
+                f"columns; use {before}"
             )
         names, new = getattr(self, "feature_names_in_", None), getattr(X, "columns", None)
         if names is not None and (new is None or list(new[:before]) != list(names)):
-            raise ValueError(f"X has {shape[1]} columns, the first {before} of which must be the words known by name")
+            raise ValueError(
+                f"X: the columns do not begin with the {before} known words, got {shape[1]} columns; put new words last"
+            )
         return True
 
     def _targets(self, y: Any, classes: Any, first: bool, partial: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Classes or labels, and a sign for every document, model and task."""
+        """Return the classes or labels, and a sign per document, model and classifier."""
         multilabel = is_multilabel(y)
         before = None if first else self.classes_
         if not first and multilabel != (self.learner_.settings.task == "multilabel"):
-            raise ValueError("y changed between one class a row and an indicator matrix of labels")
+            raise ValueError("y changed between one class per row and an indicator matrix of labels")
         if multilabel:
             chosen = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
             return known_labels(y, before), np.where(chosen != 0, 1, -1).astype(np.int8)[:, None, :]
@@ -329,42 +336,42 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
         known = known_classes(y, classes, before, partial)
         if before is not None and len(known) > len(before):
             raise ValueError(
-                f"a topic model cannot take new classes ({known[len(before) :].tolist()}): it would have learned "
-                "nothing from the documents before; announce all in the first partial_fit(..., classes=...)"
+                f"y: a topic model cannot add classes, got the new {known[len(before) :].tolist()}; pass all classes "
+                "in the first partial_fit(..., classes=...)"
             )
         numbers = places(y, known)
         wanted = np.array([1]) if len(known) == 2 else np.arange(len(known))
         return known, np.where(numbers[:, None] == wanted, 1, -1).astype(np.int8)[:, :, None]
 
     def _settings(self, bags: Bags, weights: np.ndarray, task: str, before: TopicSettings | None) -> TopicSettings:
-        """The settings the parameters mean; what the first call's data decided stays."""
-        check_whole("passes", self.passes, 1)
+        """Return the settings for the parameters; what the data of the first call decided stays."""
+        check_integer("topic model", "passes", self.passes, 1)
         settings = chosen_settings(self.get_params(), task, bags, weights)
         if before is None:
             return replace(settings, seed=int(check_random_state(self.random_state).randint(MAX_SEED)))
         settings = replace(settings, seed=before.seed, epsilon=self.epsilon or before.epsilon)
-        changed = [name for name in LASTING if getattr(settings, name) != getattr(before, name)]
+        changed = [name for name in FIXED_SETTINGS if getattr(settings, name) != getattr(before, name)]
         if changed:
-            raise ValueError(f"{', '.join(changed)} cannot change once something was learned: fit anew, or put back")
+            raise ValueError(f"{', '.join(changed)} cannot change after training began; restore, or fit from scratch")
         return settings
 
-    # --- answering -----------------------------------------------------------------------------------------------
+    # --- prediction ----------------------------------------------------------------------------------------------
 
     def transform(self, X: Any) -> np.ndarray:
-        """Shares of topics among each document's words, ``(n, n_topics_)``; of several classes model after model."""
+        """Return the proportions of the topics among the words of each document, model by model: (n, n_topics_)."""
         return self._shares(self._bags(X)).reshape(-1, self.n_topics_)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores mu.z: shape (n,) for two classes, positive for ``classes_[1]``; else (n, n_classes)."""
+        """Return the scores mu.z: (n,) for two classes, positive for ``classes_[1]``; otherwise (n, n_classes)."""
         return self._decision(self._bags(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the largest score, shape (n,); for sets of labels an indicator matrix (n, n_labels).
+        """Return the class with the largest score, shape (n,); multilabel: an indicator matrix (n, n_labels).
 
         Warns
         -----
         CollapseWarning
-            If a hundred documents or more are all predicted to be of one class.
+            If 100 documents or more are all predicted to be of one class.
         """
         scores = self.decision_function(X)
         labels = self.learner_.settings.task == "multilabel"
@@ -375,10 +382,11 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
         return predicted
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of every class, rows that sum to 1; for sets of labels the probability of every label.
+        """Return the probability of every class, in rows that sum to 1; multilabel: that of every label.
 
-        Of two classes it is 1/(1 + exp(-a f)), of several ~ exp(a f_k), of a label 1/(1 + exp(-(a f + b))), with the
-        score f. a and b are fitted to documents that were scored before they were learned, the last 512 of them.
+        With the score f it is 1/(1 + exp(-a f)) for two classes, ~ exp(a f_k) for several, and
+        1/(1 + exp(-(a f + b))) for a label. a and b are fitted to the last 512 documents that were scored before they
+        were learned.
 
         Returns
         -------
@@ -389,7 +397,7 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
         return np.column_stack([1.0 - p, p]) if self.learner_.settings.task == "binary" else p
 
     def margin_distribution(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and variance of the scores when the classifier is drawn from its Gaussian.
+        """Return mean and variance of the scores of a classifier drawn from its Gaussian.
 
         Returns
         -------
@@ -412,6 +420,66 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
     def _presented(self, columns: np.ndarray) -> np.ndarray:
         return columns[:, 0] if self.learner_.settings.task == "binary" else columns
 
+    # --- what was learned ----------------------------------------------------------------------------------------
+
+    def top_words(self, feature_names: Any = None, n: int = 10, relevance: float = 1.0) -> list[list[str]]:
+        """Return the most relevant words of every topic, most relevant first.
+
+        Parameters
+        ----------
+        feature_names : sequence of str, optional
+            Words by column, as from ``CountVectorizer.get_feature_names_out()``; by default the column names of the
+            data frame trained on, otherwise ``x0``, ``x1``, ...
+        n : int
+            Words per topic.
+        relevance : float
+            In [0, 1]. 1 orders words by their probability in the topic, 0 by how much likelier they are in it than in
+            all texts, rare ones first. Values between weigh both; 0.6 reads well (Sievert & Shirley 2014).
+        """
+        check_is_fitted(self)
+        names = self._word_names() if feature_names is None else feature_names
+        names = [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)
+        if len(names) != self.n_features_in_:
+            raise ValueError(f"feature_names: expected {self.n_features_in_} names, one per word, got {len(names)}")
+        scores = relevances(self._fitted.topics(), relevance).reshape(self.n_topics_, -1)
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
+        return [[str(names[j]) for j in row] for row in order]
+
+    def _word_names(self) -> Any:
+        features = getattr(self, "features_", None)
+        return getattr(self, "feature_names_in_", None) if features is None else features.names
+
+    @property
+    def components_(self) -> np.ndarray:
+        return self._fitted.topics().reshape(self.n_topics_, -1)
+
+    @property
+    def coef_(self) -> np.ndarray:
+        return self._fitted.means().reshape(-1, self._fitted.settings.n_topics)
+
+    @property
+    def variance_(self) -> np.ndarray:
+        diagonals = np.diagonal(self._fitted.covariances(), axis1=2, axis2=3)
+        return diagonals.reshape(-1, self._fitted.settings.n_topics).copy()
+
+    @property
+    def n_topics_(self) -> int:
+        return self._fitted.state["totals"].size
+
+    @property
+    def epsilon_(self) -> float:
+        return self._fitted.settings.epsilon
+
+    @property
+    def n_seen_(self) -> int:
+        return self._fitted.n_seen
+
+    @property
+    def _fitted(self) -> TopicLearner:
+        if "learner_" not in vars(self):
+            raise AttributeError("the topic model is not fitted yet; call fit or partial_fit")
+        return self.learner_
+
     # --- scikit-learn --------------------------------------------------------------------------------------------
 
     @property
@@ -424,7 +492,7 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
-        tags.classifier_tags.poor_score = True  # on two measurements a row, which are no documents
+        tags.classifier_tags.poor_score = True  # on two measurements per row, which are not documents
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         return tags
@@ -432,22 +500,22 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
     # --- files ---------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file; see :func:`confidently.load`.
+        """Write the model to one file; :func:`confidently.load` reads it.
 
-        The file is written beside its place and renamed: it is whole or not there. Training on after loading gives
-        bit for bit what training without a break would have given.
+        The file appears only when it is complete. Training that continues from it gives bit for bit the model of
+        uninterrupted training.
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        params = {name: value for name, value in self._lasting_params().items() if name != "class_weight"}
+        params = {name: value for name, value in self._plain_params().items() if name != "class_weight"}
         estimator = {name: None if value is None else plain(value) for name, value in params.items()}
         estimator["class_weight"] = plain_class_weight(self.class_weight)
         features = getattr(self, "features_", None if names is None else Features.named(list(names)))
         classes = [plain(c) for c in self.classes_.tolist()]
         TopicModel(self.learner_, classes, features, estimator, getattr(self, "source_", {})).save(path)
 
-    def _lasting_params(self) -> dict[str, Any]:
-        """The parameters that a file can keep: a generator's state it cannot."""
+    def _plain_params(self) -> dict[str, Any]:
+        """The parameters that a file can hold, which excludes a generator of random numbers."""
         params: dict[str, Any] = self.get_params()
         if not isinstance(self.random_state, numbers.Integral):
             params["random_state"] = None
@@ -455,7 +523,7 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
 
     @classmethod
     def of(cls, model: TopicModel) -> Self:
-        """The estimator a file held; ``TypeError`` where its settings are none of this class."""
+        """Return the estimator of a model file; ``TypeError`` if its settings are not those of this class."""
         self = cls(**with_class_weight(model.estimator))
         self.learner_, self.classes_ = model.learner, np.array(model.classes)
         self.n_features_in_ = model.learner.n_features
@@ -467,22 +535,22 @@ class OnlineMedLDA(TopicAttributes, ClassNamePrefixFeaturesOutMixin, Transformer
 
 
 def _counting_from(before: int, progress: Callable[[int], None] | None) -> Callable[[int], None] | None:
-    """Tells of the documents of this pass and those before it."""
+    """A report of progress that counts the documents of earlier passes as well."""
     return None if progress is None else lambda n: progress(before + n)
 
 
-def _warn_of_collapse(scores: np.ndarray, labels: bool) -> None:
-    """Warn if the scores of all documents say the same: one class, or one set of labels."""
-    if told := collapse_told(scores, labels):
-        warnings.warn(told, CollapseWarning, stacklevel=3)
+def _warn_of_collapse(scores: np.ndarray, multilabel: bool) -> None:
+    """Warn if the scores predict the same for all documents."""
+    if message := collapse_message(scores, multilabel):
+        warnings.warn(message, CollapseWarning, stacklevel=3)
 
 
-def collapse_told(scores: np.ndarray, labels: bool) -> str | None:
-    """What to tell about scores that all say the same, of documents enough for that to be no chance."""
-    said = scores > 0 if labels or scores.ndim == 1 else scores.argmax(axis=1)
-    if len(said) < MIN_PREDICTIONS or (said != said[0]).any():
+def collapse_message(scores: np.ndarray, multilabel: bool) -> str | None:
+    """Return a message if the scores predict the same for all documents, which are too many for chance."""
+    predicted = scores > 0 if multilabel or scores.ndim == 1 else scores.argmax(axis=1)
+    if len(predicted) < MIN_PREDICTIONS or (predicted != predicted[0]).any():
         return None
     return (
-        f"all {len(said)} documents are predicted to be of one class. If that cannot be, let every document count "
-        "more (a larger step_size), take fewer topics, or, with averaging, n_inner of 2 or more"
+        f"all {len(predicted)} documents are predicted to be of one class; if that is wrong, use a larger step_size, "
+        "fewer topics or, with averaging, n_inner of 2 or more"
     )

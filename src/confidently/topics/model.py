@@ -6,10 +6,13 @@ import os
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ..covariances.state import State
 from ..models import file
+from ..models.file import checked_arrays
 from ..models.model import Model, SavedModel
-from .learner import TopicLearner
+from .learner import SCORED, TopicLearner, TopicSettings
 
 
 @dataclass
@@ -21,13 +24,25 @@ class TopicModel(SavedModel):
     learner: TopicLearner
 
     def packed(self) -> State:
-        """The state without words never seen."""
-        return self.learner.packed()
+        """The learner's arrays without the words that no document had."""
+        words = self.learner.state["words"][: self.learner.n_features]
+        rows = np.flatnonzero(words.any(axis=(1, 2)))
+        return {**self.learner.state, "words": words[rows], "words.rows": rows.astype(np.int64)}
 
     @staticmethod
     def unpacked(header: dict[str, Any], arrays: State) -> TopicLearner:
         """The learner of a header and packed arrays; an error where they do not fit."""
-        return TopicLearner.from_header(header, arrays)
+        learner = TopicLearner(TopicSettings(**header["settings"]), header["n_classes"])
+        words = np.zeros((header["n_features"], *learner.state["words"].shape[1:]))
+        arrays = {name: learner.state[name] for name in SCORED} | arrays  # early files have none of these
+        rows = arrays["words.rows"]
+        if rows.dtype != np.int64 or (len(rows) and not 0 <= rows.min() <= rows.max() < len(words)):
+            raise ValueError("its words lie outside the vocabulary")
+        words[rows] = arrays["words"]
+        expected = {name: (array.shape, array.dtype) for name, array in learner.state.items()}
+        expected["words"] = words.shape, words.dtype
+        learner.state, learner.n_features = checked_arrays(arrays | {"words": words}, expected), len(words)
+        return learner
 
 
 def load_either(path: str | os.PathLike[str]) -> Model | TopicModel:

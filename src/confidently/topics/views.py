@@ -1,4 +1,4 @@
-"""What a topic model has learned: topics by their words, and what each says of the classes, and how surely."""
+"""Views of a topic model: the words of every topic, and its weight in every class with the weight's uncertainty."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ RELEVANCE = 0.6  # the weight at which readers found topics named best (Sievert 
 
 @dataclass(frozen=True)
 class TopicView:
-    """One topic, as one class sees it.
+    """One topic and its weight in one class.
 
     Attributes
     ----------
     number : int
-        Among the topics of its model, from 0.
+        Its number among the topics of its model, from 0.
     share : float
-        Of all words learned, those of this topic.
+        Fraction of all words learned that are of this topic.
     mean, std : float
-        Its weight in the classifier, and the weight's standard deviation.
+        Its weight in the classifier, and the standard deviation of that weight.
     words : list of str or int
-        The most relevant first: names, or numbers as the input has them.
+        Names of words, or their numbers as in the input; the most relevant first.
     """
 
     number: int
@@ -42,22 +42,22 @@ class TopicView:
 
 @dataclass(frozen=True)
 class TopicsOfClass:
-    """A class (label) and its topics, those that speak for it first. Of two classes there is one, the second."""
+    """A class (label) and its topics by weight, largest first. Two classes have one view, of the second."""
 
     name: Any
     topics: list[TopicView]
 
 
 def relevances(topics: np.ndarray, weight: float) -> np.ndarray:
-    """How well words stand for topics: weight log p(word | topic) + (1 - weight) log(p(word | topic) / p(word)).
+    """Return the relevance of words to topics: w log p(word | topic) + (1 - w) log(p(word | topic) / p(word)).
 
-    With weight 1 words are in the order of their probability, with 0 in that of their lift, how much likelier they
-    are in the topic than in all texts.
+    The weight w = 1 orders words by their probability in the topic, w = 0 by their lift: how much likelier they are
+    in the topic than in all texts.
 
     Parameters
     ----------
     topics : array of shape (..., K, n_words)
-        The topics' Dirichlet parameters, as :meth:`TopicLearner.topics` gives them.
+        Dirichlet parameters of the topics, as from :meth:`TopicLearner.topics`.
     weight : float
         In [0, 1].
 
@@ -68,7 +68,7 @@ def relevances(topics: np.ndarray, weight: float) -> np.ndarray:
     Raises
     ------
     ValueError, TypeError
-        If the weight is outside [0, 1], or no number.
+        If the weight is outside [0, 1] or not a number.
 
     References
     ----------
@@ -88,42 +88,37 @@ def relevances(topics: np.ndarray, weight: float) -> np.ndarray:
 
 
 def topic_views(model: TopicModel, n_words: int = 10, relevance: float = RELEVANCE) -> list[TopicsOfClass]:
-    """The topics of every class by their weights, largest first.
+    """Return the topics of every class by their weights, largest first.
 
     Parameters
     ----------
     model : TopicModel
-        See :class:`confidently.topics.model.TopicModel`.
+        As read by :meth:`confidently.topics.model.TopicModel.load`.
     n_words : int
-        Words a topic; only words met in it count.
+        Words per topic, out of those learned in it.
     relevance : float
-        How the words are ordered, see :func:`relevances`.
+        Order of the words, see :func:`relevances`.
 
     Returns
     -------
     list of TopicsOfClass
-        One for two classes, else one a class or label.
+        One for two classes, otherwise one per class or label.
     """
     learner: TopicLearner = model.learner
     means, covariances, words = learner.means(), learner.covariances(), _words(model, n_words, relevance)
     totals = learner.state["totals"]
     shares = totals / np.maximum(totals.sum(axis=1, keepdims=True), 1e-300)
     names = model.classes[1:2] if learner.settings.task == "binary" else model.classes
-    found = []
+    views = []
     for number, name in enumerate(names):
         m, t = (0, number) if learner.settings.task == "multilabel" else (number, 0)
         deviation = np.sqrt(np.diagonal(covariances[m, t]))
         order = np.argsort(-means[m, t], kind="stable").tolist()
-        found.append(
-            TopicsOfClass(
-                name,
-                [
-                    TopicView(k, float(shares[m, k]), float(means[m, t, k]), float(deviation[k]), words[m][k])
-                    for k in order
-                ],
-            )
-        )
-    return found
+        topics = [
+            TopicView(k, float(shares[m, k]), float(means[m, t, k]), float(deviation[k]), words[m][k]) for k in order
+        ]
+        views.append(TopicsOfClass(name, topics))
+    return views
 
 
 def _words(model: TopicModel, n: int, weight: float) -> list[list[list[str | int]]]:
@@ -132,13 +127,14 @@ def _words(model: TopicModel, n: int, weight: float) -> list[list[list[str | int
     texts = model.source.get("text") or []
     column = f"{texts[0]}:" if len(texts) == 1 else ""
 
-    def called(word: int) -> str | int:
+    def name_of(word: int) -> str | int:
         name = naming.given(word)
         return name.removeprefix(column) if isinstance(name, str) else name
 
-    met = topics > model.learner.settings.word_prior
-    order = np.argsort(np.where(met, -relevances(topics, weight), np.inf), axis=-1, kind="stable")[..., :n]
-    return [
-        [[called(word) for word in words[there[words]].tolist()] for words, there in zip(ours, theirs, strict=True)]
-        for ours, theirs in zip(order, met, strict=True)
-    ]
+    learned = topics > model.learner.settings.word_prior
+    order = np.argsort(np.where(learned, -relevances(topics, weight), np.inf), axis=-1, kind="stable")[..., :n]
+
+    def names_of(words: np.ndarray, seen: np.ndarray) -> list[str | int]:
+        return [name_of(word) for word in words[seen[words]].tolist()]
+
+    return [list(map(names_of, *of_model)) for of_model in zip(order, learned, strict=True)]

@@ -17,7 +17,7 @@ from ...data import Batch, ReaderOptions
 from ...data.classes import ClassTable
 from ...data.features import Features
 from ...data.selection import in_blocks
-from ...topics.documents import DocumentReader, Documents, stride_of
+from ...topics.documents import DocumentReader, Documents, block_size
 from ...topics.inputs import DEFAULTS, chosen_settings
 from ...topics.learner import TopicLearner, TopicSettings
 from ...topics.model import TopicModel
@@ -188,8 +188,8 @@ class TopicTraining(Passes):
 
     def _stride(self) -> int:
         if self.learner is not None:
-            return stride_of(self.learner.settings.batch_size)
-        return stride_of(self.parameters["batch_size"] or DEFAULTS[self.parameters["classifier"]]["batch_size"])
+            return block_size(self.learner.settings.batch_size)
+        return block_size(self.parameters["batch_size"] or DEFAULTS[self.parameters["classifier"]]["batch_size"])
 
     def _features(self) -> Features | None:
         return None if self.learner is None else self.reader.features
@@ -253,9 +253,9 @@ class TopicTraining(Passes):
 
 def beforehand(learner: TopicLearner) -> dict[str, Any] | None:
     """How well the last documents were told apart that were scored before they were learned."""
-    from ...topics.estimator import collapse_told
+    from ...topics.estimator import collapse_message
 
-    scores, signs, _ = learner.scored_beforehand()
+    scores, signs, _ = learner.progressive_scores()
     if not len(scores):
         return None
     task = learner.settings.task
@@ -269,7 +269,11 @@ def beforehand(learner: TopicLearner) -> dict[str, Any] | None:
         given, there = scores > 0, signs > 0
         found = {"micro_f1": float(2 * (given & there).sum() / max(given.sum() + there.sum(), 1))}
     several = bool((signs != signs[0]).any())
-    return {"documents": len(scores), **found, "told": collapse_told(scores, task == "multilabel") if several else None}
+    return {
+        "documents": len(scores),
+        **found,
+        "told": collapse_message(scores, task == "multilabel") if several else None,
+    }
 
 
 def estimator_parameters(options: dict[str, Any]) -> dict[str, Any]:
