@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from confidently.cli import cli
+from confidently.data.formats.table import FORMATS, WRITABLE
 
 PAGE = Path(__file__).with_name("command-line.md")
 WIDTH = 100
@@ -14,8 +15,10 @@ Written by `docs/command_line.py` from what `--help` says. The [tutorial](tutori
 
 Exit codes: 0; 2 for bad usage or input, with one line on standard error; 130 or 143 when interrupted, after what was
 begun is saved; 141 when whoever read the output has gone. Results go to standard output, progress and errors to
-standard error. `--json` gives machine output on every command.
+standard error. `--json` gives machine output on every command. `FORMAT` is a name of a
+[format](reading-data.md); `--help` lists them.
 """
+LISTED = [f"[{'|'.join(names)}]" for names in (FORMATS, WRITABLE)]  # said once, in the table of formats
 
 
 def page() -> str:
@@ -35,7 +38,10 @@ def page() -> str:
 
 
 def _section(title: str, command: click.Command, context: click.Context) -> str:
-    lines = (line.rstrip() for line in command.get_help(context).splitlines())
+    text = command.get_help(context)
+    for listed in LISTED:
+        text = text.replace(listed, "FORMAT")
+    lines = (line.rstrip() for line in text.splitlines())
     return f"## {title}\n\n```text\n" + "\n".join(lines) + "\n```\n"
 
 

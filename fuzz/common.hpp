@@ -17,7 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "lines.hpp"
 #include "rows.hpp"
 
 namespace fuzz {
@@ -202,22 +201,6 @@ inline std::string_view first_lines(std::string_view text) {
 
 inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
     return first_lines({reinterpret_cast<const char*>(data) + Choices::size, size - Choices::size});
-}
-
-// make(choices, options) gives a fresh reader of lines. named: features have names, and are numbered as they appear.
-template <class Make>
-int run_lines(const std::uint8_t* data, std::size_t size, bool named, Make&& make, std::size_t n_kept = 0) {
-    if (size < Choices::size) return 0;
-    const Choices choices(data, size);
-    const auto stream = [&](std::size_t n_readers) {
-        ReaderOptions options = choices.options(n_kept);
-        options.own_columns = named && n_readers > 1;
-        const auto reader = [&](const ReaderOptions& of_all) { return make(choices, of_all); };
-        return Lines<decltype(reader(options))>(options, n_readers, reader);
-    };
-    // more columns than there may be stop a stream whatever is to be passed over
-    run_check(choices, Text{text_of(data, size)}, !choices.skips() || choices.has_few_columns(), true, stream);
-    return 0;
 }
 
 }  // namespace fuzz

@@ -3,29 +3,27 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "data/line_reader.hpp"
+#include "data/line_formats.hpp"
 
 namespace fuzz {
 
 using namespace confidently;
 
-template <class Reader>
 class Lines {
   public:
-    // make(options) gives one of so many readers.
-    template <class Make>
-    Lines(const ReaderOptions& options, std::size_t n_readers, Make&& make) : numbering_(options) {
-        for (std::size_t k = 0; k < n_readers; ++k) readers_.push_back(make(options));
+    Lines(const char* format, const LineOptions& own, const ReaderOptions& options, std::size_t n_readers) : numbering_(options) {
+        for (std::size_t k = 0; k < n_readers; ++k) readers_.push_back(make_line_reader(format, own, options));
     }
 
-    const ReaderOptions& options() const { return readers_[0].writer.options; }
-    FeatureTable& features() { return options().own_columns ? numbering_.features() : readers_[0].writer.features(); }
-    void freeze() { readers_[0].writer.freeze(); }
+    const ReaderOptions& options() const { return readers_[0]->writer.options; }
+    FeatureTable& features() { return options().own_columns ? numbering_.features() : readers_[0]->writer.features(); }
+    void freeze() { readers_[0]->writer.freeze(); }
 
     // The rows of the lines that end in text.
     ParsedRows feed(std::string_view text) {
@@ -36,7 +34,7 @@ class Lines {
             none.kept.resize(options().n_kept);
             return none;
         }
-        Reader& reader = readers_[n_pieces_++ % readers_.size()];
+        LineReader& reader = *readers_[n_pieces_++ % readers_.size()];
         reader.parse(begun_, text, line_);
         reader.number(numbering_);
         line_ += count_lines(text);
@@ -52,7 +50,7 @@ class Lines {
     }
 
   private:
-    std::vector<Reader> readers_;
+    std::vector<std::unique_ptr<LineReader>> readers_;
     Numbering numbering_;
     std::string begun_;
     std::int64_t line_ = 1;

@@ -1,12 +1,9 @@
 // The text readers for Python.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include "data/json_lines.hpp"
-#include "data/ngrams.hpp"
-#include "data/svmlight.hpp"
-#include "data/text_lines.hpp"
-#include "data/vw.hpp"
+#include "data/line_formats.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/batches.hpp"
 
@@ -25,28 +22,13 @@ Vector<std::uint32_t> name_keys(Input<std::uint8_t, 1> text, Input<std::int64_t,
     return array_of(std::move(keys));
 }
 
-template <class Reader>
-Dict take_rows(Reader& reader) {
+Dict take_rows(LineReader& reader) {
     ParsedRows rows;
     {
         nb::gil_scoped_release release;
         rows = reader.take();
     }
     return python_rows(std::move(rows));
-}
-
-// What every reader of lines has: parse, number, take, in this order, and before them restore.
-template <class Reader>
-nb::class_<Reader> line_reader(nb::module_& m, const char* name) {
-    using Release = nb::call_guard<nb::gil_scoped_release>;
-    return nb::class_<Reader>(m, name)
-        .def("parse", [](Reader& reader, const nb::bytes& begun, const nb::bytes& text, std::int64_t line) {
-            nb::gil_scoped_release release;
-            reader.parse({begun.c_str(), begun.size()}, {text.c_str(), text.size()}, line);
-        }, "begun"_a, "text"_a, "line"_a)
-        .def("number", &Reader::number, "numbering"_a, Release())
-        .def("take", &take_rows<Reader>)
-        .def("restore", &restore_reader<Reader>, "keys"_a, "text"_a, "start"_a, "freeze"_a);
 }
 
 }  // namespace
@@ -78,26 +60,26 @@ void bind_readers(nb::module_& m) {
         }, "keys"_a, "text"_a, "start"_a);
     m.def("count_lines", [](const nb::bytes& text) { return count_lines({text.c_str(), text.size()}); }, "text"_a);
     m.def("name_keys", &name_keys, "text"_a.noconvert(), "start"_a.noconvert());
-    line_reader<SvmlightReader>(m, "SvmlightReader")
-        .def("__init__", [](SvmlightReader* self, const ReaderOptions& options, bool zero_based) {
-            new (self) SvmlightReader({zero_based}, options);
-        }, "options"_a, nb::kw_only(), "zero_based"_a);
-    line_reader<JsonLinesReader>(m, "JsonLinesReader")
-        .def("__init__", [](JsonLinesReader* self, const ReaderOptions& options, const NgramOptions& ngrams, const std::string& label,
-                            const std::string& weight, const std::vector<std::string>& drop, const std::vector<std::string>& category,
-                            const std::vector<std::string>& text, const std::vector<std::string>& keep) {
-            require(keep.size() == options.n_kept, "what is kept must be as the options say");
-            new (self) JsonLinesReader({{label, weight, drop, category, text, keep}, ngrams}, options);
-        }, "options"_a, nb::kw_only(), "ngrams"_a, "label"_a, "weight"_a, "drop"_a, "category"_a, "text"_a, "keep"_a);
-    line_reader<VwReader>(m, "VwReader")
-        .def("__init__", [](VwReader* self, const ReaderOptions& options) {
-            require(options.n_kept <= 1, "VW text has nothing to keep but its tags");
-            new (self) VwReader(VwFormat(options.n_kept == 1), options);
-        }, "options"_a);
-    line_reader<TextReader>(m, "TextReader")
-        .def("__init__", [](TextReader* self, const ReaderOptions& options, const NgramOptions& ngrams) {
-            new (self) TextReader(TextFormat(ngrams), options);
-        }, "options"_a, "ngrams"_a);
+    m.def("line_formats", [] {
+        std::vector<std::string> names;
+        for (const LineFormat& format : kLineFormats) names.emplace_back(format.name);
+        return names;
+    });
+    m.def("line_reader", [](const std::string& format, const ReaderOptions& options, bool zero_based, const NgramOptions& ngrams,
+                            const std::string& label, const std::string& weight, const std::vector<std::string>& drop,
+                            const std::vector<std::string>& category, const std::vector<std::string>& text,
+                            const std::vector<std::string>& keep) {
+        return make_line_reader(format, {zero_based, ngrams, {label, weight, drop, category, text, keep}}, options);
+    }, "format"_a, "options"_a, nb::kw_only(), "zero_based"_a, "ngrams"_a, "label"_a, "weight"_a, "drop"_a, "category"_a,
+       "text"_a, "keep"_a);
+    nb::class_<LineReader>(m, "LineReader")
+        .def("parse", [](LineReader& reader, const nb::bytes& begun, const nb::bytes& text, std::int64_t line) {
+            nb::gil_scoped_release release;
+            reader.parse({begun.c_str(), begun.size()}, {text.c_str(), text.size()}, line);
+        }, "begun"_a, "text"_a, "line"_a)
+        .def("number", &LineReader::number, "numbering"_a, nb::call_guard<nb::gil_scoped_release>())
+        .def("take", &take_rows)
+        .def("restore", &restore_reader<LineReader>, "keys"_a, "text"_a, "start"_a, "freeze"_a);
 }
 
 }  // namespace confidently::python

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "data/decimal.hpp"
-#include "data/line_reader.hpp"
 #include "data/ngrams.hpp"
 #include "data/rows_out.hpp"
+#include "data/tokens.hpp"
 
 namespace confidently {
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "data/cells.hpp"
-#include "data/line_reader.hpp"
+#include "data/tokens.hpp"
 
 namespace confidently {
 

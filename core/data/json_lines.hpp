@@ -21,8 +21,7 @@ namespace confidently {
 
 class JsonLinesFormat {
   public:
-    static constexpr const char* name = "JSON lines";
-    static constexpr std::size_t least_feature_bytes = 8;  // commonly; where there are more, room is made as they come
+    static constexpr std::size_t min_feature_bytes = 8;  // commonly; where there are more, room is made as they come
 
     JsonLinesFormat(json::KeyOptions keys, NgramOptions ngrams) : label_(keys.label), keys_(std::move(keys)), ngrams_(ngrams) {}
 
@@ -202,7 +201,5 @@ class JsonLinesFormat {
     std::uint64_t n_objects_ = 0;
     bool has_label_ = false;
 };
-
-using JsonLinesReader = LineReader<JsonLinesFormat>;
 
 }  // namespace confidently

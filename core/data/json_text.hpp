@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "data/decimal.hpp"
-#include "data/line_reader.hpp"
 #include "data/ngrams.hpp"
+#include "data/tokens.hpp"
 
 namespace confidently::json {
 

@@ -13,13 +13,12 @@
 #include <string_view>
 
 #include "data/decimal.hpp"
-#include "data/line_reader.hpp"
+#include "data/tokens.hpp"
 
 namespace confidently {
 
 struct SvmlightFormat {
-    static constexpr const char* name = "svmlight text";
-    static constexpr std::size_t least_feature_bytes = 4;  // "1:1 "
+    static constexpr std::size_t min_feature_bytes = 4;  // "1:1 "
 
     bool zero_based;
 
@@ -120,7 +119,5 @@ struct SvmlightFormat {
             fail(token, "feature", "has an index above " + std::to_string(largest) + "; hash the features into fewer");
     }
 };
-
-using SvmlightReader = LineReader<SvmlightFormat>;
 
 }  // namespace confidently

@@ -10,15 +10,14 @@
 #include <cstdint>
 #include <string_view>
 
-#include "data/line_reader.hpp"
+#include "data/tokens.hpp"
 #include "data/ngrams.hpp"
 
 namespace confidently {
 
 class TextFormat {
   public:
-    static constexpr const char* name = "plain text";
-    static constexpr std::size_t least_feature_bytes = std::size_t(-1);  // n-grams make room for themselves
+    static constexpr std::size_t min_feature_bytes = std::size_t(-1);  // n-grams make room for themselves
 
     explicit TextFormat(NgramOptions options) : ngrams_(options) {}
 
@@ -41,7 +40,5 @@ class TextFormat {
     Ngrams ngrams_;
     const Namespace no_namespace_;
 };
-
-using TextReader = LineReader<TextFormat>;
 
 }  // namespace confidently

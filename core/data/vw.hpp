@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "data/decimal.hpp"
-#include "data/line_reader.hpp"
+#include "data/tokens.hpp"
 
 namespace confidently {
 
@@ -75,8 +75,7 @@ class VwNamespaces {
 
 class VwFormat {
   public:
-    static constexpr const char* name = "VW text";
-    static constexpr std::size_t least_feature_bytes = 2;  // "a "
+    static constexpr std::size_t min_feature_bytes = 2;  // "a "
 
     // keep_tag: tags are kept, as the first thing to be kept
     explicit VwFormat(bool keep_tag) : keep_tag_(keep_tag) {}
@@ -202,7 +201,5 @@ class VwFormat {
     VwNamespaces spaces_;
     std::array<char, 20> digits_;
 };
-
-using VwReader = LineReader<VwFormat>;
 
 }  // namespace confidently

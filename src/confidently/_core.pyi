@@ -276,59 +276,22 @@ def name_keys(
     text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
     start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
 ) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]: ...
+def line_formats() -> list[str]: ...
+def line_reader(
+    format: str,
+    options: ReaderOptions,
+    *,
+    zero_based: bool,
+    ngrams: NgramOptions,
+    label: str,
+    weight: str,
+    drop: Sequence[str],
+    category: Sequence[str],
+    text: Sequence[str],
+    keep: Sequence[str],
+) -> LineReader: ...
 
-class SvmlightReader:
-    def __init__(self, options: ReaderOptions, *, zero_based: bool) -> None: ...
-    def parse(self, begun: bytes, text: bytes, line: int) -> None: ...
-    def number(self, numbering: Numbering) -> None: ...
-    def take(self) -> dict[str, Any]: ...
-    def restore(
-        self,
-        keys: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        freeze: bool,
-    ) -> None: ...
-
-class JsonLinesReader:
-    def __init__(
-        self,
-        options: ReaderOptions,
-        *,
-        ngrams: NgramOptions,
-        label: str,
-        weight: str,
-        drop: Sequence[str],
-        category: Sequence[str],
-        text: Sequence[str],
-        keep: Sequence[str],
-    ) -> None: ...
-    def parse(self, begun: bytes, text: bytes, line: int) -> None: ...
-    def number(self, numbering: Numbering) -> None: ...
-    def take(self) -> dict[str, Any]: ...
-    def restore(
-        self,
-        keys: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        freeze: bool,
-    ) -> None: ...
-
-class VwReader:
-    def __init__(self, options: ReaderOptions) -> None: ...
-    def parse(self, begun: bytes, text: bytes, line: int) -> None: ...
-    def number(self, numbering: Numbering) -> None: ...
-    def take(self) -> dict[str, Any]: ...
-    def restore(
-        self,
-        keys: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        freeze: bool,
-    ) -> None: ...
-
-class TextReader:
-    def __init__(self, options: ReaderOptions, ngrams: NgramOptions) -> None: ...
+class LineReader:
     def parse(self, begun: bytes, text: bytes, line: int) -> None: ...
     def number(self, numbering: Numbering) -> None: ...
     def take(self) -> dict[str, Any]: ...

@@ -8,13 +8,13 @@ import pytest
 
 from confidently.data import Batch, DataError, NewLabel, ReaderOptions, open_stream
 from confidently.data.features import NewFeatures, Strings
-from confidently.data.stream import READERS
-from confidently.data.writing import WRITABLE, write_rows
+from confidently.data.formats.table import BY_NAME, FORMATS, WRITABLE
+from confidently.data.writing import write_rows
 from confidently.data.writing.rows import Row, Rows
 from tests.command_line import process, rows
 
 PLAIN = {"normalize": "none"}
-NAMED = [kind for kind in WRITABLE if kind != "svmlight"]
+NAMED = [kind for kind in WRITABLE if BY_NAME[kind].named]
 
 
 class Given:
@@ -93,7 +93,7 @@ CASES = {"easy": EASY, "weighted": WEIGHTED, "tagged": TAGGED, "words": WORDS, "
 
 
 def readable(kind):
-    if kind not in READERS:
+    if kind not in FORMATS:
         pytest.skip(f"there is no reader of {kind}")
     if kind in ("parquet", "feather"):
         pytest.importorskip("pyarrow")
@@ -201,9 +201,9 @@ def test_too_many_features_for_a_table(ok, call, tmp_path, monkeypatch):
     [
         (["{data}"], "Missing option '-o'"),
         (["{data}", "-o", "{data}"], "is also an input"),
-        (["{data}", "-o", "{tmp}/x.bin"], "the suffix tells no format that can be written; name one with --to"),
-        (["{data}", "-o", "{tmp}/x.txt"], "the suffix tells no format that can be written"),
-        (["-", "-o", "{tmp}/x.csv"], "standard input can be read only once, and csv needs two readings"),
+        (["{data}", "-o", "{tmp}/x.bin"], "the suffix names no format that can be written; pass one with --to"),
+        (["{data}", "-o", "{tmp}/x.txt"], "the suffix names no format that can be written"),
+        (["-", "-o", "{tmp}/x.csv"], "standard input can be read only once, and csv needs two passes"),
         (["{bad}", "-o", "{tmp}/x.vw"], "bad.svm, line 2"),
         (["{data}", "-o", "{tmp}/x.vw", "--to", "xml"], "--to"),
     ],

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from confidently.data import DataError, open_stream
-from confidently.data.reading import format_of
+from confidently.data.formats.table import format_of
 from confidently.data.sources import paths, source
 from confidently.data.sources.paths import expanded
 
@@ -69,7 +69,7 @@ def test_what_means_no_file_is_one_error(folder, pattern, before):
 
 def test_files_of_one_stream_have_one_format(folder):
     (folder / "z.parquet").write_bytes(b"")
-    with pytest.raises(ValueError, match=r"one format; here are .*(csv|parquet).*(csv|parquet)"):
+    with pytest.raises(ValueError, match=r"must have one format, got .*(csv|parquet).*(csv|parquet)"):
         open_stream(folder)
     assert format_of(["x.tsv.zst", "-", "y.TSV"]) == "tsv" and format_of(["-"]) == "svmlight"
 

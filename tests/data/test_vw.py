@@ -202,7 +202,7 @@ def test_only_tags_can_be_kept(tmp_path):
     file.write_text("1 'first| a\n-1 | b\n1 third| c\n")
     [batch] = open_stream(file, keep=("tag",))
     assert list(batch.kept["tag"]) == ["first", "", "third"]
-    with pytest.raises(DataError, match="vw has no 'id' to keep; tag can be"):
+    with pytest.raises(DataError, match="vw has no 'id' to keep; expected tag"):
         list(open_stream(file, keep=("id",)))
 
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from .batch import Batch
 from .demands import Demands
-from .formats.columns import MAX_LISTED
-from .reading import ReaderOptions
+from .reading import MAX_LISTED, ReaderOptions
 from .sources.compression import Chunk
 
 LONG = 24  # bytes from which a cell looks like text

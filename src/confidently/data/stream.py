@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
+from importlib import import_module
 from itertools import chain
 from typing import Any
 
@@ -12,27 +13,13 @@ from .batch import Batch, DataError
 from .cache.reading import read_cache, reading_of_caches
 from .demands import Demands
 from .features import Features
-from .formats.codes import told
-from .formats.csv_text import read_csv
-from .formats.lines import read_lines
-from .reading import TABLES, ReaderOptions, format_of
+from .formats.codes import infer_codes
+from .formats.table import Format, format_of
+from .reading import ReaderOptions
 from .selection import pass_over
 from .sources.background import in_background
 from .sources.paths import Paths, expanded
 from .sources.source import CHUNK_BYTES
-
-
-def _read_tables(*how: Any) -> Iterator[Batch]:
-    from .formats.arrow_tables import read_tables  # needs pyarrow, which takes its time to load
-
-    return read_tables(*how)
-
-
-READERS: dict[str, Callable[..., Iterator[Batch]]] = {
-    **dict.fromkeys(("svmlight", "vw", "text", "jsonl"), read_lines),
-    **dict.fromkeys(("csv", "tsv"), read_csv),
-    **dict.fromkeys(("parquet", "feather"), _read_tables),
-}
 
 # Rows that decide whether a stream is multilabel: a count of rows, for results must not depend on how bytes arrive.
 DECIDING_ROWS = 1000
@@ -193,7 +180,7 @@ def open_stream(
         reading = ReaderOptions(format=format or format_of(files), **how)
     elif format is not None or how:
         reading = replace(reading, format=format or reading.format, **how)
-    reading = told(files, reading)
+    reading = infer_codes(files, reading)
     skip = on_error != "stop"
     demands = Demands(
         multilabel=False if skip and multilabel is None else multilabel, ignore_labels=ignore_labels, largest=largest,
@@ -204,14 +191,21 @@ def open_stream(
     if cached is not None:
         batches = read_cache(files, reading, demands)
     else:
-        batches = READERS[reading.format](files, reading, demands)
+        batches = _reader_of(reading.file_format)(files, reading, demands)
         batches = pass_over(batches, first_row) if first_row else batches
     source = in_background(batches, demands.ahead(BATCHES_AHEAD))
     known = len(features) if freeze and features is not None else None
-    advise = cached is None and reading.format in TABLES and not freeze
+    advise = cached is None and reading.file_format.columns and not freeze
     if demands.multilabel is None and not ignore_labels:
         return Stream(source, *_decide(source, reading), most_skipped, advise, known)
     return Stream(source, [], reading, ignore_labels or bool(multilabel), most_skipped, advise, known)
+
+
+def _reader_of(file_format: Format) -> Callable[..., Iterator[Batch]]:
+    """The function that reads a format; its module is imported only now, because pyarrow takes its time to load."""
+    module, _, function = file_format.reader.partition(":")
+    reader: Callable[..., Iterator[Batch]] = getattr(import_module(f"{__package__}.formats.{module}"), function)
+    return reader
 
 
 def _most_skipped(on_error: str | int) -> float:

@@ -20,8 +20,6 @@ from ..data.sources.source import LONGEST_MAGIC, display_name, is_uri, opened
 from .cells import Cell, Piece
 from .tasks import Failure, Job, Seed, cut, learn_files, learn_rows
 
-LINES = ("svmlight", "vw", "text", "jsonl")  # a CSV file may have line ends in its cells, and has a header
-
 
 @dataclass
 class Survey:
@@ -46,7 +44,7 @@ def survey(
             warnings.simplefilter("always", DataWarning)
             with open_stream(files, reading, multilabel=multilabel, on_error=on_error, **how) as stream:
                 next(iter(stream), None)
-        divisible = [can_be_cut(file, stream.reading.format) for file in files]
+        divisible = [can_be_cut(file, stream.reading) for file in files]
         texts = [str(warning.message) for warning in caught]
         return Survey(files, sizes, divisible, stream.reading, stream.multilabel, texts)
     except (DataError, OSError, ValueError) as error:
@@ -69,9 +67,9 @@ def size_of_file(path: str) -> int:
     return os.path.getsize(path)
 
 
-def can_be_cut(path: str, format: str) -> bool:
-    """Whether the file is text with a row a line, not compressed."""
-    if format not in LINES or is_cache(path):
+def can_be_cut(path: str, reading: ReaderOptions) -> bool:
+    """Whether the file has one row per line and is not compressed."""
+    if not reading.file_format.lines or is_cache(path):
         return False
     with opened(path) as file:
         return compression_of(file.read(LONGEST_MAGIC), path) is None

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..covariances.state import prior_weights
+from ..data.formats.table import BY_NAME
 from ..learner.learner import Learner
 from .model import Model, SavedModel
 
@@ -234,7 +235,8 @@ class Naming:
         self.names = {} if model.features is None else model.features.name_of()
         self.keys = None if model.features is None else model.features.key
         source = model.source
-        self.first = int(source.get("format") == "svmlight" and not source.get("zero_based", False))
+        read = BY_NAME.get(source.get("format", ""))  # none: arrays, whose columns count from 0
+        self.first = int(read is not None and not read.named and not source.get("zero_based", False))
 
     def of(self, column: int) -> str | int:
         """The name of a column; the intercept's comes after the features'."""

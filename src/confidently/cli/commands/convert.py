@@ -9,13 +9,11 @@ from typing import Any
 
 import click
 
+from ...data.formats.table import BY_NAME, WRITABLE
 from ...data.sources.whole_files import new_file
 from ..common import check_output, data_argument, json_option, open_data, reported
 from ..options.reading import chosen_reading, on_error_option, reading_options
 from ..options.sections import Sectioned
-
-TABLES = ("csv", "tsv", "parquet", "feather")
-WRITABLE = ("svmlight", "vw", "jsonl", *TABLES)  # as in confidently.data.writing
 
 
 @click.command(cls=Sectioned)
@@ -40,11 +38,11 @@ def convert(data: tuple[str, ...], output_path: str, kind: str | None, as_json: 
     scaled = options["normalize"] == "l2"
     reading = chosen_reading(options, data)
     reading = replace(reading, normalize="l2" if scaled else "none", vocabulary=reading.named)
-    keep = ("tag",) if reading.format == "vw" else ()
+    keep = reading.file_format.keepable or ()
     with reported():
         kind = kind or format_for(output_path)
-        if kind in TABLES and "-" in data:
-            raise click.UsageError(f"standard input can be read only once, and {kind} needs two readings: give a file")
+        if BY_NAME[kind].table_writer is not None and "-" in data:
+            raise click.UsageError(f"standard input can be read only once, and {kind} needs two passes; use a file")
         with new_file(output_path) as temporary:
             rows = write_rows(
                 temporary, kind,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ...data.formats.table import FOR_PREDICTIONS
 from ..common import check_output, data_argument, load_model, model_argument, open_for, reported
 
 if TYPE_CHECKING:
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     About = Callable[[Batch], list[Any]]  # the values of the columns
     AnyModel = TypeVar("AnyModel", Model, TopicModel)
 
-OUTPUT_FORMATS = ("tsv", "csv", "jsonl", "parquet")  # as in .answer_formats, which is not imported only to list options
-
+JSON_FORMAT = "jsonl"  # what --json stands for
 
 OPTIONS = [
     click.option("--proba", is_flag=True, help="Add the probability of every class (or label)."),
@@ -45,7 +45,7 @@ OPTIONS = [
     ),
     click.option(
         "--output-format",
-        type=click.Choice(OUTPUT_FORMATS),
+        type=click.Choice(FOR_PREDICTIONS),
         help="How to write; by default what the suffix of -o FILE tells, else tsv.",
     ),
     click.option(
@@ -88,7 +88,7 @@ def _asked(model: Model, wanted: Wanted) -> tuple[Answers, About]:
 
 def check_usage(model_path: str, data: tuple[str, ...], options: dict[str, Any]) -> None:
     """Refuse, before any work, options that do not fit together and outputs that cannot be written."""
-    if options["as_json"] and options["output_format"] not in (None, "jsonl"):
+    if options["as_json"] and options["output_format"] not in (None, JSON_FORMAT):
         raise click.UsageError(f"--json writes JSON lines: leave it out, or --output-format {options['output_format']}")
     check_output(options["output_path"], [model_path, *data])
 
@@ -112,7 +112,7 @@ def write_answers(
     chosen = frozenset([*numbers, *(name for name in NUMBERS if options[name])])
     answers, about = asked(model, Wanted(chosen, options["ranking"], options["abstain"], keep))
     path = options["output_path"]
-    kind = options["output_format"] or ("jsonl" if options["as_json"] else format_of(path))
+    kind = options["output_format"] or (JSON_FORMAT if options["as_json"] else format_of(path))
     with (
         reported(),
         writer(kind, path, answers.columns, answers.names) as file,

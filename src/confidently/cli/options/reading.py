@@ -1,4 +1,4 @@
-"""Options that say how the rows of data become features, and what to do about rows that are not as they should be."""
+"""Options for reading data: how rows become features, and what to do about invalid rows."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...data.formats.table import BY_NAME, FORMATS, WITH_COLUMNS, format_of
 from .sections import in_section
 
 if TYPE_CHECKING:
     from ...data import ReaderOptions
 
-# as in confidently.data.reading, which is not imported only to list options
-FORMATS = ("svmlight", "vw", "text", "jsonl", "csv", "tsv", "parquet", "feather")
-TABLES = ("csv", "tsv", "parquet", "feather", "jsonl")
 NGRAM_OPTIONS = ("analyzer", "ngrams", "counts")
 NAME_OPTIONS = ("bits", "vocabulary")
 COLUMN_OPTIONS = ("label", "weight", "drop", "category", "text")
@@ -104,8 +102,7 @@ def chosen_reading(options: dict[str, Any], data: Sequence[str]) -> ReaderOption
     """
     from ...data import ReaderOptions
     from ...data.cache.reading import reading_of_caches
-    from ...data.formats.codes import told
-    from ...data.reading import format_of
+    from ...data.formats.codes import infer_codes
     from ...data.sources.paths import expanded
 
     given = {name: options.pop(name) for name in READING}
@@ -124,7 +121,7 @@ def chosen_reading(options: dict[str, Any], data: Sequence[str]) -> ReaderOption
     if "ngrams" in given:
         given["ngrams"] = _ngrams(given["ngrams"])
     try:
-        return told(files, ReaderOptions(**given))
+        return infer_codes(files, ReaderOptions(**given))
     except ValueError as error:
         raise click.UsageError(str(error)) from None
 
@@ -150,19 +147,20 @@ def _is_cached(data: Sequence[str]) -> bool:
 
 
 def _check_combination(given: dict[str, Any]) -> None:
-    kind = given["format"]
+    kind, file_format = given["format"], BY_NAME[given["format"]]
     columns, ngrams = _among(given, COLUMN_OPTIONS), _among(given, NGRAM_OPTIONS)
-    if "zero_based" in given and kind != "svmlight":
-        raise click.UsageError(f"--zero-based is for svmlight; the features of {kind} have names")
-    if columns and kind not in TABLES:
-        raise click.UsageError(f"{_listed(columns)} is for tables ({', '.join(TABLES)}); {kind} has no named columns")
-    if (names := _among(given, NAME_OPTIONS)) and kind == "svmlight":
-        raise click.UsageError(f"{_listed(names)} is for features with names; those of svmlight are numbered already")
+    if "zero_based" in given and file_format.named:
+        raise click.UsageError(f"--zero-based is for numbered features; the features of {kind} have names")
+    if columns and not file_format.columns:
+        listed = ", ".join(WITH_COLUMNS)
+        raise click.UsageError(f"{_listed(columns)} is for formats with named columns ({listed}); {kind} has none")
+    if (names := _among(given, NAME_OPTIONS)) and not file_format.named:
+        raise click.UsageError(f"{_listed(names)} is for features with names; those of {kind} are numbered")
     if "bits" in given and "vocabulary" in given:
-        raise click.UsageError("--bits hashes names and --vocabulary keeps them: give one of the two")
-    if ngrams and kind != "text" and "text" not in given:
-        what = "name the column of text with --text" if kind in TABLES else f"{kind} has no text"
-        raise click.UsageError(f"{_listed(ngrams)} is for text: {what}")
+        raise click.UsageError("--bits and --vocabulary are mutually exclusive; use one")
+    if ngrams and not file_format.text and "text" not in given:
+        remedy = "name the column of text with --text" if file_format.columns else f"{kind} has no text"
+        raise click.UsageError(f"{_listed(ngrams)} is for text: {remedy}")
     _check_columns(columns)
 
 

@@ -16,15 +16,13 @@ from typing import Any, Protocol, TextIO
 import click
 import numpy as np
 
+from ...data.formats.table import BY_SUFFIX
 from ...data.sources.whole_files import new_file
 from ..common import ABSENT, output
 from .answers import ABSTAINED, Column
 
 ABSTAIN_MARK = "-"
-FORMATS = ("tsv", "csv", "jsonl", "parquet")
-SUFFIXES = {
-    ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet", ".pq": "parquet",
-}  # fmt: skip
+DEFAULT = "tsv"
 ROWS_PER_GROUP = 2**16  # of Parquet, at least
 
 
@@ -35,8 +33,9 @@ class Writer(Protocol):
 
 
 def format_of(path: str | None) -> str:
-    """The format a file's suffix tells; else columns separated by tabs."""
-    return SUFFIXES.get(Path(path).suffix.lower(), "tsv") if path else "tsv"
+    """Return the format that a file's suffix names, if predictions can be written in it."""
+    found = BY_SUFFIX.get(Path(path).suffix.lower()) if path else None
+    return found.name if found is not None and found.predictions else DEFAULT
 
 
 @contextmanager
@@ -45,24 +44,27 @@ def writer(kind: str, path: str | None, columns: list[Column], names: Sequence[A
 
     ``names`` are those of the classes.
     """
-    if kind == "parquet":
-        if path is None:
-            raise click.UsageError("Parquet cannot be written to standard output: give -o FILE")
-        with new_file(path) as temporary, _parquet(temporary, columns, names) as found:
-            yield found
-        return
-    with output(path) as file:
-        yield (JsonLines if kind == "jsonl" else Csv if kind == "csv" else Tsv)(file, columns)
+    with WRITERS[kind].opened(path, columns, names) as found:
+        yield found
 
 
 class Lines:
-    """A line a row."""
+    """One line per row."""
+
+    format: str
 
     def __init__(self, file: TextIO, columns: list[Column]) -> None:
         self.file, self.columns = file, columns
         self.memory: dict[Any, str] = {}
         self.pattern = self.line()
         self.heading: str | None = None  # to be written first, with the first rows: without any there is an error
+
+    @classmethod
+    @contextmanager
+    def opened(cls, path: str | None, columns: list[Column], names: Sequence[Any]) -> Iterator[Lines]:
+        """A writer to a file or to standard output."""
+        with output(path) as file:
+            yield cls(file, columns)
 
     def line(self) -> str:
         """A row's pattern, with a place for each column."""
@@ -97,6 +99,7 @@ class Lines:
 class Tsv(Lines):
     """Columns separated by tabs; a heading where there are several. Tabs and line ends in a value become spaces."""
 
+    format = DEFAULT
     separator = "\t"
 
     def __init__(self, file: TextIO, columns: list[Column]) -> None:
@@ -119,6 +122,7 @@ class Tsv(Lines):
 class Csv(Tsv):
     """Columns separated by commas, with a heading; quoted where it must be (RFC 4180)."""
 
+    format = "csv"
     separator = ","
 
     def has_heading(self) -> bool:
@@ -131,6 +135,8 @@ class Csv(Tsv):
 
 class JsonLines(Lines):
     """A JSON object a row; numbers of several classes are an object within it."""
+
+    format = "jsonl"
 
     def line(self) -> str:
         parts: dict[str, str | dict[str, str]] = {}
@@ -159,24 +165,29 @@ def _plain(value: Any) -> str:
     return ABSENT if value is None else ABSTAIN_MARK if value is ABSTAINED else str(value)
 
 
-@contextmanager
-def _parquet(path: str, columns: list[Column], names: Sequence[Any]) -> Iterator[Parquet]:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise click.UsageError("Parquet needs pyarrow, which is not installed: pip install pyarrow") from None
-    name = pa.int64() if all(isinstance(n, int) for n in names if n is not None) else pa.string()
-    types = {"string": pa.string(), "class": name, "classes": pa.list_(name), "number": pa.float64()}
-    schema = pa.schema([(column.heading, types[column.kind]) for column in columns])
-    with parquet.ParquetWriter(path, schema) as file:
-        found = Parquet(file, schema)
-        yield found
-        found.flush()
-
-
 class Parquet:
     """Row groups of a Parquet file. A class the model abstains from is null."""
+
+    format = "parquet"
+
+    @staticmethod
+    @contextmanager
+    def opened(path: str | None, columns: list[Column], names: Sequence[Any]) -> Iterator[Parquet]:
+        """A writer to a file."""
+        if path is None:
+            raise click.UsageError("Parquet cannot be written to standard output: give -o FILE")
+        try:
+            import pyarrow as pa
+            import pyarrow.parquet as parquet
+        except ImportError:
+            raise click.UsageError("Parquet needs pyarrow, which is not installed: pip install pyarrow") from None
+        name = pa.int64() if all(isinstance(n, int) for n in names if n is not None) else pa.string()
+        types = {"string": pa.string(), "class": name, "classes": pa.list_(name), "number": pa.float64()}
+        schema = pa.schema([(column.heading, types[column.kind]) for column in columns])
+        with new_file(path) as temporary, parquet.ParquetWriter(temporary, schema) as file:
+            found = Parquet(file, schema)
+            yield found
+            found.flush()
 
     def __init__(self, file: Any, schema: Any) -> None:
         self.file, self.schema, self.rows = file, schema, 0
@@ -210,3 +221,6 @@ def _array(kind: Any, values: Sequence[Any]) -> Any:
     if pa.types.is_list(kind):
         return pa.array([[None if v is None else convert(v) for v in row] for row in values], kind)
     return pa.array([None if v is None or v is ABSTAINED else convert(v) for v in values], kind)
+
+
+WRITERS: dict[str, type[Lines] | type[Parquet]] = {found.format: found for found in (Tsv, Csv, JsonLines, Parquet)}

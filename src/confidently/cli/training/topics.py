@@ -87,7 +87,7 @@ class TopicTraining(Passes):
         if given is None:
             return frozenset()
         if not self.reading.named:
-            raise click.UsageError("--stop-words is for words with names; those of svmlight are numbers")
+            raise click.UsageError(f"--stop-words is for words with names; those of {self.reading.format} are numbered")
         if given == "english":
             from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 

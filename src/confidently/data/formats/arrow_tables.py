@@ -39,8 +39,20 @@ class Table(NamedTuple):
     parts: Callable[[list[str]], Iterator[Part]]
 
 
-def read_tables(paths: Sequence[Path], reading: ReaderOptions, demands: Demands) -> Iterator[Batch]:
-    """Batches of the rows of one file after the other, their labels as lists."""
+Opener = Callable[[str, IO[bytes], Demands], Table]
+
+
+def read_parquet(paths: Sequence[Path], reading: ReaderOptions, demands: Demands) -> Iterator[Batch]:
+    """Batches of the rows of one Parquet file after the other, their labels as lists."""
+    return _read_tables(paths, reading, demands, _parquet)
+
+
+def read_feather(paths: Sequence[Path], reading: ReaderOptions, demands: Demands) -> Iterator[Batch]:
+    """Batches of the rows of one Feather file after the other, their labels as lists."""
+    return _read_tables(paths, reading, demands, _ipc)
+
+
+def _read_tables(paths: Sequence[Path], reading: ReaderOptions, demands: Demands, table_of: Opener) -> Iterator[Batch]:
     reader = _core.ArrowReader(demands.options(reading), reading.ngram_options())
     if (known := demands.features) is not None:
         reader.restore(known.key, known.names.text, known.names.start, demands.freeze)
@@ -48,7 +60,7 @@ def read_tables(paths: Sequence[Path], reading: ReaderOptions, demands: Demands)
     def parsed(name: str, path: Path) -> Iterator[tuple[dict[str, Any], int]]:
         with opened(path) as file:
             try:
-                yield from _parsed(name, reader, file, reading, demands)
+                yield from _parsed(name, reader, table_of(name, file, demands), reading, demands)
             except (pa.ArrowException, OSError) as error:
                 raise DataError(f"{name} is damaged, or no {reading.format} file: {error}") from None
 
@@ -56,9 +68,8 @@ def read_tables(paths: Sequence[Path], reading: ReaderOptions, demands: Demands)
 
 
 def _parsed(
-    name: str, reader: Any, file: IO[bytes], reading: ReaderOptions, demands: Demands
+    name: str, reader: Any, table: Table, reading: ReaderOptions, demands: Demands
 ) -> Iterator[tuple[dict[str, Any], int]]:
-    table = _parquet(name, file, demands) if reading.format == "parquet" else _ipc(name, file, demands)
     columns = [(field.name, leaf) for field in table.schema for leaf in leaves(field.name, field.type)]
     columns = [(top, leaf) for top, leaf in columns if not PANDAS_INDEX.fullmatch(top)]
     uses = column_uses(name, [leaf for _, (leaf, _) in columns], reading, demands)

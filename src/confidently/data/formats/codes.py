@@ -7,7 +7,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 
 from ..demands import Demands
-from ..reading import DELIMITERS, ReaderOptions
+from ..reading import ReaderOptions
 from ..sources.source import chunks_ahead, display_name
 from .csv_text import new_reader, rows_behind_header
 from .files import Path
@@ -15,7 +15,7 @@ from .files import Path
 ROWS = 1000
 
 
-def told(paths: Sequence[Path], reading: ReaderOptions) -> ReaderOptions:
+def infer_codes(paths: Sequence[Path], reading: ReaderOptions) -> ReaderOptions:
     """The reading with its columns of codes filled in, where they are left to the first rows.
 
     Among hexadecimal codes there are always some that read as numbers, such as 85751e34 or 12345678. So a column is of
@@ -23,7 +23,7 @@ def told(paths: Sequence[Path], reading: ReaderOptions) -> ReaderOptions:
     numbers, and of these three are different. In any other column every cell decides for itself. Empty cells and NaN
     do not count.
     """
-    if reading.format not in DELIMITERS or reading.codes is not None:
+    if reading.file_format.delimiter is None or reading.codes is not None:
         return reading
     codes: list[str] = []
     with suppress(OSError, ValueError):  # will be met, and told of, when the rows are read

@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from ... import _core
 from ..batch import DataError
 from ..demands import Demands
-from ..reading import DEFAULT_LABEL, DELIMITERS, ReaderOptions
-
-MAX_LISTED = 30  # columns, in a message
+from ..reading import DEFAULT_LABEL, MAX_LISTED, ReaderOptions
 
 
 def column_uses(name: str, columns: Sequence[str], reading: ReaderOptions, demands: Demands) -> list[_core.ColumnUse]:
@@ -52,9 +50,10 @@ def _use_of(column: str, uses: dict[str, _core.Use]) -> _core.Use:
 
 def _if_headless(reading: ReaderOptions) -> str:
     """What to do if the first line is a row and no header."""
-    if reading.format not in DELIMITERS or reading.columns:
+    delimiter = reading.file_format.delimiter
+    if delimiter is None or reading.columns:
         return ""
-    short_cut = ", or read a label, a tab and text with --format text" if reading.format == "tsv" else ""
+    short_cut = ", or read a label, a tab and text with --format text" if delimiter == "\t" else ""
     return f" (if that is a row and no header: name the columns with --columns{short_cut})"
 
 

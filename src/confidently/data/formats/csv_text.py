@@ -8,7 +8,7 @@ from typing import Any
 from ... import _core
 from ..batch import Batch, DataError
 from ..demands import Demands
-from ..reading import DELIMITERS, ReaderOptions
+from ..reading import ReaderOptions
 from ..sources.background import in_background
 from ..sources.compression import Chunk
 from ..sources.source import read_chunks
@@ -34,11 +34,13 @@ def read_csv(paths: Sequence[Path], reading: ReaderOptions, demands: Demands) ->
 
 def new_reader(reading: ReaderOptions, demands: Demands) -> _core.CsvReader:
     """The compiled reader, which has not been told of columns yet."""
+    file_format = reading.file_format
+    assert file_format.delimiter is not None
     return _core.CsvReader(
         demands.options(reading),
         reading.ngram_options(),
-        delimiter=DELIMITERS[reading.format],
-        quotes=reading.format == "csv",
+        delimiter=file_format.delimiter,
+        quotes=file_format.quoted,
     )
 
 

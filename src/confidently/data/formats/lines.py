@@ -15,7 +15,6 @@ from ..sources.compression import Chunk
 from ..sources.source import read_chunks
 from .files import Path, batches_of_files
 
-KEEPABLE = {"svmlight": (), "vw": ("tag",), "text": ()}  # what there is to hand on beside the row itself
 LONGEST_LINE = 64 << 20  # bytes: a file without line ends must not fill the memory
 MAX_PARSERS = 4  # learning, which is one thread's work, keeps up with no more
 PIECES_AHEAD = 2  # beside those that are being parsed
@@ -27,8 +26,10 @@ def read_lines(paths: Sequence[Path], reading: ReaderOptions, demands: Demands) 
     parsers = Parsers(reading, demands, max(n, 1))
 
     def parsed(name: str, path: Path) -> Iterator[tuple[dict[str, Any], int]]:
-        chunks = read_chunks(path, demands.chunk_bytes)
-        return parsers.rows(looked_through(name, chunks, reading, demands) if reading.format == "jsonl" else chunks)
+        chunks: Iterator[Chunk] = read_chunks(path, demands.chunk_bytes)
+        if reading.file_format.columns:
+            chunks = looked_through(name, chunks, reading, demands)
+        return parsers.rows(chunks)
 
     return batches_of_files(paths, parsed, demands.keep)
 
@@ -100,27 +101,22 @@ def pieces(chunks: Iterable[Chunk]) -> Iterator[Piece]:
         yield Piece(b"".join(begun), b"\n", line, done)
 
 
-def parser_of(reading: ReaderOptions, demands: Demands, own_columns: bool) -> Any:
+def parser_of(reading: ReaderOptions, demands: Demands, own_columns: bool) -> _core.LineReader:
     """A compiled parser of a format; ``own_columns``: its numbers of features are not those of the stream.
 
     Raises
     ------
     DataError
-        If something is to be kept that the format does not have.
+        If the format does not have what is to be kept.
     """
-    keepable = KEEPABLE.get(reading.format, demands.keep)
-    if missing := [what for what in demands.keep if what not in keepable]:
-        raise DataError(f"{reading.format} has no {missing[0]!r} to keep; {' and '.join(keepable) or 'nothing'} can be")
-    options = demands.options(reading, own_columns)
-    if reading.format == "svmlight":
-        return _core.SvmlightReader(options, zero_based=reading.zero_based)
-    if reading.format == "vw":
-        return _core.VwReader(options)
-    if reading.format == "text":
-        return _core.TextReader(options, reading.ngram_options())
-    if reading.format == "jsonl":
-        return _core.JsonLinesReader(
-            options, ngrams=reading.ngram_options(), label=reading.label or DEFAULT_LABEL, weight=reading.weight or "",
-            drop=list(reading.drop), category=list(reading.category), text=list(reading.text), keep=list(demands.keep),
-        )  # fmt: skip
-    raise ValueError(f"no reader for {reading.format}")
+    keepable = reading.file_format.keepable
+    missing = [] if keepable is None else [name for name in demands.keep if name not in keepable]
+    if missing:
+        raise DataError(
+            f"{reading.format} has no {missing[0]!r} to keep; expected {' or '.join(keepable or ()) or 'nothing'}"
+        )
+    return _core.line_reader(
+        reading.format, demands.options(reading, own_columns), zero_based=reading.zero_based,
+        ngrams=reading.ngram_options(), label=reading.label or DEFAULT_LABEL, weight=reading.weight or "",
+        drop=reading.drop, category=reading.category, text=reading.text, keep=demands.keep,
+    )  # fmt: skip

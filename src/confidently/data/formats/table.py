@@ -1,11 +1,14 @@
 """The formats that are read: one row per format, with everything that the rest of the package asks about it.
 
-The command line lists formats before it imports NumPy, so this module imports nothing.
+The command line lists formats before it imports NumPy, so this module imports nothing but the standard library.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +26,7 @@ class Format:
     suffixes : tuple of str
         Suffixes of its files; no two formats share one.
     syntax, features : str
-        What a row looks like and what its features are called, for the documentation.
+        What a row looks like and what its features are called, in Markdown, for the documentation.
     reader : str
         The function that reads its files, as ``module:function`` in ``confidently.data.formats``.
     lines : bool
@@ -81,37 +84,37 @@ class Format:
 TABLE = (
     Format(
         name="svmlight", title="svmlight", suffixes=(".svm", ".svmlight", ".libsvm"),
-        syntax="label index:value ... # comment", features="numbered",
+        syntax="`label index:value ... # comment`", features="numbered",
         reader="lines:read_lines", lines=True, named=False, keepable=(), line_writer="svmlight_line",
         example="a 1:2\nb 2:1\n",
     ),
     Format(
         name="vw", title="VW text", page="vw-text.md", suffixes=(".vw",),
-        syntax="label importance 'tag|namespace name:value ...", features="namespace^name",
+        syntax="`label importance 'tag|namespace name:value ...`", features="`namespace^name`",
         reader="lines:read_lines", lines=True, keepable=("tag",), line_writer="vw_line",
         example="a | x:2\nb | y\n",
     ),
     Format(
         name="text", title="plain text", suffixes=(".txt",),
-        syntax="label<TAB>text", features="n-grams",
+        syntax="`label<TAB>text`", features="n-grams",
         reader="lines:read_lines", lines=True, text=True, keepable=(),
         example="a\tx x\nb\ty\n",
     ),
     Format(
         name="jsonl", title="JSON lines", page="json-lines.md", suffixes=(".jsonl", ".ndjson", ".json"),
-        syntax='{"label": ..., "key": value, ...}', features="by key",
+        syntax='`{"label": ..., "key": value, ...}`', features="by key",
         reader="lines:read_lines", lines=True, columns=True, line_writer="json_line", predictions=True,
         example='{"label": "a", "x": 2}\n{"label": "b", "y": 1}\n',
     ),
     Format(
         name="csv", title="CSV", page="tables.md", suffixes=(".csv",),
-        syntax="cell,cell,... below a header", features="by column",
+        syntax="`cell,cell,...`, below a header", features="by column",
         reader="csv_text:read_csv", columns=True, delimiter=",", quoted=True, table_writer="csv_writer",
         predictions=True, example="label,x,y\na,2,\nb,,1\n",
     ),
     Format(
         name="tsv", title="TSV", page="tables.md", suffixes=(".tsv",),
-        syntax="cell<TAB>cell<TAB>... below a header", features="by column",
+        syntax="`cell<TAB>cell...`, below a header", features="by column",
         reader="csv_text:read_csv", columns=True, delimiter="\t", table_writer="tsv_writer",
         predictions=True, example="label\tx\ty\na\t2\t\nb\t\t1\n",
     ),
@@ -134,3 +137,30 @@ FORMATS = tuple(BY_NAME)
 WITH_COLUMNS = tuple(format.name for format in TABLE if format.columns)
 WRITABLE = tuple(format.name for format in TABLE if format.writable)
 FOR_PREDICTIONS = tuple(format.name for format in TABLE if format.predictions)
+COMPRESSED = (".gz", ".zst", ".bz2", ".lz4", ".xz")  # may follow any suffix
+
+
+def format_of(paths: Sequence[str | os.PathLike[str]], default: str = DEFAULT) -> str:
+    """Return the format that the suffixes of files name, without those of compression.
+
+    Raises
+    ------
+    ValueError
+        If they name different formats.
+    """
+    found = {name: os.fspath(path) for path in reversed(paths) if (name := format_of_suffix(path)) is not None}
+    if len(found) > 1:
+        listed = ", ".join(f"{path} {name}" for name, path in found.items())
+        raise ValueError(
+            f"the files of a stream must have one format, got {listed}; pass the format, or read them separately"
+        )
+    return next(iter(found), default)
+
+
+def format_of_suffix(path: str | os.PathLike[str]) -> str | None:
+    """Return the format that a file's suffix names, if any."""
+    suffixes = [suffix.lower() for suffix in PurePath(os.fspath(path)).suffixes]
+    while suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+    found = BY_SUFFIX.get(suffixes[-1]) if suffixes else None
+    return None if found is None else found.name

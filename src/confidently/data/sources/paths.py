@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from ..batch import DataError
-from ..reading import format_of_suffix
+from ..formats.table import format_of_suffix
 from .file_range import FileRange
 from .source import file_system, is_uri
 

@@ -1,12 +1,12 @@
 """Rows written as files.
 
-What each format can carry:
+What each format can hold:
 
-* svmlight: labels, weights, values; features by number only. Named ones are numbered from 1 as they first appear.
+* svmlight: labels, weights and values. Features are numbered; named ones are numbered from 1 as they first appear.
 * VW text: tags too, and names of features and labels that have no spaces, colons and bars.
-* JSON lines: all. A row's label, weight and tag stand beside its features, so none of these may be called like them.
-* CSV, TSV, Parquet, Feather: the same, a column a feature, empty where a row has not got it; the data are read twice,
-  first for their features, of which there may be 10,000.
+* JSON lines: everything. Label, weight and tag are keys of the row, so no feature may have their names.
+* CSV, TSV, Parquet, Feather: the same, one column per feature, empty where a row does not have it. The data are read
+  twice, first for the names of their features, of which there may be 10,000.
 """
 
 from __future__ import annotations
@@ -15,13 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..batch import DataError
-from ..reading import SUFFIXES
+from ..formats.table import BY_NAME, BY_SUFFIX, WRITABLE, Format
 from ..stream import Stream
-from .lines import LINES
-from .rows import Rows
-from .tables import Table, table_writer
-
-WRITABLE = ("svmlight", "vw", "jsonl", "csv", "tsv", "parquet", "feather")
+from . import lines, tables
+from .rows import Row, Rows
 
 
 def write_rows(path: str, kind: str, open_again: Callable[[], Stream]) -> int:
@@ -32,20 +29,20 @@ def write_rows(path: str, kind: str, open_again: Callable[[], Stream]) -> int:
     path : str
         The file.
     kind : str
-        One of :data:`WRITABLE`.
+        One of ``confidently.data.formats.table.WRITABLE``.
     open_again : callable
-        Opens the stream; called twice for tables. Its features should be read exactly and unscaled
-        (``vocabulary=True, normalize="none"``).
+        Opens the stream; called twice for formats with a ``table_writer``. Its features should be read exactly and
+        unscaled (``vocabulary=True, normalize="none"``).
 
     Returns
     -------
     int
-        How many rows were written.
+        Number of rows written.
 
     Raises
     ------
     DataError
-        As the stream does; or if the format cannot hold a row.
+        If the format cannot hold a row, or the stream raises it.
 
     Examples
     --------
@@ -59,33 +56,33 @@ def write_rows(path: str, kind: str, open_again: Callable[[], Stream]) -> int:
     (1, '1 | 3:0.5 7\\n')
     """
     if kind not in WRITABLE:
-        raise ValueError(f"kind must be one of {', '.join(WRITABLE)}; got {kind!r}")
+        raise ValueError(f"unknown kind {kind!r}; expected one of {', '.join(WRITABLE)}")
+    target = BY_NAME[kind]
     count = 0
-    if kind in LINES:
+    if target.line_writer is not None:
+        line: Callable[[Row], str] = getattr(lines, target.line_writer)
         with open_again() as stream, open(path, "w", encoding="utf-8", newline="\n") as file:
-            for row in _rows(stream, kind):
-                file.write(LINES[kind](row))
+            for row in _rows(stream, target):
+                file.write(line(row))
                 count += 1
         return count
+    opened: tables.Opener = getattr(tables, str(target.table_writer))
     with open_again() as stream:
-        table = Table(_rows(stream, kind))
-    with open_again() as stream, table_writer(path, table, kind, stream.multilabel) as writer:
-        for row in _rows(stream, kind):
+        table = tables.Table(_rows(stream, target))
+    with open_again() as stream, opened(path, table, stream.multilabel) as writer:
+        for row in _rows(stream, target):
             writer.write(table.cells(row))
             count += 1
     return count
 
 
-def _rows(stream: Stream, kind: str) -> Rows:
-    reading = stream.reading
-    if kind == "svmlight":
-        return Rows(stream, named=False, first_index=0 if reading.zero_based else 1)
-    return Rows(stream, named=reading.named, first_index=0 if reading.zero_based else 1)
+def _rows(stream: Stream, target: Format) -> Rows:
+    return Rows(stream, named=target.named and stream.reading.named, first_index=stream.reading.first_index)
 
 
 def format_for(path: str) -> str:
-    """The format a file's suffix tells."""
-    found = SUFFIXES.get(Path(path).suffix.lower())
-    if found not in WRITABLE:
-        raise DataError(f"{path}: the suffix tells no format that can be written; name one with --to")
-    return found
+    """Return the format that a file's suffix names, among those that can be written."""
+    found = BY_SUFFIX.get(Path(path).suffix.lower())
+    if found is None or not found.writable:
+        raise DataError(f"{path}: the suffix names no format that can be written; pass one with --to")
+    return found.name

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 from ..batch import DataError
@@ -62,6 +61,3 @@ def json_line(row: Row) -> str:
     if clash := found.keys() & features.keys():
         raise DataError(f"a feature is called {clash.pop()!r}, as what stands beside it: rename it first")
     return json.dumps(found | features, ensure_ascii=False) + "\n"
-
-
-LINES: dict[str, Callable[[Row], str]] = {"svmlight": svmlight_line, "vw": vw_line, "jsonl": json_line}

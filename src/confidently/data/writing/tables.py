@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
 from ..batch import DataError
@@ -30,7 +30,7 @@ class Table:
             self.weighted |= batch.weights is not None
             self.tagged |= TAG in batch.kept and any(batch.kept[TAG])
         self.keys = list(rows.names)
-        self.whole_numbers = all(isinstance(label, int) for label in rows.labels)
+        self.integer_labels = all(isinstance(label, int) for label in rows.labels)
         self.beside = [LABEL, *([WEIGHT] if self.weighted else []), *([TAG] if self.tagged else [])]
         self.columns = [*self.beside, *map(str, self.keys)]
         if clash := set(self.beside) & set(self.columns[len(self.beside) :]):
@@ -47,28 +47,6 @@ class TableWriter(Protocol):
     """Takes rows of cells."""
 
     def write(self, cells: Sequence[Any]) -> None: ...
-
-
-@contextmanager
-def table_writer(path: str, table: Table, kind: str, multilabel: bool) -> Iterator[TableWriter]:
-    """A writer of one of the formats."""
-    if kind in ("csv", "tsv"):
-        with open(path, "w", encoding="utf-8", newline="") as file:
-            found = (Csv if kind == "csv" else Tsv)(file)
-            found.write(table.columns)
-            yield found
-        return
-    import pyarrow as pa
-
-    label = pa.int64() if table.whole_numbers else pa.string()
-    types = {LABEL: pa.list_(label) if multilabel else label, WEIGHT: pa.float64(), TAG: pa.string()}
-    schema = pa.schema(
-        [(name, types[name] if k < len(table.beside) else pa.float64()) for k, name in enumerate(table.columns)]
-    )
-    with _arrow_file(path, schema, kind) as file:
-        writer = Arrow(file, schema)
-        yield writer
-        writer.flush()
 
 
 class Csv:
@@ -128,15 +106,56 @@ def _as_text(cell: Any) -> Any:
     return list(map(str, cell)) if isinstance(cell, list) else None if cell is None else str(cell)
 
 
+Opener = Callable[[str, Table, bool], AbstractContextManager[TableWriter]]  # of a path, a table, whether multilabel
+
+
 @contextmanager
-def _arrow_file(path: str, schema: Any, kind: str) -> Iterator[Any]:
-    if kind == "parquet":
-        from pyarrow import parquet
+def csv_writer(path: str, table: Table, multilabel: bool) -> Iterator[TableWriter]:
+    """Open a CSV file, its header written."""
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = Csv(file)
+        writer.write(table.columns)
+        yield writer
 
-        with parquet.ParquetWriter(path, schema) as file:
-            yield file
-    else:
-        import pyarrow as pa
 
-        with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, schema) as file:
-            yield file
+@contextmanager
+def tsv_writer(path: str, table: Table, multilabel: bool) -> Iterator[TableWriter]:
+    """Open a TSV file, its header written."""
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = Tsv(file)
+        writer.write(table.columns)
+        yield writer
+
+
+@contextmanager
+def parquet_writer(path: str, table: Table, multilabel: bool) -> Iterator[TableWriter]:
+    """Open a Parquet file."""
+    from pyarrow import parquet
+
+    schema = _schema(table, multilabel)
+    with parquet.ParquetWriter(path, schema) as file:
+        writer = Arrow(file, schema)
+        yield writer
+        writer.flush()
+
+
+@contextmanager
+def feather_writer(path: str, table: Table, multilabel: bool) -> Iterator[TableWriter]:
+    """Open a Feather file."""
+    import pyarrow as pa
+
+    schema = _schema(table, multilabel)
+    with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, schema) as file:
+        writer = Arrow(file, schema)
+        yield writer
+        writer.flush()
+
+
+def _schema(table: Table, multilabel: bool) -> Any:
+    import pyarrow as pa
+
+    label = pa.int64() if table.integer_labels else pa.string()
+    types = {LABEL: pa.list_(label) if multilabel else label, WEIGHT: pa.float64(), TAG: pa.string()}
+    return pa.schema(
+        [(name, types[name] if k < len(table.beside) else pa.float64()) for k, name in enumerate(table.columns)]
+    )

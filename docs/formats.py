@@ -1,0 +1,41 @@
+"""Writes the table of formats in reading-data.md from the package's own: python docs/formats.py."""
+
+import re
+from pathlib import Path
+
+from confidently.data.formats.table import TABLE
+
+PAGE = Path(__file__).with_name("reading-data.md")
+HEAD = "| format | name | suffix | a row | features |\n|---|---|---|---|---|\n"
+CACHE = "| [cache](cache-file.md) | | any | binary | as they were read |\n"
+OLD = re.compile(r"^\| format \|(?:.*\n\|)*.*\n", re.MULTILINE)
+
+
+def table() -> str:
+    """The table of formats."""
+    return HEAD + "".join(map(_row, TABLE)) + CACHE
+
+
+def page() -> str:
+    """The whole page, its table current."""
+    text, count = OLD.subn(lambda _: table(), PAGE.read_text())
+    assert count == 1, "reading-data.md has one table of formats"
+    return text
+
+
+def _row(format) -> str:
+    title = format.title if format.page is None else f"[{format.title}]({format.page})"
+    cells = (title, _code(format.name), ", ".join(map(_code, format.suffixes)), _piped(format.syntax), format.features)
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _code(text: str) -> str:
+    return f"`{text}`"
+
+
+def _piped(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
