@@ -1,4 +1,4 @@
-"""Active learning: doubts in closed form, budgets kept, and that asking pays."""
+"""Active learning: certainty in closed form, budgets kept, and that requesting labels pays."""
 
 import pickle
 
@@ -27,7 +27,7 @@ def learned(classes=2, n=60, **settings):
 
 
 @pytest.mark.parametrize("covariance", ["diag", "full"])
-def test_doubt_of_two_classes(covariance):
+def test_certainty_of_two_classes(covariance):
     classifier, X = learned(covariance=covariance), rows(30, seed=1)[0]
     mean = X @ classifier.coef_[0] + classifier.intercept_
     sigma = classifier.covariance_
@@ -40,7 +40,7 @@ def test_doubt_of_two_classes(covariance):
 
 @pytest.mark.parametrize("multiclass", ["joint", "one-vs-rest"])
 @pytest.mark.parametrize("covariance", ["diag", "full"])
-def test_doubt_of_several_classes(covariance, multiclass):
+def test_certainty_of_several_classes(covariance, multiclass):
     """The two best classes' difference, its variance with their covariance."""
     classifier, X = learned(4, covariance=covariance, multiclass=multiclass), rows(30, seed=1)[0]
     scores = classifier.decision_function(X)
@@ -68,7 +68,7 @@ def test_change_is_the_divergence_that_learning_makes(rule, classes):
         for label, share in ((best, norm.cdf(sureness[k])), (second, norm.sf(sureness[k]))):
             after = clone_with_state(classifier).partial_fit(X[[k]], [label])
             found[k] += share * kl_divergence(*gaussian(after), *gaussian(classifier))
-    assert_allclose(1.0 / certainty(classifier, X, "change"), found, rtol=1e-6, atol=1e-14)
+    assert_allclose(1.0 / certainty(classifier, X, "expected_change"), found, rtol=1e-6, atol=1e-14)
 
 
 def clone_with_state(classifier):
@@ -79,7 +79,7 @@ def gaussian(classifier):
     return np.column_stack([classifier.coef_, classifier.intercept_]).ravel(), classifier.covariance_
 
 
-def test_doubt_of_sets_of_labels():
+def test_certainty_of_multilabel_rows():
     """That of the label the classifier is least sure of."""
     X = rows(60)[0]
     classifier = OnlineClassifier().fit(X, X[:, :3] > 0.5)
@@ -89,8 +89,8 @@ def test_doubt_of_sets_of_labels():
 
 def test_query_takes_the_least_sure():
     classifier, pool = learned(), rows(50, seed=2)[0]
-    chosen, doubts = query(classifier, pool, 7), certainty(classifier, pool)
-    assert_array_equal(doubts[chosen], np.sort(doubts)[:7])
+    chosen, certainties = query(classifier, pool, 7), certainty(classifier, pool)
+    assert_array_equal(certainties[chosen], np.sort(certainties)[:7])
     assert sorted(query(classifier, pool, 50, "random", 0)) == list(range(50))
     assert_array_equal(query(classifier, pool, 5, "random", 3), query(classifier, pool, 5, "random", 3))
     assert len(set(query(OnlineClassifier(), pool, 5, random_state=1))) == 5  # knows nothing: any
@@ -121,9 +121,9 @@ def test_rows_of_a_batch_are_decided_one_after_the_other():
 def test_asked_rows_are_less_sure_than_others():
     """By a classifier that stays as it is, among rows after the threshold has settled."""
     classifier, X = learned(), rows(2000, seed=5)[0]
-    asked, doubts = Selector(classifier, 0.2).choose(X)[200:], certainty(classifier, X)[200:]
-    assert doubts[asked].max() < np.quantile(doubts[~asked], 0.6)
-    assert doubts[asked].mean() < 0.3 * doubts[~asked].mean()
+    asked, certainties = Selector(classifier, 0.2).choose(X)[200:], certainty(classifier, X)[200:]
+    assert certainties[asked].max() < np.quantile(certainties[~asked], 0.6)
+    assert certainties[asked].mean() < 0.3 * certainties[~asked].mean()
 
 
 def test_asking_pays():
@@ -161,10 +161,10 @@ def test_simulation_of_all_labels_has_learned_them_all():
 def test_bad_input():
     classifier, X = learned(), rows(5)[0]
     with pytest.raises(
-        ValueError, match="strategy must be one of 'confidence', 'margin', 'change', 'random'; got 'entropy'"
+        ValueError, match="strategy must be one of 'confidence', 'margin', 'expected_change', 'random'; got 'entropy'"
     ):
         query(classifier, X, 2, "entropy")
-    with pytest.raises(ValueError, match="k must be from 1 to the pool's 5 rows, got 6"):
+    with pytest.raises(ValueError, match="k must be between 1 and the 5 rows of the pool, got 6"):
         query(classifier, X, 6)
-    with pytest.raises(ValueError, match="budget must be a share"):
+    with pytest.raises(ValueError, match="budget must be a fraction"):
         Selector(classifier, 1.5)

@@ -1,4 +1,4 @@
-"""Active learning: which labels to ask for, when labels cost more than rows."""
+"""Active learning: which labels to request when labels are expensive and rows are not."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ if TYPE_CHECKING:
     from ..estimators.classifier import OnlineClassifier
     from ..rules.rule import Rule
 
-STRATEGIES = ("confidence", "margin", "change", "random")
-RATE = 0.05  # of the threshold's logarithm: it can double within some 20 rows that find it too low
-START = 1.0  # the first threshold: one standard deviation, or a margin of 1
+STRATEGIES = ("confidence", "margin", "expected_change", "random")
+RATE = 0.05  # of the logarithm of the threshold, which can double within about 20 rows
+INITIAL_THRESHOLD = 1.0  # one standard deviation, or a margin of 1
 
 
 def certainty(classifier: OnlineClassifier, X: Any, strategy: str = "confidence") -> np.ndarray:
-    """How far each row's prediction is from being another one: small where its label is worth asking for.
+    """Return the certainty of each prediction; low values mark the rows whose labels are worth requesting.
 
-    With m the margin between the two best classes and v its variance: ``|m|/sqrt(v)`` for "confidence", the number
-    of standard deviations between the mean classifier and one that decides otherwise; ``|m|`` for "margin"; for
-    "change" one over the change of the posterior that the label is expected to make, the sum over both labels of
-    ``p KL(new || old)`` with the share p = Phi(+-m/sqrt(v)) of the posterior's classifiers that vote for it and::
+    With m the margin between the two best classes and v its variance: ``|m|/sqrt(v)`` for "confidence", the number of
+    standard deviations between the mean classifier and one with another prediction; ``|m|`` for "margin"; for
+    "expected_change" one over the expected change of the posterior, the sum over both labels of ``p KL(new || old)``
+    with the posterior probability p = Phi(+-m/sqrt(v)) of the label and::
 
         KL = (alpha^2 v - zeta v/(1 + zeta v) + log(1 + zeta v))/2
 
-    which is exact for a full covariance and leaves out the scale of the ellipsoid rules.
+    which is exact for a full covariance and ignores the scale of the ellipsoid rules.
 
     Parameters
     ----------
     classifier : OnlineClassifier
         Fitted.
     X : array, data frame or sparse matrix of shape (n, d)
-    strategy : {"confidence", "margin", "change"}
+    strategy : {"confidence", "margin", "expected_change"}
 
     Returns
     -------
     array of shape (n,)
-        >= 0. For sets of labels, that of the least sure label.
+        >= 0. For multilabel data, that of the least certain label.
 
     Examples
     --------
@@ -63,12 +63,12 @@ def certainty(classifier: OnlineClassifier, X: Any, strategy: str = "confidence"
         rule, p = classifier.learner_.settings.rule, calibration.vote(margin, variance)
         change = p * _change(rule, margin, variance) + (1.0 - p) * _change(rule, -margin, variance)
         found = np.divide(1.0, change, out=np.full_like(change, np.inf), where=change > 0)
-    doubts: np.ndarray = found.min(axis=1, initial=np.inf) if found.ndim == 2 else found
-    return doubts
+    least_certain: np.ndarray = found.min(axis=1, initial=np.inf) if found.ndim == 2 else found
+    return least_certain
 
 
 def _two_best(learner: Learner, matrix: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Margin between the two best classes and its variance, a number a row; of sets of labels, a number a label."""
+    """Return the margin between the two best classes and its variance per row; in multilabel data, per label."""
     if learner.settings.task in ("binary", "multilabel"):
         return learner.margin_distribution(matrix)
     scores = learner.decision(matrix)
@@ -77,7 +77,7 @@ def _two_best(learner: Learner, matrix: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _change(rule: Rule, margin: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """KL(new || old) of the Gaussian over weights when examples of these margins are learned."""
+    """Return KL(new || old) of the Gaussian over weights after an update on examples with these margins."""
     step = np.vectorize(lambda m, v: rule.compiled.step(m, v, 1.0, 0)[:2] if v > 0 else (0.0, 0.0), otypes="dd")
     alpha, zeta = step(margin, variance)
     gain = zeta * variance
@@ -92,24 +92,24 @@ def query(
     strategy: str = "confidence",
     random_state: int | np.random.Generator | None = None,
 ) -> np.ndarray:
-    """The rows of a pool whose labels to ask for next.
+    """Select the rows of a pool whose labels to request next.
 
     Parameters
     ----------
     classifier : OnlineClassifier
-        One that has learned nothing yet chooses at random.
+        If it is not fitted, rows are selected at random.
     pool : array, data frame or sparse matrix of shape (n, d)
     k : int
-        How many, 1 to n.
-    strategy : {"confidence", "margin", "change", "random"}
-        The least sure ones, by :func:`certainty`; or any.
+        Number of rows, 1 to n.
+    strategy : {"confidence", "margin", "expected_change", "random"}
+        The least certain rows, by :func:`certainty`; or random ones.
     random_state : int or Generator, optional
-        Decides between rows of equal doubt, too.
+        Also decides between rows of equal certainty.
 
     Returns
     -------
     array of shape (k,)
-        Their numbers, the least sure first.
+        Row numbers, the least certain first.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def query(
     check_choice("strategy", strategy, STRATEGIES)
     n = pool.shape[0] if hasattr(pool, "shape") else len(pool)
     if isinstance(k, bool) or not 1 <= k <= n:
-        raise ValueError(f"k must be from 1 to the pool's {n} rows, got {k!r}")
+        raise ValueError(f"k must be between 1 and the {n} rows of the pool, got {k!r}")
     shuffled = np.random.default_rng(random_state).permutation(n)
     if strategy == "random" or not hasattr(classifier, "learner_"):
         return shuffled[:k]
@@ -127,20 +127,20 @@ def query(
 
 
 class Selector:
-    """Decides row by row of a stream whether to ask for the label, within a budget.
+    """Decides for each row of a stream whether to request its label, within a budget.
 
-    A row is asked for if its doubt is below a threshold theta, which follows the stream: after every row log(theta)
-    moves by 0.05 (budget - below) / budget, with below = 1 for a doubt below it and else 0. So in the long run the
-    budget's share of the rows is asked for, those that are least sure, however sure the classifier becomes. At no time
-    are more than 1 + budget n of n rows.
+    The selector requests a label when certainty falls below a threshold theta, which follows the stream: after every
+    row log(theta) moves by 0.05 (budget - below) / budget, where below is 1 for a certainty below it and 0 otherwise.
+    In the long run it requests the budget's fraction of the labels, those of the least certain rows, however certain
+    the classifier becomes. At any time it has requested at most 1 + budget n of n labels.
 
     Parameters
     ----------
     classifier : OnlineClassifier
-        Which the caller goes on training; nothing else is kept of it.
+        The caller continues to train it; the selector only reads it.
     budget : float
-        Share of the rows to ask for, in (0, 1].
-    strategy : {"confidence", "margin", "change", "random"}
+        Fraction of the labels to request, in (0, 1].
+    strategy : {"confidence", "margin", "expected_change", "random"}
     random_state : int or Generator, optional
         For "random".
 
@@ -157,7 +157,7 @@ class Selector:
     >>> X, classifier = scale(X), OnlineClassifier("arow")
     >>> selector = Selector(classifier, budget=0.2)
     >>> for x, label in zip(X[:400], y[:400]):
-    ...     if selector.should_query(x):  # label is not looked at before
+    ...     if selector.should_query(x):  # the label is not used before
     ...         _ = classifier.partial_fit([x], [label], classes=[0, 1])
     >>> selector.n_asked, round(classifier.score(X[400:], y[400:]), 2)
     (68, 0.98)
@@ -172,25 +172,25 @@ class Selector:
     ) -> None:
         check_choice("strategy", strategy, STRATEGIES)
         if not 0.0 < budget <= 1.0:
-            raise ValueError(f"budget must be a share of the rows, in (0, 1]; got {budget!r}")
+            raise ValueError(f"budget must be a fraction of the rows, in (0, 1]; got {budget!r}")
         self.classifier, self.budget, self.strategy = classifier, budget, strategy
         self.random = np.random.default_rng(random_state)
         self.n_seen = self.n_asked = 0
-        self._log_threshold = float(np.log(START))
+        self._log_threshold = float(np.log(INITIAL_THRESHOLD))
 
     def should_query(self, x: Any) -> bool:
-        """Whether to ask for the label of one row: an array of shape (d,), or a matrix of one row."""
+        """Return whether to request the label of one row: an array of shape (d,), or a matrix of one row."""
         row = np.asarray(x)[None] if getattr(x, "ndim", 1) == 1 and not hasattr(x, "tocsr") else x
         return bool(self.choose(row)[0])
 
     def choose(self, X: Any) -> np.ndarray:
-        """The same of several rows in their order, by the classifier as it is: booleans, shape (n,)."""
+        """Return the decision for several rows in their order, with the classifier unchanged: booleans, shape (n,)."""
         n = X.shape[0]
         if self.strategy == "random":
-            return np.array([self._decide(asks) for asks in self.random.random(n) < self.budget], dtype=bool)
-        unknown = not hasattr(self.classifier, "learner_")
-        doubts = np.zeros(n) if unknown else certainty(self.classifier, X, self.strategy)
-        return np.array([self._decide(d <= exp(self._log_threshold)) for d in doubts], dtype=bool)
+            return np.array([self._decide(wanted) for wanted in self.random.random(n) < self.budget], dtype=bool)
+        fitted = hasattr(self.classifier, "learner_")
+        certainties = certainty(self.classifier, X, self.strategy) if fitted else np.zeros(n)
+        return np.array([self._decide(value <= exp(self._log_threshold)) for value in certainties], dtype=bool)
 
     def _decide(self, wanted: bool) -> bool:
         self.n_seen += 1
@@ -211,27 +211,27 @@ def simulate(
     strategy: str = "confidence",
     random_state: int | None = None,
 ) -> np.ndarray:
-    """Test error after so many labels, asked for in rounds from a pool.
+    """Return the test error after given numbers of labels, which are requested in rounds from a pool.
 
-    The first round is random. In each of the others those rows are asked for, among the rest, of which the
-    classifier then is least sure, and are learned in a random order. A classifier of several ``passes`` is fitted anew
-    in every round to all rows asked for so far: where labels are dear, reading them again is cheap.
+    The first round is random. Each other round requests the labels of the rows of which the classifier is then least
+    certain and trains on them in random order. A classifier with several ``passes`` is trained from scratch in every
+    round on all rows with labels: where labels are expensive, reading rows again is cheap.
 
     Parameters
     ----------
     classifier : OnlineClassifier
-        Its settings; it stays as it is.
+        Its settings are used; it is not changed.
     X, y, X_test, y_test
-        The pool, whose labels are looked at when they are asked for, and rows to test on.
+        The pool, whose labels are used only after they are requested, and rows to test on.
     labels : sequence of int
-        After how many labels to test, ascending; a round each.
-    strategy : {"confidence", "margin", "change", "random"}
+        Numbers of labels after which to test, ascending; one round each.
+    strategy : {"confidence", "margin", "expected_change", "random"}
     random_state : int, optional
 
     Returns
     -------
     array of shape (len(labels),)
-        Share of the test rows predicted wrongly; NaN while nothing can be fitted, since all labels are alike.
+        Fraction of the test rows predicted wrongly; NaN as long as all requested labels are alike.
     """
     random, learner, classes = np.random.default_rng(random_state), clone(classifier), np.unique(y)
     rest, asked, errors = np.arange(len(y)), np.empty(0, dtype=int), []
