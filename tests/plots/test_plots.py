@@ -1,4 +1,4 @@
-"""Plots: what is drawn is what was measured; matplotlib is asked for late."""
+"""Plots: what is drawn is what was measured; matplotlib is imported late."""
 
 import subprocess
 import sys
@@ -81,14 +81,14 @@ def test_error_against_labels():
     band = ax.collections[0].get_paths()[0].get_extents()
     assert_allclose([band.ymin, band.ymax], [0.3 - 0.1 * np.sqrt(2), 0.3 + 0.1 * np.sqrt(2)])
     assert len(ax.collections) == 1  # one run has no deviation
-    with pytest.raises(ValueError, match=r"errors of any must be 3 numbers a run, got shape \(1, 2\)"):
+    with pytest.raises(ValueError, match=r"errors of any must be 3 numbers per run, got shape \(1, 2\)"):
         LabelsDisplay([20, 40, 60], {"any": [0.1, 0.2]})
 
 
 @pytest.mark.parametrize("covariance", ["diag", "full"])
 def test_ellipses_are_the_covariance(covariance):
     classifier = OnlineClassifier("cw_stdev", covariance).fit(X, Y)
-    display = WeightEllipsesDisplay.from_estimator(classifier, [(0, 2)], deviations=2)
+    display = WeightEllipsesDisplay.from_estimator(classifier, [(0, 2)], n_std=2)
     ellipse = display.ax_.patches[0]
     sigma = classifier.covariance_
     sigma = (sigma.toarray() if hasattr(sigma, "toarray") else sigma)[np.ix_([0, 2], [0, 2])]
@@ -109,8 +109,8 @@ def test_ellipses_of_several_classes_are_in_their_block():
         assert display.covariances[0, 0, 1] == pytest.approx(
             classifier.marginal(2).correlation(1, 3) * np.sqrt(classifier.variance_[2, [1, 3]].prod())
         )
-    sets = np.eye(3, dtype=int)[iris.target]  # sets of labels: their weights minus the calibration label's
-    classifier = OnlineClassifier("arow", "full").fit(iris.data, sets)
+    labels = np.eye(3, dtype=int)[iris.target]  # multilabel: weights minus the calibration label's
+    classifier = OnlineClassifier("arow", "full").fit(iris.data, labels)
     display = WeightEllipsesDisplay.from_estimator(classifier, [(1, 3)], column=1)
     np.testing.assert_allclose(np.diag(display.covariances[0]), classifier.variance_[1, [1, 3]])
     drawn = classifier.sample_weights(20_000, random_state=0)[:, 1][:, [1, 3]]
@@ -129,13 +129,14 @@ def test_decisive_weights_are_the_largest():
         DecisiveWeightsDisplay.from_estimator(classifier, ["a"])
 
 
-def test_map_asks_the_classifier():
+def test_the_map_is_the_margin_distribution():
     classifier = OnlineClassifier("arow", "full").fit(X[:, :2], Y)
     display = DecisionMapDisplay.from_estimator(classifier, X[:, :2], Y, resolution=15)
     mean, variance = classifier.margin_distribution([[display.x[3], display.y[11]]])
     assert display.mean[11, 3] == pytest.approx(mean[0])
-    assert display.deviation[11, 3] == pytest.approx(np.sqrt(variance[0]))
-    assert DecisionMapDisplay(display.x, display.y, display.mean, display.deviation, "deviation").plot() is not None
+    assert display.standard_deviation[11, 3] == pytest.approx(np.sqrt(variance[0]))
+    spread = display.standard_deviation
+    assert DecisionMapDisplay(display.x, display.y, display.mean, spread, "standard_deviation").plot() is not None
     drawn = DecisionMapDisplay.from_estimator(classifier, X[:, :2], resolution=15, samples=4, random_state=7)
     weights = classifier.sample_weights(4, random_state=7)[2, 0]
     assert drawn.samples.shape == (4, 15, 15)
@@ -148,7 +149,7 @@ def test_map_asks_the_classifier():
 def test_reliability_counts():
     truth, p = np.array([0, 0, 1, 1, 1]), np.array([0.05, 0.15, 0.12, 0.95, 1.0])
     display = ReliabilityDisplay.from_predictions(truth, {"a": p})
-    np.testing.assert_allclose(display.said["a"], [0.05, 0.135, 0.975])
+    np.testing.assert_allclose(display.predicted["a"], [0.05, 0.135, 0.975])
     np.testing.assert_allclose(display.frequency["a"], [0, 0.5, 1])
     assert display.rows["a"].tolist() == [1, 2, 2]
     iris = load_iris()
@@ -165,13 +166,13 @@ def test_loss_is_the_theory():
     np.testing.assert_array_equal(display.ax_.lines[0].get_ydata(), confidence_loss(display.margins, 0.7))
 
 
-@pytest.mark.parametrize("options", [{"what": "x"}, {"band": 2.0}, {"band": "x"}])
+@pytest.mark.parametrize("options", [{"quantity": "x"}, {"band": 2.0}, {"band": "x"}])
 def test_bad_options(curves, options):
-    with pytest.raises(ValueError, match="must be"):
+    with pytest.raises(ValueError, match=r"must be|expected one of"):
         LearningCurveDisplay(curves, **options)
 
 
-def test_matplotlib_is_imported_late_and_asked_for():
+def test_matplotlib_is_imported_late_and_its_absence_reported():
     code = """
 import sys
 sys.modules["matplotlib.pyplot"] = None

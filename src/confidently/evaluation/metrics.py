@@ -1,16 +1,15 @@
-"""How good predictions are, added up batch by batch; NumPy only."""
+"""Measures of predictions, accumulated batch by batch; NumPy only."""
 
 from __future__ import annotations
 
 import numpy as np
 
-MIN_PROBABILITY = (
-    1e-15  # log-loss counts no probability as smaller, so that one certain mistake does not make it infinite
-)
+# Log-loss counts no probability as smaller, so that one certain mistake does not make it infinite.
+MIN_SCORED_PROBABILITY = 1e-15
 
 
 def area_under_curve(scores: np.ndarray, positive: np.ndarray) -> float | None:
-    """P(a positive row scores higher than a negative one), ties counting half; ``None`` without one of the two."""
+    """Return P(a positive row scores higher than a negative one), ties counting half; ``None`` without either."""
     n_positive, n_negative = int(positive.sum()), int((~positive).sum())
     if not n_positive or not n_negative:
         return None
@@ -20,7 +19,7 @@ def area_under_curve(scores: np.ndarray, positive: np.ndarray) -> float | None:
 
 
 def ranking_loss(scores: np.ndarray, relevant: np.ndarray) -> np.ndarray:
-    """A row's share of (relevant, irrelevant) pairs in the wrong order, ties included; 0 for rows without pairs."""
+    """Return the fraction of (relevant, irrelevant) pairs in the wrong order, ties included; 0 without pairs."""
     wrong = np.zeros(len(scores))
     for i, (score, yes) in enumerate(zip(scores, relevant, strict=True)):
         others = np.sort(score[~yes])
@@ -31,7 +30,7 @@ def ranking_loss(scores: np.ndarray, relevant: np.ndarray) -> np.ndarray:
 
 
 class ClassMetrics:
-    """Rows of one class each. A class that is not known, number -1, is always predicted wrongly."""
+    """Measures of rows with one class each. An unknown class, number -1, is always predicted wrongly."""
 
     def __init__(self, n_classes: int) -> None:
         self.n_classes = n_classes
@@ -42,7 +41,7 @@ class ClassMetrics:
         self.scores: list[np.ndarray] = []
 
     def add(self, truth: np.ndarray, predicted: np.ndarray, probabilities: np.ndarray) -> None:
-        """A batch of rows: numbers of classes, and the probability of each class."""
+        """Add a batch of rows: class numbers, true and predicted, and the probability of each class."""
         known = truth >= 0
         self.rows += len(truth)
         self.unknown += int((~known).sum())
@@ -50,11 +49,11 @@ class ClassMetrics:
         self.predicted += np.bincount(predicted, minlength=self.n_classes)
         pairs = truth[known] * self.n_classes + predicted[known]
         self.confusion += np.bincount(pairs, minlength=self.n_classes**2).reshape(self.confusion.shape)
-        given = np.maximum(probabilities[known, truth[known]], MIN_PROBABILITY)
+        given = np.maximum(probabilities[known, truth[known]], MIN_SCORED_PROBABILITY)
         self.log_loss -= float(np.log(given).sum())
 
     def result(self) -> dict[str, float | int | None]:
-        """All of it as shares and counts."""
+        """Return all measures, as fractions and counts."""
         known = self.rows - self.unknown
         return {
             "rows": self.rows,
@@ -65,16 +64,16 @@ class ClassMetrics:
         }
 
     def by_class(self) -> list[dict[str, float | int | None]]:
-        """Rows, precision and recall of every class."""
+        """Return rows, precision and recall of every class."""
         rows, hits = self.confusion.sum(axis=1), self.confusion.diagonal()
         return [
-            {"rows": int(n), "precision": _share(hit, p), "recall": _share(hit, n)}
+            {"rows": int(n), "precision": _fraction(hit, p), "recall": _fraction(hit, n)}
             for n, hit, p in zip(rows, hits, self.predicted, strict=True)
         ]
 
 
 class LabelMetrics:
-    """Rows with sets of labels. Labels that are not known are missed."""
+    """Measures of multilabel rows. Unknown labels count as missed."""
 
     def __init__(self, n_labels: int) -> None:
         self.rows = self.exact = self.unknown = 0
@@ -82,7 +81,7 @@ class LabelMetrics:
         self.hits, self.relevant, self.predicted = (np.zeros(n_labels, dtype=np.int64) for _ in range(3))
 
     def add(self, relevant: np.ndarray, unknown: np.ndarray, scores: np.ndarray) -> None:
-        """A batch of rows: booleans (rows, labels), how many unknown labels each row has, and scores."""
+        """Add a batch of rows: booleans (rows, labels), the number of unknown labels of each row, and scores."""
         predicted = scores > 0
         self.rows += len(scores)
         self.unknown += int(unknown.sum())
@@ -93,27 +92,27 @@ class LabelMetrics:
         self.predicted += predicted.sum(axis=0)
 
     def result(self) -> dict[str, float | int | None]:
-        """All of it as shares and counts."""
+        """Return all measures, as fractions and counts."""
         hits, relevant = int(self.hits.sum()), int(self.relevant.sum()) + self.unknown
         predicted, cells = int(self.predicted.sum()), self.rows * len(self.hits) + self.unknown
         return {
             "rows": self.rows,
             "subset_accuracy": self.exact / self.rows,
-            "micro_f1": _share(2 * hits, predicted + relevant),
-            "micro_precision": _share(hits, predicted),
-            "micro_recall": _share(hits, relevant),
-            "hamming_loss": _share(predicted + relevant - 2 * hits, cells),
+            "micro_f1": _fraction(2 * hits, predicted + relevant),
+            "micro_precision": _fraction(hits, predicted),
+            "micro_recall": _fraction(hits, relevant),
+            "hamming_loss": _fraction(predicted + relevant - 2 * hits, cells),
             "ranking_loss": self.ranking / self.rows,
             "unknown_labels": self.unknown,
         }
 
     def by_class(self) -> list[dict[str, float | int | None]]:
-        """Rows, precision and recall of every label."""
+        """Return rows, precision and recall of every label."""
         return [
-            {"rows": int(n), "precision": _share(hit, p), "recall": _share(hit, n)}
+            {"rows": int(n), "precision": _fraction(hit, p), "recall": _fraction(hit, n)}
             for n, hit, p in zip(self.relevant, self.hits, self.predicted, strict=True)
         ]
 
 
-def _share(part: float | np.int64, whole: float | np.int64) -> float | None:
+def _fraction(part: float | np.int64, whole: float | np.int64) -> float | None:
     return float(part / whole) if whole else None

@@ -1,4 +1,4 @@
-"""Progressive validation: predict every row, then learn it, and count."""
+"""Progressive validation: predict every row, then train on it, and count the mistakes."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from ..estimators.classifier import OnlineClassifier
 from ..estimators.mira import MIRA
 from ..learner.streams import StreamLearner
 
-POINTS = 100  # of a curve over a matrix
-STREAM_STRIDE = 1000  # rows between two points of a curve over a stream
+N_POINTS = 100  # of a curve over a matrix
+ROWS_PER_POINT = 1000  # of a curve over a stream
 COUNTS = ("mistakes", "updates", "log_loss")
 
 
 @dataclass(frozen=True)
 class ProgressiveCurve:
-    """What one or more runs of a learner had cost after so many rows.
+    """Cost of one or more runs of a learner after given numbers of rows.
 
     Attributes
     ----------
     rows : int array of shape (n_points,)
-        Rows learned.
+        Rows trained on.
     mistakes : float array of shape (n_runs, n_points)
-        Rows predicted wrongly before they were learned, added up.
+        Number of rows predicted wrongly before they were trained on.
     updates : float array of shape (n_runs, n_points)
-        Times the learner moved; nan where it does not say.
+        Number of updates; nan where the learner does not count them.
     log_loss : float array of shape (n_runs, n_points)
-        Sum of -log of the probability given to each row's label before it was learned, for sets of labels over all
-        labels; nan where there are no such probabilities, and after the first pass.
+        Sum of -log of the predicted probability of each row's label before it was trained on, in multilabel data over
+        all labels; nan without such probabilities and after the first pass.
     models : list
-        The learner of each run, after its last row.
+        The trained learner of each run.
     """
 
     rows: np.ndarray
@@ -54,22 +54,22 @@ class ProgressiveCurve:
 
     @property
     def error(self) -> np.ndarray:
-        """Progressive error: mistakes a row; shape (n_runs, n_points)."""
+        """Progressive validation error: mistakes per row; shape (n_runs, n_points)."""
         error: np.ndarray = self.mistakes / self.rows
         return error
 
-    def mean(self, what: str = "error") -> np.ndarray:
-        """Mean over the runs of ``error``, ``mistakes``, ``updates`` or ``log_loss``; shape (n_points,)."""
-        mean: np.ndarray = getattr(self, what).mean(axis=0)
+    def mean(self, quantity: str = "error") -> np.ndarray:
+        """Return the mean over the runs of ``error``, ``mistakes``, ``updates`` or ``log_loss``; shape (n_points,)."""
+        mean: np.ndarray = getattr(self, quantity).mean(axis=0)
         return mean
 
-    def deviation(self, what: str = "error") -> np.ndarray:
-        """Standard deviation over the runs, of the sample; nan for one run."""
-        values = getattr(self, what)
+    def standard_deviation(self, quantity: str = "error") -> np.ndarray:
+        """Return the sample standard deviation over the runs; nan for one run."""
+        values = getattr(self, quantity)
         return values.std(axis=0, ddof=1) if len(values) > 1 else np.full(len(self.rows), np.nan)
 
-    def band(self, what: str = "error", confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-        """Confidence interval of the mean over orders of the rows, point by point.
+    def band(self, quantity: str = "error", confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+        """Return the pointwise confidence interval of the mean over row orders.
 
         mean +- t s/sqrt(R), with Student's t of R - 1 degrees of freedom for R runs; nan for one run.
         """
@@ -77,8 +77,8 @@ class ProgressiveCurve:
             raise ValueError(f"confidence must be between 0 and 1, got {confidence!r}")
         from scipy.stats import t
 
-        runs, mean = len(self.mistakes), self.mean(what)
-        half = t.ppf((1 + confidence) / 2, max(runs - 1, 1)) * self.deviation(what) / np.sqrt(runs)
+        runs, mean = len(self.mistakes), self.mean(quantity)
+        half = t.ppf((1 + confidence) / 2, max(runs - 1, 1)) * self.standard_deviation(quantity) / np.sqrt(runs)
         return mean - half, mean + half
 
 
@@ -87,30 +87,30 @@ def progressive_validation(
     at: int | Sequence[int] | None = None, random_state: int | np.random.RandomState | None = None,
     n_jobs: int | None = None,
 ) -> ProgressiveCurve:  # fmt: skip
-    """Predict every row, then learn it: the online error, from data that are never held out.
+    """Predict every row, then train on it: an honest error without held-out data.
 
     Parameters
     ----------
     model : estimator
-        An :class:`OnlineClassifier`, a :class:`MIRA`, or any classifier with ``partial_fit`` (those are asked row by
-        row, which is slow). It is cloned, never changed.
+        An :class:`OnlineClassifier`, a :class:`MIRA`, or any classifier with ``partial_fit`` (slow: it predicts row
+        by row). It is cloned, not changed.
     X : array, sparse matrix or :class:`confidently.data.Stream`
         Rows; a stream (one run, one pass, :class:`OnlineClassifier` only) needs no ``y``.
     y : array of shape (n,), or indicator matrix
         Labels.
     classes : array, optional
-        All classes there may be; by default those in ``y``, or for a stream as they appear.
+        All possible classes; by default those in ``y``, or those of the stream as they appear.
     permutations : int, optional
-        So many runs, each in random orders of its own, new in every pass. By default one run, in the order given.
+        Number of runs, each with its own random order in every pass. By default one run in the given order.
     passes : int
-        How often each run goes over the rows.
+        Number of passes of each run over the rows.
     at : int or sequence of int, optional
-        Rows between two points of the curves, or the numbers of rows at which to have one. The last row always has one.
-        Default: about 100 points; for a stream one every 1,000 rows.
+        Rows between two points of the curves, or the numbers of rows at the points. The last row always has a point.
+        Default: about 100 points; for a stream, one every 1,000 rows.
     random_state : int, RandomState or None
-        Seed of the orders: the same orders for every model.
+        Seed of the orders, which are the same for every model.
     n_jobs : int, optional
-        Runs at the same time, in threads.
+        Number of runs at the same time, in threads.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def progressive_validation(
     Raises
     ------
     ValueError, TypeError
-        For bad parameters or data.
+        For invalid parameters or data.
 
     Examples
     --------
@@ -140,13 +140,13 @@ def progressive_validation(
     if isinstance(X, Stream):
         return _over_stream(model, X, classes, at)
     if y is None:
-        raise ValueError("rows of a matrix need y; only a stream of confidently.data has its labels with it")
+        raise ValueError("a matrix of rows needs y; only a stream of confidently.data includes its labels")
     for name, value in (("passes", passes), ("permutations", 1 if permutations is None else permutations)):
         if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
             raise ValueError(f"{name} must be an integer >= 1, got {value!r}")
     X, y = X if hasattr(X, "tocsr") else np.asarray(X), np.asarray(y)
     n = len(y)
-    rows = _points(at, n * passes, -(-n * passes // POINTS))
+    rows = _points(at, n * passes, -(-n * passes // N_POINTS))
     generator = check_random_state(random_state)
     if permutations is None:
         orders = [np.tile(np.arange(n), passes)]
@@ -157,12 +157,12 @@ def progressive_validation(
     found = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(run)(clone(model), X, y, known, order, rows, n) for order in orders
     )
-    counts = {what: np.array([r[0][what] for r in found]) for what in COUNTS}
+    counts = {name: np.array([r[0][name] for r in found]) for name in COUNTS}
     return ProgressiveCurve(rows, **counts, models=[r[1] for r in found])
 
 
 def _points(at: int | Sequence[int] | None, total: int, stride: int) -> np.ndarray:
-    """Numbers of rows at which a curve has a point."""
+    """Return the numbers of rows at which a curve has a point."""
     if at is None or isinstance(at, numbers.Integral):
         stride = stride if at is None else int(at)
         if stride < 1:
@@ -170,7 +170,7 @@ def _points(at: int | Sequence[int] | None, total: int, stride: int) -> np.ndarr
         return np.append(np.arange(stride, total, stride), total)
     rows = np.unique(np.append(np.asarray(at, dtype=np.int64), total))
     if rows[0] < 1 or rows[-1] > total:
-        raise ValueError(f"at must name numbers of rows from 1 to {total}, got {rows[0]} to {rows[-1]}")
+        raise ValueError(f"at must be numbers of rows between 1 and {total}, got {rows[0]} to {rows[-1]}")
     return rows
 
 
@@ -183,49 +183,49 @@ def _run_online(
     rows: np.ndarray,
     n: int,
 ) -> tuple[dict[str, list[float]], OnlineClassifier]:
-    """The compiled learner, a piece of the order at a time. The first row sets it up, and costs what chance does."""
+    """Run the compiled learner from point to point. The first row creates it and has the loss of a uniform guess."""
     model.partial_fit(X[order[:1]], y[order[:1]], classes=known)
     learner, cost = model.learner_, np.zeros(1)
     cost[0] = y.shape[1] * log(2) if known is None else log(len(known))
     labels, start = label_sets(y) if known is None else (places(y, model.classes_), None)
     weights = class_weights(model.class_weight, model.classes_, y, known is None)
     matrix = as_matrix(X, learner.settings.dtype)
-    curves: dict[str, list[float]] = {what: [] for what in COUNTS}
+    curves: dict[str, list[float]] = {name: [] for name in COUNTS}
     done = 1
     for row in rows:
         for first, last in _within_passes(done, int(row), n):
-            piece = np.ascontiguousarray(order[first:last], dtype=np.int64)
-            learner.learn(matrix, labels, start, class_weight=weights, order=piece, calibrate=first < n, log_loss=cost)
+            part = np.ascontiguousarray(order[first:last], dtype=np.int64)
+            learner.learn(matrix, labels, start, class_weight=weights, order=part, calibrate=first < n, log_loss=cost)
         done = max(done, int(row))
         found = learner.mistakes, learner.updates, cost[0] if row <= n else np.nan
-        for what, value in zip(COUNTS, found, strict=True):
-            curves[what].append(float(value))
+        for name, value in zip(COUNTS, found, strict=True):
+            curves[name].append(float(value))
     return curves, model
 
 
 def _within_passes(first: int, last: int, n: int) -> list[tuple[int, int]]:
-    """Rows first to last - 1, cut where the first pass ends."""
+    """Return rows first to last - 1 as ranges that end where the first pass ends."""
     return [(a, b) for a, b in ((first, min(last, n)), (max(first, n), last)) if a < b]
 
 
 def _run_counting(
     model: Any, X: Any, y: np.ndarray, known: np.ndarray, order: np.ndarray, rows: np.ndarray, n: int
 ) -> tuple[dict[str, list[float]], Any]:
-    """A learner that counts for itself."""
-    curves: dict[str, list[float]] = {what: [] for what in COUNTS}
+    """Run a learner that counts its mistakes itself."""
+    curves: dict[str, list[float]] = {name: [] for name in COUNTS}
     done = 0
     for row in rows:
         model.partial_fit(X[order[done:row]], y[order[done:row]], classes=known)
         done = row
-        for what, value in zip(COUNTS, (model.mistakes_, model.updates_, np.nan), strict=True):
-            curves[what].append(float(value))
+        for name, value in zip(COUNTS, (model.mistakes_, model.updates_, np.nan), strict=True):
+            curves[name].append(float(value))
     return curves, model
 
 
 def _run_any(
     model: Any, X: Any, y: np.ndarray, known: np.ndarray, order: np.ndarray, rows: np.ndarray, n: int
 ) -> tuple[dict[str, list[float]], Any]:
-    """Any classifier with partial_fit, row by row; what it says before it has learned anything is wrong."""
+    """Run any classifier with partial_fit, row by row; the first row, before any training, counts as wrong."""
     wrong = np.ones(len(order))
     for k, i in enumerate(order):
         x, label = X[i : i + 1], y[i : i + 1]
@@ -238,16 +238,16 @@ def _run_any(
 
 
 def _over_stream(model: Any, stream: Stream, classes: Any, at: int | Sequence[int] | None) -> ProgressiveCurve:
-    """One run over a stream of batches, which are cut where a point is due."""
+    """Run once over a stream of batches, which are cut where a point is due."""
     if not isinstance(model, OnlineClassifier):
-        raise TypeError(f"a stream is learned by an OnlineClassifier, got {type(model).__name__}")
+        raise TypeError(f"a stream needs an OnlineClassifier, got {type(model).__name__}")
     table = ClassTable([] if classes is None else list(classes), stream.multilabel, closed=classes is not None)
     learner = clone(model)._new_learner(0, len(table), stream.multilabel)
     learning = StreamLearner(learner, table, model.multiclass)
-    dues = _dues(STREAM_STRIDE if at is None else at)
+    dues = _dues(ROWS_PER_POINT if at is None else at)
     points, seen, due = [], 0, next(dues)
-    for piece in learning.learn(_cut(stream, _dues(STREAM_STRIDE if at is None else at))):
-        seen += len(piece)
+    for part in learning.learn(_cut(stream, _dues(ROWS_PER_POINT if at is None else at))):
+        seen += len(part)
         if seen == due:
             points.append(_point(seen, learning))
             due = next(dues)
@@ -262,7 +262,7 @@ def _point(seen: int, learning: StreamLearner) -> tuple[float, ...]:
 
 
 def _dues(at: int | Sequence[int]) -> Iterator[float]:
-    """Numbers of rows at which a point is due; infinity when there are no more."""
+    """Return the numbers of rows at which a point is due; infinity after the last one."""
     if isinstance(at, int | np.integer):
         if at < 1:
             raise ValueError(f"at must be a number of rows >= 1, got {at!r}")
@@ -271,7 +271,7 @@ def _dues(at: int | Sequence[int]) -> Iterator[float]:
 
 
 def _cut(batches: Iterable[Batch], dues: Iterator[float]) -> Iterator[Batch]:
-    """The same rows, with a cut where a point is due."""
+    """Yield the same rows in batches that end where a point is due."""
     seen, due = 0, next(dues)
     for batch in batches:
         first = 0

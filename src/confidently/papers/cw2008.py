@@ -63,7 +63,7 @@ def synthetic(report: Report, axes: Axes, outcomes: dict[str, Outcome]) -> None:
     nothing = np.full((1, len(rows)), np.nan)
     curves = {name: ProgressiveCurve(rows, o.curves, nothing, nothing) for name, o in outcomes.items()}
     figure, (left, right) = new_figure(2, width=6.4, height=4.6)
-    LearningCurveDisplay.from_curves(curves, what="mistakes", band="deviation", ax=left)
+    LearningCurveDisplay.from_curves(curves, quantity="mistakes", band="standard_deviation", ax=left)
     ErrorBarsDisplay.from_errors(_test_errors(outcomes), ax=right)
     report.figure(f"fig2ab_{_key(axes)}", f"Mistakes and test error, axes {axes}.", figure)
     report.table(
@@ -290,7 +290,9 @@ def kernel(report: Report, seed: int) -> None:
     ).fit(X, y)
     figure, panels = new_figure(2, width=6.0, height=4.6)
     display = DecisionMapDisplay.from_estimator(model, X, y, room=0.5, ax=panels[0])
-    DecisionMapDisplay(display.x, display.y, display.mean, display.deviation, what="deviation").plot(panels[1])
+    DecisionMapDisplay(
+        display.x, display.y, display.mean, display.standard_deviation, quantity="standard_deviation"
+    ).plot(panels[1])
     report.figure("kernel", "Mean and standard deviation of the margin.", figure)
     X_new, y_new = make_circles(2000, noise=0.08, factor=0.45, random_state=seed + 1)
     wrong = float(np.mean((model.margin_distribution(X_new)[0] > 0) != y_new))

@@ -1,18 +1,18 @@
-"""Pictures of learners, in the style of scikit-learn's Display objects. Needs matplotlib: ``confidently[plots]``.
+"""Plots of classifiers, in the style of scikit-learn's Display objects; needs matplotlib: ``confidently[plots]``.
 
-Every display is made by a class method whose name begins with ``from_``, draws itself on ``ax`` (by default a new
-figure) and keeps what it drew: ``ax_``, ``figure_`` and its numbers. ``plot(ax=...)`` draws it again elsewhere and
-returns the Axes.
+A class method whose name begins with ``from_`` creates a display and draws it on ``ax``, by default in a new figure.
+The display has the Axes ``ax_``, the ``figure_`` and its data as attributes. ``plot(ax=...)`` draws it again elsewhere
+and returns the Axes.
 
 ===============================  ==============================================================================
-:class:`LearningCurveDisplay`    progressive error as rows come, with bands over orders of the rows
+:class:`LearningCurveDisplay`    progressive validation error by rows seen, with bands over row orders
 :class:`UpdatesDisplay`          error against the number of updates
-:class:`LabelsDisplay`           test error against the number of labels asked for
+:class:`LabelsDisplay`           test error against the number of labels requested
 :class:`ErrorBarsDisplay`        errors of several learners side by side
 :class:`WeightEllipsesDisplay`   pairs of weights as ellipses of the Gaussian
-:class:`DecisiveWeightsDisplay`  the weights that decide most, with error bars
+:class:`DecisiveWeightsDisplay`  the most decisive weights, with error bars
 :class:`DecisionMapDisplay`      mean of the margin over two features, and its standard deviation
-:class:`ReliabilityDisplay`      how often what is said to have probability p comes true
+:class:`ReliabilityDisplay`      how often events with predicted probability p happen
 :class:`ConfidenceLossDisplay`   the loss of CW-Stdev for several confidences
 ===============================  ==============================================================================
 """

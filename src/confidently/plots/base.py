@@ -1,4 +1,4 @@
-"""What all displays share: an Axes to draw on, and one look."""
+"""What all displays share: an Axes to draw on, and one style."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-COLOURS = 10  # of matplotlib's cycle; what comes after them is dashed
+COLORS = 10  # of matplotlib's cycle; further lines are dashed
 
 
 class Display:
-    """Numbers, and how to draw them.
+    """Data and the way to draw them.
 
     Attributes
     ----------
     ax_ : matplotlib.axes.Axes
-        Where it was drawn last.
+        Where the display was drawn last.
     figure_ : matplotlib.figure.Figure
     """
 
@@ -31,7 +31,7 @@ class Display:
         ----------
         ax : matplotlib.axes.Axes, optional
         **options
-            Handed to the artist that draws the data.
+            Passed to the artist that draws the data.
 
         Returns
         -------
@@ -40,7 +40,7 @@ class Display:
         Raises
         ------
         ImportError
-            Without matplotlib.
+            If matplotlib is not installed.
         """
         self.ax_ = new_axes() if ax is None else ax
         self.figure_ = self.ax_.figure
@@ -52,7 +52,7 @@ class Display:
 
 
 def new_axes() -> Axes:
-    """The axes of a new figure of pyplot's."""
+    """Return the axes of a new pyplot figure."""
     try:
         from matplotlib import pyplot
     except ImportError as error:
@@ -61,7 +61,7 @@ def new_axes() -> Axes:
 
 
 def tidy(ax: Axes, grid: bool = True) -> None:
-    """No frame above and on the right, a faint grid."""
+    """Remove the frame at the top and on the right; add a faint grid."""
     ax.spines[["top", "right"]].set_visible(False)
     if grid:
         ax.grid(alpha=0.3)
@@ -69,5 +69,5 @@ def tidy(ax: Axes, grid: bool = True) -> None:
 
 
 def line_style(k: int) -> dict[str, Any]:
-    """Colour and dashes of the k-th learner, the same in every picture."""
-    return {"color": f"C{k % COLOURS}", "linestyle": ("-", "--", ":")[k // COLOURS % 3]}
+    """Return color and dashes of the k-th learner, the same in every plot."""
+    return {"color": f"C{k % COLORS}", "linestyle": ("-", "--", ":")[k // COLORS % 3]}

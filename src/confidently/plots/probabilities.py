@@ -1,4 +1,4 @@
-"""Probabilities against what came true; the confidence loss."""
+"""Predicted probabilities against observed frequencies; the confidence loss."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 class ReliabilityDisplay(Display):
-    """How often what was said to have probability p came true, in bins of p; the diagonal is perfect.
+    """Observed frequency of events against their predicted probability, in bins; the diagonal is perfect.
 
-    For several classes each class of each row counts as a prediction of its own.
+    With three or more classes, each class of each row counts as one prediction.
 
     Parameters
     ----------
     probabilities : mapping of str to array of shape (n,)
         By learner.
     truth : array of shape (n,)
-        Whether it came true.
+        Whether each event happened.
     bins : int
-        Of equal width.
+        Number of bins of equal width.
 
     Examples
     --------
@@ -39,25 +39,25 @@ class ReliabilityDisplay(Display):
         if bins < 1:
             raise ValueError(f"bins must be at least 1, got {bins}")
         self.truth, self.bins = np.asarray(truth).astype(bool), bins
-        self.said: dict[str, np.ndarray] = {}
+        self.predicted: dict[str, np.ndarray] = {}
         self.frequency: dict[str, np.ndarray] = {}
         self.rows: dict[str, np.ndarray] = {}
         for name, p in probabilities.items():
             p = np.asarray(p, dtype=float)
             if p.shape != self.truth.shape or not ((p >= 0) & (p <= 1)).all():
-                raise ValueError(f"{name}: needs {len(self.truth)} probabilities between 0 and 1")
-            place = np.minimum((p * bins).astype(int), bins - 1)
-            rows = np.bincount(place, minlength=bins)
-            there = rows > 0
-            self.rows[name] = rows[there]
-            self.said[name] = np.bincount(place, p, minlength=bins)[there] / rows[there]
-            self.frequency[name] = np.bincount(place, self.truth, minlength=bins)[there] / rows[there]
+                raise ValueError(f"{name}: expected {len(self.truth)} probabilities between 0 and 1")
+            number = np.minimum((p * bins).astype(int), bins - 1)
+            rows = np.bincount(number, minlength=bins)
+            occupied = rows > 0
+            self.rows[name] = rows[occupied]
+            self.predicted[name] = np.bincount(number, p, minlength=bins)[occupied] / rows[occupied]
+            self.frequency[name] = np.bincount(number, self.truth, minlength=bins)[occupied] / rows[occupied]
 
     @classmethod
     def from_predictions(
         cls, truth: Any, probabilities: Mapping[str, Any], *, bins: int = 10, ax: Axes | None = None, **options: Any
     ) -> ReliabilityDisplay:
-        """Make and draw; ``options`` go to ``ax.plot``."""
+        """Create and draw; ``options`` are passed to ``ax.plot``."""
         display = cls(probabilities, truth, bins)
         display.plot(ax, **options)
         return display
@@ -66,7 +66,7 @@ class ReliabilityDisplay(Display):
     def from_estimators(
         cls, estimators: Mapping[str, Any], X: Any, y: Any, *, bins: int = 10, ax: Axes | None = None, **options: Any
     ) -> ReliabilityDisplay:
-        """What fitted classifiers of the same classes say of rows whose classes are known."""
+        """Create and draw from the predictions of fitted classifiers for rows with known classes."""
         probabilities, truth = {}, None
         for name, estimator in estimators.items():
             is_class = np.asarray(y)[:, None] == estimator.classes_
@@ -78,23 +78,23 @@ class ReliabilityDisplay(Display):
 
     def _draw(self, ax: Axes, options: dict[str, Any]) -> None:
         ax.plot([0, 1], [0, 1], color="0.6", lw=1)
-        for k, name in enumerate(self.said):
-            look = line_style(k) | {"marker": "o", "ms": 4} | options
-            ax.plot(self.said[name], self.frequency[name], label=name, **look)
-        ax.set(xlabel="probability said", ylabel="share that came true", xlim=(0, 1), ylim=(0, 1), aspect="equal")
+        for k, name in enumerate(self.predicted):
+            style = line_style(k) | {"marker": "o", "ms": 4} | options
+            ax.plot(self.predicted[name], self.frequency[name], label=name, **style)
+        ax.set(xlabel="predicted probability", ylabel="observed frequency", xlim=(0, 1), ylim=(0, 1), aspect="equal")
         tidy(ax)
         ax.legend(frameon=False, loc="upper left")
 
 
 class ConfidenceLossDisplay(Display):
-    """The confidence loss for several phi, beside the 0-1 loss and the squared hinge.
+    """The confidence loss for several phi, compared with the 0-1 loss and the squared hinge loss.
 
     Parameters
     ----------
     phis : sequence of float
-        Standard deviations demanded, > 0.
+        Required margins in standard deviations, > 0.
     limits : (float, float)
-        Margins, in standard deviations, from and to which.
+        Range of the margins, in standard deviations.
 
     Examples
     --------
@@ -112,7 +112,7 @@ class ConfidenceLossDisplay(Display):
         cls, phis: Sequence[float] = (0.5, 1.0, 1.645), *, limits: tuple[float, float] = (-2.0, 3.0),
         ax: Axes | None = None, **options: Any,
     ) -> ConfidenceLossDisplay:  # fmt: skip
-        """Make and draw; ``options`` go to ``ax.plot``."""
+        """Create and draw; ``options`` are passed to ``ax.plot``."""
         display = cls(phis, limits)
         display.plot(ax, **options)
         return display

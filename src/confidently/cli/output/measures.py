@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...evaluation.metrics import MIN_PROBABILITY, ClassMetrics
+from ...evaluation.metrics import MIN_SCORED_PROBABILITY, ClassMetrics
 from ..commands.evaluate import numbered, relevant_labels
 from .answers import probabilities
 
@@ -54,7 +54,7 @@ def _sets(model: Model, answering: Any, paths: Sequence[str]) -> dict[str, Any]:
         matrix = answering.matrix(batch)
         relevant, unknown = relevant_labels(batch, label, len(model.classes))
         p = probabilities(model, matrix)
-        given = np.maximum(np.where(relevant, p, 1.0 - p), MIN_PROBABILITY)
+        given = np.maximum(np.where(relevant, p, 1.0 - p), MIN_SCORED_PROBABILITY)
         loss -= float(np.log(given).mean(axis=1).sum()) if relevant.shape[1] else 0.0
         wrong += int((((p > 0.5) != relevant).any(axis=1) | (unknown > 0)).sum())
         rows += len(batch)
