@@ -69,7 +69,7 @@ def errors(folder: Path, workers: int) -> list[list[str]]:
 
     def many(report: Any, client: Any, rounds: int, passes: int = 1) -> OnlineClassifier:
         return distributed.fit(
-            OnlineClassifier(AROW(r=R), passes=passes), train, client=client, parts=PARTS, rounds=rounds,
+            OnlineClassifier(AROW(r=R), passes=passes), train, client=client, partitions=PARTS, rounds=rounds,
             reading=READING, progress=report,
         )  # fmt: skip
 
@@ -122,7 +122,7 @@ def speed(folder: Path, least: float, repetitions: int) -> dict[str, Any]:
         for _ in range(repetitions + 1):
             for rounds, (workers, client) in product(SPEED_ROUNDS, ((1, one), (2, two))):
                 began, classifier = time.perf_counter(), OnlineClassifier(AROW(r=R))
-                distributed.fit(classifier, path, client=client, parts=workers, rounds=rounds)
+                distributed.fit(classifier, path, client=client, partitions=workers, rounds=rounds)
                 note(f"{workers} workers, {rounds} rounds", classifier.n_seen_ / (time.perf_counter() - began))
             for parts in (1, 2):
                 seconds = max(processes.map(partial(alone, path, parts), range(parts)))

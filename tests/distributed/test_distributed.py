@@ -108,11 +108,11 @@ def test_an_error_in_a_range_tells_where_lines_are_counted_from(tmp_path):
 
 
 @pytest.mark.parametrize("deal", [None, 0])
-@pytest.mark.parametrize(("parts", "rounds"), [(1, 1), (3, 2), (16, 16)])
-def test_cells_have_everything_once(deal, parts, rounds):
+@pytest.mark.parametrize(("partitions", "rounds"), [(1, 1), (3, 2), (16, 16)])
+def test_cells_have_everything_once(deal, partitions, rounds):
     sizes, divisible = [1000, 1, 0, 77, 5000], [True, False, True, False, True]
-    grid = cells_of(sizes, divisible, parts, rounds, None if deal is None else np.random.default_rng(deal))
-    assert len(grid) == rounds and all(len(row) == parts for row in grid)
+    grid = cells_of(sizes, divisible, partitions, rounds, None if deal is None else np.random.default_rng(deal))
+    assert len(grid) == rounds and all(len(row) == partitions for row in grid)
     pieces = sorted(piece for row in grid for cell in row for piece in cell)
     for unit, size in enumerate(sizes):
         own = [piece for piece in pieces if piece.unit == unit]
@@ -121,7 +121,7 @@ def test_cells_have_everything_once(deal, parts, rounds):
             assert (own[0].first, own[-1].last) == (0, size)
         assert divisible[unit] or len(own) == 1
     most = max(sum(p.last - p.first for p in cell) for row in grid for cell in row)
-    assert most <= sum(sizes) / (parts * rounds) + 80
+    assert most <= sum(sizes) / (partitions * rounds) + 80
 
 
 # --- changes ---------------------------------------------------------------------------------------------------------
@@ -209,8 +209,8 @@ def test_moves_are_merged_as_from_a_base_of_little_precision():
 def test_one_part_in_one_round_is_one_learner(client, files):
     path = files / "all.vw"
     one = OnlineClassifier().fit_stream(open_stream(path))
-    knows_the_same(distributed.fit(OnlineClassifier(), path, client=client, parts=1, rounds=1), one)
-    several = distributed.fit(OnlineClassifier(), path, client=client, parts=1, rounds=5)
+    knows_the_same(distributed.fit(OnlineClassifier(), path, client=client, partitions=1, rounds=1), one)
+    several = distributed.fit(OnlineClassifier(), path, client=client, partitions=1, rounds=5)
     assert several.mistakes_ == one.mistakes_  # a merge of one part is that part
     assert_allclose(several.coef_, one.coef_)
 
@@ -219,7 +219,7 @@ def test_one_part_in_one_round_is_one_learner(client, files):
 def test_near_to_one_learner_and_nothing_lost(client, files, kind):
     path, accounts = str(files / f"all.{kind}"), []
     one = error_of(OnlineClassifier().fit_stream(open_stream(path)), path)
-    fitted = distributed.fit(OnlineClassifier(), path, client=client, parts=4, rounds=8, progress=accounts.append)
+    fitted = distributed.fit(OnlineClassifier(), path, client=client, partitions=4, rounds=8, progress=accounts.append)
     assert fitted.n_seen_ == 1400 and set(fitted.classes_) == set(range(10))
     assert sum(account.rows for account in accounts) == 1400
     assert fitted.mistakes_ == sum(account.mistakes for account in accounts)
@@ -230,7 +230,7 @@ def test_near_to_one_learner_and_nothing_lost(client, files, kind):
 
 
 def test_the_number_of_workers_does_not_matter(client, files):
-    options = {"parts": 5, "rounds": 3, "shuffle": "between"}
+    options = {"partitions": 5, "rounds": 3, "shuffle": "between"}
     two = distributed.fit(OnlineClassifier(random_state=1), files / "all.vw", client=client, **options)
     one = distributed.fit(OnlineClassifier(random_state=1), files / "all.vw", workers=1, **options)
     knows_the_same(one, two)
@@ -241,7 +241,7 @@ def test_the_number_of_workers_does_not_matter(client, files):
 def test_arrays_and_frames_and_bags(client, files):
     x, y = da.from_array(X[TRAIN], chunks=(300, -1)), da.from_array(Y[TRAIN], chunks=300)
     weights = da.from_array((np.arange(1400) % 7 > 0).astype(float), chunks=300)
-    fit = partial(distributed.fit, client=client, parts=3, rounds=4)
+    fit = partial(distributed.fit, client=client, partitions=3, rounds=4)
     array = fit(OnlineClassifier(), x, y)
     assert array.n_seen_ == 1400 and list(array.classes_) == list(range(10))
     assert array.score(X[1400:], Y[1400:]) > 0.8
@@ -258,9 +258,9 @@ def test_arrays_and_frames_and_bags(client, files):
 
 
 def test_going_on(client, files):
-    classifier = distributed.fit(OnlineClassifier(), files / "third0.vw", client=client, parts=2, rounds=2)
+    classifier = distributed.fit(OnlineClassifier(), files / "third0.vw", client=client, partitions=2, rounds=2)
     paths = [files / "third1.vw", files / "third2.vw"]
-    distributed.partial_fit(classifier, paths, client=client, parts=2, rounds=2)
+    distributed.partial_fit(classifier, paths, client=client, partitions=2, rounds=2)
     assert classifier.n_seen_ == 1400
     assert error_of(classifier, str(files / "all.vw")) < 0.12
 
@@ -279,7 +279,7 @@ def slow(base, paths, job, calibrate, seed, marker):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_killed_worker_loses_nothing(client, files, tmp_path, monkeypatch, workers):
     """SIGKILL in the middle of a round; with one worker every copy of the base is lost as well."""
-    expected = distributed.fit(OnlineClassifier(), files / "all.vw", client=client, parts=4, rounds=2)
+    expected = distributed.fit(OnlineClassifier(), files / "all.vw", client=client, partitions=4, rounds=2)
     marker, accounts = tmp_path / "pid", []
     monkeypatch.setattr(sources, "learn_files", partial(slow, marker=str(marker)))
     with connected(workers=workers) as other:
@@ -292,7 +292,7 @@ def test_a_killed_worker_loses_nothing(client, files, tmp_path, monkeypatch, wor
         killer = threading.Thread(target=kill)
         killer.start()
         fitted = distributed.fit(
-            OnlineClassifier(), files / "all.vw", client=other, parts=4, rounds=2, progress=accounts.append
+            OnlineClassifier(), files / "all.vw", client=other, partitions=4, rounds=2, progress=accounts.append
         )
         killer.join()
     assert fitted.n_seen_ == 1400 and sum(account.rows for account in accounts) == 1400
@@ -310,7 +310,7 @@ def signing(base, paths, job, calibrate, seed, folder):
 def test_the_parts_of_a_round_are_learned_side_by_side(client, files, tmp_path, monkeypatch):
     """Not one after the other on the worker that has the base; Dask may decide otherwise once in a while."""
     monkeypatch.setattr(sources, "learn_files", partial(signing, folder=tmp_path))
-    distributed.fit(OnlineClassifier(), files / "all.vw", client=client, parts=2, rounds=6)
+    distributed.fit(OnlineClassifier(), files / "all.vw", client=client, partitions=2, rounds=6)
     signed = [{(tmp_path / f"{number} {part}").read_text() for part in range(2)} for number in range(1, 7)]
     assert sum(len(processes) == 2 for processes in signed) >= 4, signed
 
@@ -319,19 +319,19 @@ def test_the_parts_of_a_round_are_learned_side_by_side(client, files, tmp_path, 
 
 
 def test_errors_of_data_reach_the_caller(client, files, tmp_path):
-    classifier = distributed.fit(OnlineClassifier(), files / "third0.vw", client=client, parts=2, rounds=1)
+    classifier = distributed.fit(OnlineClassifier(), files / "third0.vw", client=client, partitions=2, rounds=1)
     text = lines("svm")
     (tmp_path / "bad.svm").write_text("\n".join([*text[:900], "3 1:x", *text[900:]]) + "\n")
     before = classifier.learner_
     with pytest.raises(DataError, match=r"bad\.svm, .*line \d+"):
-        distributed.fit(classifier, tmp_path / "bad.svm", client=client, parts=2, rounds=3)
+        distributed.fit(classifier, tmp_path / "bad.svm", client=client, partitions=2, rounds=3)
     assert classifier.learner_ is before
     fitted = distributed.fit(
-        OnlineClassifier(), tmp_path / "bad.svm", client=client, parts=2, rounds=3, on_error="skip"
+        OnlineClassifier(), tmp_path / "bad.svm", client=client, partitions=2, rounds=3, on_error="skip"
     )
     assert fitted.n_seen_ == 1400
-    with pytest.raises(DataError, match="more than 0 rows are not as they should be"):
-        distributed.fit(OnlineClassifier(), tmp_path / "bad.svm", client=client, parts=2, rounds=3, on_error=0)
+    with pytest.raises(DataError, match="more than 0 rows are invalid"):
+        distributed.fit(OnlineClassifier(), tmp_path / "bad.svm", client=client, partitions=2, rounds=3, on_error=0)
     with pytest.raises((DataError, OSError), match="nowhere"):
         distributed.fit(OnlineClassifier(), tmp_path / "nowhere.svm", client=client)
     (tmp_path / "one.svm").write_text("1 1:1\n" * 50)
@@ -343,11 +343,11 @@ def test_errors_of_data_reach_the_caller(client, files, tmp_path):
     ("settings", "options", "message"),
     [
         ({"covariance": "kernel"}, {}, "kernel model keeps examples"),
-        ({"forget": 0.1}, {}, "none comes last"),
-        ({}, {"rounds": 0}, "rounds must be a whole number of at least 1, got 0"),
+        ({"forget": 0.1}, {}, "no rows come last"),
+        ({}, {"rounds": 0}, "rounds must be an integer >= 1, got 0"),
         ({}, {"shuffle": "all"}, "shuffle must be one of"),
-        ({}, {"workers": 2}, "a cluster that is given has its own"),
-        ({}, {"y": "label"}, "y and sample_weight are for arrays"),
+        ({}, {"workers": 2}, "an existing cluster has its own"),
+        ({}, {"y": "label"}, "y and sample_weight apply to arrays"),
         ({"class_weight": "balanced"}, {}, "balanced"),
     ],
 )

@@ -135,5 +135,5 @@ def test_bad_parameters(options, message):
 
 
 def test_rows_without_labels_are_refused():
-    with pytest.raises(ValueError, match="need y"):
+    with pytest.raises(ValueError, match="needs y"):
         progressive_validation(OnlineClassifier(), np.eye(2))

@@ -1,6 +1,6 @@
 """Training on a cluster of `dask.distributed <https://distributed.dask.org>`_ (``pip install confidently[dask]``).
 
-In every round each part of the data learns a slice after what all know, and what they learned is merged
+In every round each partition of the data trains a copy of the common model on its next chunk, and the copies are merged
 (docs/distributed.md).
 """
 

@@ -1,4 +1,4 @@
-"""What a model has learned since its base, small enough to be sent: itself on the features that changed."""
+"""Changes: what a model has learned since its base, small enough to send, as the model on the changed features."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from ..models.model import Model
 
 @dataclass
 class Change:
-    """A model on some of its features: on all others it is as its base.
+    """A model on some of its features; on all others it equals its base.
 
     Attributes
     ----------
     model : Model
-        Without names of features.
+        Without the names of features.
     columns : int32 array
-        Where the model's first features stand in the base, ascending. What follows has a name that is new. Features
-        that are numbers are not new, but at the prior in a base that does not reach so far.
+        Columns in the base of the model's first features, ascending. Its other features have new names. Numbered
+        features are never new: in a base with fewer features they are at the prior.
     new : Features, optional
-        Those that are new, where features have names.
+        The new ones, where features have names.
     n_features : int
-        Of the base and the new ones together.
+        Number of features of the base and new ones together.
     whole : bool
-        Whether all features there are count as changed.
+        Whether all features count as changed.
     """
 
     model: Model
@@ -43,20 +43,20 @@ class Change:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its arrays, which are nearly all that is sent."""
+        """Bytes of the arrays, which are nearly all that is sent."""
         new = {} if self.new is None else self.new.arrays()
         return self.columns.nbytes + model_bytes(self.model) + sum(array.nbytes for array in new.values())
 
 
 def model_bytes(model: Model) -> int:
-    """Bytes of a model's arrays."""
+    """Return the bytes of a model's arrays."""
     features = {} if model.features is None else model.features.arrays()
     state = {**model.learner.state, "weights": model.learner.weights}
     return sum(array.nbytes for array in [*state.values(), *features.values()])
 
 
 def change_of(base: Model, model: Model) -> Change:
-    """What a model that went on from the base has changed."""
+    """Return what a model that continued from the base has changed."""
     learner = model.learner
     before = _reaching(base, learner.n_features).learner
     known = before.n_features
@@ -71,26 +71,26 @@ def change_of(base: Model, model: Model) -> Change:
 
 
 def merge_changes(base: Model, changes: Sequence[Change]) -> Change:
-    """What all of them have learned since the base, together: base times the quotients by the base."""
+    """Merge what all models have learned since the base: the base times their quotients by the base."""
     base = _reaching(base, 1 + max(int(change.columns.max(initial=-1)) for change in changes))
     changed = np.zeros(base.learner.n_features, dtype=bool)
     for change in changes:
         changed[change.columns] = True
-    union, place = np.flatnonzero(changed).astype(np.int32), np.cumsum(changed) - 1
+    union, position = np.flatnonzero(changed).astype(np.int32), np.cumsum(changed) - 1
     common = _restricted(base, union)
-    parts = [_extended(change, common, place[change.columns]) for change in changes]
+    models = [_extended(change, common, position[change.columns]) for change in changes]
     known, new = np.arange(len(union)), None
-    places = [np.arange(part.learner.n_features) for part in parts]
+    columns = [np.arange(model.learner.n_features) for model in models]
     if tables := [change.new for change in changes if change.new is not None]:
         among_new, new = aligned(tables)
-        places = [np.append(known, len(union) + among) for among in among_new]
-    merged = merge_round(common, parts, places)
+        columns = [np.append(known, len(union) + among) for among in among_new]
+    merged = merge_round(common, models, columns)
     n = max(change.n_features for change in changes) if new is None else base.learner.n_features + len(new)
     return Change(merged, union, new, n, any(change.whole for change in changes))
 
 
 def advanced(base: Model, change: Change) -> Model:
-    """The base with what was learned since."""
+    """Return the base with a change applied."""
     known = len(change.columns)
     base = _reaching(base, change.n_features)
     learner = copy(change.model.learner)
@@ -107,7 +107,7 @@ def advanced(base: Model, change: Change) -> Model:
 
 
 def _reaching(model: Model, n_features: int) -> Model:
-    """A model whose numbered features go so far; where they have names, as it is."""
+    """Grow a model to a number of features; a model whose features have names is unchanged."""
     if model.features is not None or model.learner.n_features >= n_features:
         return model
     learner = copy(model.learner)
@@ -117,15 +117,15 @@ def _reaching(model: Model, n_features: int) -> Model:
 
 
 def _may_differ_anywhere(base: Learner, model: Learner) -> bool:
-    """Whether a feature may have changed although its row of weights has not, or all have."""
+    """Return whether a feature may have changed without its row of weights, or all have changed."""
     settings = model.settings
     same_form = base.settings.task == settings.task and base.weights.shape[1:] == model.weights.shape[1:]
-    stretched = np.append(base.state["folded"], model.state["folded"]) != 1.0
-    return settings.dense or settings.average or not same_form or bool(stretched.any())
+    rescaled = np.append(base.state["folded"], model.state["folded"]) != 1.0
+    return settings.dense or settings.average or not same_form or bool(rescaled.any())
 
 
 def _put(base: Learner, change: Learner, columns: np.ndarray) -> np.ndarray:
-    """The base's weights, where these columns, the intercept and new ones are those of the change."""
+    """Return the base's weights with these columns, the intercept and new features from the change."""
     first, known = int(base.settings.fit_intercept), len(columns)
     weights = np.concatenate([base.weights, change.weights[first + known :]])
     weights[:first] = change.weights[:first]
@@ -134,7 +134,7 @@ def _put(base: Learner, change: Learner, columns: np.ndarray) -> np.ndarray:
 
 
 def _rows_that_differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Ascending; many times as fast as asking each row whether any of its numbers differs."""
+    """Return the rows that differ, ascending; many times as fast as comparing row by row."""
     rows = np.flatnonzero(a.ravel() != b.ravel()) // prod(a.shape[1:])
     first = np.append(True, rows[1:] != rows[:-1])[: len(rows)]
     different: np.ndarray = rows[first]
@@ -142,14 +142,14 @@ def _rows_that_differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _as_rows(weights: np.ndarray) -> np.ndarray:
-    """Each feature's bytes as one item: put many times as fast as numbers in rows."""
+    """View each feature's bytes as one item, which can be assigned many times as fast as rows of numbers."""
     size = prod(weights.shape[1:])
     flat = np.ascontiguousarray(weights).reshape(len(weights), size)
     return flat.view(np.dtype((np.void, weights.itemsize * size))).reshape(len(weights))
 
 
 def _restricted(model: Model, columns: np.ndarray) -> Model:
-    """A model on some of its features, without their names."""
+    """Return a model on some of its features, without their names."""
     learner = copy(model.learner)
     learner.state, learner.n_features = dict(learner.state), len(columns)
     learner.state["weights"] = model.learner.weights
@@ -159,15 +159,14 @@ def _restricted(model: Model, columns: np.ndarray) -> Model:
     return replace(model, learner=learner, features=None, training={})
 
 
-def _extended(change: Change, common: Model, places: np.ndarray) -> Model:
-    """A change as a model on all features that have changed in any, of which its own have these places, and its new
-    ones."""
-    missing = common.learner.n_features - len(places)
+def _extended(change: Change, common: Model, columns: np.ndarray) -> Model:
+    """Return a change as a model on all features changed by any model, its own in these columns, and its new ones."""
+    missing = common.learner.n_features - len(columns)
     learner = copy(change.model.learner)
     learner.state = dict(learner.state)
-    if missing and change.whole:  # numbers beyond those it knows
+    if missing and change.whole:  # numbered features beyond its own
         learner.grow(n_features=common.learner.n_features)
     elif missing:
-        learner.state["weights"] = _put(common.learner, learner, places)
+        learner.state["weights"] = _put(common.learner, learner, columns)
         learner.n_features += missing
     return replace(change.model, learner=learner)

@@ -1,4 +1,4 @@
-"""Clusters: the one that is given, by a client or an address, or one of processes on this machine."""
+"""Connecting to a cluster: an existing one, by a client or an address, or processes on this machine."""
 
 from __future__ import annotations
 
@@ -12,39 +12,41 @@ from distributed import Client, LocalCluster
 
 from ..data.sources.background import processors
 
-NO_DASHBOARD = "no dashboard: it needs bokeh (pip install bokeh)"
+NO_DASHBOARD = "no dashboard (it needs bokeh: pip install bokeh)"
 WAIT_SECONDS = 60  # for the first worker
-OWN = {  # settings of Dask for a cluster that is begun here
-    # seconds that a worker which was killed has to come back in: on a busy machine Dask's 15 are too few
+DASK_SETTINGS = {  # of a cluster started here
+    # Seconds in which a killed worker must come back; on a busy machine Dask's 15 are too few.
     "distributed.deploy.lost-worker-timeout": 600,
-    # Dask has the C library return memory at once, which costs a tenth where files are read, batch by batch
+    # Dask makes the C library return memory at once, which costs a tenth of the speed of reading files.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
 }
 
 
 @contextmanager
 def connected(client: Client | str | None = None, workers: int | None = None) -> Iterator[Client]:
-    """A client of a cluster; what is begun here is ended here.
+    """Yield a client of a cluster; what is started here is stopped here.
 
     Parameters
     ----------
     client : Client or str, optional
-        One that is there, or the address of a scheduler.
+        Of an existing cluster, or the address of its scheduler.
     workers : int, optional
-        Else how many processes to start on this machine, of one thread each; by default one a processor.
+        Otherwise the number of processes to start on this machine, with one thread each; by default one per processor.
 
     Raises
     ------
     ValueError
-        If there are both, or no workers.
+        If both are passed, or workers < 1.
     OSError
-        If nothing answers at the address.
+        If there is no scheduler at the address.
     """
     if client is not None and workers is not None:
-        raise ValueError("workers are for a cluster on this machine: a cluster that is given has its own")
+        raise ValueError(
+            "workers starts processes on this machine, but an existing cluster has its own; use one of the two"
+        )
     with ExitStack() as stack:
         if client is None:
-            stack.enter_context(config.set(OWN))
+            stack.enter_context(config.set(DASK_SETTINGS))
             client = stack.enter_context(Client(stack.enter_context(local_cluster(workers or processors()))))
         elif isinstance(client, str):
             client = stack.enter_context(Client(client))
@@ -52,7 +54,7 @@ def connected(client: Client | str | None = None, workers: int | None = None) ->
 
 
 def local_cluster(workers: int) -> LocalCluster:
-    """Processes of one thread each: learning is one thread's work."""
+    """Start processes with one thread each, since training uses one thread."""
     if workers < 1:
         raise ValueError(f"workers must be at least 1, got {workers}")
     return LocalCluster(
@@ -62,23 +64,23 @@ def local_cluster(workers: int) -> LocalCluster:
 
 
 def has_dashboard() -> bool:
-    """Whether Dask's dashboard can be shown."""
+    """Return whether Dask's dashboard is available."""
     return find_spec("bokeh") is not None
 
 
 def dashboard(client: Client) -> str:
-    """Where the dashboard is; or why there is none."""
+    """Return the address of the dashboard, or why there is none."""
     info: dict[str, Any] = client.scheduler_info()
     return client.dashboard_link if has_dashboard() and "dashboard" in info["services"] else NO_DASHBOARD
 
 
 def n_threads(client: Client) -> int:
-    """Threads of all workers, once there is one.
+    """Return the number of threads of all workers, after waiting for the first one.
 
     Raises
     ------
     TimeoutError
-        If there is none for long.
+        If no worker appears within a minute.
     """
     client.wait_for_workers(1, timeout=WAIT_SECONDS)
     return sum(client.nthreads().values())

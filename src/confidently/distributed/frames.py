@@ -1,4 +1,4 @@
-"""Dask's arrays and data frames, and lists of files, as ``fit`` is given them."""
+"""The data passed to ``fit``: Dask's arrays and data frames, and lists of files."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .sources import Blocks
 from .tasks import Job, distinct
 from .training import grid_of
 
-UNKNOWN_ROWS = 2**20  # that blocks of unknown sizes count as, all alike
+UNKNOWN_ROWS = 2**20  # assumed for blocks of unknown size
 
 
 def is_collection(data: Any) -> bool:
-    """Whether data are rows in Dask's hands, not paths."""
+    """Return whether data are rows in a Dask collection, not paths."""
     return is_dask_collection(data) and not _is_bag(data)
 
 
@@ -31,12 +31,12 @@ def _is_bag(data: Any) -> bool:
 
 
 def paths_of(data: Any) -> list[str]:
-    """The paths of a list, of a bag, or of one file.
+    """Return the paths in a list or a bag, or the one path.
 
     Raises
     ------
     TypeError
-        If it has something else.
+        If there is anything else.
     """
     found = data.compute(scheduler="synchronous") if _is_bag(data) else data
     found = [found] if isinstance(found, (str, os.PathLike)) else found
@@ -44,13 +44,13 @@ def paths_of(data: Any) -> list[str]:
         return [os.fspath(path) for path in found]
     except TypeError:
         raise TypeError(
-            "data must be paths of files (one, a list, a dask.bag), a dask.array or a dask.dataframe; got "
-            f"{type(data).__name__}: rows in memory need no cluster, or go into one with dask.array.from_array"
+            "data must be paths (one, a list or a dask.bag), a dask.array or a dask.dataframe, got "
+            f"{type(data).__name__}; train rows in memory without a cluster, or use dask.array.from_array"
         ) from None
 
 
 class Frames:
-    """Rows in an array or a data frame, with their labels.
+    """Rows of an array or a data frame, with their labels.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Frames:
         if isinstance(y, str):
             X, y = X.drop(columns=[y]), X[y]
         if y is None:
-            raise ValueError("arrays and data frames need their labels: give y")
+            raise ValueError("arrays and data frames need labels; pass y")
         self.names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
         if self.names is None:
             X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
@@ -74,16 +74,16 @@ class Frames:
         weights = [None] * len(rows) if weight is None else _blocks(weight)
         if not len(rows) == len(labels) == len(weights):
             raise ValueError(
-                f"X has {len(rows)} blocks of rows, y {len(labels)} and sample_weight {len(weights)}: "
-                "rechunk or repartition them alike"
+                f"data, y and sample_weight must have the same blocks of rows, got {len(rows)}, {len(labels)} and "
+                f"{len(weights)} blocks; rechunk or repartition them"
             )
         self.labels = labels
         self.blocks = [delayed(_tuple)(*three) for three in zip(rows, labels, weights, strict=True)]
         known = getattr(X, "chunks", [[np.nan]])[0]
         self.sizes = [int(n) for n in known] if not np.isnan(known).any() else [UNKNOWN_ROWS] * len(rows)
 
-    def beginning(self, classes: Any) -> Model:
-        """A model of nothing; which classes there are is asked of all blocks of labels, if it is not said."""
+    def initial_model(self, classes: Any) -> Model:
+        """Return an untrained model; the classes, unless passed, are collected from all blocks of labels."""
         if self.y.ndim == 2:
             names: list[Any] = list(range(self.y.shape[1]))
         elif classes is None:
@@ -95,15 +95,17 @@ class Frames:
         features = None if self.names is None else Features.named(self.names)
         return Model(learner, names, features, settings_of(self.estimator))
 
-    def training(self, model: Model, parts: int, rounds: int, shuffle: str | None, seed: int, **options: Any) -> Rounds:
-        """The rounds in which the model learns them."""
-        grid = grid_of(self.sizes, [True] * len(self.sizes), parts, rounds, shuffle, seed)
+    def training(
+        self, model: Model, partitions: int, rounds: int, shuffle: str | None, seed: int, **options: Any
+    ) -> Rounds:
+        """Return the rounds in which the model trains on these rows."""
+        grid = grid_of(self.sizes, [True] * len(self.sizes), partitions, rounds, shuffle, seed)
         source = Blocks(self.client, self.blocks, self.estimator, self.sizes)
         return Rounds(self.client, model, source, grid, Job(shuffle=shuffle is not None), seed=seed, **options)
 
 
 def settings_of(estimator: Any) -> dict[str, Any]:
-    """Settings that its learner does not know and merging must."""
+    """Return the settings that merging needs and the learner does not have."""
     return {name: getattr(estimator, name) for name in ("multiclass", "calibration")}
 
 

@@ -1,4 +1,4 @@
-"""The rounds of a training: every part learns its cell after one base, and what they learned becomes the next base."""
+"""The rounds of a training: every partition trains on its cell from one base, and the results make the next base."""
 
 from __future__ import annotations
 
@@ -18,40 +18,41 @@ from .cells import Cell
 from .change import advanced, model_bytes
 from .tasks import Failure, Job, Learned, Seed, merge_learned
 
-FAN_IN = 4  # changes that are merged at a time
-LOST = ("lost", "cancelled")
-POLL_SECONDS = 0.1  # between looks at whether the base of a round is still there
-MAX_ATTEMPTS = 10  # at one round, each begun because all copies of its base were lost
+FAN_IN = 4  # changes merged by one task
+LOST = ("lost", "cancelled")  # states of a future
+POLL_SECONDS = 0.1  # between checks that the base of a round still exists
+MAX_ATTEMPTS = 10  # of one round, each started because all copies of its base were lost
 
 
 @dataclass(frozen=True)
 class Round:
-    """An account of a round.
+    """Summary of a round.
 
     Attributes
     ----------
     number, of : int
-        Its number, from 1, and how many there are.
-    parts : int
-        Which had something to learn.
+        The round's number, from 1, and the number of rounds.
+    partitions : int
+        Partitions that had rows in this round.
     rows, learned, mistakes, updates : int
-        Read; those of them that had something to teach; their progressive mistakes; moves of the Gaussian.
+        Rows read; rows trained on, without those of weight 0; mistakes before training on them; updates of the
+        Gaussian.
     log_loss : float
-        Sum over the rows before they were learned; 0 where no calibration is learned.
+        Sum over the rows before training on them; 0 where no calibration is learned.
     skipped : int
     skipped_examples : list of str
-        Rows passed over, and what was wrong with the first of them.
+        Number of invalid rows, and messages about the first of them.
     seconds : float
-        The round took.
+        Duration of the round.
     busy_seconds : float
-        Workers spent learning, all together.
+        Training time of all workers together.
     bytes_moved : int
-        The base once a worker, and what each part changed once.
+        Size of the base once per worker and of each partition's change once.
     """
 
     number: int
     of: int
-    parts: int
+    partitions: int
     rows: int
     learned: int
     mistakes: int
@@ -64,52 +65,53 @@ class Round:
     bytes_moved: int
 
     def __str__(self) -> str:
-        """In a line."""
+        """Return the round in one line."""
         error = self.mistakes / self.learned if self.learned else 0.0
+        speed = self.rows / max(self.seconds, 1e-9)
         return (
-            f"round {self.number} of {self.of}: {self.rows:,} rows in {self.parts} parts, progressive error "
-            f"{error:.4f}, {self.rows / max(self.seconds, 1e-9):,.0f} rows/s, {self.bytes_moved:,} bytes moved"
+            f"round {self.number} of {self.of}: {self.rows:,} rows in {self.partitions} partitions, progressive "
+            f"validation error {error:.4f}, {speed:,.0f} rows/s, {self.bytes_moved:,} bytes moved"
         )
 
 
 class Source(Protocol):
-    """Data that can be learned cell by cell."""
+    """Data that can be trained on cell by cell."""
 
     def learn(self, base: Future, cell: Cell, job: Job, calibrate: bool, seed: Seed, key: str) -> Future:
-        """What a cell teaches, in the making."""
+        """Start training on a cell."""
 
     def expect(self, cells: list[Cell], threads: Mapping[str, int]) -> None:
-        """These cells are learned next, by workers of so many threads each."""
+        """Prepare for training on these cells, by workers with these numbers of threads."""
 
 
 class Rounds:
-    """A training in rounds; iterating gives an account of each, and :attr:`model` grows.
+    """A training in rounds; iterating yields a summary of each round and advances :attr:`model`.
 
     Parameters
     ----------
     client : Client
     model : Model
-        What is known already.
+        The model to start from.
     source : Source
     grid : list of lists of Cell
-        What each part learns in each round.
+        The cells of each partition in each round.
     job : Job
     passes : int
-        How often the whole grid is learned.
+        Number of passes over the grid.
     calibrate : bool
         Whether the first pass calibrates probabilities.
     seed : int
-    most_skipped : float
-        Rows that may be passed over.
+    max_skipped : float
+        Maximum number of rows to skip.
     """
 
     def __init__(
         self, client: Client, model: Model, source: Source, grid: list[list[Cell]], job: Job, *, passes: int = 1,
-        calibrate: bool = True, seed: int = 0, most_skipped: float = float("inf"),
+        calibrate: bool = True, seed: int = 0, max_skipped: float = float("inf"),
     ) -> None:  # fmt: skip
         self.client, self.model, self.source, self.job = client, model, source, job
         self.grid = [(p, row) for p in range(passes) for row in grid if any(row)]
-        self.calibrate, self.seed, self.most_skipped = calibrate, seed, most_skipped
+        self.calibrate, self.seed, self.max_skipped = calibrate, seed, max_skipped
         self.name, self.skipped = uuid4().hex[:12], 0
         self.threads: Mapping[str, int] = {}
 
@@ -132,33 +134,35 @@ class Rounds:
             )  # fmt: skip
 
     def _learn(self, number: int, cells: list[Cell], calibrate: bool) -> Learned:
-        """What the cells teach, merged. If every copy of the base is lost with its workers, what was not done by then
-        begins again after a new one, of the same numbers."""
-        parts: list[Future | None] = [None] * len(cells)
+        """Train on the cells and merge. If all copies of the base are lost with their workers, the unfinished cells
+        start again from a new copy of the same numbers."""
+        futures: list[Future | None] = [None] * len(cells)
         for attempt in range(MAX_ATTEMPTS):
             self.threads = self.client.nthreads()
             self.source.expect(cells, self.threads)
-            base = self._given_out()
+            base = self._send_base()
             for k, cell in enumerate(cells):
-                part = parts[k]
-                if part is None or part.status != "finished":
+                future = futures[k]
+                if future is None or future.status != "finished":
                     key = f"learn-{self.name}-{number}-{k}-{attempt}"
-                    parts[k] = self.source.learn(base, cell, self.job, calibrate, (self.seed, number, k), key)
-            total = self._merged(base, parts, f"merge-{self.name}-{number}-{attempt}")
+                    futures[k] = self.source.learn(base, cell, self.job, calibrate, (self.seed, number, k), key)
+            total = self._merged(base, futures, f"merge-{self.name}-{number}-{attempt}")
             try:
                 found: Learned | Failure = _result(total, base)
             except CancelledError:
                 continue
             finally:
                 if total.status not in ("finished", *LOST):
-                    self.client.cancel([part for part in parts if part is not None and part.status == "pending"])
+                    self.client.cancel(
+                        [future for future in futures if future is not None and future.status == "pending"]
+                    )
             if isinstance(found, Failure):
                 raise found.error
             return found
-        raise RuntimeError(f"round {number} was begun {MAX_ATTEMPTS} times and its workers lost each time")
+        raise RuntimeError(f"round {number} was started {MAX_ATTEMPTS} times and lost its workers each time")
 
-    def _given_out(self) -> Future:
-        """The model, on one worker, from which the others fetch it; a worker may be lost while it takes it."""
+    def _send_base(self) -> Future:
+        """Send the model to one worker, from which the others fetch it; a worker may be lost while it receives it."""
         attempt = 0
         while True:
             try:
@@ -169,32 +173,31 @@ class Rounds:
                 if attempt == MAX_ATTEMPTS:
                     raise
 
-    def _merged(self, base: Future, parts: list[Future], key: str) -> Future:
-        """A tree of merges, the same whatever workers there are."""
+    def _merged(self, base: Future, futures: list[Future], key: str) -> Future:
+        """Start a tree of merges, which does not depend on the workers."""
         level = 0
-        while len(parts) > 1:
-            groups = [parts[k : k + FAN_IN] for k in range(0, len(parts), FAN_IN)]
-            parts = [
+        while len(futures) > 1:
+            groups = [futures[k : k + FAN_IN] for k in range(0, len(futures), FAN_IN)]
+            futures = [
                 self.client.submit(merge_learned, base, group, key=f"{key}-{level}-{k}") if len(group) > 1 else group[0]
                 for k, group in enumerate(groups)
             ]
             level += 1
-        return parts[0]
+        return futures[0]
 
     def _count_skipped(self, found: Learned, pass_number: int) -> None:
         self.skipped += found.skipped if pass_number == 0 else 0
-        if self.skipped > self.most_skipped:
+        if self.skipped > self.max_skipped:
             raise DataError(
-                f"more than {self.most_skipped:,} rows are not as they should be; some of them: "
-                + "; ".join(found.skipped_examples)
+                f"more than {self.max_skipped:,} rows are invalid; some of them: " + "; ".join(found.skipped_examples)
             )
 
 
 def _result(future: Future, base: Future) -> Any:
-    """The future's result; ``CancelledError`` once the base it depends on is lost."""
+    """Return the future's result; raise ``CancelledError`` once the base it depends on is lost."""
     while future.status == "pending":
         if base.status in LOST:
             raise CancelledError
-        with suppress(TimeoutError):  # result(timeout=...) would begin to fetch the result again every time
+        with suppress(TimeoutError):  # result(timeout=...) would fetch the result again every time
             wait(future, timeout=POLL_SECONDS)
     return future.result()

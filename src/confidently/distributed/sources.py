@@ -1,4 +1,4 @@
-"""Data in the reach of workers: files they open themselves, and blocks of Dask's arrays and data frames."""
+"""Data for workers: files that they open themselves, and blocks of Dask's arrays and data frames."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .tasks import Failure, Job, Seed, cut, learn_files, learn_rows
 
 @dataclass
 class Survey:
-    """What there is to learn: files, their bytes, which of them can be cut, and how rows are read."""
+    """The training files: their sizes in bytes, which of them can be cut, and how rows are read."""
 
     files: list[str]
     sizes: list[int]
@@ -36,7 +36,7 @@ class Survey:
 def survey(
     paths: Sequence[str], reading: ReaderOptions | None, how: dict[str, Any], multilabel: bool | None, on_error: str
 ) -> Any:
-    """Look at files, and read the first rows; a :class:`Survey` or a :class:`Failure`."""
+    """Inspect files and read the first rows; return a :class:`Survey` or a :class:`Failure`."""
     try:
         files = [os.fspath(path) for path in expanded(list(paths))]
         sizes = [size_of_file(file) for file in files]
@@ -52,23 +52,25 @@ def survey(
 
 
 def size_of_file(path: str) -> int:
-    """Bytes of a regular file or of what a URI names.
+    """Return the size of a regular file or URI in bytes.
 
     Raises
     ------
     DataError
-        If it is neither, as a pipe: workers open their files themselves.
+        If it is neither, for example a pipe, since every worker opens the file itself.
     """
     if is_uri(path):
         with opened(path) as file:
             return file.seek(0, os.SEEK_END)
     if path == "-" or not os.path.isfile(path):
-        raise DataError(f"{display_name(path)} is no regular file: workers read theirs themselves, so write it to one")
+        raise DataError(
+            f"{display_name(path)}: workers open files themselves and need a regular file; write the data to one"
+        )
     return os.path.getsize(path)
 
 
 def can_be_cut(path: str, reading: ReaderOptions) -> bool:
-    """Whether the file has one row per line and is not compressed."""
+    """Return whether a file has one row per line and is not compressed."""
     if not reading.file_format.lines or is_cache(path):
         return False
     with opened(path) as file:
@@ -83,13 +85,13 @@ class Files:
         self.turns: Iterator[str] = iter(())
 
     def expect(self, cells: list[Cell], threads: Mapping[str, int]) -> None:
-        """Deal the cells to workers in turn: Dask by itself sends all of them to the one that has the base."""
+        """Assign the cells to workers in turn; Dask would send all of them to the worker that has the base."""
         self.turns = cycle(in_turn(threads))
 
     def learn(self, base: Future, cell: Cell, job: Job, calibrate: bool, seed: Seed, key: str) -> Future:
-        """A task that opens the cell's files."""
+        """Submit a task that opens the cell's files."""
         paths = [self._path(piece) for piece in cell]
-        worker = next(self.turns, None)  # none, while all are lost
+        worker = next(self.turns, None)  # None while all workers are lost
         where: dict[str, Any] = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
         return self.client.submit(learn_files, base, paths, job, calibrate, seed, key=key, **where)
 
@@ -99,7 +101,7 @@ class Files:
 
 
 def in_turn(threads: Mapping[str, int]) -> list[str]:
-    """Every worker as often as it has threads, each for the first time before any comes again.
+    """Return every worker once per thread, in turns.
 
     >>> in_turn({"a": 1, "b": 2, "c": 2})
     ['a', 'b', 'c', 'b', 'c']
@@ -109,7 +111,7 @@ def in_turn(threads: Mapping[str, int]) -> list[str]:
 
 
 class Blocks:
-    """Blocks of rows that Dask computes on the workers; each stays there as long as its round or the next needs it.
+    """Blocks of rows that Dask computes on the workers and keeps while this round or the next needs them.
 
     Parameters
     ----------
@@ -118,28 +120,28 @@ class Blocks:
         Each a tuple: rows, labels, weights or None.
     estimator : OnlineClassifier
     sizes : list of int
-        Of each, as cells count them.
+        Sizes of the blocks, in the unit of the cells.
     """
 
     def __init__(self, client: Client, blocks: list[Any], estimator: Any, sizes: list[int]) -> None:
         self.client, self.blocks, self.estimator, self.sizes = client, blocks, estimator, sizes
-        self.there: dict[int, Future] = {}
+        self.computed: dict[int, Future] = {}
 
     def expect(self, cells: list[Cell], threads: Mapping[str, int]) -> None:
-        """Have the blocks of these cells computed, and let go of others."""
+        """Compute the blocks of these cells and release all others."""
         wanted = sorted({piece.unit for cell in cells for piece in cell})
-        there = {unit: future for unit, future in self.there.items() if future.status in ("finished", "pending")}
-        missing = [unit for unit in wanted if unit not in there]
-        computed = self.client.compute([self.blocks[unit] for unit in missing])
-        self.there = {unit: there[unit] for unit in wanted if unit in there} | dict(zip(missing, computed, strict=True))
+        kept = {unit: future for unit, future in self.computed.items() if future.status in ("finished", "pending")}
+        missing = [unit for unit in wanted if unit not in kept]
+        futures = self.client.compute([self.blocks[unit] for unit in missing])
+        self.computed = {unit: kept[unit] for unit in wanted if unit in kept} | dict(zip(missing, futures, strict=True))
 
     def learn(self, base: Future, cell: Cell, job: Job, calibrate: bool, seed: Seed, key: str) -> Future:
-        """A task that has the cell's rows sent to it, where they are not there already."""
+        """Submit a task to which the rows of the cell are sent, unless they are there already."""
         rows = [self._rows(piece, f"{key}-rows-{k}") for k, piece in enumerate(cell)]
         return self.client.submit(learn_rows, base, rows, self.estimator, job, calibrate, seed, key=key)
 
     def _rows(self, piece: Piece, key: str) -> Future:
-        block, size = self.there[piece.unit], self.sizes[piece.unit]
+        block, size = self.computed[piece.unit], self.sizes[piece.unit]
         if (piece.first, piece.last) == (0, size):
             return block
         return self.client.submit(cut, block, piece.first, piece.last, size, key=key)

@@ -1,8 +1,8 @@
-"""What runs on workers: learning a cell, and merging what was learned.
+"""Tasks that run on workers: training on a cell, and merging changes.
 
-A task is a function of its arguments only and gives what it has learned as a value. So one that is run again, because a
-worker was lost, gives the same, and its rows count once. Errors of the data are values too: the first one ends
-the training, without a trace of the worker's stack in its log.
+A task depends on its arguments only and returns what it learned. A task that runs again because a worker was lost
+returns the same, and its rows count once. Errors in the data are returned too: the first one ends the training without
+a stack trace in the worker's log.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ Rows = tuple[Any, Any, Any]  # rows, their labels, their weights or None
 
 @dataclass(frozen=True)
 class Job:
-    """How every cell is read and learned.
+    """How every cell is read and trained on.
 
     Attributes
     ----------
-    reading : Reading, optional
-        Of files.
+    reading : ReaderOptions, optional
+        For files.
     multilabel : bool
     on_error : "stop" or "skip"
     class_weight : dict, optional
     shuffle : bool
-        Whether the rows of a cell are learned in random order.
+        Whether the rows of a cell are shuffled.
     """
 
     reading: ReaderOptions | None = None
@@ -55,10 +55,10 @@ class Job:
 
 @dataclass
 class Learned:
-    """What was learned of some cells: the change, and an account of it.
+    """What was learned from some cells: the change and its summary.
 
-    ``rows`` were read, ``skipped`` passed over; ``log_loss`` is the sum over rows before they were learned;
-    ``bytes_sent`` is the size of the changes of single cells.
+    ``rows`` is the number of rows read and ``skipped`` that of invalid rows; ``log_loss`` is the sum over the rows
+    before training on them; ``bytes_sent`` is the size of the changes of single cells.
     """
 
     change: Change
@@ -72,18 +72,18 @@ class Learned:
 
 @dataclass
 class Failure:
-    """What went wrong with the data."""
+    """An error in the data."""
 
     error: Exception
 
 
 def learn_files(base: Model, paths: Sequence[str | FileRange], job: Job, calibrate: bool, seed: Seed) -> Any:
-    """Learn the rows of some files, or of ranges of them, after what the base knows."""
+    """Train a copy of the base on the rows of some files or ranges of files."""
     began = time.monotonic()
-    learning = _beginning(base)
+    learning = _copied(base)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # given once, by who looked at the data first
+            warnings.simplefilter("ignore", DataWarning)  # the survey of the files has reported them
             stream = open_stream(
                 paths, job.reading, multilabel=job.multilabel, on_error=job.on_error, parsers=0,
                 largest=largest_value(base.learner.settings.dtype), features=learning.features,
@@ -102,8 +102,8 @@ def learn_files(base: Model, paths: Sequence[str | FileRange], job: Job, calibra
 def learn_rows(
     base: Model, blocks: Sequence[Rows], estimator: Any, job: Job, calibrate: bool, seed: Seed
 ) -> Learned | Failure:
-    """Learn rows after what the base knows, as ``partial_fit`` does."""
-    from sklearn.base import clone
+    """Train a copy of the base on rows, as ``partial_fit`` does."""
+    from sklearn.base import clone  # here, since tasks on files need no scikit-learn and start faster without it
 
     from ..estimators.loading import put_model
 
@@ -127,7 +127,7 @@ def learn_rows(
 
 
 def merge_learned(base: Model, found: Sequence[Learned | Failure]) -> Any:
-    """What several cells taught, together."""
+    """Merge what was learned from several cells."""
     learned: list[Learned] = []
     for one in found:
         if isinstance(one, Failure):
@@ -147,14 +147,14 @@ def merge_learned(base: Model, found: Sequence[Learned | Failure]) -> Any:
 
 
 def cut(block: Rows, first: int, last: int, size: int) -> Rows:
-    """The rows of a block from ``first`` to ``last`` of ``size``, whatever the number of its rows."""
+    """Return the rows of a block from ``first`` to ``last``, as fractions of ``size``."""
     n = block[0].shape[0]
     a, b = n * first // size, n * last // size
     return tuple(None if one is None else _taken(one, slice(a, b)) for one in block)  # type: ignore[return-value]
 
 
 def distinct(y: Any) -> np.ndarray:
-    """The classes of a block."""
+    """Return the classes of a block of labels."""
     return np.unique(np.asarray(y))
 
 
@@ -164,8 +164,8 @@ def _learned(base: Model, learning: StreamLearner, rows: int, began: float) -> L
     return Learned(change, rows, float(learning.log_loss[0]), change.nbytes, time.monotonic() - began)
 
 
-def _beginning(base: Model) -> StreamLearner:
-    """A learner that knows what the base does, and leaves it as it is."""
+def _copied(base: Model) -> StreamLearner:
+    """Return a copy of the base's learner, ready for a stream."""
     learner = copy(base.learner)
     learner.state = {name: array.copy() for name, array in base.learner.state.items()}
     table = ClassTable(base.classes, learner.settings.task == "multilabel", base.source.get("closed", False))
@@ -178,16 +178,16 @@ def _skips_classes(base: Model, job: Job) -> bool:
 
 
 def _arranged(batches: Any, job: Job, seed: Seed) -> Any:
-    """The batches as they are to be learned: weighted by class, in random order."""
+    """Return the batches in the order and with the weights for training."""
     if job.class_weight is not None:
-        from ..estimators.streams import weighted
+        from ..estimators.streams import weighted  # here, as above
 
         batches = weighted(batches, job.class_weight)
     return _shuffled(list(batches), seed) if job.shuffle else batches
 
 
 def _shuffled(batches: list[Batch], seed: Seed) -> list[Batch]:
-    """One batch of all rows in random order; labels and features are announced with the first row."""
+    """Return one batch of all rows in random order; its first row declares all labels and features."""
     if not batches:
         return []
     whole = joined(batches)

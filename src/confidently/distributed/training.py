@@ -1,4 +1,4 @@
-"""A training in rounds on files, for whoever has a model to begin with: estimators and the command line."""
+"""Training on files in rounds, from an initial model: for estimators and the command line."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def surveyed(
     on_error: str | int = "stop",
     **how: Any,
 ) -> Survey:
-    """What a worker finds where paths lead; the keywords are those of :func:`confidently.data.open_stream`.
+    """Have a worker inspect files; the keywords are those of :func:`confidently.data.open_stream`.
 
     Raises
     ------
     confidently.data.DataError, OSError, ValueError
-        If it cannot be read.
+        If they cannot be read.
     """
     names = [os.fspath(path) for path in paths]
     absolute = [name if is_uri(name) or name == "-" else os.path.abspath(name) for name in names]
@@ -49,27 +49,35 @@ def surveyed(
 
 
 def training_on_files(
-    client: Client, found: Survey, model: Model, parts: int, *, rounds: int = DEFAULT_ROUNDS, passes: int = 1,
+    client: Client, found: Survey, model: Model, partitions: int, *, rounds: int = DEFAULT_ROUNDS, passes: int = 1,
     shuffle: str | None = None, seed: int = 0, on_error: str | int = "stop",
     class_weight: dict[Any, float] | str | None = None, calibrate: bool = True,
 ) -> Rounds:  # fmt: skip
-    """The rounds in which a model learns files; nothing is done before they are iterated over."""
-    grid = grid_of(found.sizes, found.divisible, parts, rounds, shuffle, seed)
+    """Return the rounds in which a model trains on files; the work is done when they are iterated over."""
+    grid = grid_of(found.sizes, found.divisible, partitions, rounds, shuffle, seed)
     job = Job(found.reading, found.multilabel, _skip(on_error), class_weight, shuffle is not None)
-    most = on_error if isinstance(on_error, int) else float("inf")
+    max_skipped = on_error if isinstance(on_error, int) else float("inf")
     return Rounds(
-        client, model, Files(client, found), grid, job, passes=passes, calibrate=calibrate, seed=seed, most_skipped=most
+        client,
+        model,
+        Files(client, found),
+        grid,
+        job,
+        passes=passes,
+        calibrate=calibrate,
+        seed=seed,
+        max_skipped=max_skipped,
     )
 
 
 def grid_of(
-    sizes: Sequence[int], divisible: Sequence[bool], parts: int, rounds: int, shuffle: str | None, seed: int
+    sizes: Sequence[int], divisible: Sequence[bool], partitions: int, rounds: int, shuffle: str | None, seed: int
 ) -> list[list[Cell]]:
-    """What each part learns in each round, in order or dealt out at random."""
+    """Return the cells of each partition in each round, in order or dealt out at random."""
     deal = np.random.default_rng(seed) if shuffle == "between" else None
-    return cells_of(sizes, divisible, parts, rounds, deal)
+    return cells_of(sizes, divisible, partitions, rounds, deal)
 
 
 def _skip(on_error: str | int) -> str:
-    """What tasks do, which do not know of each other's rows."""
+    """Return what single tasks do on an invalid row; the rounds count the rows they skip."""
     return "stop" if on_error == "stop" else "skip"

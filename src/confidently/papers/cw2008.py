@@ -289,7 +289,7 @@ def kernel(report: Report, seed: int) -> None:
         CWStdev(eta=0.9), "kernel", kernel="rbf", kernel_params={"gamma": 2.0}, fit_intercept=False
     ).fit(X, y)
     figure, panels = new_figure(2, width=6.0, height=4.6)
-    display = DecisionMapDisplay.from_estimator(model, X, y, room=0.5, ax=panels[0])
+    display = DecisionMapDisplay.from_estimator(model, X, y, padding=0.5, ax=panels[0])
     DecisionMapDisplay(
         display.x, display.y, display.mean, display.standard_deviation, quantity="standard_deviation"
     ).plot(panels[1])
