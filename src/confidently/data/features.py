@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import _core
+from ..arrays import row_entries
 
 KEPT_NAMES = 2**15  # that stay when names are pruned
 MAX_NAMES = 2**17  # of hashed features, before they are
@@ -59,10 +60,8 @@ class Strings:
 
     def chosen(self, which: np.ndarray) -> Strings:
         """Those at the places ``which``, in that order."""
-        size = (self.start[1:] - self.start[:-1])[which]
-        start = np.append(0, np.cumsum(size))
-        index = np.repeat(self.start[:-1][which] - start[:-1], size) + np.arange(start[-1])
-        return Strings(self.text[index], start)
+        entries, start = row_entries(self.start, which)
+        return Strings(self.text[entries], start)
 
     @staticmethod
     def joined(parts: list[Strings]) -> Strings:

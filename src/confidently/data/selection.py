@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..arrays import row_entries, row_starts
 from .batch import Batch, DataError
 from .features import NewFeatures, Strings
 
@@ -129,7 +130,7 @@ def _lists(part: Batch) -> np.ndarray:
 
 
 def _joined_starts(starts: list[np.ndarray]) -> np.ndarray:
-    return _start(np.concatenate([np.diff(start) for start in starts]))
+    return row_starts(np.concatenate([np.diff(start) for start in starts]))
 
 
 def _exact(part: Batch) -> Batch:
@@ -139,18 +140,17 @@ def _exact(part: Batch) -> Batch:
 
 def chosen(batch: Batch, rows: np.ndarray) -> Batch:
     """Some rows of a batch, by number, ascending. It announces nothing."""
-    size = np.diff(batch.start)[rows]
-    entries = ranges(batch.start[:-1][rows], size)
+    entries, start = row_entries(batch.start, rows)
     if batch.label_start is None:
         labels, label_start = batch.labels[rows], None
     else:
-        counts = np.diff(batch.label_start)[rows]
-        labels, label_start = batch.labels[ranges(batch.label_start[:-1][rows], counts)], _start(counts)
+        label_entries, label_start = row_entries(batch.label_start, rows)
+        labels = batch.labels[label_entries]
     return replace(
         batch,
         values=batch.values[entries],
         columns=batch.columns[entries],
-        start=_start(size),
+        start=start,
         labels=labels,
         label_start=label_start,
         weights=None if batch.weights is None else batch.weights[rows],
@@ -160,13 +160,3 @@ def chosen(batch: Batch, rows: np.ndarray) -> Batch:
         skipped=0,
         skipped_examples=[],
     )
-
-
-def _start(sizes: np.ndarray) -> np.ndarray:
-    return np.append(0, np.cumsum(sizes))
-
-
-def ranges(first: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """first[0], first[0] + 1, ..., size[0] of them, then those of first[1], and so on."""
-    start = _start(size)
-    return np.repeat(first - start[:-1], size) + np.arange(start[-1])

@@ -14,8 +14,7 @@ from sklearn.utils import check_random_state
 from ..data import ReaderOptions
 from ..data.classes import ClassTable
 from ..data.features import Features
-from ..data.memory.labels import plain
-from ..data.memory.unchanged import rollback_on_error
+from ..data.memory.labels import plain, rollback_on_error
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.loading import put_model
 from ..estimators.settings import check_settings

@@ -27,9 +27,9 @@ from ..data.memory.labels import (
     label_sets,
     places,
     plain,
+    rollback_on_error,
 )
 from ..data.memory.matrix import UnsortedColumns, as_matrix
-from ..data.memory.unchanged import rollback_on_error
 from ..learner import marginals
 from ..learner.learner import Learner, check_choice
 from ..learner.marginals import Marginal

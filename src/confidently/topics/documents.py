@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..arrays import row_entries, row_numbers, row_starts
 from ..data import Batch, DataError
 from ..data.classes import ClassTable
 from ..data.features import Features
-from ..data.selection import ranges
 from ..learner.streams import class_number
 from .learner import MAX_COUNT, Bags, whole_batches
 
@@ -42,9 +42,8 @@ class Documents:
 
     def rows(self, order: np.ndarray) -> Documents:
         """The documents of these numbers, in this order."""
-        size = np.diff(self.label_start)[order]
-        labels = self.labels[ranges(self.label_start[:-1][order], size)]
-        return Documents(self.bags.rows(order), self.weights[order], labels, np.append(0, np.cumsum(size)))
+        entries, start = row_entries(self.label_start, order)
+        return Documents(self.bags.rows(order), self.weights[order], self.labels[entries], start)
 
     @staticmethod
     def joined(parts: list[Documents]) -> Documents:
@@ -61,14 +60,14 @@ class Documents:
     def signs(self, task: str, n_classes: int) -> np.ndarray:
         """1 where a document has the class or label, otherwise -1: (n, models, classifiers per model)."""
         chosen = np.full((len(self), n_classes), -1, dtype=np.int8)
-        chosen[np.repeat(np.arange(len(self)), np.diff(self.label_start)), self.labels] = 1
+        chosen[row_numbers(self.label_start), self.labels] = 1
         if task == "multilabel":
             return chosen[:, None, :]
         return (chosen[:, 1:2] if task == "binary" else chosen)[:, :, None]
 
 
 def _joined(starts: list[np.ndarray]) -> np.ndarray:
-    return np.append(0, np.cumsum(np.concatenate([np.diff(start) for start in starts])))
+    return row_starts(np.concatenate([np.diff(start) for start in starts]))
 
 
 class DocumentReader:

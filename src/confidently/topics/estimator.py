@@ -26,9 +26,9 @@ from ..data.memory.labels import (
     places,
     plain,
     plain_class_weight,
+    rollback_on_error,
     with_class_weight,
 )
-from ..data.memory.unchanged import rollback_on_error
 from ..rules.ranges import check_integer
 from .inputs import bags_of, check_counts, chosen_settings
 from .learner import Bags, TopicLearner, TopicSettings

@@ -32,8 +32,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import _core
+from ..arrays import row_entries
 from ..covariances.state import State
-from ..data.selection import ranges
 from ..learner.calibration import softmax, vote, vote_multiclass
 from ..learner.learner import check_choice
 from ..rules.ranges import POSITIVE, check_integer, check_number
@@ -154,9 +154,8 @@ class Bags:
 
     def rows(self, order: np.ndarray) -> Bags:
         """The documents of these numbers, in this order."""
-        size = np.diff(self.start)[order]
-        entries = ranges(self.start[:-1][order], size)
-        return Bags(np.append(0, np.cumsum(size)), self.words[entries], self.counts[entries], self.n_words)
+        entries, start = row_entries(self.start, order)
+        return Bags(start, self.words[entries], self.counts[entries], self.n_words)
 
 
 class TopicLearner:

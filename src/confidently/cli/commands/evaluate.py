@@ -96,8 +96,10 @@ def relevant_labels(batch: Batch, label: np.ndarray, n_labels: int) -> tuple[np.
     """Sets of labels as booleans (rows, labels), and how many labels of each row are not known."""
     import numpy as np
 
+    from ...arrays import row_numbers
+
     assert batch.label_start is not None  # rows have sets of labels
-    row = np.repeat(np.arange(len(batch)), np.diff(batch.label_start))
+    row = row_numbers(batch.label_start)
     relevant = np.zeros((len(batch), n_labels), dtype=bool)
     relevant[row[label >= 0], label[label >= 0]] = True
     return relevant, np.bincount(row[label < 0], minlength=len(batch))

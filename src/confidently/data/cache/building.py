@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays import row_starts
 from ..batch import Batch
 from ..features import Features, NewFeatures, Strings
 from ..reading import ReaderOptions
@@ -166,5 +167,5 @@ def _all_as_new(features: Features) -> NewFeatures:
     """All features there are, as if they had come with one row; a name that was forgotten is empty."""
     size = np.zeros(len(features), dtype=np.int64)
     size[features.column] = np.diff(features.names.start)
-    names = Strings(features.names.text, np.append(0, np.cumsum(size)))
+    names = Strings(features.names.text, row_starts(size))
     return NewFeatures(np.zeros(len(features), dtype=np.int64), features.key, names)

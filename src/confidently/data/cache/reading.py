@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays import row_numbers
 from ..batch import Batch, DataError, Listed, NewLabel
 from ..demands import Demands
 from ..features import Features, NewFeatures, Strings
@@ -256,7 +257,7 @@ class _Columns:
         if self.number_of is None:
             return arrays["values"], arrays["columns"], n_columns
         columns = self.number_of[arrays["columns"]]
-        row = np.repeat(np.arange(len(arrays["start"]) - 1), np.diff(arrays["start"]))
+        row = row_numbers(arrays["start"])
         order = np.lexsort((columns, row))
         return arrays["values"][order], columns[order], int(columns.max(initial=-1)) + 1
 

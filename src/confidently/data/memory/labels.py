@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -153,3 +155,15 @@ def plain(value: Any) -> Any:
     if not isinstance(value, (bool, int, float, str)):
         raise TypeError(f"only classes that are numbers or strings can be saved, got {value!r}")
     return value
+
+
+@contextmanager
+def rollback_on_error(estimator: Any) -> Iterator[None]:
+    """Restore every attribute if the block raises. Arrays that are changed in place are changed after all checks."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
