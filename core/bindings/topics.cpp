@@ -1,4 +1,4 @@
-// Topic models for Python: checks shapes, shares the work out to threads, releases the interpreter lock.
+// Topic models for Python: checks shapes, distributes models to threads, releases the interpreter lock.
 #include <nanobind/stl/optional.h>
 
 #include "topics/topics.hpp"
@@ -8,8 +8,8 @@ namespace confidently::python {
 
 namespace {
 
-// The arrays of a state (src/confidently/topics/learner.py). They belong to Python, and may be read-only to who only
-// predicts; who learns makes sure that they are not.
+// The arrays of a state (src/confidently/topics/learner.py). They belong to Python, and may be read-only for prediction;
+// the Python side makes them writable before it learns.
 struct Arrays {
     Input<double, 3> counts;
     Input<double, 2> totals;
@@ -33,14 +33,16 @@ struct Arrays {
 
     void require_shapes(const TopicSettings& s) const {
         const std::size_t models = counts.shape(1), K = s.topics, T = s.tasks;
-        require(counts.shape(2) == K, "the words' counts do not fit the number of topics");
-        require(totals.shape(0) == models && totals.shape(1) == K, "the topics' totals do not fit");
-        require(shift.shape(0) == models && shift.shape(1) == T && shift.shape(2) == K, "the classifiers' means do not fit");
-        require(precision.has_value() == s.classifier.gibbs && sticks.has_value() == s.nonparametric, "arrays are missing");
+        require(counts.shape(2) == K, "words does not fit the number of topics");
+        require(totals.shape(0) == models && totals.shape(1) == K, "totals does not fit words");
+        require(shift.shape(0) == models && shift.shape(1) == T && shift.shape(2) == K, "shift does not fit words");
+        require(precision.has_value() == s.classifier.gibbs && sticks.has_value() == s.nonparametric,
+                "precision or sticks is missing");
         if (precision)
             require(precision->shape(0) == models && precision->shape(1) == T && precision->shape(2) == K &&
-                        precision->shape(3) == K, "the classifiers' precisions do not fit");
-        if (sticks) require(sticks->shape(0) == models && sticks->shape(1) == 2 && sticks->shape(2) == K, "sticks do not fit");
+                        precision->shape(3) == K, "precision does not fit words");
+        if (sticks)
+            require(sticks->shape(0) == models && sticks->shape(1) == 2 && sticks->shape(2) == K, "sticks does not fit words");
     }
 
     TopicState model(const TopicSettings& s, std::int64_t words, std::int64_t l) const {
@@ -63,15 +65,16 @@ Bags bags(const Input<std::int64_t, 1>& start, const Input<std::int32_t, 1>& wor
     return {start.data(), words.data(), counts.data()};
 }
 
-// work(model, team) for every model: models side by side if there are enough of them, else each with all threads
+// Calls work(model, l, team) for every model: several models at a time if there are as many as threads, otherwise one
+// model at a time with all threads.
 template <class Work>
 void for_each_model(const TopicSettings& s, const Arrays& arrays, std::int64_t n_words, int threads, Work&& work) {
     const std::int64_t models = arrays.models();
-    const bool side_by_side = models >= threads;
-    Team outer(side_by_side ? threads : 1), inner(side_by_side ? 1 : threads);
+    const bool models_in_parallel = models >= threads;
+    Team outer(models_in_parallel ? threads : 1), inner(models_in_parallel ? 1 : threads);
     outer.run(models, [&](std::int64_t l, int) {
         TopicModel model(s, arrays.model(s, n_words, l), static_cast<int>(l));
-        if (side_by_side) {
+        if (models_in_parallel) {
             Team alone(1);
             work(model, l, alone);
         } else {
@@ -97,16 +100,17 @@ void learn(const TopicSettings& s, const Dict& state, std::int64_t n_words, cons
 
 void infer(const TopicSettings& s, const Dict& state, std::int64_t n_words, const Input<std::int64_t, 1>& start,
            const Input<std::int32_t, 1>& words, const Input<std::int32_t, 1>& counts, int burn_in, int samples,
-           const Array<double, 3>& shares, int threads) {
+           const Array<double, 3>& proportions, int threads) {
     const Arrays arrays(state);
     arrays.require_shapes(s);
     const Bags rows = bags(start, words, counts, n_words, arrays);
     const auto n = std::int64_t(start.shape(0)) - 1;
-    require(std::int64_t(shares.shape(0)) == n && std::int64_t(shares.shape(1)) == arrays.models() &&
-                shares.shape(2) == std::size_t(s.topics) && samples > 0 && burn_in >= 0, "shares do not fit the rows");
+    require(std::int64_t(proportions.shape(0)) == n && std::int64_t(proportions.shape(1)) == arrays.models() &&
+                proportions.shape(2) == std::size_t(s.topics) && samples > 0 && burn_in >= 0,
+            "proportions do not fit the rows");
     nb::gil_scoped_release release;
     for_each_model(s, arrays, n_words, threads, [&](TopicModel& model, std::int64_t l, Team& team) {
-        model.infer(rows, 0, n, burn_in, samples, shares.data() + l * s.topics, arrays.models() * s.topics, team);
+        model.infer(rows, 0, n, burn_in, samples, proportions.data() + l * s.topics, arrays.models() * s.topics, team);
     });
 }
 
@@ -125,8 +129,8 @@ void bind_topics(nb::module_& m) {
            "word_prior"_a, "stick_prior"_a, "c"_a, "epsilon"_a, "prior_variance"_a, "step_size"_a, "inner"_a, "samples"_a,
            "burn_in"_a, "batch"_a, "seed"_a)
         .def("learn", &learn, "state"_a, "n_words"_a, "start"_a, "words"_a, "counts"_a, "signs"_a, "weights"_a, "seen"_a, "threads"_a)
-        .def("infer", &infer, "state"_a, "n_words"_a, "start"_a, "words"_a, "counts"_a, "burn_in"_a, "samples"_a, "shares"_a,
-             "threads"_a);
+        .def("infer", &infer, "state"_a, "n_words"_a, "start"_a, "words"_a, "counts"_a, "burn_in"_a, "samples"_a,
+             "proportions"_a, "threads"_a);
     m.def("digamma", [](double x) { return digamma(x); }, "x"_a);
     m.def("exp_of_negative", [](double x) { return exp_of_negative(x); }, "x"_a);
     m.def("inverse_gaussian", [](double mean, std::uint64_t seed, std::int64_t n) {

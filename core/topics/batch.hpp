@@ -1,4 +1,4 @@
-// Documents as the topic sampler takes them: a batch of them as tokens, and what its words say of topics.
+// A batch of documents as tokens for the topic sampler, and the likelihood of its words in every topic.
 #pragma once
 
 #include <algorithm>
@@ -12,35 +12,36 @@
 
 namespace confidently {
 
-// Bags of words, not owned: row r has the words start[r] to start[r + 1] - 1, each so often as counts says.
+// Bags of words, not owned: row r has the entries start[r] to start[r + 1] - 1 of words and of their counts.
 struct Bags {
     const std::int64_t* start;
     const std::int32_t* words;
     const std::int32_t* counts;
 };
 
-// What the documents are, not owned: the signs of row r begin at signs + r * stride; it counts weights[r] > 0 times.
+// Labels and weights of documents, not owned: the signs of row r begin at signs + r * stride; it counts weights[r] > 0
+// times.
 struct Targets {
     const std::int8_t* signs;
     std::int64_t stride;
     const double* weights;
 };
 
-// The documents of a batch as tokens, over the words that occur in them; empty ones are left out.
+// The documents of a batch as tokens over the words that occur in them, without empty documents.
 class Batch {
 public:
-    explicit Batch(std::int64_t n_words) : place_(n_words, -1) {}
+    explicit Batch(std::int64_t n_words) : index_(n_words, -1) {}
 
     std::vector<std::int32_t> vocabulary, topics;
     std::vector<std::int64_t> rows;
 
     template <class Known>
     void fill(const Bags& bags, std::int64_t first, std::int64_t last, Known&& known) {
-        for (const std::int32_t word : vocabulary) place_[word] = -1;
+        for (const std::int32_t word : vocabulary) index_[word] = -1;
         vocabulary.clear(), tokens_.clear(), rows.clear(), start_.assign(1, 0);
         for (std::int64_t row = first; row < last; ++row) {
             for (std::int64_t i = bags.start[row]; i < bags.start[row + 1]; ++i)
-                if (known(bags.words[i])) tokens_.insert(tokens_.end(), bags.counts[i], place(bags.words[i]));
+                if (known(bags.words[i])) tokens_.insert(tokens_.end(), bags.counts[i], index(bags.words[i]));
             if (static_cast<std::int64_t>(tokens_.size()) == start_.back()) continue;
             rows.push_back(row);
             start_.push_back(static_cast<std::int64_t>(tokens_.size()));
@@ -54,19 +55,19 @@ public:
     }
 
 private:
-    std::vector<std::int32_t> place_, tokens_;
+    std::vector<std::int32_t> index_, tokens_;  // index_: of every word in vocabulary, or -1
     std::vector<std::int64_t> start_;
 
-    std::int32_t place(std::int32_t word) {
-        if (place_[word] < 0) {
-            place_[word] = static_cast<std::int32_t>(vocabulary.size());
+    std::int32_t index(std::int32_t word) {
+        if (index_[word] < 0) {
+            index_[word] = static_cast<std::int32_t>(vocabulary.size());
             vocabulary.push_back(word);
         }
-        return place_[word];
+        return index_[word];
     }
 };
 
-// A row of padded topics for every word of a batch: p(word | topic), up to a factor a word.
+// p(word | topic) for every word of a batch, up to one factor per word: a padded row of topics per word.
 class Likelihood {
 public:
     Likelihood(int topics, double word_prior, bool uses_digamma)
@@ -74,7 +75,7 @@ public:
 
     const double* table() const { return table_.data(); }
 
-    // counts: topics of every word of the batch; totals of the topics over all words
+    // counts: (words of the batch, topics); totals: (topics), over all words
     void set(const std::vector<double>& counts, const double* totals, std::int64_t n_words, Team& team) {
         const int K = topics_;
         for (int k = 0; k < K; ++k) {
@@ -93,7 +94,7 @@ public:
 private:
     int topics_, size_;
     double word_prior_;
-    bool digamma_;  // the expectation of the logarithm, or the logarithm of the expectation
+    bool digamma_;  // whether to take exp of the expected logarithm instead of the expectation
     std::vector<double> normal_, table_;
 
     void set_row(const double* counts, double* row) const {

@@ -1,4 +1,4 @@
-// Small dense symmetric systems.
+// Inverses of small dense symmetric matrices.
 #pragma once
 
 #include <cmath>
@@ -7,13 +7,13 @@
 
 namespace confidently {
 
-// Inverse of a symmetric positive definite n x n matrix (row after row), by its Cholesky factor.
+// The inverse of a symmetric positive definite n x n matrix in row order, by its Cholesky factor.
 class Inverse {
 public:
     explicit Inverse(int n) : n_(n), factor_(static_cast<std::size_t>(n) * n), column_(n) {}
 
     void operator()(const double* matrix, double* inverse) {
-        factorise(matrix);
+        factorize(matrix);
         for (int c = 0; c < n_; ++c) {
             // L y = e_c, then L' x = y
             for (int i = c; i < n_; ++i) {
@@ -35,7 +35,7 @@ private:
 
     double& at(int i, int j) { return factor_[static_cast<std::size_t>(i) * n_ + j]; }
 
-    void factorise(const double* matrix) {
+    void factorize(const double* matrix) {
         for (int i = 0; i < n_; ++i)
             for (int j = 0; j <= i; ++j) {
                 double sum = matrix[i * n_ + j];
@@ -45,7 +45,7 @@ private:
                 } else if (sum > 0.0 && std::isfinite(sum)) {
                     at(i, i) = std::sqrt(sum);
                 } else {
-                    throw std::domain_error("a precision matrix is not positive definite any more");
+                    throw std::domain_error("a precision matrix is no longer positive definite");
                 }
             }
     }

@@ -1,4 +1,4 @@
-// A team of threads that shares out the items of loops.
+// A team of threads for the items of a loop.
 #pragma once
 
 #include <atomic>
@@ -14,34 +14,34 @@
 
 namespace confidently {
 
-// Which thread does which item is left to chance: what an item yields must not depend on it.
+// Which thread processes an item is random, so the result of an item must not depend on the thread.
 class Team {
 public:
     explicit Team(int threads) {
         try {
-            for (int i = 1; i < threads; ++i) helpers_.emplace_back([this, i] { help(i); });
+            for (int i = 1; i < threads; ++i) threads_.emplace_back([this, i] { serve(i); });
         } catch (const std::system_error&) {
-            // the system gives no more threads: a smaller team does the same
+            // the system has no more threads: a smaller team computes the same
         }
     }
 
     ~Team() {
         {
             const std::lock_guard lock(mutex_);
-            over_ = true;
+            stopping_ = true;
         }
         wake_.notify_all();
-        for (std::thread& helper : helpers_) helper.join();
+        for (std::thread& thread : threads_) thread.join();
     }
 
     Team(const Team&) = delete;
     Team& operator=(const Team&) = delete;
 
-    int size() const { return static_cast<int>(helpers_.size()) + 1; }
+    int size() const { return static_cast<int>(threads_.size()) + 1; }
 
-    // work(item, thread) for every item; the first exception of any is thrown here, after all have stopped
+    // Calls work(item, thread) for every item. The first exception is rethrown here, after all threads have stopped.
     void run(std::int64_t items, const std::function<void(std::int64_t, int)>& work) {
-        if (helpers_.empty() || items < 2) {
+        if (threads_.empty() || items < 2) {
             for (std::int64_t i = 0; i < items; ++i) work(i, 0);
             return;
         }
@@ -50,7 +50,7 @@ public:
             work_ = &work;
             items_ = items;
             next_ = 0;
-            busy_ = static_cast<int>(helpers_.size());
+            busy_ = static_cast<int>(threads_.size());
             ++round_;
         }
         wake_.notify_all();
@@ -61,14 +61,14 @@ public:
     }
 
 private:
-    std::vector<std::thread> helpers_;
+    std::vector<std::thread> threads_;
     std::mutex mutex_;
     std::condition_variable wake_, done_;
     const std::function<void(std::int64_t, int)>* work_ = nullptr;
     std::atomic<std::int64_t> next_ = 0;
     std::int64_t items_ = 0;
     int busy_ = 0, round_ = 0;
-    bool over_ = false;
+    bool stopping_ = false;
     std::exception_ptr failure_;
 
     void take(int thread) {
@@ -81,12 +81,12 @@ private:
         }
     }
 
-    void help(int thread) {
+    void serve(int thread) {
         for (int seen = 0;;) {
             {
                 std::unique_lock lock(mutex_);
-                wake_.wait(lock, [&] { return over_ || round_ != seen; });
-                if (over_) return;
+                wake_.wait(lock, [&] { return stopping_ || round_ != seen; });
+                if (stopping_) return;
                 seen = round_;
             }
             take(thread);

@@ -1,4 +1,4 @@
-// Online max-margin topic models: batches of documents through the sampler into topics and classifiers.
+// Online max-margin topic models: the loop over batches of documents that updates topics and classifiers.
 #pragma once
 
 #include <algorithm>
@@ -24,17 +24,17 @@ struct TopicSettings {
     std::uint64_t seed;
 };
 
-// One model's part of the state's arrays, not owned. The topics of word x are counts[x * stride] and the following.
+// The arrays of one model, not owned. The topics of word x begin at counts[x * stride].
 struct TopicState {
     double* counts;
     std::int64_t words, stride;
     double* totals;     // (topics): sums of counts over words
     double* precision;  // (tasks, topics, topics); nullptr: averaging
     double* shift;      // (tasks, topics): precision times mean; averaging: the mean
-    double* sticks;     // (2, topics): u and v; nullptr: fixed number of topics
+    double* sticks;     // (2, topics): u and v; nullptr: a fixed number of topics
 };
 
-// One topic model with its classifiers: binary, one class of several against the rest, or several tasks that share topics.
+// One topic model with its classifiers: for two classes, one class against the rest, or labels that share the topics.
 class TopicModel {
 public:
     TopicModel(const TopicSettings& settings, TopicState state, int number)
@@ -43,7 +43,7 @@ public:
           moments_(settings.tasks, Moments(settings.topics)),
           samples_{settings.samples, settings.topics, settings.tasks, {}, {}, {}, {}} {}
 
-    // Learns rows first to last - 1. seen: documents before row 0
+    // Learns rows first to last - 1. seen: number of documents before row 0.
     void learn(const Bags& bags, const Targets& targets, std::int64_t first, std::int64_t last,
                std::int64_t seen, Team& team) {
         for (std::int64_t begin = first; begin < last; begin += s_.batch) {
@@ -52,27 +52,27 @@ public:
         }
     }
 
-    // Shares of topics among the known words of rows first to last - 1, averaged over sweeps: out + row * out_stride.
-    // The stream of a document is keyed by its words, so that its answer does not depend on its neighbours.
+    // Proportions of the topics among the known words of rows first to last - 1, averaged over sweeps and written to
+    // out + row * out_stride. The stream of a document is keyed by its words, so it does not depend on other documents.
     void infer(const Bags& bags, std::int64_t first, std::int64_t last, int burn_in, int samples, double* out,
                std::int64_t out_stride, Team& team) {
         batch_.fill(bags, first, last, [this](std::int32_t word) { return known(word); });
         gather();
         likelihood_.set(before_, state_.totals, state_.words, team);
         set_prior(state_.sticks);
-        const std::vector<double> no_pull(size_, 0.0);
+        const std::vector<double> no_classifiers(size_, 0.0);
         std::vector<Sampler> samplers(team.size(), Sampler(s_.topics));
         team.run(batch_.documents(), [&](std::int64_t d, int thread) {
             const Words document = batch_.document(d);
             Stream random(content_key(bags, batch_.rows[d]));
             Sampler& sampler = samplers[thread];
             start(document, sampler, random);
-            double* shares = out + batch_.rows[d] * out_stride;
+            double* z = out + batch_.rows[d] * out_stride;
             for (int i = 0; i < burn_in + samples; ++i) {
-                sampler.sweep(document, likelihood_.table(), {prior_.data(), no_pull.data(), nullptr, 0.0}, random);
-                for (int k = 0; i >= burn_in && k < s_.topics; ++k) shares[k] += sampler.counts()[k];
+                sampler.sweep(document, likelihood_.table(), {prior_.data(), no_classifiers.data(), nullptr, 0.0}, random);
+                for (int k = 0; i >= burn_in && k < s_.topics; ++k) z[k] += sampler.counts()[k];
             }
-            for (int k = 0; k < s_.topics; ++k) shares[k] /= static_cast<double>(document.size) * samples;
+            for (int k = 0; k < s_.topics; ++k) z[k] /= static_cast<double>(document.size) * samples;
         });
     }
 
@@ -87,13 +87,13 @@ private:
     int number_, size_;
     Batch batch_;
     Likelihood likelihood_;
-    std::vector<double> prior_;             // what a topic has before a document's words: alpha, or a G_k
-    std::vector<double> before_, counts_;   // topics of the batch's words before the batch, and now
-    std::vector<double> totals_, precision_, shift_, sticks_;  // the other parts of the state, now
+    std::vector<double> prior_;             // pseudo-counts of the topics in a document: alpha, or a G_k
+    std::vector<double> before_, counts_;   // topic counts of the batch's words, before the batch and now
+    std::vector<double> totals_, precision_, shift_, sticks_;  // the other arrays of the state, now
     std::vector<Moments> moments_;
     Samples samples_;
-    std::vector<std::int32_t> kept_topics_;  // of all tokens, a copy a kept sample
-    std::vector<double> lambda_, tau_, atoms_;
+    std::vector<std::int32_t> kept_topics_;  // of all tokens, once per kept sample
+    std::vector<double> lambda_, tau_, tables_;
     std::vector<Stream> streams_;
 
     void learn_batch(const Targets& targets, std::int64_t seen, Team& team) {
@@ -119,7 +119,7 @@ private:
         kept_topics_.resize(batch_.topics.size() * s_.samples);
         lambda_.assign(documents * s_.tasks, 0.0);
         tau_.assign(documents * s_.tasks, 0.0);
-        atoms_.assign(state_.sticks ? documents * s_.topics : 0, 0.0);
+        tables_.assign(state_.sticks ? documents * s_.topics : 0, 0.0);
         streams_.resize(documents);
         for (std::int64_t d = 0; d < documents; ++d) {
             const std::int64_t row = batch_.rows[d];
@@ -129,7 +129,7 @@ private:
         }
     }
 
-    // every inner round starts from what was believed before the batch
+    // Every inner round starts from the state before the batch.
     void restart() {
         const int K = s_.topics;
         totals_.assign(state_.totals, state_.totals + K);
@@ -167,7 +167,7 @@ private:
         return k;
     }
 
-    // alpha for every topic; or a exp(E log of the stick's share) (truncated stick breaking)
+    // alpha for every topic, or a exp(E log of the stick's fraction) (truncated stick breaking).
     void set_prior(const double* sticks) {
         std::fill(prior_.begin(), prior_.end(), 0.0);
         double log_rest = 0.0;
@@ -202,10 +202,11 @@ private:
         else
             worker.sampler.count(document);
         if (first && s_.classifier.gibbs) redraw_lambda(d, document, worker.sampler);
-        if (!atoms_.empty()) std::fill_n(&atoms_[d * s_.topics], s_.topics, 0.0);
+        if (!tables_.empty()) std::fill_n(&tables_[d * s_.topics], s_.topics, 0.0);
         for (int i = 0; i < s_.burn_in + s_.samples; ++i) {
-            const Pull pull = s_.classifier.gibbs ? gibbs_pull(d, document.size, worker) : averaging_pull(d, document.size, worker);
-            worker.sampler.sweep(document, likelihood_.table(), pull, streams_[d]);
+            const Conditional given = s_.classifier.gibbs ? given_gibbs(d, document.size, worker)
+                                                          : given_averaging(d, document.size, worker);
+            worker.sampler.sweep(document, likelihood_.table(), given, streams_[d]);
             if (s_.classifier.gibbs) redraw_lambda(d, document, worker.sampler);
             if (i >= s_.burn_in) keep(d, i - s_.burn_in, document, worker.sampler);
         }
@@ -220,7 +221,7 @@ private:
         }
     }
 
-    Pull gibbs_pull(std::int64_t d, int n, Worker& worker) const {
+    Conditional given_gibbs(std::int64_t d, int n, Worker& worker) const {
         const double c = s_.classifier.c, epsilon = s_.classifier.epsilon;
         std::fill_n(worker.linear.begin(), s_.topics, 0.0);
         std::fill(worker.matrix.begin(), worker.matrix.end(), 0.0);
@@ -240,10 +241,10 @@ private:
         return {prior_.data(), worker.linear.data(), s_.tasks == 1 ? moments_[0].second.data() : worker.matrix.data(), scale};
     }
 
-    Pull averaging_pull(std::int64_t d, int n, Worker& worker) const {
+    Conditional given_averaging(std::int64_t d, int n, Worker& worker) const {
         std::fill_n(worker.linear.begin(), s_.topics, 0.0);
         for (int t = 0; t < s_.tasks; ++t) {
-            // tau counts all copies of the document, step_size times its weight, of which this is one
+            // tau is for all copies of the document, step_size times its weight; this is one of them
             const double tau = tau_[d * s_.tasks + t] / (s_.classifier.step_size * samples_.weights[d]);
             const double factor = tau * samples_.signs[d * s_.tasks + t] / n;
             for (int k = 0; factor != 0.0 && k < s_.topics; ++k) worker.linear[k] += factor * moments_[t].mean[k];
@@ -254,17 +255,17 @@ private:
     void keep(std::int64_t d, int sample, const Words& document, const Sampler& sampler) {
         const auto first = static_cast<std::size_t>(document.topics - batch_.topics.data());
         std::copy_n(document.topics, document.size, &kept_topics_[batch_.topics.size() * sample + first]);
-        double* share = samples_.share(d, sample);
-        for (int k = 0; k < s_.topics; ++k) share[k] = sampler.counts()[k] / document.size;
+        double* z = samples_.at(d, sample);
+        for (int k = 0; k < s_.topics; ++k) z[k] = sampler.counts()[k] / document.size;
         for (int t = 0; t < s_.tasks && s_.classifier.gibbs; ++t)
             samples_.inverse_lambda[(d * s_.samples + sample) * s_.tasks + t] = 1.0 / lambda_[d * s_.tasks + t];
-        if (!atoms_.empty()) add_atoms(&atoms_[d * s_.topics], sampler.counts());
+        if (!tables_.empty()) add_tables(&tables_[d * s_.topics], sampler.counts());
     }
 
     // E[tables of topic k | C] = g (digamma(g + C) - digamma(g)), g = a G_k
-    void add_atoms(double* atoms, const double* counts) const {
+    void add_tables(double* tables, const double* counts) const {
         for (int k = 0; k < s_.topics; ++k)
-            for (int i = 0; i < counts[k]; ++i) atoms[k] += prior_[k] / (prior_[k] + i);
+            for (int i = 0; i < counts[k]; ++i) tables[k] += prior_[k] / (prior_[k] + i);
     }
 
     void update(Team& team) {
@@ -307,7 +308,7 @@ private:
         double later = 0.0;
         for (int k = K - 1; k >= 0; --k) {
             double sum = 0.0;
-            for (std::int64_t d = 0; d < batch_.documents(); ++d) sum += samples_.weights[d] * atoms_[d * K + k];
+            for (std::int64_t d = 0; d < batch_.documents(); ++d) sum += samples_.weights[d] * tables_[d * K + k];
             sticks_[k] += part * sum;
             sticks_[K + k] += part * later;
             later += sum;
@@ -316,12 +317,12 @@ private:
 
     void update_means(Team& team) {
         const int K = s_.topics;
-        std::vector<double> shares(batch_.documents() * K, 0.0);
+        std::vector<double> proportions(batch_.documents() * K, 0.0);
         for (std::int64_t d = 0; d < batch_.documents(); ++d)
             for (int i = 0; i < s_.samples; ++i)
-                for (int k = 0; k < K; ++k) shares[d * K + k] += samples_.share(d, i)[k] / s_.samples;
+                for (int k = 0; k < K; ++k) proportions[d * K + k] += samples_.at(d, i)[k] / s_.samples;
         team.run(s_.tasks, [&](std::int64_t t, int) {
-            DualAscent::run(s_.classifier, samples_, shares, static_cast<int>(t), &shift_[t * K], &tau_[t]);
+            DualAscent::run(s_.classifier, samples_, proportions, static_cast<int>(t), &shift_[t * K], &tau_[t]);
         });
     }
 };

@@ -346,7 +346,7 @@ class Topics:
         counts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
         burn_in: int,
         samples: int,
-        shares: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+        proportions: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
         threads: int,
     ) -> None: ...
 

@@ -250,7 +250,7 @@ def test_a_model_of_the_command_line_goes_on_as_an_estimator(ok, tmp_path):
         ("+1 1:2\n-1 1:3\n", ("--topics", "none"), "'none' is neither a number of topics, 1 or more, nor the word any"),
         ("+1 1:2\n-1 1:3\n", ("--stream",), "all classes must be named with --classes"),
         ("+1 1:2\n3 1:3\n", ("--classes", "1,2"), "the label '3' is none of the classes announced (1, 2)"),
-        ("+1 1:2\n-1 1:3\n", ("--stop-words", "english"), "those of svmlight are numbers"),
+        ("+1 1:2\n-1 1:3\n", ("--stop-words", "english"), "those of svmlight are numbered"),
         ("+1 1:2\n-1 1:3\n", ("--stop-words", "nowhere"), "there is no file 'nowhere'"),
         ("+1 1:2\n-1 1:3\n", ("--step-size", "0"), "0.0 is not in the range x>0"),
     ],

@@ -63,7 +63,7 @@ def test_equals_the_plain_twin(settings, weighted):
     for name in slow.state.keys() - {"counters"}:
         np.testing.assert_allclose(fast.state[name], slow.state[name], rtol=1e-6, atol=1e-6, err_msg=name)
     new, _ = documents(seed=1)
-    np.testing.assert_allclose(fast.shares(new), slow.shares(new), atol=1e-12)
+    np.testing.assert_allclose(fast.proportions(new), slow.proportions(new), atol=1e-12)
     assert fast.n_seen == 20
 
 
@@ -114,7 +114,7 @@ def test_threads_change_nothing(settings):
         several = learned(settings, bags, signs, threads)
         for name, array in one.state.items():
             assert array.tobytes() == several.state[name].tobytes(), (threads, name)
-        assert one.shares(bags).tobytes() == several.shares(bags, threads).tobytes()
+        assert one.proportions(bags).tobytes() == several.proportions(bags, threads).tobytes()
 
 
 def test_the_seed_and_nothing_else_decides():

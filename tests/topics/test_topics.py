@@ -51,12 +51,12 @@ def test_learns_every_task(classifier, task, n_topics):
     model = OnlineMedLDA(n_topics, classifier, max_topics=8, random_state=0, **few)
     model.fit(X_train, targets(y_train)[task])
     assert model.score(X, y) > 0.8
-    shares = model.transform(X)
+    proportions = model.transform(X)
     K = n_topics or 8
-    assert shares.shape == (240, K * (3 if task == "classes" else 1)) == (240, model.n_topics_)
-    np.testing.assert_allclose(shares.reshape(240, -1, K).sum(axis=2), 1)
+    assert proportions.shape == (240, K * (3 if task == "classes" else 1)) == (240, model.n_topics_)
+    np.testing.assert_allclose(proportions.reshape(240, -1, K).sum(axis=2), 1)
     scores = model.decision_function(X).reshape(240, -1)
-    blocks = np.broadcast_to(shares.reshape(240, -1, K), (240, len(model.coef_), K))
+    blocks = np.broadcast_to(proportions.reshape(240, -1, K), (240, len(model.coef_), K))
     np.testing.assert_allclose(scores, np.einsum("dlk,lk->dl", blocks, model.coef_), atol=1e-9)
     mean, variance = model.margin_distribution(X)
     np.testing.assert_array_equal(mean.reshape(240, -1), scores)

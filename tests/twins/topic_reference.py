@@ -20,8 +20,8 @@ NOT_LEARNED = ("counters", *SCORED)  # arrays that are not of a model each
 GOLDEN = 0x9E3779B97F4A7C15
 
 
-def scattered(x: int) -> int:
-    """SplitMix64's finaliser."""
+def mix64(x: int) -> int:
+    """SplitMix64's finalizer."""
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
     return x ^ (x >> 31)
@@ -31,7 +31,7 @@ def key(*parts: int) -> int:
     """A seed from several numbers."""
     found = parts[0]
     for part in parts[1:]:
-        found = scattered((found + GOLDEN * (part + 1)) & MASK)
+        found = mix64((found + GOLDEN * (part + 1)) & MASK)
     return found
 
 
@@ -43,7 +43,7 @@ class Stream:
 
     def next(self) -> int:
         self.state = (self.state + GOLDEN) & MASK
-        return scattered(self.state)
+        return mix64(self.state)
 
     def uniform(self) -> float:
         return ((self.next() >> 11) + 0.5) * 2.0**-53
@@ -93,20 +93,20 @@ def lambda_rate(s: TopicSettings, sign: float, share: np.ndarray, mu: np.ndarray
 
 
 def move_gibbs(
-    s: TopicSettings, signs: np.ndarray, shares: np.ndarray, inverse: np.ndarray, copies: np.ndarray, P: np.ndarray,
-    h: np.ndarray,
+    s: TopicSettings, signs: np.ndarray, proportions: np.ndarray, inverse: np.ndarray, copies: np.ndarray,
+    P: np.ndarray, h: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Precision and shift after so many copies of documents with kept shares (n, S, K) and 1/lambda (n, S)."""
-    part = copies / shares.shape[1]
-    P = P + s.c**2 * np.einsum("d,ds,dsi,dsj->ij", part, inverse, shares, shares)
-    return P, h + s.c * np.einsum("d,ds,d,dsi->i", part, 1 + s.c * s.epsilon * inverse, signs, shares)
+    """Precision and shift after this many copies of documents with kept proportions (n, S, K) and 1/lambda (n, S)."""
+    part = copies / proportions.shape[1]
+    P = P + s.c**2 * np.einsum("d,ds,dsi,dsj->ij", part, inverse, proportions, proportions)
+    return P, h + s.c * np.einsum("d,ds,d,dsi->i", part, 1 + s.c * s.epsilon * inverse, signs, proportions)
 
 
 def move_averaging(
-    s: TopicSettings, signs: np.ndarray, shares: np.ndarray, copies: np.ndarray, mu: np.ndarray
+    s: TopicSettings, signs: np.ndarray, proportions: np.ndarray, copies: np.ndarray, mu: np.ndarray
 ) -> tuple[np.ndarray, ...]:
-    """The mean after copies of documents with mean shares (n, K), and the multipliers, by a general optimiser."""
-    signed = signs[:, None] * shares
+    """The mean after copies of documents with mean proportions (n, K), and the multipliers, by a general optimizer."""
+    signed = signs[:, None] * proportions
     gap, gram = s.epsilon - signed @ mu, s.prior_variance * signed @ signed.T
     most = 2 * s.c * copies
     if len(gap) == 1:
@@ -205,13 +205,13 @@ class ReferenceTopics:
     ) -> State:  # fmt: skip
         """What is believed after a batch, from what was before; tau is replaced."""
         s, K = self.s, self.s.n_topics
-        counts, shares = np.zeros_like(before["words"]), np.zeros((len(words), s.n_samples, K))
+        counts, proportions = np.zeros_like(before["words"]), np.zeros((len(words), s.n_samples, K))
         atoms = np.zeros(K)
         for d, (w, (z, _)) in enumerate(zip(words, kept, strict=True)):
             for sample in range(s.n_samples):
                 np.add.at(counts, (w, z[sample]), copies[d] / s.n_samples)
                 C = np.bincount(z[sample], minlength=K)
-                shares[d, sample] = C / len(w)
+                proportions[d, sample] = C / len(w)
                 atoms += copies[d] / s.n_samples * prior * (digamma(prior + C) - digamma(prior))
         now = {**before, "words": before["words"] + counts, "totals": before["totals"] + counts.sum(axis=0)}
         if s.nonparametric:
@@ -222,17 +222,17 @@ class ReferenceTopics:
             if s.classifier == "gibbs":
                 inverse = np.array([i[:, t] for _, i in kept])
                 P, h = before["precision"][t], before["shift"][t]
-                precision, shift = move_gibbs(s, signs[:, t], shares, inverse, copies, P, h)
+                precision, shift = move_gibbs(s, signs[:, t], proportions, inverse, copies, P, h)
                 precisions.append(precision)
             else:
-                shift, tau[:, t] = move_averaging(s, signs[:, t], shares.mean(axis=1), copies, before["shift"][t])
+                shift, tau[:, t] = move_averaging(s, signs[:, t], proportions.mean(axis=1), copies, before["shift"][t])
             shifts.append(shift)
         now["shift"] = np.array(shifts)
         if s.classifier == "gibbs":
             now["precision"] = np.array(precisions)
         return now
 
-    def shares(self, bags: Bags) -> np.ndarray:
+    def proportions(self, bags: Bags) -> np.ndarray:
         """Shares of topics of new documents: (n, L, K)."""
         s, K = self.s, self.s.n_topics
         out = np.zeros((len(bags), *self.state["totals"].shape))

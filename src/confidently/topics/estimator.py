@@ -359,7 +359,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the proportions of the topics among the words of each document, model by model: (n, n_topics_)."""
-        return self._shares(self._bags(X)).reshape(-1, self.n_topics_)
+        return self._proportions(self._bags(X)).reshape(-1, self.n_topics_)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores mu.z: (n,) for two classes, positive for ``classes_[1]``; otherwise (n, n_classes)."""
@@ -392,8 +392,8 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         -------
         ndarray of shape (n, n_classes)
         """
-        shares = self._shares(self._bags(X))
-        p = self.learner_.probabilities(shares)
+        proportions = self._proportions(self._bags(X))
+        p = self.learner_.probabilities(proportions)
         return np.column_stack([1.0 - p, p]) if self.learner_.settings.task == "binary" else p
 
     def margin_distribution(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -404,18 +404,19 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         mean, variance : ndarray
             mu.z and z' Sigma z, both of the shape of :meth:`decision_function`.
         """
-        shares = self._shares(self._bags(X))
-        return self._presented(self.learner_.scores(shares)), self._presented(self.learner_.score_variances(shares))
+        proportions = self._proportions(self._bags(X))
+        mean, variance = self.learner_.scores(proportions), self.learner_.score_variances(proportions)
+        return self._presented(mean), self._presented(variance)
 
     def _bags(self, X: Any) -> Bags:
         check_is_fitted(self)
         return bags_of(check_counts(validate_data(self, X, accept_sparse="csr", reset=False), self))
 
-    def _shares(self, bags: Bags) -> np.ndarray:
-        return self.learner_.shares(bags, effective_n_jobs(self.n_jobs))
+    def _proportions(self, bags: Bags) -> np.ndarray:
+        return self.learner_.proportions(bags, effective_n_jobs(self.n_jobs))
 
     def _decision(self, bags: Bags) -> np.ndarray:
-        return self._presented(self.learner_.scores(self._shares(bags)))
+        return self._presented(self.learner_.scores(self._proportions(bags)))
 
     def _presented(self, columns: np.ndarray) -> np.ndarray:
         return columns[:, 0] if self.learner_.settings.task == "binary" else columns

@@ -241,44 +241,44 @@ class TopicLearner:
 
     def _keep_scores(self, bags: Bags, signs: np.ndarray, weights: np.ndarray, n_threads: int) -> None:
         """Keep the scores of documents that are not learned yet, in place of the oldest."""
-        scores, signs = self.scores(self.shares(bags, n_threads)), signs.reshape(len(bags), -1)
+        scores, signs = self.scores(self.proportions(bags, n_threads)), signs.reshape(len(bags), -1)
         position = (self.state["looked"][0] + np.arange(len(bags))) % MAX_SCORED
         self.state["looked.scores"][position], self.state["looked.signs"][position] = scores, signs
         self.state["looked.weights"][position] = weights
         self.state["looked"] += len(bags)
 
-    def shares(self, bags: Bags, n_threads: int = 1) -> np.ndarray:
+    def proportions(self, bags: Bags, n_threads: int = 1) -> np.ndarray:
         """Proportions of the topics among the words of documents: (n, L, K); zeros where no word is known."""
         core, settings = self.settings.core(self.n_classes), self.settings
-        shares = np.zeros((len(bags), *self.state["totals"].shape))
+        proportions = np.zeros((len(bags), *self.state["totals"].shape))
         for first, last in _blocks(0, len(bags), DOCUMENTS_PER_CALL):
             part = bags.part(first, last)
             core.infer(
                 self.state, self.n_features, part.start, part.words, part.counts, settings.prediction_burn_in,
-                settings.prediction_samples, shares[first:last], n_threads,
+                settings.prediction_samples, proportions[first:last], n_threads,
             )  # fmt: skip
-        return shares
+        return proportions
 
-    def scores(self, shares: np.ndarray) -> np.ndarray:
+    def scores(self, proportions: np.ndarray) -> np.ndarray:
         """Means of the scores of documents with these proportions, one column per model and task: (n, L T)."""
-        scores: np.ndarray = np.einsum("dlk,ltk->dlt", shares, self.means())
-        return scores.reshape(len(shares), -1)
+        scores: np.ndarray = np.einsum("dlk,ltk->dlt", proportions, self.means())
+        return scores.reshape(len(proportions), -1)
 
-    def score_variances(self, shares: np.ndarray) -> np.ndarray:
+    def score_variances(self, proportions: np.ndarray) -> np.ndarray:
         """Variances of the scores under the Gaussians over the classifiers' weights: (n, L T)."""
-        shape = (len(shares), *self.state["shift"].shape[:2])
-        variance = np.einsum("dlk,ltkj,dlj->dlt", shares, self.covariances(), shares, optimize=True)
-        return np.broadcast_to(variance, shape).reshape(len(shares), -1)
+        shape = (len(proportions), *self.state["shift"].shape[:2])
+        variance = np.einsum("dlk,ltkj,dlj->dlt", proportions, self.covariances(), proportions, optimize=True)
+        return np.broadcast_to(variance, shape).reshape(len(proportions), -1)
 
-    def probabilities(self, shares: np.ndarray) -> np.ndarray:
+    def probabilities(self, proportions: np.ndarray) -> np.ndarray:
         """Probability of the second of two classes (n, 1), of every class, or of every label (n, T).
 
         They are calibrated by the progressive scores. With ``calibration=None`` they are the uncalibrated posterior
         probabilities: the fraction of the classifiers drawn from their Gaussians that choose the class.
         """
-        task, scores = self.settings.task, self.scores(shares)
+        task, scores = self.settings.task, self.scores(proportions)
         if self.settings.calibration is None:
-            return (vote_multiclass if task == "one-vs-rest" else vote)(scores, self.score_variances(shares))
+            return (vote_multiclass if task == "one-vs-rest" else vote)(scores, self.score_variances(proportions))
         known, signs, weights = self.progressive_scores()
         known = known / self.settings.epsilon
         u = scores / self.settings.epsilon

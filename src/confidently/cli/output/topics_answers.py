@@ -36,7 +36,7 @@ class TopicAnswers(Answers):
     def about(self, batch: Batch) -> list[Sequence[Any]]:
         """The columns' values, numbers as arrays."""
         learner, wanted = self.learner, self.wanted
-        shares = learner.shares(bags_of_batch(batch, learner.n_features), self.n_threads)
+        shares = learner.proportions(bags_of_batch(batch, learner.n_features), self.n_threads)
         numbers = {"margin": self._presented(learner.scores(shares)), "topic": shares.reshape(len(shares), -1)}
         if wanted.numbers & {"std", "variance"}:
             numbers["variance"] = self._presented(learner.score_variances(shares))
