@@ -20,6 +20,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.svm import SVC, LinearSVC
 
 from confidently import OnlineClassifier, step
+from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 
@@ -67,7 +68,8 @@ def rates(rule: str, d: int, repetitions: int) -> dict[str, Any]:
     pool = [noise(rng, ROWS, d) for _ in range(repetitions + 1)]
     few = {"loop": max(4, min(ROWS, 4_000_000 // d**2)), "blas2": max(16, min(ROWS, 40_000_000 // d**2))}
     learners = {
-        name: Learner(rule, "full", n_features=d, fit_intercept=False, dtype=name) for name in ("float64", "float32")
+        name: Learner(Settings(rule, "full", fit_intercept=False, dtype=name), n_features=d)
+        for name in ("float64", "float32")
     }
     matrices = {name: cycle([(as_matrix(X.astype(name)), y) for X, y in pool]) for name in learners}
     slow = {"loop": RowByRow(rule, d, triangle=False), "blas2": RowByRow(rule, d, triangle=True)}

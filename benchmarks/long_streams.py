@@ -11,6 +11,7 @@ from typing import Any
 
 from harness import arguments, machine, table, write_json
 
+from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from tests.twins.slow_twin import RefactoredTwin, correlated_stream, distances
@@ -28,7 +29,7 @@ def watched(stream: int, n: int, d: int) -> list[list[Any]]:
     rule, parameters, noise, spread = STREAMS[stream]
     twin, lines, seen, spent = RefactoredTwin(rule, d, **parameters), [], 0, {"float64": 0.0, "float32": 0.0}
     learners = {
-        dtype: Learner(twin.rule_with_parameters(), "full", n_features=d, fit_intercept=False, dtype=dtype)
+        dtype: Learner(Settings(twin.rule_with_parameters(), "full", fit_intercept=False, dtype=dtype), n_features=d)
         for dtype in spent
     }
     for X, y in correlated_stream(n, d, noise, spread=spread, rows=max(1, n // 100)):

@@ -36,10 +36,6 @@ HEAVY = ("package sklearn", "package scipy")
 PRINTS = ("cli/", "distributed/fitting.py")  # fit(progress=True) is told to write to standard error
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 PENDING = [  # imports that are still to be mended, each with its module
-    ("covariances.table", "learner.learner"),
-    ("covariances.state", "covariances.kernel_support"),
-    ("covariances.kernel_budget", "covariances.kernel"),
-    ("data.memory.labels", "learner.learner"),
     ("cli.output.topics_progress", "cli.output.topics_live"),
     ("cli.output.progress", "cli.output.live"),
 ]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.rules import RULES, make_rule
@@ -42,10 +43,10 @@ def core_labels(labels):
 
 def twins(rule, covariance, task, d, prior_variance=1.0, **options):
     """A compiled learner and its reference."""
-    learner = Learner(rule, covariance, task, N_CLASSES[task], d, prior_variance=prior_variance, **options)
-    geometry = covariance if rule.learns_precision else "identity"
+    learner = Learner(Settings(rule, covariance, task, prior_variance=prior_variance, **options), N_CLASSES[task], d)
+    structure = covariance if rule.learns_precision else "identity"
     return learner, ReferenceLearner(
-        rule.name, rule.get_params(), geometry, task, N_CLASSES[task], d, prior_variance, **options
+        rule.name, rule.get_params(), structure, task, N_CLASSES[task], d, prior_variance, **options
     )
 
 
@@ -84,7 +85,9 @@ def test_core_equals_reference(rule, covariance, task):
     learner, reference = twins(make_rule(rule), covariance, task, X.shape[1])
     reference.learn(X, labels)
     in_blocks = (
-        [] if covariance == "diag" else [Learner(rule, covariance, task, N_CLASSES[task], X.shape[1], block_size=20)]
+        []
+        if covariance == "diag"
+        else [Learner(Settings(rule, covariance, task, rows_per_product=20), N_CLASSES[task], X.shape[1])]
     )  # so few features go row by row otherwise
     for tried in (learner, *in_blocks):
         tried.learn(as_matrix(X), ids, start)
@@ -121,8 +124,10 @@ def test_options_equal_reference(rule, task):
 def test_float32_state_is_close(rule, task):
     X, labels = noisy_rows(task, n=60)
     ids, start = core_labels(labels)
-    options = {"n_classes": N_CLASSES[task], "n_features": X.shape[1]}
-    wide, narrow = (Learner(rule, "diag", task, dtype=dtype, **options) for dtype in ("float64", "float32"))
+    wide, narrow = (
+        Learner(Settings(rule, "diag", task, dtype=dtype), N_CLASSES[task], X.shape[1])
+        for dtype in ("float64", "float32")
+    )
     for learner in (wide, narrow):
         learner.learn(as_matrix(X), ids, start)
     assert narrow.state["weights"].dtype == np.float32

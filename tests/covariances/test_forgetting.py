@@ -8,6 +8,7 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import load_svmlight_file
 
 from confidently import OnlineClassifier, load, merge
+from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.models.explanation import Entries
@@ -48,9 +49,9 @@ def test_a_stream_cut_anywhere_gives_the_same_bits(rule, task, dtype):
     X[:60, 4:] = 0.0  # features that come later than the first storing anew
     ids, start = core_labels(labels)
     options = {"forget": 0.3, "dtype": dtype, "prior_variance": 0.1}
-    whole = Learner(rule, "diag", task, N_CLASSES[task], 6, **options)
+    whole = Learner(Settings(rule, "diag", task, **options), N_CLASSES[task], 6)
     whole.learn(as_matrix(X), ids, start)
-    parts = Learner(rule, "diag", task, N_CLASSES[task], 4, **options)
+    parts = Learner(Settings(rule, "diag", task, **options), N_CLASSES[task], 4)
     for first, last in ((0, 1), (1, 60), (60, 61), (61, 150), (150, 200)):
         parts.grow(n_features=4 if last <= 60 else 6)
         rows = csr_matrix(X[first:last, : parts.n_features])
@@ -65,7 +66,7 @@ def test_a_stream_cut_anywhere_gives_the_same_bits(rule, task, dtype):
 
 
 def test_a_weight_never_met_stays_at_the_prior_and_others_return_to_it():
-    learner = Learner("arow", n_features=3, prior_variance=0.3, forget=0.05, fit_intercept=False)
+    learner = Learner(Settings("arow", prior_variance=0.3, forget=0.05, fit_intercept=False), n_features=3)
     learner.learn(as_matrix(np.array([[1.0, 0.0, 0.0]])), np.array([1], dtype=np.int32))
     sure, weight = learner.variance()[0, 0], learner.mean()[0, 0]
     assert sure < 0.1
@@ -85,7 +86,7 @@ def test_a_weight_never_met_stays_at_the_prior_and_others_return_to_it():
 def test_no_forgetting_is_the_learner_without():
     X, labels = noisy_rows("joint")
     ids = np.array(labels, dtype=np.int32)
-    plain, nearly = (Learner("arow", "diag", "joint", 4, 6, forget=f) for f in (0.0, 1e-15))
+    plain, nearly = (Learner(Settings("arow", "diag", "joint", forget=f), 4, 6) for f in (0.0, 1e-15))
     for learner in (plain, nearly):
         learner.learn(as_matrix(X), ids)
     assert "kept" not in plain.state
@@ -109,7 +110,7 @@ def test_saved_and_resumed_bit_for_bit(tmp_path, sparse):
 
 def test_a_third_class_keeps_what_the_first_two_were():
     X, labels = noisy_rows("binary")
-    learner = Learner("arow", n_features=6, forget=0.01)
+    learner = Learner(Settings("arow", forget=0.01), n_features=6)
     learner.learn(as_matrix(X), np.array(labels, dtype=np.int32))
     mean, variance = learner.margin_distribution(as_matrix(X))
     learner.grow(n_classes=3)

@@ -11,6 +11,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from confidently import RULES, OnlineClassifier, load
 from confidently.covariances import kernel as kernels
+from confidently.covariances.kernel_functions import KernelFunction
+from confidently.covariances.kernel_support import ROWS
+from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from tests.covariances.test_core_equals_reference import N_CLASSES, TASKS, core_labels, noisy_rows
@@ -21,9 +24,9 @@ from tests.covariances.test_core_equals_reference import N_CLASSES, TASKS, core_
 def test_linear_kernel_is_full_covariance(rule, task):
     X, labels = noisy_rows(task, n=90, d=12, seed=3)
     ids, start = core_labels(labels)
-    options = {"prior_variance": 0.7, "average": rule in ("arow", "pa"), "n_classes": N_CLASSES[task], "task": task}
-    full = Learner(rule, "full", n_features=X.shape[1], **options)
-    kernel = Learner(rule, "kernel", n_features=X.shape[1], kernel="linear", block_size=20, **options)
+    options, sizes = {"prior_variance": 0.7, "average": rule in ("arow", "pa"), "task": task}, (N_CLASSES[task], 12)
+    full = Learner(Settings(rule, "full", **options), *sizes)
+    kernel = Learner(Settings(rule, "kernel", kernel="linear", rows_per_product=20, **options), *sizes)
     for learner in (full, kernel):
         learner.learn(as_matrix(csr_matrix(X) if learner is kernel else X), ids, start)
     assert kernel.updates > 0
@@ -87,13 +90,13 @@ def test_dropping_is_never_having_seen():
     """With AROW on every row, what is left after rows are dropped is the posterior of the rows kept."""
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(40, 4)), rng.integers(0, 2, 40).astype(np.int32)
-    learner = Learner("gibbs_pa", "kernel", n_features=4, budget=25, kernel_params={"gamma": 0.3})
+    learner = Learner(Settings("gibbs_pa", "kernel", budget=25, kernel_params={"gamma": 0.3}), n_features=4)
     with pytest.warns(UserWarning, match="budget"):
         learner.learn(as_matrix(X), y)
     state = learner.state
     unit = state["triangle"][0] + np.eye(25)
     information = unit @ np.diag(1 / state["gained"][0]) @ unit.T
-    support = kernels.Kernel(learner.settings, 4).rows(*(state[name] for name in kernels.ROWS))
+    support = KernelFunction(learner.settings, 4).rows(*(state[name] for name in ROWS))
     T = rbf_kernel(support, gamma=0.3) + 1.0
     noise = information - T  # 1/zeta of each row kept, nothing between rows
     assert np.diag(noise).min() > 0
@@ -107,7 +110,7 @@ def test_dropping_is_never_having_seen():
 def test_memory_is_refused_before_a_row_is_learned(monkeypatch):
     X, y = circles(300)
     monkeypatch.setattr(kernels, "memory_bytes", lambda: 10_000)
-    with pytest.raises(MemoryError, match=r"up to 300 support rows needs 2,160,000 bytes .* 10,000; give a budget"):
+    with pytest.raises(MemoryError, match=r"up to 300 support rows needs 2,160,000 bytes .* 10,000; use a budget"):
         OnlineClassifier(covariance="kernel").fit(X, y)
 
 

@@ -8,6 +8,7 @@ import random
 import numpy as np
 import pytest
 
+from confidently.covariances.settings import Settings
 from confidently.data import open_stream
 from confidently.data.classes import ClassTable
 from confidently.data.features import Features
@@ -68,7 +69,9 @@ def svmlight_of(rows, columns):
 
 def learned(path, **how):
     with open_stream(path, chunk_bytes=100_000, **how) as stream:
-        learner = StreamLearner(Learner("arow", task="binary", n_classes=2), ClassTable(), features=Features())
+        learner = StreamLearner(
+            Learner(Settings("arow", task="binary"), n_classes=2), ClassTable(), features=Features()
+        )
         for _ in learner.learn(stream):
             pass
     return learner

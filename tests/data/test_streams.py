@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from confidently import CELLIP, IELLIP, RULES, _core
+from confidently.covariances.settings import Settings
 from confidently.data import Batch, DataError, open_stream
 from confidently.data.classes import ClassTable
 from confidently.data.memory.matrix import as_matrix
@@ -45,7 +46,7 @@ def trained(path, rule="arow", chunk_bytes=1 << 20, stream_learner=None, multicl
     with open_stream(path, chunk_bytes=chunk_bytes, **(how or {})) as stream:
         if stream_learner is None:
             task, n_classes = ("multilabel", 0) if stream.multilabel else ("binary", 2)
-            learner = Learner(rule, task=task, n_classes=n_classes, **options)
+            learner = Learner(Settings(rule, task=task, **options), n_classes=n_classes)
             stream_learner = StreamLearner(learner, ClassTable(multilabel=stream.multilabel), multiclass)
         for _ in stream_learner.learn(stream):
             pass
@@ -57,7 +58,7 @@ def assert_same(a, b):
     assert a.learner.settings == b.learner.settings
     assert (a.learner.n_features, a.learner.n_classes) == (b.learner.n_features, b.learner.n_classes)
     assert a.learner.state.keys() == b.learner.state.keys()
-    if a.learner.settings.dense:
+    if a.learner.covariance.by_products:
         return assert_same_but_for_rounding(a.learner, b.learner)
     for name in a.learner.state:
         left, right = (x.learner.weights if name == "weights" else x.learner.state[name] for x in (a, b))
@@ -70,7 +71,8 @@ def assert_same_but_for_rounding(a, b):
     for name in ("counters", "updates", "folded"):
         np.testing.assert_array_equal(a.state[name], b.state[name], err_msg=name)
     for left, right in (
-        (a.mean(), b.mean()), (a.covariance(), b.covariance()), (a.state["calibration"], b.state["calibration"])
+        (a.mean(), b.mean()), (a.covariance_matrix(), b.covariance_matrix()),
+        (a.state["calibration"], b.state["calibration"]),
     ):  # fmt: skip
         np.testing.assert_allclose(left, right, rtol=tolerance, atol=tolerance * np.abs(right).max())
 
@@ -146,7 +148,7 @@ def test_a_class_exists_from_its_first_row_on(tmp_path):
     file = tmp_path / "rows.svm"
     file.write_bytes(text_of(rows))
     streamed = trained(file)
-    learner, names = Learner(n_features=200), ["a", "b"]
+    learner, names = Learner(Settings(), n_features=200), ["a", "b"]
     for label, features in rows:
         names += [label] if label not in names else []
         learner.grow(n_classes=len(names))
@@ -187,7 +189,7 @@ def test_numbers_of_classes(labels, names):
 def test_a_closed_table_refuses_others(tmp_path):
     file = tmp_path / "rows.svm"
     file.write_text("a 1:1\nb 1:1\nc 1:1\n")
-    learner = StreamLearner(Learner(), ClassTable(["b", "a"], closed=True))
+    learner = StreamLearner(Learner(Settings()), ClassTable(["b", "a"], closed=True))
     with (
         pytest.raises(DataError, match=r"rows.svm, line 3: the label 'c' is none of the classes announced \(b, a\)"),
         open_stream(file) as stream,
@@ -223,7 +225,7 @@ def test_an_index_that_makes_the_model_too_large_is_refused(tmp_path, monkeypatc
     monkeypatch.setattr("confidently.learner.streams.memory_bytes", lambda: 10_000)
     file = tmp_path / "rows.svm"
     file.write_text("1 1:1\n-1 2000000000:1\n")
-    learner = StreamLearner(Learner(), ClassTable())
+    learner = StreamLearner(Learner(Settings()), ClassTable())
     with pytest.raises(DataError, match=r"rows\.svm, line 1, or soon after it: feature 1999999999"):
         list(learner.learn(open_stream(file)))
     assert learner.learner.n_features == 0

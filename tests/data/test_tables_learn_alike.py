@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from confidently.covariances.settings import Settings
 from confidently.data import open_stream
 from confidently.data.classes import ClassTable
 from confidently.data.features import Features
@@ -91,7 +92,7 @@ def _is_number(cell):
 def learned(path, **how):
     with open_stream(path, multilabel=False, **how) as stream:
         features = Features() if stream.reading.named else None
-        learner = StreamLearner(Learner("arow"), ClassTable(), features=features)
+        learner = StreamLearner(Learner(Settings("arow")), ClassTable(), features=features)
         margins = []
         for batch in learner.learn(stream):
             margins.append(learner.learner.decision(batch.matrix))

@@ -342,7 +342,7 @@ def test_errors_of_data_reach_the_caller(client, files, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "options", "message"),
     [
-        ({"covariance": "kernel"}, {}, "kernel model keeps examples"),
+        ({"covariance": "kernel"}, {}, "kernel model keeps coefficients of examples"),
         ({"forget": 0.1}, {}, "no rows come last"),
         ({}, {"rounds": 0}, "rounds must be an integer >= 1, got 0"),
         ({}, {"shuffle": "all"}, "shuffle must be one of"),

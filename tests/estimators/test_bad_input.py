@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from confidently import OnlineClassifier
+from confidently.covariances.settings import Settings
 from confidently.data.memory import matrix
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
@@ -135,7 +136,7 @@ LEARNER_INPUT = {
 @pytest.mark.parametrize("case", LEARNER_INPUT)
 def test_learner_refuses_what_does_not_fit(case):
     given, message = LEARNER_INPUT[case]
-    learner = Learner("arow", n_features=2)
+    learner = Learner(Settings("arow"), n_features=2)
     learner.grow(n_features=3)  # the room grows beyond what is asked for
     learner.n_features = 2
     given = {"labels": Y.astype(np.int32), "X": X} | given
@@ -145,13 +146,13 @@ def test_learner_refuses_what_does_not_fit(case):
 
 
 def test_label_lists_that_go_back():
-    learner = Learner("arow", task="multilabel", n_classes=2, n_features=2)
+    learner = Learner(Settings("arow", task="multilabel"), n_classes=2, n_features=2)
     with pytest.raises(ValueError, match="never decrease"):
         learner.learn(as_matrix(X), np.zeros(3, dtype=np.int32), np.array([0, 2, 1, 2, 3]))
 
 
 def test_shared_covariance_refuses_one_vs_rest_when_classes_come_late():
-    learner = Learner("arow", "shared", n_features=2)
+    learner = Learner(Settings("arow", "shared"), n_features=2)
     with pytest.raises(ValueError, match="couples the classes"):
         learner.grow(n_classes=3, multiclass="one-vs-rest")
     with pytest.raises(ValueError, match="couples the classes"):
@@ -189,7 +190,7 @@ def test_settings_changed_between_calls():
 def test_a_bad_row_late_in_a_long_matrix_undoes_all_before_it():
     rows = np.tile(X, (5000, 1))
     rows[-1, 0] = np.nan
-    learner = Learner("arow", n_features=2)
+    learner = Learner(Settings("arow"), n_features=2)
     with pytest.raises(ValueError, match="NaN in row 19999, column 0"):
         learner.learn(as_matrix(rows, check=False), np.tile(Y, 5000).astype(np.int32))
     assert learner.n_seen == 0
@@ -240,7 +241,7 @@ def test_extreme_values_stay_finite(rule, dtype):
         [[largest, 0, 0], [0, 1 / largest, 1.0], [0, 0, 0], [1e-300, 1e-200, 0], [largest, largest, 1]] * 40
     )
     for fit_intercept in (True, False):
-        learner = Learner(rule, n_features=3, dtype=dtype, fit_intercept=fit_intercept)
+        learner = Learner(Settings(rule, dtype=dtype, fit_intercept=fit_intercept), n_features=3)
         labels = np.resize(np.array([0, 1, 1, 0], dtype=np.int32), len(rows))
         learner.learn(as_matrix(rows, dtype), labels)
         assert np.isfinite(learner.mean()).all()
@@ -252,7 +253,7 @@ def test_extreme_values_stay_finite(rule, dtype):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_contradictory_copies_of_a_row(covariance, dtype):
     """A hard constraint met both ways drives the variance along the row to its floor and no further."""
-    learner = Learner("cw_stdev", covariance, n_features=2, dtype=dtype)
+    learner = Learner(Settings("cw_stdev", covariance, dtype=dtype), n_features=2)
     rows = as_matrix(np.tile([[0.3, -1.2]], (1000, 1)), dtype)
     learner.learn(rows, np.resize(np.array([0, 1], dtype=np.int32), 1000))
     assert np.isfinite(learner.mean()).all()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.rules import RULES, make_rule
@@ -53,9 +54,9 @@ def real_rows(name, n, columns):
 def test_core_equals_reference_on_real_data(name, task, covariance, rule):
     X, labels, n_classes = real_rows(name, *SIZES[name, task, covariance])
     rule = make_rule(rule)
-    learner = Learner(rule, covariance, task, n_classes, X.shape[1])
-    geometry = covariance if rule.learns_precision else "identity"
-    reference = ReferenceLearner(rule.name, rule.get_params(), geometry, task, n_classes, X.shape[1])
+    learner = Learner(Settings(rule, covariance, task), n_classes, X.shape[1])
+    structure = covariance if rule.learns_precision else "identity"
+    reference = ReferenceLearner(rule.name, rule.get_params(), structure, task, n_classes, X.shape[1])
     learner.learn(as_matrix(csr_matrix(X)), *core_labels(labels))
     reference.learn(X, labels)
     assert learner.mistakes > 0 and learner.updates > 0

@@ -9,6 +9,7 @@ import pytest
 
 from confidently import RULES
 from confidently.cli.output import comparison as compare_progress
+from confidently.covariances.settings import Settings
 from confidently.data import open_stream
 from confidently.evaluation.comparison import compare, contending_rules
 from confidently.learner.learner import Learner
@@ -76,7 +77,7 @@ def test_the_curve_is_the_error_after_so_many_rows(tmp_path, data):
 
 
 def test_the_log_loss_is_that_of_probabilities_before_learning(tmp_path, data):
-    learner, cost = Learner("arow", n_features=100), 0.0
+    learner, cost = Learner(Settings("arow"), n_features=100), 0.0
     with open_stream(data) as stream:
         for batch in stream:
             positive = [new.name for new in batch.new_labels].index(1)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 
@@ -25,7 +26,7 @@ def problem(task, n_classes, seed=0):
 def test_it_is_the_cost_of_each_label_before_it_is_learned(task, n_classes, rule, covariance, weighted):
     X, labels, start = problem(task, n_classes)
     weight = np.random.default_rng(1).uniform(0.1, 2, ROWS) if weighted else None
-    whole, rows = (Learner(rule, covariance, task, n_classes, 5) for _ in range(2))
+    whole, rows = (Learner(Settings(rule, covariance, task), n_classes, 5) for _ in range(2))
     found, cost = np.array([10.0]), 10.0
     whole.learn(as_matrix(X), labels, start, weight=weight, log_loss=found)
     for i in range(ROWS):
@@ -44,7 +45,7 @@ def test_it_is_the_cost_of_each_label_before_it_is_learned(task, n_classes, rule
 
 def test_it_is_as_it_was_where_rows_are_refused_and_nothing_without_calibration():
     X, labels, _ = problem("binary", 2)
-    learner, cost = Learner(n_features=5), np.array([1.0])
+    learner, cost = Learner(Settings(), n_features=5), np.array([1.0])
     learner.learn(as_matrix(X), labels, calibrate=False, log_loss=cost)
     assert cost[0] == 1.0
     X[60, 2] = np.nan
@@ -54,7 +55,7 @@ def test_it_is_as_it_was_where_rows_are_refused_and_nothing_without_calibration(
 
 
 def test_a_sure_mistake_costs_what_the_least_probability_does():
-    learner, cost = Learner("pa", n_features=1, prior_variance=1.0), np.zeros(1)
+    learner, cost = Learner(Settings("pa", prior_variance=1.0), n_features=1), np.zeros(1)
     X, labels = as_matrix(np.ones((1, 1))), np.array([1], dtype=np.int32)
     for _ in range(2000):
         learner.learn(X, labels)

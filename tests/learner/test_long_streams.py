@@ -6,6 +6,7 @@
 import numpy as np
 import pytest
 
+from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.rules import make_rule
@@ -15,12 +16,13 @@ STREAMS = [("arow", {"r": 0.1}, 0.1, 1000.0), ("cw_stdev", {"phi": 1.0}, 0.0, 10
 
 
 @pytest.mark.parametrize(("rule", "parameters", "noise", "spread"), STREAMS)
-@pytest.mark.parametrize("block_size", [None, 32])
-def test_a_long_stream_stays_definite_and_close_to_its_twin(rule, parameters, noise, spread, block_size):
+@pytest.mark.parametrize("rows_per_product", [None, 32])
+def test_a_long_stream_stays_definite_and_close_to_its_twin(rule, parameters, noise, spread, rows_per_product):
     d, twin = 60, RefactoredTwin(rule, 60, **parameters)
-    options = {"n_features": d, "fit_intercept": False, "block_size": block_size}
+    options = {"fit_intercept": False, "rows_per_product": rows_per_product}
     learners = {
-        dtype: Learner(twin.rule_with_parameters(), "full", dtype=dtype, **options) for dtype in ("float64", "float32")
+        dtype: Learner(Settings(twin.rule_with_parameters(), "full", dtype=dtype, **options), n_features=d)
+        for dtype in ("float64", "float32")
     }
     for X, y in correlated_stream(20_000, d, noise, spread=spread):
         twin.learn(X, y)
@@ -55,15 +57,18 @@ def textbook_cw_stdev(X, y, phi):
     return mistakes, updates, mean, sigma
 
 
-@pytest.mark.parametrize("block_size", [None, 32])
-def test_what_labels_that_contradict_each_other_do_to_cw_stdev_is_the_rules_own(block_size):
+@pytest.mark.parametrize("rows_per_product", [None, 32])
+def test_what_labels_that_contradict_each_other_do_to_cw_stdev_is_the_rules_own(rows_per_product):
     """Sigma shrinks to nothing, and mistakes are five times the rows flipped: in long double just the same."""
     X, y = next(correlated_stream(600, 20, noise=0.05, spread=10.0))
-    learner = Learner(make_rule("cw_stdev", phi=1.0), "full", n_features=20, fit_intercept=False, block_size=block_size)
+    learner = Learner(
+        Settings(make_rule("cw_stdev", phi=1.0), "full", fit_intercept=False, rows_per_product=rows_per_product),
+        n_features=20,
+    )
     learner.learn(as_matrix(X), y)
     mistakes, updates, mean, sigma = textbook_cw_stdev(X, y, np.longdouble(1.0))
     assert (learner.mistakes, learner.updates) == (mistakes, updates)
     assert mistakes > 3 * 0.05 * 600
     assert sigma.diagonal().max() < 1e-5
     np.testing.assert_allclose(learner.mean()[0], mean.astype(float), atol=1e-5 * np.abs(mean).max())
-    np.testing.assert_allclose(learner.covariance()[0], sigma.astype(float), atol=float(1e-5 * sigma.max()))
+    np.testing.assert_allclose(learner.covariance_matrix()[0], sigma.astype(float), atol=float(1e-5 * sigma.max()))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from confidently.covariances.settings import Settings
 from confidently.data import open_stream
 from confidently.data.classes import ClassTable
 from confidently.data.features import Features
@@ -27,7 +28,7 @@ def learned(path, how, **options):
     """A learner and the features it knows."""
     with open_stream(path, **how) as stream:
         features = Features()
-        learner = StreamLearner(Learner("arow", **options), ClassTable(), features=features)
+        learner = StreamLearner(Learner(Settings("arow", **options)), ClassTable(), features=features)
         for _ in learner.learn(stream):
             pass
     return learner.learner, features

@@ -6,12 +6,13 @@ import math
 import numpy as np
 import pytest
 
+from confidently.covariances.settings import Settings
 from confidently.data import Batch, open_stream
 from confidently.data.features import Features, NewFeatures, Strings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.models.explanation import explain
-from confidently.models.inspection import INTERCEPT, class_views, untouched_variance
+from confidently.models.inspection import INTERCEPT, class_views, unseen_variances
 from confidently.models.model import Model
 from tests.command_line import process, rows
 
@@ -28,7 +29,9 @@ CASES = [
 
 def trained(task, covariance="diag", rule="arow", average=False, intercept=True, n=60, dtype="float64"):
     random = np.random.default_rng(3)
-    learner = Learner(rule, covariance, task, TASKS[task], D, average=average, fit_intercept=intercept, dtype=dtype)
+    learner = Learner(
+        Settings(rule, covariance, task, average=average, fit_intercept=intercept, dtype=dtype), TASKS[task], D
+    )
     X = random.normal(size=(n, D)) * (random.random((n, D)) < 0.6)
     X[:, -1] = 0.0  # a feature that never comes
     sets = random.random((n, TASKS[task])) < 0.4
@@ -52,10 +55,10 @@ def row_of(seed=5, d=D):
 def dense_sigma(learner):
     """The whole covariance of all columns' weights, intercept last: (columns x D) squared."""
     settings, columns, size = learner.settings, learner.weights.shape[2], D + learner.settings.fit_intercept
-    if settings.geometry in ("diag", "identity"):
+    if not learner.covariance.couples_features:
         return np.diag(learner.column_variances().ravel())
-    found = learner.covariance()
-    if settings.geometry == "shared":
+    found = learner.covariance_matrix()
+    if settings.covariance == "shared":
         return np.kron(np.eye(columns), found[0])
     if settings.task == "one-vs-rest":
         whole = np.zeros((columns * size, columns * size))
@@ -107,7 +110,7 @@ def test_features_never_met_add_the_priors_variance_and_the_model_stays_as_it_wa
     found = explain(model, one_row(x))
     known = explain(model, one_row(x[:D]), found.supported)
     assert found.mean == pytest.approx(known.mean)
-    prior = untouched_variance(model.learner)
+    prior = unseen_variances(model.learner)
     expected = prior[0] * (1 if task in ("binary", "multilabel") else 2)
     assert found.variance - known.variance == pytest.approx(expected * (2.0**2 + 1.5**2))
     assert [(c.feature, c.weight) for c in found.contributions if not c.known] == [(D + 1, 0.0), (D + 3, 0.0)]
@@ -145,7 +148,7 @@ def test_a_variance_left_means_updates_and_doubt_means_a_sign_that_may_be_wrong(
     n = 600
     y = random.integers(2, size=n)
     X = np.column_stack([2.0 * y - 1, random.choice([-1.0, 1.0], n), (random.random(n) < 0.02) * (2.0 * y - 1)])
-    learner = Learner("arow", n_features=3, fit_intercept=False).learn
+    learner = Learner(Settings("arow", fit_intercept=False), n_features=3).learn
     model = Model(learner.__self__, ["a", "b"])
     learner(as_matrix(X), y.astype(np.int32))
     (view,) = class_views(model)
@@ -227,7 +230,7 @@ def test_one_class_of_many(ok, call, tmp_path):
 def test_rules_without_variances_and_models_without_rows(ok, data, tmp_path):
     ok("train", data, "-q", "--rule", "pa", "-o", tmp_path / "m.cw")
     assert "keeps no variances" in ok("inspect", tmp_path / "m.cw")
-    Model(Learner(n_features=2), ["a", "b"]).save(tmp_path / "new.cw")
+    Model(Learner(Settings(), n_features=2), ["a", "b"]).save(tmp_path / "new.cw")
     assert "nothing learned yet" in ok("inspect", tmp_path / "new.cw", "--picture", tmp_path / "x.png")
     assert "predicted  a" in ok("inspect", tmp_path / "new.cw", "--row", "1:1")
 
@@ -295,7 +298,7 @@ def test_kernel_models_show_the_examples_they_keep(call, ok, tmp_path, task):
     random = np.random.default_rng(0)
     X, path = random.normal(size=(60, 4)), tmp_path / "m.cw"
     names = ["a", "b"] if task == "binary" else ["a", "b", "c"]
-    learner = Learner("arow", "kernel", task, len(names), 4, kernel="linear", budget=300)
+    learner = Learner(Settings("arow", "kernel", task, kernel="linear", budget=300), len(names), 4)
     labels, start = random.integers(len(names), size=60).astype(np.int32), np.arange(61)
     learner.learn(as_matrix(X), labels, start if task == "multilabel" else None)
     Model(learner, names, Features.named(["u", "v", "w", "x"])).save(path)
@@ -319,7 +322,7 @@ def test_kernel_models_show_the_examples_they_keep(call, ok, tmp_path, task):
 
 
 def test_a_kernel_model_of_nothing(ok, tmp_path):
-    Model(Learner("arow", "kernel", n_features=2), ["a", "b"]).save(tmp_path / "m.cw")
+    Model(Learner(Settings("arow", "kernel"), n_features=2), ["a", "b"]).save(tmp_path / "m.cw")
     assert "coefficients: none" in ok("inspect", tmp_path / "m.cw")
     with pytest.raises(ValueError, match="not weights of features"):
         class_views(Model.load(tmp_path / "m.cw"))

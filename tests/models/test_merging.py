@@ -406,7 +406,7 @@ REFUSED = [
     ({"dtype": "float32"}, "dtype = float64 in model 1, dtype = float32 in model 2"),
     ({"multiclass": "one-vs-rest"}, "multiclass = joint in model 1, multiclass = one-vs-rest in model 2"),
     ({"calibration": None}, "calibration = progressive in model 1, calibration = none in model 2"),
-    ({"covariance": "kernel"}, "model 2 is a kernel model"),
+    ({"covariance": "kernel"}, "model 2: a kernel model keeps coefficients of examples"),
 ]
 
 

@@ -68,7 +68,8 @@ def correlated_stream(n, d, noise, seed=0, spread=1e3, rows=10_000):
 
 def distances(learner, twin):
     """How far a learner is from its twin, and its covariance from losing its definiteness."""
-    sigma, spectrum = learner.covariance()[0], np.linalg.eigvalsh(learner.covariance()[0].astype(np.float64))
+    sigma = learner.covariance_matrix()[0]
+    spectrum = np.linalg.eigvalsh(sigma.astype(np.float64))
     # in the twin's own measure: 0 for every direction whose variance is right
     root = np.linalg.cholesky(twin.precision.astype(float))
     relative = np.linalg.eigvalsh(root.T @ sigma @ root) - 1.0

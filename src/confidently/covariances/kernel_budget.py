@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .kernel_model import KernelModel
 from .kernel_support import ROWS, append_rows
-
-if TYPE_CHECKING:
-    from .kernel import KernelModel
 
 MIN_NOISE = 1e-6  # share of its kernel by which a support row is smoothed when means are projected
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .state import Settings
+from .settings import Settings
 
 DENSE_ABOVE = 0.25  # share of values that are not 0 above which rows are written out for the kernel
 WITH_GAMMA = ("rbf", "poly", "polynomial", "sigmoid", "laplacian")  # whose gamma is 1/(number of features) by default
@@ -33,7 +33,7 @@ def check_kernel(kernel: Any) -> None:
         raise ValueError(f"kernel must be a function of two matrices or one of {allowed}; got {kernel!r}")
 
 
-class Kernel:
+class KernelFunction:
     """A kernel between rows, and the support to compare them with, written out where that is faster."""
 
     def __init__(self, settings: Settings, n_features: int) -> None:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _core
-from .blocks import Block
-from .state import Settings, State
+from ..arrays import row_entries
+from .examples import Block
+from .settings import Settings
+from .state import COUNT, REAL, Shapes, State
 
 ROWS = ("support.values", "support.columns", "support.start")  # in the state, as CSR arrays
 
 
-def shapes(
-    settings: Settings, n_classes: int, support: int, stored: int
-) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
-    """Shape and type of the entries a kernel learner has instead of weights, for so many support rows and values."""
+def shapes(settings: Settings, n_classes: int, support: int, stored: int) -> Shapes:
+    """Shape and type of the entries that replace weights, for so many support rows and stored values of these."""
     learners = settings.learners(n_classes)
     triangle = support if settings.rule.learns_precision else 0
-    real, index, count = np.dtype(np.float64), np.dtype(np.int32), np.dtype(np.int64)
+    real, index, count = REAL, np.dtype(np.int32), COUNT
     return {
         "support.values": ((stored,), real),
         "support.columns": ((stored,), index),
@@ -36,7 +36,7 @@ def new_entries(settings: Settings, n_classes: int) -> State:
 
 
 def grow_learners(state: State, more: int) -> None:
-    """Room for more classes of one-vs-rest."""
+    """Make room for more classes of one-vs-rest."""
     for name, axis in (("dual", 2), ("gained", 0), ("triangle", 0)):
         old = state[name]
         widths = [(0, more if a == axis else 0) for a in range(old.ndim)]
@@ -51,13 +51,11 @@ def taken(block: Block) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def append_rows(old: list[np.ndarray] | None, rows: tuple[np.ndarray, ...], chosen: np.ndarray) -> list[np.ndarray]:
     """CSR arrays of old rows and some new ones."""
     values, columns, start = rows
-    sizes = np.diff(start)[chosen]
-    ends = np.cumsum(sizes)
-    at = np.repeat(start[chosen] - ends + sizes, sizes) + np.arange(sizes.sum())
+    entries, new_start = row_entries(start, chosen)
     if old is None:
-        return [values[at], columns[at], np.concatenate([[0], ends])]
+        return [values[entries], columns[entries], new_start]
     return [
-        np.concatenate([old[0], values[at]]),
-        np.concatenate([old[1], columns[at]]),
-        np.concatenate([old[2], old[2][-1] + ends]),
+        np.concatenate([old[0], values[entries]]),
+        np.concatenate([old[1], columns[entries]]),
+        np.concatenate([old[2], old[2][-1] + new_start[1:]]),
     ]

@@ -121,7 +121,7 @@ def _may_differ_anywhere(base: Learner, model: Learner) -> bool:
     settings = model.settings
     same_form = base.settings.task == settings.task and base.weights.shape[1:] == model.weights.shape[1:]
     rescaled = np.append(base.state["folded"], model.state["folded"]) != 1.0
-    return settings.dense or settings.average or not same_form or bool(rescaled.any())
+    return model.covariance.couples_features or settings.average or not same_form or bool(rescaled.any())
 
 
 def _put(base: Learner, change: Learner, columns: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import Any
 from distributed import Client
 from sklearn.utils import check_random_state
 
+from ..covariances.table import kind_of
 from ..data import ReaderOptions
 from ..data.classes import ClassTable
 from ..data.features import Features
@@ -18,8 +19,8 @@ from ..data.memory.labels import plain, rollback_on_error
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.loading import put_model
 from ..estimators.settings import check_settings
-from ..learner.learner import check_choice
 from ..models.model import Model
+from ..rules.ranges import check_choice
 from .cluster import connected, dashboard, n_threads
 from .frames import Frames, is_collection, paths_of, settings_of
 from .rounds import Round, Rounds
@@ -146,8 +147,7 @@ class _Training:
     ) -> None:  # fmt: skip
         if not isinstance(estimator, OnlineClassifier):
             raise TypeError(f"training on a cluster needs an OnlineClassifier, got {type(estimator).__name__}")
-        if estimator.covariance == "kernel":
-            raise ValueError("a kernel model keeps examples, not weights, and cannot be merged; use another covariance")
+        kind_of(estimator.covariance).require("distribute")
         if estimator.forget:
             raise ValueError(
                 "partitions are trained on in parallel, so no rows come last for forget to keep; use forget=0"

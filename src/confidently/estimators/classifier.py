@@ -14,6 +14,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..covariances.settings import Settings
+from ..covariances.table import resolved
 from ..data import Stream
 from ..data.classes import ClassTable
 from ..data.features import Features
@@ -30,14 +32,14 @@ from ..data.memory.labels import (
     rollback_on_error,
 )
 from ..data.memory.matrix import UnsortedColumns, as_matrix
-from ..learner import marginals
-from ..learner.learner import Learner, check_choice
-from ..learner.marginals import Marginal
+from ..learner.learner import Learner
+from ..learner.posterior import Marginal
 from ..learner.streams import Answering, StreamLearner
 from ..models.model import Model
 from ..rules import make_rule
+from ..rules.ranges import check_choice
 from ..rules.rule import Rule
-from .settings import check_settings, check_unchanged, saved_settings
+from .settings import SHARED, check_settings, check_unchanged, saved_settings
 from .streams import learn_stream, open_as_before
 
 if TYPE_CHECKING:
@@ -93,7 +95,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     calibration : {"progressive", None}, default="progressive"
         What :meth:`predict_proba` returns: probabilities calibrated online, or the uncalibrated posterior
         probability Phi(m/sqrt(v)).
-    block_size : int, optional
+    rows_per_product : int, optional
         Rows that a full or shared covariance learns together, by products of matrices. It changes the speed and, up to
         rounding, not the result; the default depends on the number of weights.
     device : str, optional
@@ -173,7 +175,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         min_variance: float = 1e-12,
         dtype: str = "float64",
         calibration: str | None = "progressive",
-        block_size: int | None = None,
+        rows_per_product: int | None = None,
         device: str | None = None,
         kernel: str | Callable[..., Any] = "rbf",
         kernel_params: dict[str, Any] | None = None,
@@ -193,7 +195,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         self.min_variance = min_variance
         self.dtype = dtype
         self.calibration = calibration
-        self.block_size = block_size
+        self.rows_per_product = rows_per_product
         self.device = device
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -300,23 +302,20 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
                 learner.learn(matrix, labels, order=order, calibrate=number == 0, **options)
         self.classes_ = known
 
-    def _new_learner(self, n_features: int, n_classes: int, multilabel: bool) -> Learner:
+    def _settings(self, n_classes: int, multilabel: bool) -> Settings:
         task = "multilabel" if multilabel else self.multiclass if n_classes > 2 else "binary"
-        return Learner(
-            make_rule(self.rule), self.covariance, task, n_classes, n_features,
-            prior_variance=self.prior_variance, fit_intercept=self.fit_intercept, average=self.average,
-            min_variance=self.min_variance, dtype=self.dtype, block_size=self.block_size, device=self.device,
-            kernel=self.kernel, kernel_params=self.kernel_params, budget=self.budget, forget=self.forget,
-        )  # fmt: skip
+        return Settings(task=task, **{name: getattr(self, name) for name in SHARED})
+
+    def _new_learner(self, n_features: int, n_classes: int, multilabel: bool) -> Learner:
+        return Learner(self._settings(n_classes, multilabel), n_classes, n_features, device=self.device)
 
     def _adopt_rule(self) -> None:
         """Continue with a rule that was changed after the last call; nothing else can change."""
-        settings = self.learner_.settings
-        features = self.learner_.n_features if settings.geometry == "kernel" else 0
-        wanted = self._new_learner(features, self.learner_.n_classes, self._is_multilabel).settings
-        followed = check_unchanged(settings, wanted)
-        if wanted.rule != settings.rule:
-            self.learner_ = copy(self.learner_)
+        learner = self.learner_
+        wanted = resolved(self._settings(learner.n_classes, self._is_multilabel), learner.n_features)
+        followed = check_unchanged(learner.settings, wanted)
+        if wanted.rule != learner.settings.rule:
+            self.learner_ = copy(learner)
             self.learner_.settings = followed
 
     # --- training on files ---------------------------------------------------------------------------------------
@@ -550,9 +549,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def covariance_(self) -> Any:
-        if self._fitted.settings.covariance == "diag":
+        if self._fitted.covariance.kind.is_diagonal:
             return diags_array(self._fitted.column_variances().ravel())
-        covariance = self._fitted.covariance()
+        covariance = self._fitted.covariance_matrix()
         return covariance if self._fitted.settings.task == "one-vs-rest" else covariance[0]
 
     @property
@@ -602,16 +601,16 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         -0.31
         """
         if self._fitted.settings.task == "binary":
-            return marginals.marginal(self._fitted, 0)
+            return self._fitted.marginal(0)
         numbers = [k for k, known in enumerate(self.classes_) if known == label]
         if not numbers:
-            raise ValueError(f"unknown label {label!r}; expected one of {list(self.classes_)}")
-        return marginals.marginal(self._fitted, numbers[0])
+            raise ValueError(f"unknown label {label!r}; expected one of {self.classes_.tolist()}")
+        return self._fitted.marginal(numbers[0])
 
     def sample_weights(self, n: int = 1, random_state: int | np.random.Generator | None = None) -> np.ndarray:
         """Draw classifiers from the posterior: (n, 1 or n_classes, n_features + intercept), the intercept last."""
         check_is_fitted(self)
-        return marginals.sample_weights(self.learner_, n, np.random.default_rng(random_state))
+        return self.learner_.sample_weights(n, np.random.default_rng(random_state))
 
     # --- scikit-learn --------------------------------------------------------------------------------------------
 

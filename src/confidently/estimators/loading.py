@@ -12,7 +12,7 @@ from ..models.file import ModelFileError
 from ..models.model import Model
 from ..topics.model import TopicModel, load_either
 from .classifier import OnlineClassifier
-from .settings import MULTICLASS
+from .settings import MULTICLASS, SHARED
 
 if TYPE_CHECKING:
     from ..topics.estimator import OnlineMedLDA
@@ -52,14 +52,9 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier | OnlineMedLDA:
     unknown = estimator.keys() - OnlineClassifier._get_param_names()
     if unknown:
         raise ModelFileError(f"{path} is a damaged model file: unknown settings {sorted(unknown)}")
-    classifier = OnlineClassifier(
-        settings.rule, settings.covariance,
-        prior_variance=settings.prior_variance, fit_intercept=settings.fit_intercept, average=settings.average,
-        min_variance=settings.min_variance, dtype=settings.dtype, block_size=settings.block_size,
-        kernel=settings.kernel or "rbf", kernel_params=settings.kernel_params, budget=settings.budget,
-        forget=settings.forget, **estimator,
-    )  # fmt: skip
-    return put_model(classifier, model)
+    parameters = {name: getattr(settings, name) for name in SHARED}
+    parameters["kernel"] = settings.kernel or "rbf"
+    return put_model(OnlineClassifier(**parameters, **estimator), model)
 
 
 def put_model(classifier: OnlineClassifier, model: Model) -> OnlineClassifier:

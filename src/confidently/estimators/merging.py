@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from sklearn.base import clone
 
-from ..learner.learner import check_choice
 from ..models.merged_learner import HOW, MergeError
 from ..models.merging import merge_models
+from ..rules.ranges import check_choice
 from .classifier import OnlineClassifier
 from .loading import put_model
 

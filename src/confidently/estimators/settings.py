@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import numbers
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
-from ..covariances.state import Settings
+from ..covariances.settings import DTYPES, Settings
+from ..covariances.table import kind_of, make_covariance
 from ..data.memory.labels import check_class_weight, plain_class_weight
-from ..learner.learner import check_choice
+from ..rules.ranges import check_choice
 
 MULTICLASS = ("joint", "one-vs-rest")
+SHARED = tuple(field.name for field in fields(Settings) if field.name != "task")  # parameters that are the learner's
 SAVED = ("multiclass", "passes", "shuffle", "class_weight", "random_state", "calibration")  # the learner has the others
 
 
 def check_settings(classifier: Any, partial: bool) -> None:
     """Raise ``ValueError`` for an invalid setting; ``partial`` is whether only some of the rows are there."""
     check_choice("multiclass", classifier.multiclass, MULTICLASS)
-    if classifier.covariance == "shared" and classifier.multiclass == "one-vs-rest":
-        raise ValueError('covariance="shared" couples the classes, one-vs-rest keeps them apart; use "joint"')
-    check_choice("dtype", classifier.dtype, ("float64", "float32"))
+    kind_of(classifier.covariance).check_task(classifier.multiclass)
+    check_choice("dtype", classifier.dtype, DTYPES)
     check_choice("calibration", classifier.calibration, ("progressive", None))
     check_passes(classifier.passes)
     check_class_weight(classifier.class_weight, partial)
@@ -34,11 +35,12 @@ def check_passes(passes: Any) -> None:
 def check_unchanged(settings: Settings, wanted: Settings) -> Settings:
     """Return a learner's settings with the wanted rule; raise ``ValueError`` if more has changed than the rule."""
     followed = replace(settings, rule=wanted.rule)
-    if wanted.geometry != settings.geometry or replace(wanted, task=settings.task) != followed:
+    stored_alike = type(make_covariance(wanted)) is type(make_covariance(settings))
+    if not stored_alike or replace(wanted, task=settings.task) != followed:
+        fixed = ", ".join(name for name in SHARED if name != "rule")
         raise ValueError(
-            "covariance, prior_variance, fit_intercept, average, min_variance, dtype, block_size, forget, and whether "
-            "the rule gains precision cannot change after training has begun; call fit to train from scratch, or "
-            "restore the old settings"
+            f"{fixed}, and whether the rule gains precision cannot change after training has begun; call fit to train "
+            "from scratch, or restore the old settings"
         )
     return followed
 

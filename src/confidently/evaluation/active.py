@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from ..covariances import table as geometry
 from ..learner import calibration
-from ..learner.learner import Learner, check_choice
+from ..rules.ranges import check_choice
 
 if TYPE_CHECKING:
     from ..estimators.classifier import OnlineClassifier
@@ -54,7 +53,7 @@ def certainty(classifier: OnlineClassifier, X: Any, strategy: str = "confidence"
     array([4.36, 0.93, 0.  ])
     """
     check_choice("strategy", strategy, STRATEGIES[:-1])
-    margin, variance = _two_best(classifier.learner_, classifier._matrix(X))
+    margin, variance = classifier.learner_.top_margins(classifier._matrix(X))
     if strategy == "margin":
         found = np.abs(margin)
     elif strategy == "confidence":
@@ -65,15 +64,6 @@ def certainty(classifier: OnlineClassifier, X: Any, strategy: str = "confidence"
         found = np.divide(1.0, change, out=np.full_like(change, np.inf), where=change > 0)
     least_certain: np.ndarray = found.min(axis=1, initial=np.inf) if found.ndim == 2 else found
     return least_certain
-
-
-def _two_best(learner: Learner, matrix: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the margin between the two best classes and its variance per row; in multilabel data, per label."""
-    if learner.settings.task in ("binary", "multilabel"):
-        return learner.margin_distribution(matrix)
-    scores = learner.decision(matrix)
-    second, first = np.partition(scores, -2, axis=1)[:, -2:].T
-    return first - second, geometry.top_variances(learner, matrix, scores)
 
 
 def _change(rule: Rule, margin: np.ndarray, variance: np.ndarray) -> np.ndarray:

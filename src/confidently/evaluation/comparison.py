@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import product, repeat
 from typing import Any
 
+from ..covariances.settings import Settings
 from ..data import Batch, DataError, Stream
 from ..data.advice import in_any_order
 from ..data.classes import ClassTable, Name
@@ -186,7 +187,7 @@ class Contender:
     ) -> None:
         self.rule, self.default = rule, default
         task = "multilabel" if classes.multilabel else multiclass if len(classes) > 2 else "binary"
-        learner = Learner(rule, task=task, n_classes=len(classes), **settings)
+        learner = Learner(Settings(rule, task=task, **settings), len(classes))
         self.stream_learner = StreamLearner(learner, classes, multiclass)
         self.rows, self.seconds = 0, 0.0
         self.curve: list[tuple[int, float]] = []

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _core
+from ..covariances.settings import Settings
+from ..covariances.table import kind_of
 from ..data.classes import ClassTable
 from ..data.features import Features, Strings
 from ..data.memory.matrix import as_matrix, csr_matrix, largest_value
-from ..rules.ranges import Range, check_number
-from .learner import MAX_WEIGHT, Learner, check_choice
+from ..rules.ranges import Range, check_choice, check_number
+from .learner import MAX_WEIGHT, Learner
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +44,7 @@ class DictRows:
 
     def __init__(self, parameters: dict[str, Any], multilabel: bool) -> None:
         settings = dict(parameters)
-        check_choice("covariance", settings["covariance"], ("diag", "full", "shared"))
+        kind_of(settings["covariance"]).require("dicts")
         self.multiclass = settings.pop("multiclass", "joint")
         check_choice("multiclass", self.multiclass, ("joint", "one-vs-rest"))
         self.calibration = settings.pop("calibration")
@@ -53,8 +55,10 @@ class DictRows:
         self.bits = EXACT if bits is None else int(bits)
         self.table = ClassTable(multilabel=multilabel)
         task = "multilabel" if multilabel else "binary"
-        self.learner = Learner(settings.pop("rule"), task=task, n_classes=len(self.table), **settings)
-        self.dense, self.few = self.learner.settings.dense, True  # fewer than two classes were met
+        self.learner = Learner(Settings(task=task, **settings), len(self.table))
+        # an update that touches other features than the row's is no work for the compiled loop over dicts
+        self.as_matrices = self.learner.covariance.couples_features
+        self.few = True  # fewer than two classes were met
         self.largest = largest_value(self.learner.settings.dtype)
         self.core = _core.DictLearner(self.bits, MAX_COLUMNS)
         self._make_room()
@@ -69,7 +73,7 @@ class DictRows:
         if number is None:
             self.core.row(x, False, self.largest)  # a row that cannot be learned brings no class either
             number = self._class(y)
-        if self.dense:
+        if self.as_matrices:
             self._learn_matrix(x, np.array([number], dtype=np.int32), None, weight)
         elif not self.core.learn(x, number, weight):
             self._make_room()
@@ -81,7 +85,7 @@ class DictRows:
         relevant = sorted(number for number, yes in [(self._class(name), yes) for name, yes in y.items()] if yes)
         if not len(self.table):
             return
-        if self.dense:
+        if self.as_matrices:
             start = np.array([0, len(relevant)])
             self._learn_matrix(x, np.array(relevant, dtype=np.int32), start, 1.0)
         elif not self.core.learn_labels(x, relevant, 1.0):
@@ -136,13 +140,13 @@ class DictRows:
     def _make_room(self) -> None:
         """Room for all features and one that was never met; the compiled code gets the arrays that have it."""
         self.reach()
-        if self.dense:
+        if self.as_matrices:
             return
         self.learner.grow(n_features=self.core.size + 1)
         self.learner.n_features = self.core.size
         self.learner.make_writable()
         progressive = self.calibration is not None
-        self.core.bind(self.learner.settings.core(), self.learner.state, progressive, self.largest)
+        self.core.bind(self.learner.covariance.compiled(), self.learner.state, progressive, self.largest)
 
     # --- answering ---------------------------------------------------------------------------------------------------
 
@@ -154,7 +158,7 @@ class DictRows:
         """The best class; None if there is none yet."""
         if self.few:
             return next(iter(self.only_class() or []), None)
-        if self.dense:
+        if self.as_matrices:
             return self.table.names[int(self._asked(x, "predict")[0])]
         return self.table.names[self.core.best(x)]
 
@@ -163,14 +167,14 @@ class DictRows:
         only = self.only_class()
         if only is not None:
             return dict.fromkeys(only, 1.0)
-        if self.dense or self.calibration is None:
+        if self.as_matrices or self.calibration is None:
             p = self._asked(x, "probabilities", self.calibration)
             return dict(zip(self.table.names, _both(p)[0].tolist(), strict=True))
         return dict(zip(self.table.names, self.core.probabilities(x), strict=True))
 
     def predict_labels(self, x: Row) -> dict[Any, bool]:
         """Whether each label is relevant."""
-        if self.dense:
+        if self.as_matrices:
             found = self._asked(x, "predict")[0].tolist() if len(self.table) else []
         else:
             threshold, *scores = self.core.scores(x)
@@ -181,7 +185,7 @@ class DictRows:
         """That each label is relevant."""
         if not len(self.table):
             return {}
-        if self.dense or self.calibration is None:
+        if self.as_matrices or self.calibration is None:
             found = self._asked(x, "probabilities", self.calibration)[0].tolist()
         else:
             found = self.core.probabilities(x)

@@ -1,33 +1,22 @@
-"""The compiled learner on numbers: a rule, a covariance, a task, and a state.
+"""The compiled learner on numbers: settings, sizes and a state.
 
-Needs NumPy only, so that the command line starts in a blink. :class:`confidently.OnlineClassifier` puts
+Needs NumPy only, so that the command line starts fast. :class:`confidently.OnlineClassifier` puts
 scikit-learn's contract over it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import asdict, replace
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .. import _core
-from ..covariances import table as geometry
-from ..covariances.state import (
-    COVARIANCES,
-    TASKS,
-    Settings,
-    State,
-    grow_classes,
-    grow_features,
-    new_state,
-    split_binary,
-)
+from ..covariances.examples import Examples
+from ..covariances.settings import Settings
+from ..covariances.state import Size, State
+from ..covariances.table import kind_of, make_covariance, resolved
 from ..data.memory.matrix import check_rows, is_checked, largest_value, refuse
-from ..rules import make_rule
-from ..rules.ranges import Range, check_number
-from ..rules.rule import Rule
 from . import calibration
 from .posterior import Posterior
 
@@ -36,10 +25,7 @@ ROWS_PER_STRIDE = 8192
 # Rows are checked while they are learned if the state, which must then be copied, is this much smaller than they are.
 STATE_TO_ROWS = 4
 BYTES_PER_ENTRY = 12  # of a matrix: a value and its column
-# With these, and the largest values of confidently.matrix, no number of the state can leave its type's range.
-PRIOR_VARIANCE = Range(1e-15, 1e9, closed_low=True, closed_high=True)
 MAX_WEIGHT = 1e9
-FORGET = Range(0.0, 1.0, closed_low=True)
 
 
 class Learner(Posterior):
@@ -47,37 +33,10 @@ class Learner(Posterior):
 
     Parameters
     ----------
-    rule : str or Rule
-        How an example moves the Gaussian; see :mod:`confidently.rules.table`.
-    covariance : {"diag", "full", "shared"}
-        How Sigma is stored: a variance a weight; all covariances of a learner's weights; one matrix of the features'
-        covariances for all classes.
-    task : {"binary", "joint", "one-vs-rest", "multilabel"}
-        Two classes; more classes, the true one against its strongest rival; a binary learner a class; sets of labels.
+    settings : Settings
+        The update rule, the covariance, the task and their parameters.
     n_classes, n_features : int
         May grow later.
-    prior_variance : float
-        Variance of every weight before anything is seen, > 0.
-    fit_intercept : bool
-        Whether every row has a constant feature 1, with the prior of any other.
-    average : bool
-        Predict with the mean of the weights over all rows seen instead of the last ones.
-    min_variance : float
-        No variance counts as smaller than this share of the prior's, in [0, 1).
-    dtype : {"float64", "float32"}
-        Type of the state; arithmetic is in float64 in either case, but for the products of dense covariances.
-    block_size : int, optional
-        Rows that a full or shared covariance learns at a time. It changes the speed, not the result; the default is
-        good.
-    kernel : str or callable, default="rbf"
-        With covariance="kernel": a name of :func:`sklearn.metrics.pairwise.pairwise_kernels`, or a function of two
-        matrices that returns the kernel of their rows.
-    kernel_params : dict, optional
-        The kernel's parameters. Where it has a gamma, the default is 1/n_features.
-    budget : int, optional
-        With covariance="kernel": most rows kept.
-    forget : float
-        Share of the precision gained that every row takes away, in [0, 1); a diagonal covariance only.
     device : str, optional
         Where a full or shared covariance does its products of matrices: a device of PyTorch ("cpu", "cuda"), "cupy", or
         by default the BLAS of NumPy and SciPy. Not saved with a model.
@@ -87,11 +46,17 @@ class Learner(Posterior):
     state : dict of arrays
         All that was learned (:mod:`confidently.covariances.state`).
 
+    Raises
+    ------
+    ValueError
+        If the covariance does not allow the settings, or a multiclass task has fewer than two classes.
+
     Examples
     --------
     >>> import numpy as np
+    >>> from confidently.covariances.settings import Settings
     >>> from confidently.data.memory.matrix import as_matrix
-    >>> learner = Learner("arow", n_features=2)
+    >>> learner = Learner(Settings("arow"), n_features=2)
     >>> X = as_matrix(np.array([[1.0, 0.0], [0.0, 1.0]]))
     >>> learner.learn(X, np.array([1, 0], dtype=np.int32))
     >>> learner.predict(X)
@@ -99,93 +64,26 @@ class Learner(Posterior):
     """
 
     def __init__(
-        self,
-        rule: str | Rule = "arow",
-        covariance: str = "diag",
-        task: str = "binary",
-        n_classes: int = 2,
-        n_features: int = 0,
-        *,
-        prior_variance: float = 1.0,
-        fit_intercept: bool = True,
-        average: bool = False,
-        min_variance: float = 1e-12,
-        dtype: str = "float64",
-        block_size: int | None = None,
-        device: str | None = None,
-        kernel: Any = None,
-        kernel_params: dict[str, Any] | None = None,
-        budget: int | None = None,
-        forget: float = 0.0,
+        self, settings: Settings, n_classes: int = 2, n_features: int = 0, *, device: str | None = None
     ) -> None:
-        check_choice("covariance", covariance, COVARIANCES)
-        check_choice("task", task, TASKS)
-        check_choice(
-            "dtype", np.dtype(dtype).name if dtype in ("float32", "float64") else dtype, ("float64", "float32")
-        )
-        check_number("learner", "prior_variance", prior_variance, PRIOR_VARIANCE)
-        check_number("learner", "min_variance", min_variance, Range(0.0, 1.0, closed_low=True))
-        check_number("learner", "forget", forget, FORGET)
-        if block_size is not None:
-            check_number("learner", "block_size", block_size, Range(1, 2**20, closed_low=True, closed_high=True))
-        if budget is not None:
-            check_number("learner", "budget", budget, Range(1, 2**31, closed_low=True, closed_high=True))
-        if covariance == "kernel":
-            from ..covariances.kernel_functions import check_kernel, resolved_parameters
-
-            kernel = kernel or "rbf"
-            check_kernel(kernel)
-            kernel_params = resolved_parameters(kernel, kernel_params, n_features)
-        else:
-            kernel = kernel_params = budget = None
-        _check_sharing(covariance, task)
-        if n_classes < 2 and task in ("joint", "one-vs-rest"):
-            raise ValueError(f"{task} needs at least 2 classes to tell apart, got {n_classes}")
-        self.settings = Settings(
-            make_rule(rule), covariance, task, float(prior_variance), bool(fit_intercept), bool(average),
-            float(min_variance), str(dtype), block_size and int(block_size), kernel, kernel_params,
-            budget and int(budget), float(forget),
-        )  # fmt: skip
-        _check_forgetting(self.settings)
+        settings = resolved(settings, n_features)
+        if n_classes < 2 and settings.task in ("joint", "one-vs-rest"):
+            raise ValueError(f"{settings.task} needs at least 2 classes, got {n_classes}")
+        state = make_covariance(settings).new_state(Size(n_features, n_classes))
+        super().__init__(settings, n_classes, n_features, state)
         self.device = device
-        self.n_classes, self.n_features = n_classes, n_features
-        self.state = new_state(self.settings, n_features, n_classes)
 
     # --- growing -------------------------------------------------------------------------------------------------
 
     def grow(self, n_features: int = 0, n_classes: int = 0, multiclass: str = "joint") -> None:
         """Make room for more features or classes, which start at the prior; less than there is changes nothing.
 
-        A binary learner that gets a third class becomes a ``multiclass`` one that believes the same of the first two.
+        A binary learner that gets a third class becomes a ``multiclass`` one with the same beliefs about the first two.
         """
-        _check_sharing(self.settings.covariance, multiclass if n_classes > 2 else "binary")
-        state, settings = dict(self.state), self.settings  # the arrays are replaced, never written to
-        if settings.geometry == "kernel":
-            return self._grow_kernel(n_features, n_classes)
-        room = len(state["weights"]) - settings.fit_intercept
-        if n_features > room:
-            # doubling, so that a stream that brings new features in every batch is copied a few times only
-            grow_features(settings, state, n_features if settings.dense else max(n_features, 2 * room))
-        if n_classes > self.n_classes:
-            if settings.task == "binary":
-                wider = replace(settings, task=multiclass)
-                split_binary(settings, wider, state)
-                settings = wider
-            grow_classes(settings, state, n_classes)
-        self.state, self.settings = state, settings
-        self.n_features, self.n_classes = max(n_features, self.n_features), max(n_classes, self.n_classes)
-
-    def _grow_kernel(self, n_features: int, n_classes: int) -> None:
-        """A support row has the value 0 in features it never had; pairs of classes are pairs of two or of more."""
-        if n_classes > self.n_classes and self.settings.task == "binary":
-            raise ValueError(
-                "a kernel learner of two classes cannot take in a third: name all classes before the first row"
-            )
-        if n_classes > self.n_classes:
-            state = dict(self.state)
-            grow_classes(self.settings, state, n_classes)
-            self.state = state
-        self.n_features, self.n_classes = max(n_features, self.n_features), max(n_classes, self.n_classes)
+        kind_of(self.settings.covariance).check_task(multiclass if n_classes > 2 else "binary")
+        new = Size(max(n_features, self.n_features), max(n_classes, self.n_classes))
+        self.settings, self.state = self.covariance.grown(self.state, self.size, new, multiclass)
+        self.n_features, self.n_classes = new
 
     # --- learning ------------------------------------------------------------------------------------------------
 
@@ -237,17 +135,19 @@ class Learner(Posterior):
         if order is not None and len(order) and not 0 <= order.min() <= order.max() < X.shape[0]:
             raise ValueError(f"order must name rows 0 to {X.shape[0] - 1}, got {order.min()} to {order.max()}")
         self._check_width(X)
-        if not geometry.is_row_by_row(self):
+        covariance = self.covariance
+        if not covariance.is_row_by_row(self.state, self.device):
             if not is_checked(X, self.settings.dtype):  # all at once, for a product of matrices mixes rows
                 check_rows(X, self.settings.dtype)
             self.make_writable()
-            geometry.learn_blocks(
-                self, X, labels, label_start, weight, class_weight, order, calibrate=calibrate, log_loss=log_loss,
+            examples = Examples(X, labels, label_start, weight, class_weight, order)
+            self.state = covariance.learn(
+                self.state, examples, self.size, device=self.device, calibrate=calibrate, log_loss=log_loss,
                 progress=progress,
             )  # fmt: skip
             return
         before, cost = self._writable_state(X, order), None if log_loss is None else log_loss.copy()
-        core, n = self.settings.core(dense=True), X.shape[0] if order is None else len(order)
+        core, n = covariance.compiled(), X.shape[0] if order is None else len(order)
         limit = largest_value(self.settings.dtype)
         largest = 0.0 if is_checked(X, self.settings.dtype) else limit
         for first in range(0, n, ROWS_PER_STRIDE):
@@ -284,7 +184,7 @@ class Learner(Posterior):
         ):
             check_rows(X, self.settings.dtype)
         self.make_writable()
-        geometry.flush(self)
+        self.covariance.flush(self.state)
         unchecked = not is_checked(X, self.settings.dtype)
         return {name: array.copy() for name, array in self.state.items()} if unchecked else {}
 
@@ -328,7 +228,7 @@ class Learner(Posterior):
     def margin_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of the scores under the Gaussian over weights, both of the shape of :meth:`decision`."""
         self._check_rows(X)
-        variance = geometry.variances(self, X)
+        variance = self.covariance.variances(self.state, X, self.size)
         if self.settings.task == "binary":
             variance = variance[:, 0]
         elif self.settings.task == "multilabel":
@@ -348,7 +248,7 @@ class Learner(Posterior):
         if self.settings.task == "binary":
             return calibration.sigmoid(calibration.moderated(*self.margin_distribution(X), prior), state)
         scores = self._scores(X)
-        variance = geometry.top_variances(self, X, scores)
+        variance = self.covariance.top_variances(self.state, X, scores, self.size)
         return calibration.softmax(calibration.moderated(scores, variance, prior), state)
 
     def predict(self, X: _core.Matrix) -> np.ndarray:
@@ -360,7 +260,7 @@ class Learner(Posterior):
 
     def _scores(self, X: _core.Matrix) -> np.ndarray:
         self._check_rows(X)
-        return geometry.scores(self, X)
+        return self.covariance.scores(self.state, X, self.size)
 
     def _check_rows(self, X: _core.Matrix) -> None:
         """Nothing is read off rows that were not checked."""
@@ -374,49 +274,27 @@ class Learner(Posterior):
             return columns[..., 0]
         return columns[..., 1:] - columns[..., :1] if self.settings.task == "multilabel" else columns
 
+    def top_margins(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and variance of the margin between each row's two best classes, shape (n,).
+
+        For two classes and multilabel, those of :meth:`margin_distribution`.
+        """
+        if self.settings.task in ("binary", "multilabel"):
+            return self.margin_distribution(X)
+        scores = self._scores(X)
+        second, first = np.partition(scores, -2, axis=1)[:, -2:].T
+        return first - second, self.covariance.top_variances(self.state, X, scores, self.size)
+
     # --- as plain data -------------------------------------------------------------------------------------------
 
     def header(self) -> dict[str, Any]:
         """All that is not an array, as plain data; with :attr:`state` it is the whole learner."""
-        if self.settings.covariance == "kernel" and not isinstance(self.settings.kernel, str):
-            raise TypeError("a kernel that is a function cannot be saved in a model file; name one of scikit-learn's")
-        rule = {"name": self.settings.rule.name, "parameters": self.settings.rule.get_params()}
-        settings = asdict(self.settings) | {"rule": rule}
-        return {"settings": settings, "n_classes": self.n_classes, "n_features": self.n_features}
+        return {"settings": self.settings.header(), "n_classes": self.n_classes, "n_features": self.n_features}
 
     @classmethod
-    def from_header(cls, header: dict[str, Any], state: dict[str, np.ndarray]) -> Learner:
+    def from_header(cls, header: dict[str, Any], state: State) -> Learner:
         """The learner that :meth:`header` and its state describe."""
-        settings = dict(header["settings"])
-        rule = settings.pop("rule")
-        rule = make_rule(rule["name"]).with_params(**{k: v for k, v in rule["parameters"].items() if v is not None})
-        learner = cls(rule, settings.pop("covariance"), settings.pop("task"), header["n_classes"], 0, **settings)
+        learner = cls(Settings.from_header(header["settings"]), header["n_classes"], 0)
         learner.n_features = header["n_features"]
         learner.state = state
         return learner
-
-
-def _check_sharing(covariance: str, task: str) -> None:
-    if covariance == "shared" and task == "one-vs-rest":
-        raise ValueError('covariance="shared" couples the classes, one-vs-rest keeps them apart; use "joint"')
-
-
-def _check_forgetting(settings: Settings) -> None:
-    if not settings.forget:
-        return
-    if settings.covariance != "diag":
-        raise ValueError(
-            f'forget is for covariance="diag"; with "{settings.covariance}" every row would cost a pass over the whole '
-            'covariance: choose "diag", or forget=0'
-        )
-    if not settings.rule.learns_precision:
-        raise ValueError(
-            f"the rule {settings.rule.name} keeps its covariance at the prior, so it has no certainty to forget: "
-            "choose another, such as arow, or forget=0"
-        )
-
-
-def check_choice(name: str, value: object, allowed: Collection[object]) -> None:
-    """Raise ``ValueError`` listing what is allowed unless ``value`` is among it."""
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(repr(a) for a in allowed)}; got {value!r}")

@@ -2,104 +2,102 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..covariances.state import COUNTERS, Settings, State, diagonal_variances, flushed_covariance
+from ..covariances.covariance import Covariance, draws, intercept_last
+from ..covariances.settings import Settings
+from ..covariances.state import COUNTERS, Size, State
+from ..covariances.table import make_covariance
 
 
 class Posterior:
-    """Base of :class:`confidently.learner.learner.Learner`: what is read off its state, in its users' order."""
+    """A learner's settings, sizes and state, and what they say about its weights, in the users' order.
 
-    settings: Settings
-    state: State
-    n_classes: int
-    n_features: int
+    Parameters
+    ----------
+    settings : Settings
+    n_classes, n_features : int
+    state : dict of arrays
+        All that was learned (:mod:`confidently.covariances.state`).
+    """
+
+    def __init__(self, settings: Settings, n_classes: int, n_features: int, state: State) -> None:
+        self.settings, self.n_classes, self.n_features, self.state = settings, n_classes, n_features, state
+
+    @property
+    def covariance(self) -> Covariance:
+        """How Sigma is stored."""
+        return make_covariance(self.settings)
+
+    @property
+    def size(self) -> Size:
+        return Size(self.n_features, self.n_classes)
 
     @property
     def weights(self) -> np.ndarray:
         """The state of the features there are, without the room kept for more."""
-        if self.settings.geometry == "kernel":
-            raise AttributeError("a kernel learner has no weights of features, but coefficients of its support (dual)")
-        return self.state["weights"][: self.n_features + self.settings.fit_intercept]
+        return self.covariance.weights(self.state, self.n_features)
 
     def dual(self) -> tuple[np.ndarray, Any]:
         """Kernel learners: coefficients of the support rows in each column's predicting mean, and those rows."""
-        if self.settings.geometry != "kernel":
-            raise AttributeError('only covariance="kernel" keeps coefficients of examples')
-        from ..covariances import kernel
-
-        return kernel.dual(self.settings, self.state, self.n_features, self.n_classes)
+        return self.covariance.dual(self.state, self.size)
 
     def mean(self) -> np.ndarray:
         """Mean of the predicting weights, the intercept's last: shape (classes, n_features + intercept)."""
         mean = self.weights[:, 0].astype(np.float64)
         if self.settings.average and self.n_seen:
             mean -= self.weights[:, -1] / self.n_seen
-        return self._by_class(mean)
+        if self.settings.task == "multilabel":
+            mean = mean[:, 1:] - mean[:, :1]
+        return intercept_last(mean, self.settings.fit_intercept).T
 
     def variance(self) -> np.ndarray:
         """Variance of each of :meth:`mean`'s weights; same shape."""
-        multilabel = self.settings.task == "multilabel"
-        variance = self._stored_variances()
-        if not multilabel:
-            return self._by_class(variance)
-        variance = variance[:, 1:] + variance[:, :1]
-        if self.settings.geometry == "full":
-            variance = variance - 2 * self._threshold_covariance()
-        return self._intercept_last(variance).T
-
-    def covariance(self) -> np.ndarray:
-        """Sigma of a full or shared covariance, the intercept last in each class: (learners, D, D)."""
-        if self.settings.geometry == "kernel":
-            raise AttributeError("a kernel learner's covariance lives in the space of its kernel, not of the features")
-        rows = self.n_features + self.settings.fit_intercept
-        if self.settings.geometry == "identity":
-            per_learner = self.settings.covariance == "shared" or self.settings.task == "one-vs-rest"
-            size = rows if per_learner else rows * self.settings.columns(self.n_classes)
-            learners = self.settings.learners(self.n_classes)
-            return np.broadcast_to(self.settings.prior_variance * np.eye(size), (learners, size, size))
-        sigma = flushed_covariance(self.state) * self.state["scale"][:, None, None]
-        places = np.arange(sigma.shape[1]).reshape(-1, rows)
-        order = self._intercept_last(places.T).T.ravel()
-        return sigma[:, order][:, :, order]
-
-    def _by_class(self, per_feature: np.ndarray) -> np.ndarray:
         if self.settings.task == "multilabel":
-            per_feature = per_feature[:, 1:] - per_feature[:, :1]
-        return self._intercept_last(per_feature).T
-
-    def _intercept_last(self, per_feature: np.ndarray) -> np.ndarray:
-        return np.roll(per_feature, -1, axis=0) if self.settings.fit_intercept else per_feature
+            return self.covariance.label_variances(self.state, self.size)
+        return self.column_variances()
 
     def column_variances(self) -> np.ndarray:
-        """Variance of every stored weight, a row a column, intercept last; for sets of labels the threshold first."""
-        return self._intercept_last(self._stored_variances()).T
+        """Variance of every stored weight, one row per column, intercept last; multilabel: the threshold first."""
+        return self.covariance.column_variances(self.state, self.size)
 
-    def _stored_variances(self) -> np.ndarray:
-        """(features, columns)"""
-        rows, columns = len(self.weights), self.weights.shape[2]
-        prior, least = self.settings.prior_variance, self.settings.min_variance * self.settings.prior_variance
-        if self.settings.geometry == "identity":
-            return np.full((rows, columns), prior)
-        if self.settings.geometry == "diag":
-            return diagonal_variances(self.settings, self.state, self.weights[:, 1], slice(None))
-        stored = np.diagonal(self.state["covariance"], axis1=1, axis2=2) - self._pending_share()
-        diagonal = stored * self.state["scale"][:, None]
-        by_column = np.maximum(diagonal, least).reshape(-1, rows)
-        return np.broadcast_to(by_column.T, (rows, columns)) if self.settings.geometry == "shared" else by_column.T
+    def covariance_matrix(self) -> np.ndarray:
+        """Sigma, the intercept last in each class: (learners, D, D)."""
+        return self.covariance.matrix(self.state, self.size)
 
-    def _threshold_covariance(self) -> np.ndarray:
-        rows = len(self.weights)
-        sigma = flushed_covariance(self.state)[0] * self.state["scale"][0]
-        return np.diagonal(sigma[:rows].reshape(rows, -1, rows), axis1=0, axis2=2).T[:, 1:]
+    def marginal(self, row: int) -> Marginal:
+        """The Gaussian over the weights of one row of :meth:`mean`; multilabel: minus the threshold's.
 
-    def _pending_share(self) -> np.ndarray:
-        """What is pending of the covariances' diagonals, (learners, D)."""
-        pending = self.state["pending"][:, : self.state["pending_rows"][0]]
-        share: np.ndarray = np.einsum("lud,lud->ld", pending, pending)
-        return share
+        Raises
+        ------
+        ValueError
+            If there is no such row.
+        """
+        mean = self.mean()
+        if not 0 <= row < len(mean):
+            raise ValueError(f"there are {len(mean)} rows of weights, 0 to {len(mean) - 1}; got {row}")
+        return Marginal(mean[row], self.covariance.marginal(self.state, self.size, row))
+
+    def sample_weights(self, n: int, generator: np.random.Generator) -> np.ndarray:
+        """Classifiers drawn from the Gaussian: shape (n, rows of the mean, d), the intercept last where there is one.
+
+        Raises
+        ------
+        ValueError
+            If ``n`` is negative or the covariance has no weights of features.
+        """
+        if n < 0:
+            raise ValueError(f"n must be at least 0, got {n}")
+        self.covariance.require("sample")
+        drawn = self.covariance.noise(self.state, self.size, n, generator)
+        if self.settings.task == "multilabel":
+            drawn = drawn[:, 1:] - drawn[:, :1]
+        weights: np.ndarray = self.mean() + drawn
+        return weights
 
     @property
     def n_seen(self) -> int:
@@ -108,7 +106,7 @@ class Posterior:
 
     @property
     def mistakes(self) -> int:
-        """Progressive mistakes: rows predicted, then learned, whose margin was not positive when predicted."""
+        """Progressive mistakes: rows whose margin was not positive when predicted, before they were learned."""
         return int(self.state["counters"][COUNTERS.index("mistakes")])
 
     @property
@@ -118,5 +116,74 @@ class Posterior:
 
     @property
     def updates(self) -> int:
-        """Times the Gaussian was moved."""
+        """Number of updates of the Gaussian."""
         return int(self.state["updates"].sum())
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """The Gaussian over one class's weights, the intercept last where there is one.
+
+    w ~ N(mean, Sigma), Sigma a diagonal (shape (d,)) or a matrix (d, d).
+
+    Attributes
+    ----------
+    mean : array of shape (d,)
+    covariance : array of shape (d,) or (d, d)
+
+    Examples
+    --------
+    >>> marginal = Marginal(np.zeros(2), np.array([[4.0, 1.0], [1.0, 1.0]]))
+    >>> marginal.standard_deviation
+    array([2., 1.])
+    >>> marginal.correlation(0, 1)
+    0.5
+    """
+
+    mean: np.ndarray
+    covariance: np.ndarray
+
+    @property
+    def standard_deviation(self) -> np.ndarray:
+        """Of each weight, shape (d,)."""
+        diagonal = self.covariance if self.covariance.ndim == 1 else self.covariance.diagonal()
+        deviation: np.ndarray = np.sqrt(np.maximum(diagonal, 0.0))
+        return deviation
+
+    def covariance_of(self, weights: Sequence[int]) -> np.ndarray:
+        """Covariance matrix of some weights, (k, k)."""
+        chosen = np.asarray(weights)
+        if self.covariance.ndim == 1:
+            return np.diag(self.covariance[chosen])
+        covariance: np.ndarray = self.covariance[np.ix_(chosen, chosen)]
+        return covariance
+
+    def correlation(self, i: int, j: int) -> float:
+        """Of weights i and j, in [-1, 1]; 0 between two weights under a diagonal covariance."""
+        if self.covariance.ndim == 1:
+            return float(i == j)
+        deviation = self.standard_deviation
+        return float(np.clip(self.covariance[i, j] / (deviation[i] * deviation[j]), -1.0, 1.0))
+
+    def principal_axes(self, n: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The n longest half-axes of the ellipsoid of one standard deviation.
+
+        Returns
+        -------
+        lengths, directions : arrays of shape (n,) and (n, d)
+            Longest first; the directions have unit L2 norm. Along the first the classifier is least certain.
+        """
+        size = len(self.mean)
+        n = size if n is None else n
+        if not 1 <= n <= size:
+            raise ValueError(f"there are 1 to {size} principal axes, got n={n}")
+        if self.covariance.ndim == 1:
+            order = np.argsort(-self.covariance, kind="stable")[:n]
+            return self.standard_deviation[order], np.eye(size)[order]
+        values, vectors = np.linalg.eigh(self.covariance)
+        return np.sqrt(np.maximum(values[::-1][:n], 0.0)), vectors.T[::-1][:n]
+
+    def sample(self, n: int, generator: np.random.Generator) -> np.ndarray:
+        """n draws, shape (n, d)."""
+        drawn: np.ndarray = self.mean + draws(self.covariance, n, generator)
+        return drawn

@@ -102,7 +102,7 @@ class StreamLearner:
         learner = self.learner
         if batch.n_columns <= learner.n_features:
             return
-        row_bytes = learner.state["weights"][:1].nbytes or 8 * learner.settings.planes
+        row_bytes = learner.covariance.bytes_per_feature(learner.state)
         needed, there = batch.n_columns * row_bytes, memory_bytes()
         try:
             if needed > there:

@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ..covariances.state import diagonal_variances
 from ..data import Batch
 from ..learner.learner import Learner
 from ..learner.streams import Answering
-from .inspection import INTERCEPT, Naming, check_weights
+from .inspection import INTERCEPT, Naming
 from .model import Model
 
 
@@ -98,9 +97,10 @@ def explain(model: Model, batch: Batch, about: Any = None) -> Explanation:
     Examples
     --------
     >>> import numpy as np, tempfile
+    >>> from confidently.covariances.settings import Settings
     >>> from confidently.data import open_stream
     >>> from confidently.data.memory.matrix import as_matrix
-    >>> learner = Learner("arow", n_features=2, fit_intercept=False)
+    >>> learner = Learner(Settings("arow", fit_intercept=False), n_features=2)
     >>> learner.learn(as_matrix(np.array([[1.0, 0.0], [0.0, 1.0]])), np.array([1, 0], dtype=np.int32))
     >>> model = Model(learner, ["ham", "spam"], source={"format": "svmlight"})
     >>> with tempfile.NamedTemporaryFile("w", suffix=".svm") as file:
@@ -112,7 +112,7 @@ def explain(model: Model, batch: Batch, about: Any = None) -> Explanation:
     """
     if len(batch) != 1:
         raise ValueError(f"one row is explained at a time, got {len(batch)}")
-    check_weights(model.learner)
+    model.learner.covariance.require("explain")
     learner = copy(model.learner)
     learner.state = dict(learner.state)  # it may get a feature that stands for all unknown ones
     entries = Entries(model.learner, batch)
@@ -224,46 +224,8 @@ class Entries:
 
     def variances(self, plus: int | None, minus: int | None) -> np.ndarray:
         """What every entry adds to the variance of the margin between two columns."""
-        geometry, sides = self.learner.settings.geometry, [c for c in (plus, minus) if c is not None]
-        found = sum(self._untouched(column) for column in sides) * self.values**2
-        if geometry == "diag":
-            found[self.known] = sum(self._diagonal(column) for column in sides) * self.x**2
-        elif geometry == "shared":
-            found[self.known] = len(sides) * self.x * (self._block(0, 0) @ self.x)
-        elif geometry == "full":
-            found[self.known] = self.x * self._direction(plus, minus)
+        covariance, state = self.learner.covariance, self.learner.state
+        unseen, sides = covariance.unseen_variances(state), [c for c in (plus, minus) if c is not None]
+        found: np.ndarray = sum(unseen[column] for column in sides) * self.values**2
+        found[self.known] = covariance.contributions(state, self.rows, self.x, plus, minus)
         return found
-
-    def _untouched(self, column: int) -> float:
-        settings, state = self.learner.settings, self.learner.state
-        if settings.geometry == "identity":
-            return settings.prior_variance
-        scale, folded = (state[name][self._learner_of(column)] for name in ("scale", "folded"))
-        return float(max(folded * scale, settings.min_variance) * settings.prior_variance)
-
-    def _learner_of(self, column: int) -> int:
-        return column if self.learner.settings.task == "one-vs-rest" else 0
-
-    def _diagonal(self, column: int) -> np.ndarray:
-        settings, state = self.learner.settings, self.learner.state
-        return diagonal_variances(settings, state, state["weights"][self.rows, 1, column], self._learner_of(column))
-
-    def _direction(self, plus: int | None, minus: int | None) -> np.ndarray:
-        """The entries of z' Sigma z by feature, without its x; independent learners' variances add up."""
-        if self.learner.settings.task == "one-vs-rest":
-            alone: np.ndarray = sum(self._block(c, c) @ self.x for c in (plus, minus) if c is not None)
-            return alone
-        signed = [(c, sign) for c, sign in ((plus, 1.0), (minus, -1.0)) if c is not None]
-        together: np.ndarray = sum(s * t * (self._block(a, b) @ self.x) for a, s in signed for b, t in signed)
-        return together
-
-    def _block(self, a: int, b: int) -> np.ndarray:
-        """The covariances of the row's weights in column ``a`` with those in column ``b``."""
-        state, settings = self.learner.state, self.learner.settings
-        learner, size = self._learner_of(a), len(state["weights"])
-        joint = settings.geometry == "full" and settings.task != "one-vs-rest"
-        there, here = (self.rows + (column * size if joint else 0) for column in (a, b))
-        pending = state["pending"][learner, : state["pending_rows"][0]].astype(np.float64)
-        stored = state["covariance"][learner][np.ix_(there, here)].astype(np.float64)
-        block: np.ndarray = (stored - pending[:, there].T @ pending[:, here]) * state["scale"][learner]
-        return block

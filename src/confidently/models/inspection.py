@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from ..covariances.state import prior_weights
 from ..data.formats.table import BY_NAME
 from ..learner.learner import Learner
 from .model import Model, SavedModel
@@ -94,17 +93,18 @@ def class_views(model: Model, top: int = 20) -> list[ClassView]:
     Examples
     --------
     >>> import numpy as np
+    >>> from confidently.covariances.settings import Settings
     >>> from confidently.data.memory.matrix import as_matrix
-    >>> learner = Learner("arow", n_features=2, fit_intercept=False)
+    >>> learner = Learner(Settings("arow", fit_intercept=False), n_features=2)
     >>> learner.learn(as_matrix(np.array([[1.0, 0.0], [0.0, 1.0]])), np.array([1, 0], dtype=np.int32))
     >>> view = class_views(Model(learner, ["ham", "spam"]))[0]
     >>> view.name, [(w.feature, round(w.mean, 3), round(w.variance_left, 3)) for w in view.decisive]
     ('spam', [(0, 0.909, 0.091), (1, -0.909, 0.091)])
     """
     learner = model.learner
-    check_weights(learner)
+    learner.covariance.require("explain")
     mean, variance = learner.mean(), learner.variance()
-    left = variance / untouched_variance(learner)[:, None]
+    left = variance / unseen_variances(learner)[:, None]
     names = model.classes[1:2] or [None] if learner.settings.task == "binary" else model.classes
     naming = Naming(model)
     learns = learner.settings.rule.learns_precision
@@ -174,8 +174,9 @@ def kept_examples(model: Model, top: int = 20) -> list[tuple[Any, list[Kept]]]:
     Examples
     --------
     >>> import numpy as np
+    >>> from confidently.covariances.settings import Settings
     >>> from confidently.data.memory.matrix import as_matrix
-    >>> learner = Learner("arow", "kernel", n_features=2, kernel="linear", fit_intercept=False)
+    >>> learner = Learner(Settings("arow", "kernel", kernel="linear", fit_intercept=False), n_features=2)
     >>> learner.learn(as_matrix(np.array([[1.0, 0.0], [0.0, 1.0]])), np.array([1, 0], dtype=np.int32))
     >>> [(name, [(e.number, round(e.coefficient, 3)) for e in kept]) for name, kept in
     ...  kept_examples(Model(learner, ["ham", "spam"]))]
@@ -203,27 +204,10 @@ def kept_examples(model: Model, top: int = 20) -> list[tuple[Any, list[Kept]]]:
     return found
 
 
-def check_weights(learner: Learner) -> None:
-    """Raise ``ValueError`` where features have no weights that could be shown."""
-    if learner.settings.covariance == "kernel":
-        raise ValueError(
-            "a kernel model has coefficients of the examples it keeps, not weights of features, to explain a row with"
-        )
-
-
-def untouched_variance(learner: Learner) -> np.ndarray:
-    """Variance of the weights of a feature never met, one a class (of two classes: one in all).
-
-    It is the prior's, but for the ellipsoid rules, which stretch and shrink the whole covariance.
-    """
-    settings, state = learner.settings, learner.state
-    if settings.geometry == "diag":
-        stored = prior_weights(settings, state, 1, state["weights"].shape[2])[0, 1].astype(np.float64)
-    else:
-        stored = np.broadcast_to(settings.prior_variance * state["folded"], len(state["scale"]))
-    variance = np.maximum(stored * state["scale"], settings.min_variance * settings.prior_variance)
-    columns = np.broadcast_to(variance, state["weights"].shape[2])
-    return columns[1:] + columns[0] if settings.task == "multilabel" else columns
+def unseen_variances(learner: Learner) -> np.ndarray:
+    """Variance of the weights of a feature no example has had, one per class (of two classes: one in all)."""
+    columns = learner.covariance.unseen_variances(learner.state)
+    return columns[1:] + columns[0] if learner.settings.task == "multilabel" else columns
 
 
 class Naming:

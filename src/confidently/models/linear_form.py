@@ -80,8 +80,7 @@ def linear_form(learner: Learner, classes: np.ndarray, calibration: str | None) 
         or of labels, and the uncalibrated probabilities of three or more classes.
     """
     settings, state = learner.settings, learner.state["calibration"]
-    if settings.geometry == "kernel":
-        raise ValueError("a kernel classifier is not linear in its features: it cannot be exported")
+    learner.covariance.require("export")
     several = settings.task in ("joint", "one-vs-rest")
     slope: np.ndarray | None = None
     offset = np.zeros(1)
@@ -102,16 +101,8 @@ def linear_form(learner: Learner, classes: np.ndarray, calibration: str | None) 
 
 def _spread(learner: Learner) -> Spread:
     settings = learner.settings
-    if not settings.dense:
-        variance = learner.variance()
-        if not settings.fit_intercept:
-            variance = np.column_stack([variance, np.zeros(len(variance))])
-        return Spread(variance, False, settings.prior_variance)
-    shared = settings.geometry == "shared" and settings.task == "joint"
-    if settings.task != "binary" and not shared:
-        raise ValueError(
-            f'with covariance="{settings.covariance}" and more than two classes, or sets of labels, probabilities '
-            'depend on the covariances of all classes, which are not exported; use "diag" (or "shared", for classes)'
-        )
-    matrix = learner.covariance()[0]
-    return Spread(matrix if settings.fit_intercept else np.pad(matrix, (0, 1)), True, settings.prior_variance)
+    found = learner.covariance.score_covariance(learner.state, learner.size)
+    is_matrix = learner.covariance.couples_features
+    if not settings.fit_intercept:
+        found = np.pad(found, (0, 1) if is_matrix else ((0, 0), (0, 1)))
+    return Spread(found, is_matrix, settings.prior_variance)

@@ -9,15 +9,10 @@ from functools import reduce
 
 import numpy as np
 
-from ..covariances.state import (
-    Settings,
-    calibration_start,
-    flush_forgetting,
-    flushed_covariance,
-    new_state,
-    split_binary,
-    touched,
-)
+from ..covariances.covariance import Placement
+from ..covariances.settings import Settings
+from ..covariances.state import Size, initial_calibration
+from ..covariances.table import make_covariance
 from ..learner.calibration import merged
 from ..learner.learner import Learner
 from .gaussian import Gaussian
@@ -81,7 +76,7 @@ class Part:
         self.counters = learner.state["counters"]
         self.split = learner.settings.task != space.settings.task
         learner = _trimmed(learner)
-        self.touched = touched(learner.settings, learner.state) if self.split else None
+        self.left_prior = learner.covariance.left_prior(learner.state) if self.split else None
         if self.split:
             learner = _split(learner, space.settings)
         self.learner, self.classes = learner, classes
@@ -115,7 +110,7 @@ class Part:
     @property
     def calibration(self) -> np.ndarray:
         """As the merged learner has it; classes this one does not know are not calibrated."""
-        found, own = calibration_start(self.space.settings, self.space.n_classes), self.learner.state["calibration"]
+        found, own = initial_calibration(self.space.settings, self.space.n_classes), self.learner.state["calibration"]
         if self.space.settings.task == "multilabel":
             found.reshape(-1, 5)[self.classes] = own.reshape(-1, 5)
             return found
@@ -138,37 +133,15 @@ class Part:
         """Mean of the weights over all rows seen, (columns, rows)."""
         return self.plane(0) - self.plane(-1) / max(self.learner.n_seen, 1)
 
-    def covariance(self) -> np.ndarray:
-        """Variances (columns, rows); one for all; or matrices (learners, D, D)."""
-        settings, state = self.space.settings, self.learner.state
-        if settings.geometry == "identity":
-            return np.full((1, 1), settings.prior_variance)
-        if settings.dense:
-            return self._matrices()
-        found = np.full((self.space.columns, self.space.rows), settings.prior_variance)
-        variances = self.learner.weights[:, 1]
-        floor = settings.min_variance * settings.prior_variance / state["scale"]
-        variances = np.maximum(variances, floor) / state["folded"]
-        for own, column in enumerate(self.columns):
-            found[column, self.places] = variances[:, own]
-        return found
-
-    def _matrices(self) -> np.ndarray:
-        settings, rows = self.space.settings, self.space.rows
-        size = settings.covariance_size(rows, self.space.columns)
-        found = np.zeros((self.space.learners, size, size))
-        found[:, np.arange(size), np.arange(size)] = settings.prior_variance
-        blocks = self.columns if size > rows else [0]
-        places = (np.asarray(blocks)[:, None] * rows + np.arange(rows)[self.places]).ravel()
-        sigma = flushed_covariance(self.learner.state) / self.learner.state["folded"][:, None, None]
-        found[np.ix_(self.learners, places, places)] = sigma
-        return found
+    def sigma(self) -> np.ndarray:
+        """The covariance as :meth:`confidently.covariances.covariance.Covariance.placed` has it."""
+        space = self.space
+        placement = Placement(space.rows, space.columns, space.learners, self.places, self.columns, self.learners)
+        return self.learner.covariance.placed(self.learner.state, placement)
 
     def gaussian(self, mean: np.ndarray) -> Gaussian:
         """Of a mean (columns, rows) and this covariance."""
-        settings, rows = self.space.settings, self.space.rows
-        whole = settings.dense and settings.covariance_size(rows, self.space.columns) > rows
-        return Gaussian.of(mean.reshape(1, -1) if whole else mean, self.covariance())
+        return Gaussian.of(self.learner.covariance.grouped(mean), self.sigma())
 
     def split_prior(self, base: Part) -> np.ndarray:
         """What splitting this learner's prior among two classes added to the base's precision, (columns, rows).
@@ -176,12 +149,12 @@ class Part:
         Two classes that share Sigma have Sigma/2 each, so that a prior which has been split is twice as precise.
         """
         found = np.zeros((self.space.columns, self.space.rows))
-        if not self.split or self.space.settings.task != "joint" or self.space.settings.geometry == "identity":
+        if not self.split or self.space.settings.task != "joint" or not self.space.settings.rule.learns_precision:
             return found
         halved = np.zeros(self.space.rows, dtype=bool)
-        halved[self.places] = self.touched
-        if base.touched is not None:
-            halved[base.places] &= ~base.touched
+        halved[self.places] = self.left_prior
+        if base.left_prior is not None:
+            halved[base.places] &= ~base.left_prior
         found[np.ix_(self.columns, np.flatnonzero(halved))] = 1.0 / self.space.settings.prior_variance
         return found
 
@@ -196,10 +169,11 @@ def merge_learners(parts: Sequence[Part], base: Part, how: str) -> Learner:
     """
     space, settings = base.space, base.space.settings
     share = 1.0 / len(parts) if how == "mean" else 1.0
-    state = new_state(settings, space.n_features, space.n_classes)
+    covariance = make_covariance(settings)
+    state = covariance.new_state(Size(space.n_features, space.n_classes))
     last, mean = _merged(parts, base, Part.last, how, share)
     state["weights"][:, 0] = mean.T
-    _put_covariance(state, last, space)
+    covariance.put(state, last)
     state["counters"][:] = _counted([part.counters for part in parts], base.counters)
     state["updates"][:] = _counted([part.updates for part in parts], base.updates)
     if settings.average:
@@ -242,11 +216,11 @@ def _mean_of_round(
     would correct it for the same reason, and their product too far. ``gained`` is each part's precision since.
     """
     settings, start = base.space.settings, mean(base)
-    least = 0.0 if settings.geometry == "identity" else LITTLE_GAIN / settings.prior_variance
+    least = LITTLE_GAIN / settings.prior_variance if settings.rule.learns_precision else 0.0
     moved, total = np.zeros_like(start), np.full_like(start, least)
     for part, gain in zip(parts, gained, strict=True):
         move = mean(part) - start
-        if settings.geometry == "identity":  # no precision is gained: what counts is how often a part has moved
+        if not settings.rule.learns_precision:  # no precision is gained: what counts is how often a part has moved
             gain = (part.updates - base.updates).sum() * (move != 0.0)
         moved += (gain + least) * move
         total += gain
@@ -263,16 +237,6 @@ def _on_diagonal(extra: np.ndarray, like: Gaussian) -> np.ndarray:
     size = like.precision.shape[-1]
     diagonal = extra.ravel() if size == extra.size else extra.max(axis=0)
     return np.diag(diagonal)[None]
-
-
-def _put_covariance(state: dict[str, np.ndarray], merged: Gaussian, space: Space) -> None:
-    settings = space.settings
-    if settings.geometry == "diag":
-        untouched = merged.precision == 1.0 / settings.prior_variance  # to the bit, which files need not hold
-        variance = np.where(untouched, settings.prior_variance, merged.covariance)
-        state["weights"][:, 1] = variance.T
-    elif settings.dense:
-        state["covariance"][:] = merged.covariance
 
 
 def _counted(counts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
@@ -299,18 +263,18 @@ def check_begun(base: Part, parts: Sequence[Part]) -> None:
 
 
 def _is_as_sure(base: Part, part: Part) -> bool:
-    settings = base.space.settings
-    before, after = (
-        np.diagonal(p.covariance(), axis1=1, axis2=2) if settings.dense else p.covariance() for p in (base, part)
-    )
-    return bool((after <= before * (1.0 + NOISE[settings.dtype])).all())
+    before, after = (_variances(p.sigma()) for p in (base, part))
+    return bool((after <= before * (1.0 + NOISE[base.space.settings.dtype])).all())
+
+
+def _variances(sigma: np.ndarray) -> np.ndarray:
+    return np.diagonal(sigma, axis1=1, axis2=2) if sigma.ndim > 2 else sigma
 
 
 def _trimmed(learner: Learner) -> Learner:
-    """Without the room it keeps for more features, what it has forgotten taken out of its store."""
+    """Without the room it keeps for more features, everything pending taken into its store."""
     trimmed = copy(learner)
-    trimmed.state = {**learner.state, "weights": learner.weights}
-    flush_forgetting(learner.settings, trimmed.state)
+    trimmed.state = learner.covariance.flushed(learner.state, learner.n_features)
     return trimmed
 
 
@@ -318,6 +282,6 @@ def _split(learner: Learner, settings: Settings) -> Learner:
     """A learner of two classes as one of the merged task."""
     wider, state = copy(learner), dict(learner.state)
     wider.settings = replace(learner.settings, task=settings.task)
-    split_binary(learner.settings, wider.settings, state)
+    learner.covariance.split(state, wider.covariance)
     wider.state = state
     return wider

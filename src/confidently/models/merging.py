@@ -65,8 +65,10 @@ def _parts(
 
 
 def _check_fits(first_name: str, first: Model, name: str, model: Model) -> None:
-    if model.learner.settings.covariance == "kernel":
-        raise MergeError(f"{name} is a kernel model, which keeps examples and not weights: it cannot be merged")
+    try:
+        model.learner.covariance.require("merge")
+    except ValueError as reason:
+        raise MergeError(f"{name}: {reason}") from None
     found = [f"{what} = {a} in {first_name}, {what} = {b} in {name}" for what, a, b in differences(first, model)]
     if found:
         raise MergeError(f"{'; '.join(found)}: only models of one form can be merged")
@@ -83,12 +85,7 @@ def _settings(models: Sequence[Model], n_classes: int) -> Any:
 
 def _prior(space: Space) -> Part:
     """A learner of nothing, where every one begins that had no base."""
-    settings = space.settings
-    learner = Learner(
-        settings.rule, settings.covariance, settings.task, space.n_classes, 0, prior_variance=settings.prior_variance,
-        fit_intercept=settings.fit_intercept, average=settings.average, min_variance=settings.min_variance,
-        dtype=settings.dtype, forget=settings.forget,
-    )  # fmt: skip
+    learner = Learner(space.settings, space.n_classes)
     return Part("the prior", learner, np.arange(0), np.arange(space.n_classes), space)
 
 

@@ -1,8 +1,4 @@
-"""Models: a learner and what its numbers mean, saved to and loaded from model files.
-
-Where most features were never touched the rows of ``weights`` that still stand at the prior are left out;
-``weights.rows`` then numbers those that are there.
-"""
+"""Models: a learner and what its numbers mean, saved to and loaded from model files."""
 
 from __future__ import annotations
 
@@ -11,9 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
-from ..covariances.state import State, expected_shapes, prior_weights
+from ..covariances.state import State
 from ..data.features import Features
 from ..learner.learner import Learner
 from . import file
@@ -111,14 +105,15 @@ class Model(SavedModel):
     learner: Learner
 
     def packed(self) -> State:
-        """The state with the rows of weights left out that were never touched, where that is smaller."""
-        return _packed(self.learner)
+        """The state as its covariance packs it."""
+        return self.learner.covariance.packed(self.learner.state, self.learner.n_features)
 
     @staticmethod
     def unpacked(header: dict[str, Any], arrays: State) -> Learner:
         """The learner of a header and packed arrays; an error where they do not fit."""
         learner = Learner.from_header(header, {})
-        learner.state = _unpacked(learner, arrays)
+        state = learner.covariance.unpacked(arrays, learner.size)
+        learner.state = checked_arrays(state, learner.covariance.shapes(learner.size, state))
         return learner
 
 
@@ -128,50 +123,3 @@ def _check_names(learner: Any, classes: list[Any], features: Features | None) ->
         raise ValueError(f"{len(classes)} names for {learner.n_classes} classes")
     if features is not None and len(features) != learner.n_features:
         raise ValueError(f"{len(features)} names for {learner.n_features} features")
-
-
-def _packed(learner: Learner) -> State:
-    """The state with the rows of weights left out that were never touched, where that is smaller."""
-    state = {name: np.ascontiguousarray(array) for name, array in learner.state.items()}
-    if learner.settings.geometry == "kernel":
-        return state
-    weights = np.ascontiguousarray(learner.weights)
-    state["weights"] = weights
-    if learner.settings.dense:  # of the room for pending rows, only what is taken
-        state["pending"] = np.ascontiguousarray(state["pending"][:, : state["pending_rows"][0]])
-    if len(weights) == 0:
-        return state
-    prior = prior_weights(learner.settings, learner.state, 1, weights.shape[2])
-    touched = np.flatnonzero((weights != prior).any(axis=(1, 2)))
-    if len(touched) * (weights[:1].nbytes + touched.itemsize) < weights.nbytes:
-        state["weights"], state["weights.rows"] = weights[touched], touched
-    return state
-
-
-def _unpacked(learner: Learner, arrays: State) -> State:
-    """The state of a packed one, checked: its types and shapes are what the settings and sizes call for."""
-    if learner.settings.geometry == "kernel":
-        return checked_arrays(arrays, expected_shapes(learner.settings, learner.n_features, learner.n_classes, arrays))
-    rows = arrays.pop("weights.rows", None)
-    if rows is not None:
-        shape = expected_shapes(learner.settings, learner.n_features, learner.n_classes)["weights"][0]
-        if rows.dtype != np.int64 or (len(rows) and not 0 <= rows.min() <= rows.max() < shape[0]):
-            raise ValueError("its rows of weights lie outside the model")
-        whole = prior_weights(learner.settings, arrays, shape[0], shape[2])
-        whole[rows] = arrays["weights"]
-        arrays["weights"] = whole
-    if learner.settings.dense:
-        _make_room_for_pending(learner, arrays)
-    return checked_arrays(arrays, expected_shapes(learner.settings, learner.n_features, learner.n_classes))
-
-
-def _make_room_for_pending(learner: Learner, arrays: State) -> None:
-    """Files hold the pending rows there are; the oldest know of none."""
-    shape, dtype = expected_shapes(learner.settings, learner.n_features, learner.n_classes)["pending"]
-    found = arrays.pop("pending", np.zeros((shape[0], 0, shape[2]), dtype))
-    count = arrays.setdefault("pending_rows", np.zeros(1, dtype=np.int64))
-    fits = found.ndim == 3 and found.shape[::2] == shape[::2] and found.dtype == dtype and found.shape[1] <= shape[1]
-    if not fits or count.tolist() != [found.shape[1]]:
-        raise ValueError(f"pending is {found.dtype}{list(found.shape)}, not {dtype}{list(shape)}")
-    arrays["pending"] = np.zeros(shape, dtype)
-    arrays["pending"][:, : found.shape[1]] = found

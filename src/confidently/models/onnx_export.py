@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..learner.learner import check_choice
+from ..rules.ranges import check_choice
 from .linear_form import LinearForm, Spread
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..learner.marginals import Marginal, marginal
+from ..learner.posterior import Marginal
 from .base import Display, line_style, tidy
 
 if TYPE_CHECKING:
@@ -256,7 +256,8 @@ def _marginal(estimator: Any, column: int) -> Marginal:
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(estimator)
-    return marginal(estimator.learner_, column)
+    found: Marginal = estimator.learner_.marginal(column)
+    return found
 
 
 def _margins(weights: np.ndarray, points: np.ndarray) -> np.ndarray:

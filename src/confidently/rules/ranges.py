@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Collection
 from dataclasses import dataclass
 
 
@@ -46,3 +47,9 @@ def check_integer(owner: str, name: str, value: object, minimum: int) -> None:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{owner}: {name} must be an integer >= {minimum}, got {value!r}")
     check_number(owner, name, value, Range(minimum, math.inf, closed_low=True))
+
+
+def check_choice(name: str, value: object, allowed: Collection[object]) -> None:
+    """Raise ``ValueError`` listing what is allowed unless ``value`` is among it."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(repr(a) for a in allowed)}; got {value!r}")

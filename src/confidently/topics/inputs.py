@@ -9,8 +9,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_non_negative
 
-from ..learner.learner import check_choice
-from ..rules.ranges import check_integer
+from ..rules.ranges import check_choice, check_integer
 from .learner import CLASSIFIERS, MAX_COUNT, Bags, TopicSettings
 
 DEFAULTS: dict[str, dict[str, Any]] = {

@@ -35,8 +35,7 @@ from .. import _core
 from ..arrays import row_entries
 from ..covariances.state import State
 from ..learner.calibration import softmax, vote, vote_multiclass
-from ..learner.learner import check_choice
-from ..rules.ranges import POSITIVE, check_integer, check_number
+from ..rules.ranges import POSITIVE, check_choice, check_integer, check_number
 from .calibration import MAX_SCORED, fitted_sigmoid, fitted_softmax, probability, scored_documents
 
 TASKS = ("binary", "one-vs-rest", "multilabel")

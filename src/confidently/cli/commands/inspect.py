@@ -46,7 +46,7 @@ def inspect(
     """
     check_picture(picture, [model_path])
     model = load_model(model_path)
-    kernel = model.learner.settings.covariance == "kernel"
+    kernel = model.learner.covariance.keeps_examples
     if kernel and (row is not None or picture):
         raise BadInput(f"{model_path} is a kernel model, without weights of features: leave out --row and --picture")
     check_class(model, class_name)

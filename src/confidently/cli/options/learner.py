@@ -107,15 +107,16 @@ def new_stream_learner(
     click.UsageError
         If the options do not fit together.
     """
+    from ...covariances.settings import Settings
+    from ...covariances.table import kind_of
     from ...learner.learner import Learner
     from ...learner.streams import StreamLearner
 
     table = ClassTable(classes, multilabel, closed=bool(classes))
     task = "multilabel" if multilabel else options["multiclass"] if len(table) > 2 else "binary"
-    if options["covariance"] == "shared" and options["multiclass"] == "one-vs-rest":
-        raise click.UsageError("--covariance shared couples the classes, --multiclass one-vs-rest keeps them apart")
     try:
-        learner = Learner(rule, task=task, n_classes=len(table), forget=options["forget"], **form_of(options))
+        kind_of(options["covariance"]).check_task(options["multiclass"])
+        learner = Learner(Settings(rule, task=task, forget=options["forget"], **form_of(options)), len(table))
     except (TypeError, ValueError) as error:
         raise click.UsageError(str(error)) from None
     return StreamLearner(learner, table, options["multiclass"], features)

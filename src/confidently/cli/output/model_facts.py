@@ -37,10 +37,10 @@ def facts_of(model: Model, path: str) -> dict[str, Any]:
         "source": model.source,
         "estimator": model.estimator,
     }
-    if settings.covariance == "kernel":
+    if learner.covariance.keeps_examples:
         facts["kernel"] = {
             "name": settings.kernel, "parameters": settings.kernel_params, "budget": settings.budget,
-            "examples_kept": len(learner.state["support.start"]) - 1,
+            "examples_kept": learner.covariance.n_examples(learner.state),
         }  # fmt: skip
     return facts
 

@@ -101,7 +101,7 @@ class Training(Passes):
                 position.begin_pass(self.learner.learner)
                 self.learner.log_loss[0] = 0.0
             self.report.begin(position.passes + 1, self.options["passes"], position.now, self.data.total_bytes)
-            if self.learner.learner.settings.dense:
+            if self.learner.learner.covariance.by_products:
                 batches = in_blocks(batches, DENSE_ROWS)
             else:
                 batches = cut_at(batches, rows, self._next_cut)

@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import type_of_target
 
-from ...learner.learner import check_choice
+from ...rules.ranges import check_choice
 
 
 def is_multilabel(y: Any) -> bool:

@@ -101,14 +101,14 @@ class Contender:
     grid: tuple[tuple[str, tuple[float, ...]], ...] = ()  # at most one parameter, chosen on the training rows
     learner: type[OnlineClassifier] = OnlineClassifier
 
-    def make(self, block_size: int | None = None, /, **chosen: float) -> Any:
+    def make(self, rows_per_product: int | None = None, /, **chosen: float) -> Any:
         """The learner; rows have their constant feature already."""
         parameters: dict[str, Any] = dict(self.parameters) | chosen
         if self.rule in FIRST_ORDER:
             return FIRST_ORDER[self.rule](**parameters, fit_intercept=False)
         rule = make_rule(self.rule, **parameters)
         return self.learner(
-            rule, self.covariance, prior_variance=self.prior, fit_intercept=False, block_size=block_size
+            rule, self.covariance, prior_variance=self.prior, fit_intercept=False, rows_per_product=rows_per_product
         )
 
 

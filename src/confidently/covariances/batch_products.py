@@ -15,110 +15,56 @@ One-vs-rest has an S a class. With a joint covariance a row stands for K places,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .. import _core
 from .devices import namespace
-from .state import TASKS, Settings, State
+from .examples import Block, Examples
+from .settings import TASKS, Settings
+from .state import State
 
-SPARSE_BELOW = 0.03  # share of values that are not 0 below which a sparse product is taken to beat a dense one
-ROWS_PER_QUERY = 1024  # rows whose variances are computed at a time
-SHARINGS = {"one-vs-rest": _core.Sharing.independent}
-
-
-@dataclass
-class Examples:
-    """Rows to learn, and all that belongs to them, as :meth:`confidently.learner.learner.Learner.learn` takes it."""
-
-    X: _core.Matrix
-    labels: np.ndarray
-    label_start: np.ndarray | None = None
-    weight: np.ndarray | None = None
-    class_weight: np.ndarray | None = None
-    order: np.ndarray | None = None
-
-    def __len__(self) -> int:
-        return self.X.shape[0] if self.order is None else len(self.order)
-
-    def block(self, first: int, last: int) -> Block:
-        """Rows ``first`` to ``last - 1`` in the order of learning."""
-        order = None if self.order is None else np.ascontiguousarray(self.order[first:last])
-        rows = slice(first, last) if order is None else order
-        labels, start = self.labels, None
-        if self.label_start is None:
-            labels = self.labels[rows]
-        else:
-            begins, sizes = self.label_start[:-1][rows], np.diff(self.label_start)[rows]
-            start = np.concatenate([[0], np.cumsum(sizes)])
-            labels = self.labels[np.repeat(begins - start[:-1], sizes) + np.arange(start[-1])]
-        weight = None if self.weight is None else np.ascontiguousarray(self.weight[rows])
-        return Block(self.X, order, first, last - first, labels, start, weight, self.class_weight)
-
-
-@dataclass
-class Block:
-    """Some rows in the order of learning."""
-
-    X: _core.Matrix
-    order: np.ndarray | None
-    first: int
-    n: int
-    labels: np.ndarray
-    label_start: np.ndarray | None
-    weight: np.ndarray | None
-    class_weight: np.ndarray | None
-
-    def dense(self, settings: Settings, width: int) -> np.ndarray:
-        """The rows written out, the intercept first."""
-        out = np.empty((self.n, width), dtype=settings.dtype)
-        _core.fill_rows(self.X, self.order, self.first, settings.fit_intercept, out)
-        return out
+SPARSE_BELOW = 0.03  # fraction of values that are not 0 below which a sparse product is assumed to beat a dense one
 
 
 def learn(
     settings: Settings,
+    sharing: _core.Sharing,
     state: State,
     examples: Examples,
     *,
+    rows_per_block: int,
     calibrate: bool,
     log_loss: np.ndarray | None,
     device: str | None,
     progress: Callable[[int], None] | None,
 ) -> None:
-    """Learn checked rows; ``state`` is written to."""
-    rows, _, columns = state["weights"].shape
-    learner = BlockLearner(settings, state, device)
-    size, n = settings.rows_per_block(rows, columns), len(examples)
+    """Learn checked rows, so many per product; ``state`` is written to."""
+    learner, n = ProductLearner(settings, sharing, state, device), len(examples)
     try:
         first = 0
         while first < n:
-            first += learner.learn(examples.block(first, min(first + size, n)), calibrate, log_loss)
+            first += learner.learn(examples.block(first, min(first + rows_per_block, n)), calibrate, log_loss)
             if progress is not None:
                 progress(first)
     finally:
         learner.close()
 
 
-class BlockLearner:
+class ProductLearner:
     """The dense covariances of a state while rows are learned, on the device that does the products."""
 
-    def __init__(self, settings: Settings, state: State, device: str | None = None) -> None:
+    def __init__(self, settings: Settings, sharing: _core.Sharing, state: State, device: str | None = None) -> None:
         self.settings, self.state, self.xp = settings, state, namespace(device)
         self.sigma, self.pending = self.xp.put(state["covariance"]), self.xp.put(state["pending"])
         self.rows, _, self.columns = state["weights"].shape
         self.parts = state["covariance"].shape[1] // max(self.rows, 1)  # classes within one covariance
-        sharing = SHARINGS.get(settings.task, getattr(_core.Sharing, "shared" if self._is_shared else "joint"))
         self.core = _core.ProductLearner(
-            settings.rule.compiled, TASKS[settings.task], sharing, settings.prior_variance, settings.min_variance
-        )
-
-    @property
-    def _is_shared(self) -> bool:
-        return self.settings.geometry == "shared"
+            settings.rule.compiled, TASKS[settings.task], sharing, settings.prior_variance,
+            settings.min_variance,
+        )  # fmt: skip
 
     def close(self) -> None:
         """Bring everything home."""
@@ -236,70 +182,3 @@ class BlockLearner:
                 self.xp.subtract_gram(self.sigma[learner], rows)
         self.pending[:, :count] = 0.0  # a state is the same to the bit however it came about
         self.state["pending_rows"][0] = 0
-
-
-# --- answering ----------------------------------------------------------------------------------------------------
-
-
-def variances(settings: Settings, state: State, X: _core.Matrix) -> np.ndarray:
-    """Variance of each column's score, shape (n, columns); for sets of labels, of the score minus the threshold's."""
-    rows, _, columns = state["weights"].shape
-    out = np.empty((X.shape[0], columns))
-    for block, A in _questions(settings, rows, X):
-        into = out[block.first : block.first + block.n]
-        if settings.geometry == "shared":
-            into[:] = _quadratic(state, 0, A, 0)[:, None] * (2.0 if settings.task == "multilabel" else 1.0)
-            continue
-        for k in range(columns):
-            if settings.task == "one-vs-rest":
-                into[:, k] = _quadratic(state, k, A, 0)
-            else:
-                into[:, k] = _quadratic(state, 0, A, k, 0 if settings.task == "multilabel" else None)
-    if settings.task == "multilabel":
-        out[:, 0] = 0.0
-    return out
-
-
-def top_variances(settings: Settings, state: State, X: _core.Matrix, scores: np.ndarray) -> np.ndarray:
-    """Variance of the difference between each row's two best scores, shape (n,)."""
-    order = np.argsort(-scores, axis=1, kind="stable")
-    first, second = order[:, 0], order[:, 1]
-    if settings.task == "one-vs-rest":
-        every, row = variances(settings, state, X), np.arange(len(scores))
-        variance: np.ndarray = every[row, first] + every[row, second]
-        return variance
-    out = np.empty(X.shape[0])
-    for block, A in _questions(settings, len(state["weights"]), X):
-        into = out[block.first : block.first + block.n]
-        if settings.geometry == "shared":
-            into[:] = 2.0 * _quadratic(state, 0, A, 0)
-            continue
-        a, b = (side[block.first : block.first + block.n] for side in (first, second))
-        for pair in np.unique(a * scores.shape[1] + b):
-            chosen = a * scores.shape[1] + b == pair
-            into[chosen] = _quadratic(state, 0, A[chosen], *divmod(int(pair), scores.shape[1]))
-    return out
-
-
-def _questions(settings: Settings, width: int, X: _core.Matrix) -> Iterator[tuple[Block, np.ndarray]]:
-    examples = Examples(X, np.zeros(X.shape[0], dtype=np.int32))
-    for first in range(0, X.shape[0], ROWS_PER_QUERY):
-        block = examples.block(first, min(first + ROWS_PER_QUERY, X.shape[0]))
-        yield block, block.dense(settings, width)
-
-
-def _quadratic(state: State, learner: int, A: np.ndarray, plus: int, minus: int | None = None) -> np.ndarray:
-    """z' Sigma z of each row x of A, with z = x in the share of class ``plus`` (and -x in that of ``minus``)."""
-    rows, sigma = A.shape[1], state["covariance"][learner]
-    pending = state["pending"][learner, : state["pending_rows"][0]]
-    p = slice(plus * rows, (plus + 1) * rows)
-    S, U = sigma[p, p], pending[:, p]
-    if minus is not None:
-        m = slice(minus * rows, (minus + 1) * rows)
-        S, U = S + sigma[m, m] - sigma[p, m] - sigma[m, p], U - pending[:, m]
-    v = np.einsum("ij,ij->i", A @ S, A, dtype=np.float64)
-    if len(U):
-        AU = A @ U.T
-        v -= np.einsum("ij,ij->i", AU, AU, dtype=np.float64)
-    variance: np.ndarray = np.maximum(v * state["scale"][learner], 0.0)
-    return variance

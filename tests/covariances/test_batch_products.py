@@ -5,15 +5,16 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from confidently import RULES, OnlineClassifier, _core
+from confidently.covariances import dense as matrices
 from confidently.covariances import devices as arrays
-from confidently.covariances import state as states
+from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from tests.data_sets import load
 
 SIZES = (1, 2, 7, 64, 256)
 ROWS = 300
-PRECISE = [rule for rule in RULES if Learner(rule).settings.rule.learns_precision]
+PRECISE = [rule for rule in RULES if Learner(Settings(rule)).settings.rule.learns_precision]
 
 
 def real_rows(name):
@@ -30,8 +31,10 @@ def real_rows(name):
     return X[first], y[first].astype(np.int32)
 
 
-def learned(rule, X, y, start=None, task="binary", one_by_one=False, classes=2, covariance="full", **options):
-    learner = Learner(rule, covariance, task, classes, X.shape[1], **options)
+def learned(
+    rule, X, y, start=None, task="binary", one_by_one=False, classes=2, covariance="full", device=None, **options
+):
+    learner = Learner(Settings(rule, covariance, task, **options), classes, X.shape[1], device=device)
     for part in np.array_split(np.arange(len(y)), len(y)) if one_by_one else [slice(None)]:
         learner.learn(as_matrix(X[part]), y[part])
     return learner
@@ -43,16 +46,16 @@ def decisions(learner):
 
 @pytest.mark.parametrize("rule", PRECISE)
 @pytest.mark.parametrize("name", ["usps pair", "a9a", "spambase"])
-def test_any_block_size_and_single_rows_give_the_same(name, rule):
+def test_any_rows_per_product_and_single_rows_give_the_same(name, rule):
     X, y = real_rows(name)
-    whole = learned(rule, X, y, block_size=1)
+    whole = learned(rule, X, y, rows_per_product=1)
     assert whole.updates > 0
-    others = [learned(rule, X, y, block_size=size) for size in SIZES[1:]]
+    others = [learned(rule, X, y, rows_per_product=size) for size in SIZES[1:]]
     others.append(learned(rule, X, y, one_by_one=True))
     for other in others:
         assert decisions(other) == decisions(whole)
         np.testing.assert_allclose(other.mean(), whole.mean(), rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(other.covariance(), whole.covariance(), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(other.covariance_matrix(), whole.covariance_matrix(), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("covariance", ["full", "shared"])
@@ -63,14 +66,14 @@ def test_many_classes_in_blocks_and_row_by_row(covariance, task):
     X, y, _, _ = load("usps", 250, 10)
     X, y = X[:, ::8], (y - y.min()).astype(np.int32)
     options = {"task": task, "classes": 10, "covariance": covariance}
-    whole = learned("arow", X, y, block_size=1, **options)
+    whole = learned("arow", X, y, rows_per_product=1, **options)
     for other in (
-        learned("arow", X, y, block_size=64, **options),
+        learned("arow", X, y, rows_per_product=64, **options),
         learned("arow", csr_matrix(X), y, **options),
     ):
         assert decisions(other) == decisions(whole)
         np.testing.assert_allclose(other.mean(), whole.mean(), rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(other.covariance(), whole.covariance(), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(other.covariance_matrix(), whole.covariance_matrix(), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize(("covariance", "task"), [("full", "binary"), ("full", "joint"), ("full", "one-vs-rest"),
@@ -81,16 +84,16 @@ def test_small_covariances_need_no_products_of_matrices(monkeypatch, rule, covar
     classes = 2 if task == "binary" else 4
     X, y = X[:, ::8], np.minimum(y - y.min(), classes - 1).astype(np.int32)
     options = {"task": task, "classes": classes, "covariance": covariance, "average": True}
-    monkeypatch.setattr(states, "SMALL", 0)
+    monkeypatch.setattr(matrices, "SMALL", 0)
     whole, mixed = learned(rule, X, y, **options), learned(rule, X[:3], y[:3], one_by_one=True, **options)
     assert mixed.state["pending_rows"][0] > 0
-    monkeypatch.setattr(states, "SMALL", 4 * X.shape[1] + 4)
-    monkeypatch.setattr("confidently.covariances.blocks.BlockLearner.learn", None)
+    monkeypatch.setattr(matrices, "SMALL", 4 * X.shape[1] + 4)
+    monkeypatch.setattr("confidently.covariances.batch_products.ProductLearner.learn", None)
     mixed.learn(as_matrix(X[3:]), y[3:])
     for other in (mixed, learned(rule, csr_matrix(X), y, **options)):
         assert decisions(other) == decisions(whole)
         np.testing.assert_allclose(other.mean(), whole.mean(), rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(other.covariance(), whole.covariance(), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(other.covariance_matrix(), whole.covariance_matrix(), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -101,18 +104,18 @@ def test_sparse_blocks_are_multiplied_without_being_written_out(monkeypatch, cov
     X = X[:, np.argsort(-X.getnnz(axis=0), kind="stable")[:150]].astype(np.float64)
     classes = 2 if task == "binary" else 3
     y = (np.unique(y, return_inverse=True)[1] % classes).astype(np.int32)
-    options = {"task": task, "classes": classes, "covariance": covariance, "block_size": 30, "dtype": dtype}
+    options = {"task": task, "classes": classes, "covariance": covariance, "rows_per_product": 30, "dtype": dtype}
     ways, multiply = [], _core.multiply_rows
     monkeypatch.setattr("confidently._core.multiply_rows", lambda *a: ways.append(None) or multiply(*a))
     for below in (0.0, 1.0):
-        monkeypatch.setattr("confidently.covariances.blocks.SPARSE_BELOW", below)
+        monkeypatch.setattr("confidently.covariances.batch_products.SPARSE_BELOW", below)
         ways.append(learned("arow", X, y, **options))
     dense, *used, sparse = ways
     assert len(used) >= 4
     assert dtype == "float32" or decisions(sparse) == decisions(dense)
     tolerance = 1e-9 if dtype == "float64" else 1e-4
     np.testing.assert_allclose(sparse.mean(), dense.mean(), rtol=tolerance, atol=tolerance)
-    np.testing.assert_allclose(sparse.covariance(), dense.covariance(), rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(sparse.covariance_matrix(), dense.covariance_matrix(), rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("a", [0.25, 16.0, 3.7])
@@ -125,20 +128,20 @@ def test_scaling_the_prior_scales_the_posterior(covariance, a):
     )
     assert decisions(one) == decisions(scaled)
     np.testing.assert_allclose(scaled.mean(), np.sqrt(a) * one.mean(), rtol=1e-8, atol=1e-9)
-    np.testing.assert_allclose(scaled.covariance(), a * one.covariance(), rtol=1e-8, atol=1e-10 * a)
+    np.testing.assert_allclose(scaled.covariance_matrix(), a * one.covariance_matrix(), rtol=1e-8, atol=1e-10 * a)
 
 
 def test_covariance_may_be_read_at_any_time():
     X, y = real_rows("a9a")
-    quiet, asked = (Learner("arow", "full", n_features=X.shape[1]) for _ in range(2))
+    quiet, asked = (Learner(Settings("arow", "full"), n_features=X.shape[1]) for _ in range(2))
     for i in range(60):
         for learner in (quiet, asked):
             learner.learn(as_matrix(X[i : i + 1]), y[i : i + 1])
-        asked.covariance(), asked.margin_distribution(as_matrix(X[:5]))
+        asked.covariance_matrix(), asked.margin_distribution(as_matrix(X[:5]))
     assert asked.state["pending_rows"][0] > 0
     for name, array in quiet.state.items():
         assert array.tobytes() == asked.state[name].tobytes()
-    assert np.array_equal(asked.covariance(), asked.covariance().swapaxes(1, 2))
+    assert np.array_equal(asked.covariance_matrix(), asked.covariance_matrix().swapaxes(1, 2))
 
 
 class ForeignArrays(arrays.NumpyArrays):
@@ -158,7 +161,7 @@ def test_products_on_another_device(monkeypatch, task):
     X, y = real_rows("usps pair")
     options = {"task": task, "covariance": "full" if task == "binary" else "shared"}
     here = learned("cw_stdev", X, y, **options)
-    monkeypatch.setattr("confidently.covariances.blocks.namespace", lambda device: ForeignArrays())
+    monkeypatch.setattr("confidently.covariances.batch_products.namespace", lambda device: ForeignArrays())
     there = learned("cw_stdev", X, y, device="elsewhere", **options)
     for name, array in here.state.items():
         np.testing.assert_array_equal(array, there.state[name], err_msg=name)
@@ -177,8 +180,8 @@ def test_products_by_torch(covariance, task, rule, dtype):
     classes = 2 if task == "binary" else 4
     X, y = X[:, ::4], np.minimum(y - y.min(), classes - 1).astype(np.int32)
     options = {"task": task, "classes": classes, "covariance": covariance, "average": True, "dtype": dtype}
-    here = learned(rule, X, y, block_size=50, **options)
-    there = learned(rule, csr_matrix(X[:90]), y[:90], block_size=50, device="cpu", **options)
+    here = learned(rule, X, y, rows_per_product=50, **options)
+    there = learned(rule, csr_matrix(X[:90]), y[:90], rows_per_product=50, device="cpu", **options)
     for i in range(90, 110):
         there.learn(as_matrix(X[i : i + 1]), y[i : i + 1])
     there.learn(as_matrix(X[110:]), y[110:])
@@ -186,7 +189,7 @@ def test_products_by_torch(covariance, task, rule, dtype):
     assert dtype == "float32" or decisions(here) == decisions(there)
     assert all(isinstance(array, np.ndarray) and array.flags.c_contiguous for array in there.state.values())
     np.testing.assert_allclose(there.mean(), here.mean(), rtol=tolerance, atol=tolerance * np.abs(here.mean()).max())
-    np.testing.assert_allclose(there.covariance(), here.covariance(), rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(there.covariance_matrix(), here.covariance_matrix(), rtol=tolerance, atol=tolerance)
 
 
 def test_a_device_that_is_not_there():
@@ -195,7 +198,7 @@ def test_a_device_that_is_not_there():
 
 
 def test_memory_is_refused_before_it_is_allocated(monkeypatch):
-    monkeypatch.setattr(states, "memory_bytes", lambda: 10_000_000)
+    monkeypatch.setattr(matrices, "memory_bytes", lambda: 10_000_000)
     refusal = "over 20001 weights needs 3,200,320,008 bytes and this machine has 10,000,000"
     with pytest.raises(MemoryError, match=refusal):
         OnlineClassifier("arow", "full").fit(csr_matrix((3, 20000)), [0, 1, 0])
@@ -224,15 +227,15 @@ AWKWARD_LEARNERS = [
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("rule", ["cw_stdev", "cw_var", "arow", "nherd", "gibbs_pa_exact"])
 @pytest.mark.parametrize("kind", ["contradictions", "constant and collinear", "badly scaled"])
-@pytest.mark.parametrize(("covariance", "task", "block_size"), AWKWARD_LEARNERS)
-def test_awkward_rows_leave_a_finite_sensible_learner(covariance, task, block_size, kind, rule, dtype):
+@pytest.mark.parametrize(("covariance", "task", "rows_per_product"), AWKWARD_LEARNERS)
+def test_awkward_rows_leave_a_finite_sensible_learner(covariance, task, rows_per_product, kind, rule, dtype):
     X, y = awkward(kind, np.random.default_rng(0))
-    learner = learned(rule, X, y, dtype=dtype, covariance=covariance, task=task, block_size=block_size)
+    learner = learned(rule, X, y, dtype=dtype, covariance=covariance, task=task, rows_per_product=rows_per_product)
     assert all(np.isfinite(array).all() for array in learner.state.values())
     mean, variance = learner.margin_distribution(as_matrix(X, dtype))
     assert np.isfinite(mean).all()
     assert (variance >= 0).all()
-    sigma = learner.covariance().astype(np.float64)
+    sigma = learner.covariance_matrix().astype(np.float64)
     assert np.linalg.eigvalsh(sigma).min() > -2e-6 * np.abs(sigma).max()  # float32's rounding of the prior
     if kind != "contradictions":
         assert (learner.predict(as_matrix(X, dtype)) == y).mean() > 0.75
@@ -242,7 +245,7 @@ def test_awkward_rows_leave_a_finite_sensible_learner(covariance, task, block_si
 def test_a_long_stream_stays_close_to_the_inverse_of_its_precision(dtype):
     """AROW on every row: Sigma^-1 = I + (1/r) sum of x x' over the updates, summed here without ever inverting."""
     rng = np.random.default_rng(0)
-    learner, precision = Learner("arow", "full", n_features=40, fit_intercept=False, dtype=dtype), np.eye(40)
+    learner, precision = Learner(Settings("arow", "full", fit_intercept=False, dtype=dtype), n_features=40), np.eye(40)
     for _ in range(20):
         X = rng.normal(size=(1000, 40)) * 0.02
         y = rng.integers(0, 2, 1000).astype(np.int32)
@@ -251,6 +254,6 @@ def test_a_long_stream_stays_close_to_the_inverse_of_its_precision(dtype):
     assert learner.updates == 20_000  # the rows are short: no margin ever reaches 1
     expected = np.linalg.inv(precision)
     tolerance = 1e-9 if dtype == "float64" else 2e-2
-    found = learner.covariance()[0]
+    found = learner.covariance_matrix()[0]
     np.testing.assert_allclose(found, expected, atol=tolerance * np.abs(expected).max())
     assert np.linalg.eigvalsh(found).min() > 0

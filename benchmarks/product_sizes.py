@@ -1,7 +1,7 @@
 """How the constants of dense covariances were chosen: rows a block, when to go row by row, which products are sparse.
 
-Parts: ``blocks`` (rows a second by size of the covariance and of the block), ``small`` (the compiled loop row by row
-against blocks), ``sparse`` (a block's product of matrices, by density). All of a line is timed in turn; medians.
+Parts: ``products`` (rows a second by size of the covariance and of the block), ``small`` (the compiled loop row by row
+against products), ``sparse`` (a block's product of matrices, by density). All of a line is timed in turn; medians.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ import numpy as np
 from harness import arguments, interleaved, machine, table, write_json
 from scipy.sparse import random as random_sparse
 
-from confidently.covariances import blocks
+from confidently.covariances import batch_products
+from confidently.covariances.examples import Examples
+from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 
@@ -38,22 +40,22 @@ def rates(runs: dict[Any, Any], rows: int, repetitions: int) -> dict[Any, float]
 
 def learning(d: int, X: Any, y: np.ndarray, small: int = 0, **options: Any) -> Any:
     """A function that learns the rows once more, by the compiled loop if d is at most ``small``."""
-    learner = Learner("arow", "full", n_features=d, fit_intercept=False, **options)
+    learner = Learner(Settings("arow", "full", fit_intercept=False, **options), n_features=d)
 
     def run() -> None:
-        with patch("confidently.covariances.state.SMALL", small):
+        with patch("confidently.covariances.dense.SMALL", small):
             learner.learn(X, y)
 
     return run
 
 
-def block_sizes(dtype: str, repetitions: int) -> dict[int, dict[int, float]]:
+def product_sizes(dtype: str, repetitions: int) -> dict[int, dict[int, float]]:
     """Part 1."""
     found = {}
     for d in SIZES:
         n = min(ROWS, 4_000_000 // d)
         X, y = noise(d, n, dtype)
-        runs = {size: learning(d, X, y, block_size=size, dtype=dtype) for size in BLOCKS}
+        runs = {size: learning(d, X, y, rows_per_product=size, dtype=dtype) for size in BLOCKS}
         found[d] = rates(runs, n, repetitions)
         print(d, *(f"{rate:,.0f}" for rate in found[d].values()), sep="  ", flush=True)
     print(f"\nRows a second, {dtype}, by block size\n")
@@ -66,10 +68,10 @@ def small(dtype: str, repetitions: int) -> dict[int, dict[str, float]]:
     found = {}
     for d in SMALL:
         X, y = noise(d, ROWS, dtype)
-        runs = {"row by row": learning(d, X, y, small=d, dtype=dtype), "blocks": learning(d, X, y, dtype=dtype)}
+        runs = {"row by row": learning(d, X, y, small=d, dtype=dtype), "products": learning(d, X, y, dtype=dtype)}
         found[d] = rates(runs, ROWS, repetitions)
     print(f"\nRows a second, {dtype}\n")
-    print(table(["d", "row by row", "blocks"], [[d, *(f"{v:,.0f}" for v in r.values())] for d, r in found.items()]))
+    print(table(["d", "row by row", "products"], [[d, *(f"{v:,.0f}" for v in r.values())] for d, r in found.items()]))
     return found
 
 
@@ -81,13 +83,13 @@ def sparse(repetitions: int) -> dict[str, float]:
         for density in DENSITIES:
             X = as_matrix(random_sparse(256, d, density, "csr", random_state=0))
             y = np.zeros(256, dtype=np.int32)
-            state = Learner("arow", "full", n_features=d, fit_intercept=False)
-            block = blocks.Examples(X, y).block(0, 256)
-            learner = blocks.BlockLearner(state.settings, state.state)
+            state = Learner(Settings("arow", "full", fit_intercept=False), n_features=d)
+            block = Examples(X, y).block(0, 256)
+            learner = batch_products.ProductLearner(state.settings, state.covariance.sharing, state.state)
             A = block.dense(state.settings, d)
 
             def product(below: float, learner: Any = learner, block: Any = block, A: np.ndarray = A) -> None:
-                with patch("confidently.covariances.blocks.SPARSE_BELOW", below):
+                with patch("confidently.covariances.batch_products.SPARSE_BELOW", below):
                     learner._product(0, block, A)
 
             runs = {"dense": lambda: product(0.0), "sparse": lambda: product(2.0)}
@@ -103,16 +105,16 @@ def sparse(repetitions: int) -> dict[str, float]:
 def main() -> None:
     options = arguments(
         __doc__,
-        ("--part", {"choices": ["blocks", "small", "sparse"], "action": "append", "help": "default: all"}),
+        ("--part", {"choices": ["products", "small", "sparse"], "action": "append", "help": "default: all"}),
         ("--dtype", {"choices": ["float64", "float32"], "default": "float64"}),
         ("--repetitions", {"type": int, "default": 5}),
     )
-    parts, found = options.part or ["blocks", "small", "sparse"], {}
+    parts, found = options.part or ["products", "small", "sparse"], {}
     print(machine())
     if "small" in parts:
         found["small"] = small(options.dtype, options.repetitions)
-    if "blocks" in parts:
-        found["blocks"] = block_sizes(options.dtype, options.repetitions)
+    if "products" in parts:
+        found["products"] = product_sizes(options.dtype, options.repetitions)
     if "sparse" in parts:
         found["sparse"] = sparse(options.repetitions)
     if options.json:

@@ -1,0 +1,448 @@
+"""Covariances as matrices: full, of all weights, and shared, of the features alone.
+
+=============  ================  ===================================================================================
+covariance     (L, D, D) real    S, symmetric to the last bit
+pending        (L, P, D) real    rows U whose U'U is still to be subtracted from S
+pending_rows   (1,) int64        how many of them there are
+=============  ================  ===================================================================================
+
+Sigma = scale (S - U'U). D is K F for a full joint covariance, otherwise F; P is room for half a block's updates. Large
+matrices learn a block of rows at a time, by products of matrices (:mod:`confidently.covariances.batch_products`), small
+ones row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from .. import _core
+from .covariance import Covariance, NaturalParameters, Placement, draws, intercept_last
+from .devices import NumpyArrays
+from .examples import Block, Examples
+from .identity import Identity
+from .settings import Settings
+from .state import COUNT, Shapes, Size, State, memory_bytes
+from .weights import WeightCovariance
+
+# Rows per product by default: an eighth of D within these bounds; and no more pairs of a row and a class that share a
+# matrix than keep their Gram matrix small.
+BLOCK_FRACTION, MIN_BLOCK, MAX_BLOCK, MAX_PAIRS = 8, 64, 256, 1024
+SMALL = 100  # D up to which rows are learned one by one
+ROWS_PER_QUERY = 1024  # rows whose variances are computed at a time
+
+
+class Dense(WeightCovariance):
+    """Base of the covariances that keep matrices.
+
+    Sigma <- scale (Sigma - zeta/(1 + zeta v) (Sigma z)(Sigma z)').
+    """
+
+    couples_features = True
+    by_products = True
+    unsupported = {  # noqa: RUF012 (a mapping that is never written to)
+        "forget": 'forget is for covariance="diag"; with a full or shared covariance every row would cost a pass over '
+        'the whole matrix: use "diag", or forget=0'
+    }
+
+    @classmethod
+    def of(cls, settings: Settings) -> Covariance:
+        return cls(settings) if settings.rule.learns_precision else Identity(settings, cls)
+
+    # --- sizes --------------------------------------------------------------------------------------------------------
+
+    def rows_per_block(self, rows: int, columns: int) -> int:
+        """Rows, of so many features (the intercept's included), that are learned per product."""
+        size = self.matrix_size(self.settings, rows, columns)
+        chosen = self.settings.rows_per_product or min(max(size // BLOCK_FRACTION, MIN_BLOCK), MAX_BLOCK)
+        return max(1, min(chosen, MAX_PAIRS * rows // max(size, 1)))
+
+    @property
+    def sharing(self) -> _core.Sharing:
+        """Which columns of weights share a matrix."""
+        independent = self.settings.task == "one-vs-rest"
+        return _core.Sharing.independent if independent else _core.Sharing.joint
+
+    def _pending_room(self, rows: int, columns: int) -> int:
+        """Rows that may be pending: half a block's updates, beyond which subtracting costs less than carrying them."""
+        return self.rows_per_block(rows, columns) * self.settings.updates_per_row // 2
+
+    # --- the state ----------------------------------------------------------------------------------------------------
+
+    def own_shapes(self, size: Size, arrays: State | None) -> Shapes:
+        rows, columns = self._shape(size)
+        learners, d = self.settings.learners(size.n_classes), self.matrix_size(self.settings, rows, columns)
+        real = np.dtype(self.settings.dtype)
+        return super().own_shapes(size, arrays) | {
+            "covariance": ((learners, d, d), real),
+            "pending": ((learners, self._pending_room(rows, columns), d), real),
+            "pending_rows": ((1,), COUNT),
+        }
+
+    def add_entries(self, state: State, size: Size) -> None:
+        super().add_entries(state, size)
+        rows, columns = self._shape(size)
+        state["covariance"] = self._prior_matrices(state, rows, columns)
+        self._clear_pending(state, rows, columns)
+
+    def _prior_matrices(self, state: State, rows: int, columns: int) -> np.ndarray:
+        learners, d = len(state["scale"]), self.matrix_size(self.settings, rows, columns)
+        self._check_memory(learners * d * d * np.dtype(self.settings.dtype).itemsize, d)
+        matrices = np.zeros((learners, d, d), dtype=self.settings.dtype)
+        matrices[:, np.arange(d), np.arange(d)] = self.settings.prior_variance * state["folded"][:, None]
+        return matrices
+
+    def _check_memory(self, needed: int, d: int) -> None:
+        """Raise ``MemoryError`` for matrices that do not fit, before they are allocated."""
+        available = memory_bytes()
+        if needed > available:
+            raise MemoryError(
+                f'covariance="{self.name}" over {d} weights needs {needed:,} bytes and this machine has '
+                f'{available:,}; use covariance="diag", hash the features into fewer columns or, with many classes, '
+                'use covariance="shared"'
+            )
+
+    def _clear_pending(self, state: State, rows: int, columns: int) -> None:
+        learners, d, _ = state["covariance"].shape
+        state["pending"] = np.zeros((learners, self._pending_room(rows, columns), d), dtype=self.settings.dtype)
+        state["pending_rows"] = np.zeros(1, dtype=np.int64)
+
+    def room(self, n_features: int, room: int) -> int:
+        return n_features
+
+    def grow_features(self, state: State, n_features: int) -> None:
+        old_rows, _, columns = state["weights"].shape
+        self._embed(state, old_rows, n_features + self.settings.fit_intercept, columns)
+        super().grow_features(state, n_features)
+
+    def _embed(self, state: State, old_rows: int, rows: int, columns: int) -> None:
+        """Put the old matrices into larger ones, at their weights' positions."""
+        old, new = flushed_matrices(state), self._prior_matrices(state, rows, columns)
+        state["covariance"] = new
+        self._clear_pending(state, rows, columns)
+        if old_rows == 0:
+            return
+        parts, old_parts = new.shape[1] // rows, old.shape[1] // old_rows
+        target = new.reshape(len(new), parts, rows, parts, rows)
+        target[: len(old), :old_parts, :old_rows, :old_parts, :old_rows] = old.reshape(
+            len(old), old_parts, old_rows, old_parts, old_rows
+        )
+
+    def flush(self, state: State) -> None:
+        if state["pending_rows"][0]:
+            from .batch_products import ProductLearner  # here: only learning by products waits for it
+
+            ProductLearner(self.settings, self.sharing, state).flush()
+
+    def packed(self, state: State, n_features: int) -> State:
+        packed = super().packed(state, n_features)
+        packed["pending"] = np.ascontiguousarray(packed["pending"][:, : state["pending_rows"][0]])
+        return packed
+
+    def unpacked(self, arrays: State, size: Size) -> State:
+        """Files hold the pending rows there are; those of format 1 have none."""
+        arrays = super().unpacked(arrays, size)
+        shape, dtype = self.own_shapes(size, arrays)["pending"]
+        found = arrays.pop("pending", np.zeros((shape[0], 0, shape[2]), dtype))
+        count = arrays.setdefault("pending_rows", np.zeros(1, dtype=np.int64))
+        fits = (
+            found.ndim == 3 and found.shape[::2] == shape[::2] and found.dtype == dtype and found.shape[1] <= shape[1]
+        )
+        if not fits or count.tolist() != [found.shape[1]]:
+            raise ValueError(f"pending is {found.dtype}{list(found.shape)}, not {dtype}{list(shape)}")
+        arrays["pending"] = np.zeros(shape, dtype)
+        arrays["pending"][:, : found.shape[1]] = found
+        return arrays
+
+    # --- learning -----------------------------------------------------------------------------------------------------
+
+    def is_row_by_row(self, state: State, device: str | None) -> bool:
+        rows, _, columns = state["weights"].shape
+        small = self.settings.rows_per_product is None and self.matrix_size(self.settings, rows, columns) <= SMALL
+        return device is None and small
+
+    def learn(
+        self, state: State, examples: Examples, size: Size, *, device: str | None, calibrate: bool,
+        log_loss: np.ndarray | None, progress: Callable[[int], None] | None,
+    ) -> State:  # fmt: skip
+        from .batch_products import learn  # here: only learning by products waits for it
+
+        rows, _, columns = state["weights"].shape
+        learn(
+            self.settings, self.sharing, state, examples, rows_per_block=self.rows_per_block(rows, columns),
+            device=device, calibrate=calibrate, log_loss=log_loss, progress=progress,
+        )  # fmt: skip
+        return state
+
+    # --- scores -------------------------------------------------------------------------------------------------------
+
+    def variances(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
+        multilabel = self.settings.task == "multilabel"
+        rows, _, columns = state["weights"].shape
+        out = np.empty((X.shape[0], columns))
+        for block, A in self._blocks(X, rows):
+            self._block_variances(state, A, multilabel, out[block.first : block.first + block.n])
+        if multilabel:
+            out[:, 0] = 0.0
+        return out
+
+    def _block_variances(self, state: State, A: np.ndarray, multilabel: bool, into: np.ndarray) -> None:
+        """Variances of the scores of rows, the intercept first, into (rows, columns)."""
+        raise self._undefined("_block_variances")
+
+    def top_variances(self, state: State, X: _core.Matrix, scores: np.ndarray, size: Size) -> np.ndarray:
+        order = np.argsort(-scores, axis=1, kind="stable")
+        first, second = order[:, 0], order[:, 1]
+        if self.settings.task == "one-vs-rest":
+            every, row = self.variances(state, X, size), np.arange(len(scores))
+            variance: np.ndarray = every[row, first] + every[row, second]
+            return variance
+        out = np.empty(X.shape[0])
+        for block, A in self._blocks(X, len(state["weights"])):
+            rows = slice(block.first, block.first + block.n)
+            self._pair_variances(state, A, first[rows], second[rows], out[rows])
+        return out
+
+    def _pair_variances(
+        self, state: State, A: np.ndarray, first: np.ndarray, second: np.ndarray, into: np.ndarray
+    ) -> None:
+        """Variances of the differences between two columns' scores per row."""
+        raise self._undefined("_pair_variances")
+
+    def _blocks(self, X: _core.Matrix, rows: int) -> Iterator[tuple[Block, np.ndarray]]:
+        examples = Examples(X, np.zeros(X.shape[0], dtype=np.int32))
+        for first in range(0, X.shape[0], ROWS_PER_QUERY):
+            block = examples.block(first, min(first + ROWS_PER_QUERY, X.shape[0]))
+            yield block, block.dense(self.settings, rows)
+
+    # --- marginals ----------------------------------------------------------------------------------------------------
+
+    def _diagonals(self, state: State) -> np.ndarray:
+        """The diagonals of Sigma, shape (learners, D)."""
+        pending = state["pending"][:, : state["pending_rows"][0]]
+        stored = np.diagonal(state["covariance"], axis1=1, axis2=2) - np.einsum("lud,lud->ld", pending, pending)
+        least = self.settings.min_variance * self.settings.prior_variance
+        diagonals: np.ndarray = np.maximum(stored * state["scale"][:, None], least)
+        return diagonals
+
+    def stored_variances(self, state: State, size: Size) -> np.ndarray:
+        return self._diagonals(state).reshape(-1, self._shape(size)[0]).T
+
+    def matrix(self, state: State, size: Size) -> np.ndarray:
+        sigma = flushed_matrices(state) * state["scale"][:, None, None]
+        positions = np.arange(sigma.shape[1]).reshape(-1, self._shape(size)[0])
+        order = intercept_last(positions.T, self.settings.fit_intercept).T.ravel()
+        return sigma[:, order][:, :, order]
+
+    def noise(self, state: State, size: Size, n: int, generator: np.random.Generator) -> np.ndarray:
+        sigma, columns = self.matrix(state, size), self.settings.columns(size.n_classes)
+        return np.stack([draws(sigma[k % len(sigma)], n, generator) for k in range(columns)], axis=1)
+
+    def score_covariance(self, state: State, size: Size) -> np.ndarray:
+        if not self._one_matrix_suffices():
+            raise ValueError(
+                f'with covariance="{self.name}" and more than two classes, or multilabel, probabilities depend on the '
+                'covariances of all classes, which are not exported; use "diag" (or "shared", for classes)'
+            )
+        sigma: np.ndarray = self.matrix(state, size)[0]
+        return sigma
+
+    def _one_matrix_suffices(self) -> bool:
+        return self.settings.task == "binary"
+
+    def _entries(self, state: State, learner: int, there: np.ndarray, here: np.ndarray) -> np.ndarray:
+        """Some rows and columns of a learner's Sigma."""
+        pending = state["pending"][learner, : state["pending_rows"][0]].astype(np.float64)
+        stored = state["covariance"][learner][np.ix_(there, here)].astype(np.float64)
+        entries: np.ndarray = (stored - pending[:, there].T @ pending[:, here]) * state["scale"][learner]
+        return entries
+
+    # --- merging ------------------------------------------------------------------------------------------------------
+
+    def left_prior(self, state: State) -> np.ndarray:
+        moved = super().left_prior(state)
+        sigma = flushed_matrices(state)[0]
+        prior = (self.settings.prior_variance * state["folded"]).astype(sigma.dtype)
+        moved |= (np.diagonal(sigma) != prior) | (np.count_nonzero(sigma, axis=1) > 1)
+        return moved
+
+    def _split_own(self, state: State, fraction: float, untouched: np.ndarray, multiclass: Covariance) -> None:
+        super()._split_own(state, fraction, untouched, multiclass)
+        assert isinstance(multiclass, Dense)
+        whole = flushed_matrices(state)[0]
+        sigma = fraction * whole
+        sigma[untouched, untouched] = whole[untouched, untouched]
+        state["covariance"] = multiclass.of_two_classes(sigma)
+        multiclass._clear_pending(state, len(sigma), 2)
+
+    def of_two_classes(self, sigma: np.ndarray) -> np.ndarray:
+        """The matrices of two classes that each have this one, without covariance between them."""
+        raise self._undefined("of_two_classes")
+
+    def placed(self, state: State, placement: Placement) -> np.ndarray:
+        rows, d = placement.rows, self.matrix_size(self.settings, placement.rows, placement.columns)
+        found = np.zeros((placement.learners, d, d))
+        found[:, np.arange(d), np.arange(d)] = self.settings.prior_variance
+        parts = placement.at_columns if d > rows else [0]
+        positions = (np.asarray(parts)[:, None] * rows + np.arange(rows)[placement.at_rows]).ravel()
+        sigma = flushed_matrices(state) / state["folded"][:, None, None]
+        found[np.ix_(placement.at_learners, positions, positions)] = sigma
+        return found
+
+    def grouped(self, mean: np.ndarray) -> np.ndarray:
+        columns, rows = mean.shape
+        return mean.reshape(1, -1) if self.matrix_size(self.settings, rows, columns) > rows else mean
+
+    def put(self, state: State, merged: NaturalParameters) -> None:
+        state["covariance"][:] = merged.covariance
+
+
+class Full(Dense):
+    """The covariances of all of a learner's weights; (K F)^2 numbers for K classes, F^2 each for one-vs-rest."""
+
+    name = "full"
+    compiled_name = "full"
+
+    def grow_classes(self, state: State, n_classes: int) -> None:
+        super().grow_classes(state, n_classes)
+        rows = len(state["weights"])
+        self._embed(state, rows, rows, self.settings.columns(n_classes))
+
+    def _block_variances(self, state: State, A: np.ndarray, multilabel: bool, into: np.ndarray) -> None:
+        for k in range(into.shape[1]):
+            if self.settings.task == "one-vs-rest":
+                into[:, k] = quadratic_forms(state, k, A, 0)
+            else:
+                into[:, k] = quadratic_forms(state, 0, A, k, 0 if multilabel else None)
+
+    def _pair_variances(
+        self, state: State, A: np.ndarray, first: np.ndarray, second: np.ndarray, into: np.ndarray
+    ) -> None:
+        columns = state["weights"].shape[2]
+        pairs = first * columns + second
+        for pair in np.unique(pairs):
+            chosen = pairs == pair
+            into[chosen] = quadratic_forms(state, 0, A[chosen], *divmod(int(pair), columns))
+
+    def label_variances(self, state: State, size: Size) -> np.ndarray:
+        variances, rows = self.stored_variances(state, size), self._shape(size)[0]
+        sigma = flushed_matrices(state)[0] * state["scale"][0]
+        with_threshold = np.diagonal(sigma[:rows].reshape(rows, -1, rows), axis1=0, axis2=2).T[:, 1:]
+        variances = variances[:, 1:] + variances[:, :1] - 2 * with_threshold
+        return intercept_last(variances, self.settings.fit_intercept).T
+
+    def marginal(self, state: State, size: Size, column: int) -> np.ndarray:
+        sigma, d = self.matrix(state, size), self._shape(size)[0]
+        if self.settings.task == "one-vs-rest":
+            own: np.ndarray = sigma[column]
+            return own
+        parts = sigma[0].reshape(-1, d, sigma.shape[1] // d, d).swapaxes(1, 2)
+        threshold = self.settings.task == "multilabel"
+        k = column + threshold
+        covariance: np.ndarray = parts[k, k]
+        return covariance + parts[0, 0] - parts[k, 0] - parts[0, k] if threshold else covariance
+
+    def noise(self, state: State, size: Size, n: int, generator: np.random.Generator) -> np.ndarray:
+        if self.settings.task == "one-vs-rest":
+            return super().noise(state, size, n, generator)
+        return draws(self.matrix(state, size)[0], n, generator).reshape(n, -1, self._shape(size)[0])
+
+    def contributions(
+        self, state: State, rows: np.ndarray, x: np.ndarray, plus: int | None, minus: int | None
+    ) -> np.ndarray:
+        """Entry by entry x (Sigma z); independent learners' variances add up."""
+        if self.settings.task == "one-vs-rest":
+            alone = [self._entries(state, c, rows, rows) @ x for c in (plus, minus) if c is not None]
+            added: np.ndarray = x * sum(alone)
+            return added
+        d = len(state["weights"])
+        signed = [(c, sign) for c, sign in ((plus, 1.0), (minus, -1.0)) if c is not None]
+        together = [
+            s * t * (self._entries(state, 0, rows + a * d, rows + b * d) @ x) for a, s in signed for b, t in signed
+        ]
+        added = x * sum(together)
+        return added
+
+    def of_two_classes(self, sigma: np.ndarray) -> np.ndarray:
+        if self.settings.task == "one-vs-rest":
+            return np.stack([sigma, sigma])
+        n = len(sigma)
+        whole = np.zeros((1, 2 * n, 2 * n), dtype=sigma.dtype)
+        whole[0, :n, :n] = whole[0, n:, n:] = sigma
+        return whole
+
+
+class Shared(Dense):
+    """One matrix of the features' covariances for all classes, whose weights are otherwise independent."""
+
+    name = "shared"
+    compiled_name = "shared"
+
+    @classmethod
+    def matrix_size(cls, settings: Settings, rows: int, columns: int) -> int:
+        return rows
+
+    @classmethod
+    def check_task(cls, task: str) -> None:
+        if task == "one-vs-rest":
+            raise ValueError('covariance="shared" couples the classes, one-vs-rest keeps them apart; use "joint"')
+
+    @property
+    def sharing(self) -> _core.Sharing:
+        return _core.Sharing.shared
+
+    def _block_variances(self, state: State, A: np.ndarray, multilabel: bool, into: np.ndarray) -> None:
+        into[:] = quadratic_forms(state, 0, A, 0)[:, None] * (2.0 if multilabel else 1.0)
+
+    def _pair_variances(
+        self, state: State, A: np.ndarray, first: np.ndarray, second: np.ndarray, into: np.ndarray
+    ) -> None:
+        into[:] = 2.0 * quadratic_forms(state, 0, A, 0)
+
+    def stored_variances(self, state: State, size: Size) -> np.ndarray:
+        return np.broadcast_to(super().stored_variances(state, size), self._shape(size))
+
+    def marginal(self, state: State, size: Size, column: int) -> np.ndarray:
+        sigma: np.ndarray = (2.0 if self.settings.task == "multilabel" else 1.0) * self.matrix(state, size)[0]
+        return sigma
+
+    def _one_matrix_suffices(self) -> bool:
+        return self.settings.task in ("binary", "joint")
+
+    def contributions(
+        self, state: State, rows: np.ndarray, x: np.ndarray, plus: int | None, minus: int | None
+    ) -> np.ndarray:
+        sides = sum(column is not None for column in (plus, minus))
+        added: np.ndarray = sides * x * (self._entries(state, 0, rows, rows) @ x)
+        return added
+
+    def of_two_classes(self, sigma: np.ndarray) -> np.ndarray:
+        return sigma[None]
+
+
+def flushed_matrices(state: State) -> np.ndarray:
+    """A copy of the stored matrices with everything pending subtracted; the state stays as it is."""
+    matrices = state["covariance"].copy()
+    rows = int(state["pending_rows"][0])
+    for sigma, pending in zip(matrices, state["pending"], strict=True):
+        if rows:
+            NumpyArrays().subtract_gram(sigma, pending[:rows])
+    return matrices
+
+
+def quadratic_forms(state: State, learner: int, A: np.ndarray, plus: int, minus: int | None = None) -> np.ndarray:
+    """z' Sigma z of each row x of A, where z has x for class ``plus`` (and -x for ``minus``)."""
+    rows, sigma = A.shape[1], state["covariance"][learner]
+    pending = state["pending"][learner, : state["pending_rows"][0]]
+    p = slice(plus * rows, (plus + 1) * rows)
+    S, U = sigma[p, p], pending[:, p]
+    if minus is not None:
+        m = slice(minus * rows, (minus + 1) * rows)
+        S, U = S + sigma[m, m] - sigma[p, m] - sigma[m, p], U - pending[:, m]
+    v = np.einsum("ij,ij->i", A @ S, A, dtype=np.float64)
+    if len(U):
+        AU = A @ U.T
+        v -= np.einsum("ij,ij->i", AU, AU, dtype=np.float64)
+    variance: np.ndarray = np.maximum(v * state["scale"][learner], 0.0)
+    return variance

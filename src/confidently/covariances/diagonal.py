@@ -1,0 +1,129 @@
+"""A variance per weight, in plane 1 of the weights; it can forget.
+
+=====  ================  =====================================================================================
+kept   (L,) float64      only if the learner forgets: the fraction left of the precision that the store has
+                         beyond that of a feature no example has had (core/covariances/forgetting.hpp)
+=====  ================  =====================================================================================
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .covariance import Covariance, NaturalParameters, Placement
+from .identity import Identity
+from .settings import Settings
+from .state import REAL, Shapes, Size, State
+from .weights import WeightCovariance
+
+
+class Diagonal(WeightCovariance):
+    """s_j <- scale s_j / (1 + zeta z_j^2 s_j): the precision, projected onto its diagonal."""
+
+    name = "diag"
+    compiled_name = scoring_name = "diag"
+    is_diagonal = True
+
+    @classmethod
+    def of(cls, settings: Settings) -> Covariance:
+        return cls(settings) if settings.rule.learns_precision else Identity(settings, cls)
+
+    @property
+    def planes(self) -> int:
+        return 2 + self.settings.average
+
+    # --- the state ----------------------------------------------------------------------------------------------------
+
+    def own_shapes(self, size: Size, arrays: State | None) -> Shapes:
+        kept = {"kept": ((self.settings.learners(size.n_classes),), REAL)} if self.settings.forget else {}
+        return kept | super().own_shapes(size, arrays)
+
+    def add_entries(self, state: State, size: Size) -> None:
+        if self.settings.forget:
+            state["kept"] = np.ones(self.settings.learners(size.n_classes))
+        super().add_entries(state, size)
+
+    def prior_weights(self, state: State, rows: int, columns: int) -> np.ndarray:
+        weights = super().prior_weights(state, rows, columns)
+        weights[:, 1] = self.settings.prior_variance * np.maximum(state["folded"], self.settings.min_variance)
+        return weights
+
+    def grow_classes(self, state: State, n_classes: int) -> None:
+        super().grow_classes(state, n_classes)
+        if self.settings.forget:
+            state["kept"] = np.append(state["kept"], np.ones(len(state["scale"]) - len(state["kept"])))
+
+    def variances_of(self, state: State, stored: np.ndarray, learner: int | slice) -> np.ndarray:
+        """What stored variances mean, for the learner or learners of their columns (last axis)."""
+        settings, found = self.settings, stored.astype(np.float64)
+        if settings.forget:
+            found = found / self._faded(state, found, learner)
+        least = settings.min_variance * settings.prior_variance
+        scaled: np.ndarray = np.maximum(found * state["scale"][learner], least)
+        return scaled
+
+    def _faded(self, state: State, stored: np.ndarray, learner: int | slice) -> np.ndarray:
+        """What forgetting divides stored variances by; 1 for those of features no example has had."""
+        settings, kept = self.settings, state["kept"][learner]
+        folded = np.maximum(state["folded"][learner], settings.min_variance)
+        divisor: np.ndarray = kept + (1.0 - kept) / (settings.prior_variance * folded) * stored
+        return divisor
+
+    # --- marginals and explanations -----------------------------------------------------------------------------------
+
+    def stored_variances(self, state: State, size: Size) -> np.ndarray:
+        return self.variances_of(state, self.weights(state, size.n_features)[:, 1], slice(None))
+
+    def unseen_variances(self, state: State) -> np.ndarray:
+        stored = self.prior_weights(state, 1, state["weights"].shape[2])[0, 1].astype(np.float64)
+        return self._scaled(state, stored)
+
+    def contributions(
+        self, state: State, rows: np.ndarray, x: np.ndarray, plus: int | None, minus: int | None
+    ) -> np.ndarray:
+        sides = [column for column in (plus, minus) if column is not None]
+        variances = [
+            self.variances_of(state, state["weights"][rows, 1, column], self.learner_of(column)) for column in sides
+        ]
+        added: np.ndarray = sum(variances) * x**2
+        return added
+
+    # --- merging ------------------------------------------------------------------------------------------------------
+
+    def flushed(self, state: State, n_features: int) -> State:
+        flushed = super().flushed(state, n_features)
+        self._take_forgotten(flushed)
+        return flushed
+
+    def _take_forgotten(self, state: State) -> None:
+        """Store what is forgotten, so that variances are the scale times what is stored; the old array stays."""
+        if self.settings.forget:
+            weights = state["weights"].copy()
+            weights[:, 1] /= self._faded(state, weights[:, 1].astype(np.float64), slice(None))
+            state["weights"], state["kept"] = weights, np.ones_like(state["kept"])
+
+    def split(self, state: State, multiclass: Covariance) -> None:
+        self._take_forgotten(state)
+        super().split(state, multiclass)
+
+    def _split_own(self, state: State, fraction: float, untouched: np.ndarray, multiclass: Covariance) -> None:
+        old = state["weights"][..., 0]
+        super()._split_own(state, fraction, untouched, multiclass)
+        weights = state["weights"]
+        weights[:, 1] = fraction * old[:, 1, None]
+        weights[untouched, 1] = old[untouched, 1, None]
+        if self.settings.forget:
+            state["kept"] = np.ones(multiclass.settings.learners(2))
+
+    def placed(self, state: State, placement: Placement) -> np.ndarray:
+        prior, floor = self.settings.prior_variance, self.settings.min_variance * self.settings.prior_variance
+        found = np.full((placement.columns, placement.rows), prior)
+        variances = np.maximum(state["weights"][:, 1], floor / state["scale"]) / state["folded"]
+        for own, column in enumerate(placement.at_columns):
+            found[column, placement.at_rows] = variances[:, own]
+        return found
+
+    def put(self, state: State, merged: NaturalParameters) -> None:
+        prior = self.settings.prior_variance
+        untouched = merged.precision == 1.0 / prior  # to the bit, which files need not hold
+        state["weights"][:, 1] = np.where(untouched, prior, merged.covariance).T

@@ -1,0 +1,59 @@
+"""Rows to learn, cut into blocks that are learned together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import _core
+from ..arrays import row_entries
+from .settings import Settings
+
+
+@dataclass
+class Examples:
+    """Rows to learn, and all that belongs to them, as :meth:`confidently.learner.learner.Learner.learn` takes it."""
+
+    X: _core.Matrix
+    labels: np.ndarray
+    label_start: np.ndarray | None = None
+    weight: np.ndarray | None = None
+    class_weight: np.ndarray | None = None
+    order: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return self.X.shape[0] if self.order is None else len(self.order)
+
+    def block(self, first: int, last: int) -> Block:
+        """Rows ``first`` to ``last - 1`` in the order of learning."""
+        order = None if self.order is None else np.ascontiguousarray(self.order[first:last])
+        rows = slice(first, last) if order is None else order
+        labels, start = self.labels, None
+        if self.label_start is None:
+            labels = self.labels[rows]
+        else:
+            entries, start = row_entries(self.label_start, rows)
+            labels = self.labels[entries]
+        weight = None if self.weight is None else np.ascontiguousarray(self.weight[rows])
+        return Block(self.X, order, first, last - first, labels, start, weight, self.class_weight)
+
+
+@dataclass
+class Block:
+    """Some rows in the order of learning."""
+
+    X: _core.Matrix
+    order: np.ndarray | None
+    first: int
+    n: int
+    labels: np.ndarray
+    label_start: np.ndarray | None
+    weight: np.ndarray | None
+    class_weight: np.ndarray | None
+
+    def dense(self, settings: Settings, width: int) -> np.ndarray:
+        """The rows written out, the intercept first."""
+        out = np.empty((self.n, width), dtype=settings.dtype)
+        _core.fill_rows(self.X, self.order, self.first, settings.fit_intercept, out)
+        return out

@@ -1,0 +1,46 @@
+"""The identity: Sigma stays at its prior, under rules that gain no precision. Nothing of it is stored."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .covariance import Covariance, NaturalParameters, Placement
+from .settings import Settings
+from .state import Size, State
+from .weights import WeightCovariance
+
+
+class Identity(WeightCovariance):
+    """Stands in for any covariance over weights where the rule leaves it at the prior."""
+
+    name = "identity"
+    compiled_name = "identity"
+
+    def __init__(self, settings: Settings, kind: type[WeightCovariance]) -> None:
+        super().__init__(settings)
+        self._kind = kind
+
+    @property
+    def kind(self) -> type[Covariance]:
+        return self._kind
+
+    def stored_variances(self, state: State, size: Size) -> np.ndarray:
+        return np.full(self._shape(size), self.settings.prior_variance)
+
+    def matrix(self, state: State, size: Size) -> np.ndarray:
+        d = self._kind.matrix_size(self.settings, *self._shape(size))
+        learners = self.settings.learners(size.n_classes)
+        return np.broadcast_to(self.settings.prior_variance * np.eye(d), (learners, d, d))
+
+    def contributions(
+        self, state: State, rows: np.ndarray, x: np.ndarray, plus: int | None, minus: int | None
+    ) -> np.ndarray:
+        sides = [column for column in (plus, minus) if column is not None]
+        added: np.ndarray = sum(self.settings.prior_variance for _ in sides) * x**2
+        return added
+
+    def placed(self, state: State, placement: Placement) -> np.ndarray:
+        return np.full((1, 1), self.settings.prior_variance)
+
+    def put(self, state: State, merged: NaturalParameters) -> None:
+        """Nothing is stored."""

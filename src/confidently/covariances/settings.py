@@ -1,0 +1,140 @@
+"""What a learner is, as opposed to what it has learned: one list of settings, from which every other list derives."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Self
+
+import numpy as np
+
+from .. import _core
+from ..rules import AROW, make_rule
+from ..rules.ranges import Range, check_choice, check_number
+from ..rules.rule import Rule
+
+TASKS = {
+    "binary": _core.Task.binary,
+    "joint": _core.Task.joint,
+    "one-vs-rest": _core.Task.one_vs_rest,
+    "multilabel": _core.Task.multilabel,
+}
+DTYPES = ("float64", "float32")
+NAMES_IN_FILES = {"rows_per_product": "block_size"}  # where model files have kept an earlier name
+# Within these, and with the largest values of confidently.data.memory.matrix, no number of a state leaves its type.
+PRIOR_VARIANCE = Range(1e-15, 1e9, closed_low=True, closed_high=True)
+FRACTION = Range(0.0, 1.0, closed_low=True)
+ROWS = Range(1, 2**20, closed_low=True, closed_high=True)
+EXAMPLES = Range(1, 2**31, closed_low=True, closed_high=True)
+
+
+def about(meaning: str, allowed: Range | None = None) -> dict[str, Any]:
+    """What a setting means, and the interval it may lie in if it is a number."""
+    return {"meaning": meaning, "range": allowed}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a learner.
+
+    The rule may be given by name. Ranges are checked here; what only some covariances allow is checked by
+    :func:`confidently.covariances.table.resolved`, which :class:`confidently.learner.learner.Learner` calls.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For a value outside its range or of the wrong type; the message says what is allowed.
+
+    Examples
+    --------
+    >>> Settings("arow", "full", prior_variance=0.5).covariance
+    'full'
+    """
+
+    rule: Rule = field(default_factory=AROW, metadata=about("update rule"))
+    covariance: str = field(default="diag", metadata=about("how Sigma is stored: a name in COVARIANCES"))
+    task: str = field(
+        default="binary", metadata=about("two classes, more classes (joint or one-vs-rest), or multilabel")
+    )
+    prior_variance: float = field(
+        default=1.0, metadata=about("variance of every weight before any example", PRIOR_VARIANCE)
+    )
+    fit_intercept: bool = field(
+        default=True, metadata=about("whether every row has a constant feature 1, with the prior of any other")
+    )
+    average: bool = field(default=False, metadata=about("predict with the mean of the weights over all rows seen"))
+    min_variance: float = field(
+        default=1e-12, metadata=about("lower bound of variances, as a fraction of the prior's", FRACTION)
+    )
+    dtype: str = field(default="float64", metadata=about("type of the state: float64 or float32"))
+    rows_per_product: int | None = field(
+        default=None,
+        metadata=about("rows that a full, shared or kernel covariance learns per product of matrices", ROWS),
+    )
+    kernel: Any = field(
+        default=None, metadata=about("covariance kernel: a name of scikit-learn's pairwise kernels, or a function")
+    )
+    kernel_params: dict[str, Any] | None = field(
+        default=None, metadata=about("covariance kernel: the kernel's parameters")
+    )
+    budget: int | None = field(
+        default=None, metadata=about("covariance kernel: maximum number of examples kept", EXAMPLES)
+    )
+    forget: float = field(
+        default=0.0, metadata=about("fraction of the accumulated precision that every row takes away", FRACTION)
+    )
+
+    def __post_init__(self) -> None:
+        for setting in fields(self):
+            allowed, value = setting.metadata["range"], getattr(self, setting.name)
+            if allowed is not None and not (value is None and setting.default is None):
+                check_number("learner", setting.name, value, allowed)
+        check_choice("task", self.task, TASKS)
+        check_choice("dtype", np.dtype(self.dtype).name if self.dtype in DTYPES else self.dtype, DTYPES)
+        plain = {
+            "rule": make_rule(self.rule),
+            "prior_variance": float(self.prior_variance),
+            "fit_intercept": bool(self.fit_intercept),
+            "average": bool(self.average),
+            "min_variance": float(self.min_variance),
+            "dtype": str(self.dtype),
+            "rows_per_product": self.rows_per_product and int(self.rows_per_product),
+            "budget": self.budget and int(self.budget),
+            "forget": float(self.forget),
+        }
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
+
+    def columns(self, n_classes: int) -> int:
+        """Columns of weights: one for two classes, otherwise one per class; multilabel: the threshold's comes first."""
+        return {"binary": 1, "multilabel": n_classes + 1}.get(self.task, n_classes)
+
+    def learners(self, n_classes: int) -> int:
+        """Gaussians that are learned independently: one per class for one-vs-rest, otherwise one."""
+        return n_classes if self.task == "one-vs-rest" else 1
+
+    @property
+    def updates_per_row(self) -> int:
+        """Maximum number of updates of one Gaussian per row."""
+        return 2 if self.task == "multilabel" else 1
+
+    def header(self) -> dict[str, Any]:
+        """The settings as plain data, for a model file.
+
+        Raises
+        ------
+        TypeError
+            If the kernel is a function, which cannot be saved.
+        """
+        if callable(self.kernel):
+            raise TypeError("a kernel that is a function cannot be saved in a model file; use one of scikit-learn's")
+        plain = asdict(self) | {"rule": {"name": self.rule.name, "parameters": self.rule.get_params()}}
+        return {NAMES_IN_FILES.get(name, name): value for name, value in plain.items()}
+
+    @classmethod
+    def from_header(cls, header: dict[str, Any]) -> Self:
+        """The settings that :meth:`header` returned, in this version or an earlier one."""
+        names = {in_file: name for name, in_file in NAMES_IN_FILES.items()}
+        known = {names.get(name, name): value for name, value in header.items()}
+        rule = known.pop("rule")
+        parameters = {name: value for name, value in rule["parameters"].items() if value is not None}
+        return cls(make_rule(rule["name"]).with_params(**parameters), **known)

@@ -1,0 +1,226 @@
+"""What all covariances have in common that keep a weight per feature: the mean, growing, splitting, packing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+
+from .. import _core
+from .covariance import Covariance, draws, intercept_last
+from .settings import TASKS, Settings
+from .state import Shapes, Size, State, grow_common, split_common
+
+
+class WeightCovariance(Covariance):
+    """Base of the covariances whose state has the entry ``weights``: (F, planes, K), the mean in plane 0.
+
+    Attributes
+    ----------
+    compiled_name : str
+        The row of the core's table of covariances that learns row by row.
+    scoring_name : str
+        The kind that scores rows, which needs the mean only.
+    """
+
+    compiled_name: ClassVar[str]
+    scoring_name: ClassVar[str] = "identity"
+
+    @property
+    def planes(self) -> int:
+        """Numbers per weight: the mean, and its sum over rows where weights are averaged."""
+        return 1 + self.settings.average
+
+    @classmethod
+    def matrix_size(cls, settings: Settings, rows: int, columns: int) -> int:
+        """D of Sigma as a matrix, for so many features (the intercept's included) and columns."""
+        return rows if settings.task == "one-vs-rest" else rows * columns
+
+    def _shape(self, size: Size) -> tuple[int, int]:
+        return size.n_features + self.settings.fit_intercept, self.settings.columns(size.n_classes)
+
+    # --- the state ----------------------------------------------------------------------------------------------------
+
+    def own_shapes(self, size: Size, arrays: State | None) -> Shapes:
+        rows, columns = self._shape(size)
+        return {"weights": ((rows, self.planes, columns), np.dtype(self.settings.dtype))}
+
+    def add_entries(self, state: State, size: Size) -> None:
+        state["weights"] = self.prior_weights(state, *self._shape(size))
+
+    def prior_weights(self, state: State, rows: int, columns: int) -> np.ndarray:
+        """Weights no example has moved. They look as if they had been there from the start: the ellipsoid rules' scale
+        covers them too."""
+        return np.zeros((rows, self.planes, columns), dtype=self.settings.dtype)
+
+    def grown(self, state: State, old: Size, new: Size, multiclass: str = "joint") -> tuple[Settings, State]:
+        state, grown = dict(state), self
+        room = len(state["weights"]) - self.settings.fit_intercept
+        if new.n_features > room:
+            self.grow_features(state, self.room(new.n_features, room))
+        if new.n_classes > old.n_classes:
+            if self.settings.task == "binary":
+                wider = self.kind.of(replace(self.settings, task=multiclass))
+                assert isinstance(wider, WeightCovariance)
+                self.split(state, wider)
+                grown = wider
+            grown.grow_classes(state, new.n_classes)
+        return grown.settings, state
+
+    def room(self, n_features: int, room: int) -> int:
+        """Features to make room for: twice as many, so that a stream with new ones in every batch is copied rarely."""
+        return max(n_features, 2 * room)
+
+    def grow_features(self, state: State, n_features: int) -> None:
+        """Add features at the prior."""
+        old = state["weights"]
+        weights = self.prior_weights(state, n_features + self.settings.fit_intercept, old.shape[2])
+        weights[: len(old)] = old
+        state["weights"] = weights
+
+    def grow_classes(self, state: State, n_classes: int) -> None:
+        """Add classes or labels at the prior, after those there are."""
+        grow_common(self.settings, state, n_classes)
+        old = state["weights"]
+        weights = self.prior_weights(state, len(old), self.settings.columns(n_classes))
+        weights[..., : old.shape[2]] = old
+        state["weights"] = weights
+
+    def bytes_per_feature(self, state: State) -> int:
+        return state["weights"][:1].nbytes or 8 * self.planes
+
+    # --- model files --------------------------------------------------------------------------------------------------
+
+    def packed(self, state: State, n_features: int) -> State:
+        """The rows of weights at the prior are left out, where that is smaller; ``weights.rows`` numbers the others."""
+        packed = {name: np.ascontiguousarray(array) for name, array in state.items()}
+        weights = packed["weights"] = np.ascontiguousarray(self.weights(state, n_features))
+        if len(weights):
+            prior = self.prior_weights(state, 1, weights.shape[2])
+            moved = np.flatnonzero((weights != prior).any(axis=(1, 2)))
+            if len(moved) * (weights[:1].nbytes + moved.itemsize) < weights.nbytes:
+                packed["weights"], packed["weights.rows"] = weights[moved], moved
+        return packed
+
+    def unpacked(self, arrays: State, size: Size) -> State:
+        arrays = dict(arrays)
+        moved = arrays.pop("weights.rows", None)
+        if moved is not None:
+            rows, columns = self._shape(size)
+            if moved.dtype != np.int64 or (len(moved) and not 0 <= moved.min() <= moved.max() < rows):
+                raise ValueError("its rows of weights lie outside the model")
+            whole = self.prior_weights(arrays, rows, columns)
+            whole[moved] = arrays["weights"]
+            arrays["weights"] = whole
+        return arrays
+
+    # --- learning and scores ------------------------------------------------------------------------------------------
+
+    def compiled(self) -> _core.Learner:
+        return self._compiled(self.compiled_name)
+
+    def _compiled(self, name: str) -> _core.Learner:
+        settings = self.settings
+        return _core.Learner(
+            settings.rule.compiled,
+            name,
+            TASKS[settings.task],
+            intercept=settings.fit_intercept,
+            average=settings.average,
+            prior_variance=settings.prior_variance,
+            min_variance=settings.min_variance,
+            forget=settings.forget,
+        )
+
+    def scores(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
+        found = np.empty((X.shape[0], self.settings.columns(size.n_classes)))
+        self._compiled(self.scoring_name).scores(state, X, found)
+        return found
+
+    def variances(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
+        found = np.empty((X.shape[0], self.settings.columns(size.n_classes)))
+        self.compiled().variances(state, X, found)
+        return found
+
+    def top_variances(self, state: State, X: _core.Matrix, scores: np.ndarray, size: Size) -> np.ndarray:
+        found = np.empty(X.shape[0])
+        self.compiled().top_variances(state, X, scores, found)
+        return found
+
+    # --- marginals ----------------------------------------------------------------------------------------------------
+
+    def weights(self, state: State, n_features: int) -> np.ndarray:
+        return state["weights"][: n_features + self.settings.fit_intercept]
+
+    def stored_variances(self, state: State, size: Size) -> np.ndarray:
+        """Variance of every weight in the order of the state, shape (features, columns)."""
+        raise self._undefined("stored_variances")
+
+    def column_variances(self, state: State, size: Size) -> np.ndarray:
+        return intercept_last(self.stored_variances(state, size), self.settings.fit_intercept).T
+
+    def label_variances(self, state: State, size: Size) -> np.ndarray:
+        variances = self.stored_variances(state, size)
+        return intercept_last(variances[:, 1:] + variances[:, :1], self.settings.fit_intercept).T
+
+    def matrix(self, state: State, size: Size) -> np.ndarray:
+        by_learner = self.column_variances(state, size).reshape(self.settings.learners(size.n_classes), -1)
+        return np.stack([np.diag(variances) for variances in by_learner])
+
+    def marginal(self, state: State, size: Size, column: int) -> np.ndarray:
+        multilabel = self.settings.task == "multilabel"
+        found: np.ndarray = (self.label_variances if multilabel else self.column_variances)(state, size)[column]
+        return found
+
+    def noise(self, state: State, size: Size, n: int, generator: np.random.Generator) -> np.ndarray:
+        variances = self.column_variances(state, size)
+        return draws(variances.ravel(), n, generator).reshape(n, *variances.shape)
+
+    def score_covariance(self, state: State, size: Size) -> np.ndarray:
+        multilabel = self.settings.task == "multilabel"
+        return (self.label_variances if multilabel else self.column_variances)(state, size)
+
+    # --- explanations -------------------------------------------------------------------------------------------------
+
+    def unseen_variances(self, state: State) -> np.ndarray:
+        settings = self.settings
+        stored = np.broadcast_to(settings.prior_variance * state["folded"], len(state["scale"]))
+        return self._scaled(state, stored)
+
+    def _scaled(self, state: State, stored: np.ndarray) -> np.ndarray:
+        settings = self.settings
+        variance = np.maximum(stored * state["scale"], settings.min_variance * settings.prior_variance)
+        return np.broadcast_to(variance, state["weights"].shape[2])
+
+    def learner_of(self, column: int) -> int:
+        """The Gaussian that a column of weights belongs to."""
+        return column if self.settings.task == "one-vs-rest" else 0
+
+    # --- merging ------------------------------------------------------------------------------------------------------
+
+    def flushed(self, state: State, n_features: int) -> State:
+        return {**state, "weights": self.weights(state, n_features)}
+
+    def left_prior(self, state: State) -> np.ndarray:
+        found: np.ndarray = (state["weights"] != self.prior_weights(state, 1, 1)).any(axis=(1, 2))
+        return found
+
+    def split(self, state: State, multiclass: Covariance) -> None:
+        """Joint: the classes' means are -w/2 and w/2 and their covariances Sigma/2 each, so that the margin between
+        them has the mean and variance it had. One-vs-rest: -w and w, Sigma each. A covariance that stays at its prior
+        is not halved, nor are features still at their prior: those that come later start there too, and whether there
+        was room for a feature before its first row must not matter.
+        """
+        joint = multiclass.settings.task == "joint"
+        fraction = 0.5 if joint else 1.0
+        self._split_own(state, fraction, np.flatnonzero(~self.left_prior(state)), multiclass)
+        split_common(state, joint)
+
+    def _split_own(self, state: State, fraction: float, untouched: np.ndarray, multiclass: Covariance) -> None:
+        old = state["weights"][..., 0]
+        # no -0.0, which features that come later do not have
+        state["weights"] = np.stack([0.0 - fraction * old, fraction * old], axis=2)
+
+    def grouped(self, mean: np.ndarray) -> np.ndarray:
+        return mean
