@@ -65,3 +65,16 @@ def test_three_rows_of_the_table_lost_digits_and_the_rules_did_not(row, implemen
     assert relative_error(answer[1], zeta) < 1e-10
     assert float(row["alpha"]) == pytest.approx(answer[0], rel=1e-9, abs=0)
     assert answer[2] == float(row["scale"]) == 1.0
+
+
+@pytest.mark.parametrize("rule", ["cw_stdev", "cw_var", "scw1", "scw2"])
+def test_the_reference_survives_a_step_far_longer_than_the_deviation(rule):
+    """sqrt(u) as Crammer et al. print it cancels to 0 there, and zeta would be infinite."""
+    assert plain(rule, -1e3, 1e-12) == pytest.approx(compiled(rule, -1e3, 1e-12), rel=1e-9)
+
+
+def test_steps_of_gibbs_pa_exact_underflow_alike():
+    margins = [1 + deviations / 4 for deviations in range(100, 200)]
+    acts = [compiled("gibbs_pa_exact", m, 1.0) is not None for m in margins]
+    assert acts == [plain("gibbs_pa_exact", m, 1.0) is not None for m in margins]
+    assert True in acts and False in acts

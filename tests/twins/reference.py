@@ -1,12 +1,15 @@
-"""The learners once more in plain NumPy: the specification, and the slow twin the compiled core is compared with.
+"""The learners in plain NumPy: the specification, and the slow reference that the compiled core is compared with.
 
-Read it in one sitting: :func:`step` has the rules as their papers print them, :class:`ReferenceLearner` the one update.
-Nothing here is fast, and nothing is shared with the core.
+:data:`RULES` has the formula of every rule as its paper prints it, :data:`COVARIANCES` the update of every covariance,
+and :class:`ReferenceLearner` the training loop. Nothing here is fast, and nothing is shared with the core. A new rule
+is one function here, a new covariance one class.
 """
 
 from __future__ import annotations
 
-from math import exp, inf, log, pi, sqrt
+from collections.abc import Callable
+from math import exp, inf, isfinite, log, pi, sqrt
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,104 +17,300 @@ from scipy.optimize import brentq
 from scipy.special import log_ndtr
 from scipy.stats import norm
 
+# --- rules --------------------------------------------------------------------------------------------------------
+#
+# Each function returns alpha, zeta and scale for the margin m, its variance v, the weight w of the example, k updates
+# so far and the parameters p; or None, where the rule does not act. phi, psi and xi of the confidence are among p.
 
-def step(
-    rule: str, m: float, v: float, w: float = 1.0, updates: int = 0, **p: float
-) -> tuple[float, float, float] | None:
-    """alpha, zeta and scale of a rule, from its formula; None where it passes. w: weight of the example."""
-    phi = p.get("phi") or (norm.ppf(p["eta"]) if p.get("eta") else 0.0)
-    psi, xi = 1 + phi**2 / 2, 1 + phi**2
-    alpha, zeta, scale, hard = 0.0, 0.0, 1.0, False
-    C, c, epsilon = w * p.get("C", 0.0), w * p.get("c", 0.0), p.get("epsilon", 1.0)
+Step = tuple[float, float, float]
+RULES: dict[str, Callable[..., Step | None]] = {}
 
-    def cw_zeta(alpha: float) -> float:
-        sqrt_u = (-alpha * v * phi + sqrt(alpha**2 * v**2 * phi**2 + 4 * v)) / 2
-        return alpha * phi / sqrt_u
 
-    def cw_alpha() -> float:
-        return (-m * psi + sqrt(m**2 * phi**4 / 4 + v * phi**2 * xi)) / (v * xi)
+def rule(formula: Callable[..., Step | None]) -> Callable[..., Step | None]:
+    """Enter a formula, which is called as its rule, into :data:`RULES`."""
+    RULES[formula.__name__] = formula
+    return formula
 
-    if rule == "perceptron" and m <= 0:
-        alpha, hard = 1.0, True
-    elif rule == "pa" and m < 1:
-        alpha, hard = (1 - m) / v, True
-    elif rule == "pa1" and m < 1:
-        alpha = min(C, (1 - m) / v)
-    elif rule == "pa2" and m < 1:
-        alpha = (1 - m) / (v + 1 / (2 * C))
-    elif rule == "sop" and m <= 0:
-        alpha, zeta, hard = (1 - m) / (1 + v), 1.0, True
-    elif rule == "cw_stdev" and m < phi * sqrt(v):
-        alpha, hard = cw_alpha(), True
-        zeta = cw_zeta(alpha)
-    elif rule == "cw_var" and m < phi * v:
-        b = 1 + 2 * phi * m
-        alpha, hard = (-b + sqrt(b**2 - 8 * phi * (m - phi * v))) / (4 * phi * v), True
-        zeta = 2 * alpha * phi
-    elif rule == "arow" and m < 1:
-        alpha, zeta = (1 - m) / (v + p["r"] / w), w / p["r"]
-    elif rule == "scw1" and m < phi * sqrt(v):
-        alpha = min(C, cw_alpha())
-        zeta = cw_zeta(alpha)
-    elif rule == "scw2" and m < phi * sqrt(v):
-        n = v + 1 / (2 * C)
-        g = phi * sqrt(phi**2 * m**2 * v**2 + 4 * n * v * (n + v * phi**2))
-        alpha = (-(2 * m * n + phi**2 * m * v) + g) / (2 * (n**2 + n * v * phi**2))
-        zeta = cw_zeta(alpha)
-    elif rule == "nherd" and m < 1:
-        alpha, zeta = (1 - m) / (v + 1 / C), 2 * C + C**2 * v
-    elif rule == "cellip" and m <= 0:
-        t = (p["a"] * p["gamma"] - m) / sqrt(v)
-        if t < 1:
-            alpha, zeta, scale, hard = t / sqrt(v), 2 * t / ((1 - t) * v), 1 - t**2, True
-    elif rule == "iellip" and m <= 0:
-        ck = p["c"] * p["b"] ** updates
-        alpha, zeta, scale, hard = (p["gamma"] - m) / v, ck / ((1 - ck) * v), 1 / (1 - ck), True
-    elif rule == "bayespa" and m < epsilon:
-        alpha = min(2 * c, (epsilon - m) / v)
-    elif rule == "gibbs_pa":
-        # zeta solves zeta^2 ((epsilon - m')^2 + v') = c^2 with m', v' after the step
-        def gap(a: float) -> float:
-            d = (epsilon - m - c * v) / (1 + a * v)
-            return a**2 * (d**2 + v / (1 + a * v)) - c**2
 
-        high = 1.0
-        while gap(high) < 0:
-            high *= 2
-        zeta = brentq(gap, 0, high, xtol=1e-300, rtol=1e-15, maxiter=1000)
-        alpha = (c + zeta * (epsilon - m)) / (1 + zeta * v)
-    elif rule == "gibbs_pa_exact":
-        s = sqrt(v)
-        log_a = log_ndtr((m - epsilon) / s)
-        log_b = -2 * c * (epsilon - m) + 2 * c**2 * v + log_ndtr((epsilon - m - 2 * c * v) / s)
-        log_z = np.logaddexp(log_a, log_b)
-        density = exp(-((epsilon - m) ** 2) / (2 * v) - log(2 * pi * v) / 2 - log_z)
-        r, rest = exp(log_b - log_z), exp(log_a - log_z)
-        kappa = min(max(2 * c * density - 4 * c**2 * r * rest, 0.0), (1 - 1e-12) / v)
-        alpha, zeta = 2 * c * r, kappa / (1 - kappa * v)
-    elif rule == "probit":
-        s = sqrt(p["noise"] ** 2 + v)
-        t = m / s
-        V = exp(-(t**2) / 2 - log(2 * pi) / 2 - log_ndtr(t))
-        W = min(max(V * (V + t) / s**2, 0.0), (1 - 1e-12) / v)
-        alpha, zeta, hard = V / s, W / (1 - W * v), True
-    if hard:
-        alpha, zeta, scale = w * alpha, w * zeta, scale**w
-    return (alpha, zeta, scale) if alpha or zeta else None
+def weighted(w: float, alpha: float, zeta: float = 0.0, scale: float = 1.0) -> Step:
+    """The step of a hard rule: the weight of the example multiplies all of it."""
+    return w * alpha, w * zeta, scale**w
+
+
+@rule
+def perceptron(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
+    return weighted(w, 1.0) if m <= 0 else None
+
+
+@rule
+def pa(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
+    return weighted(w, (1 - m) / v) if m < 1 else None
+
+
+@rule
+def pa1(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
+    return (min(w * p.C, (1 - m) / v), 0.0, 1.0) if m < 1 else None
+
+
+@rule
+def pa2(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
+    return ((1 - m) / (v + 1 / (2 * w * p.C)), 0.0, 1.0) if m < 1 else None
+
+
+@rule
+def sop(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
+    return weighted(w, (1 - m) / (1 + v), 1.0) if m <= 0 else None
+
+
+def cw_alpha(m: float, v: float, p: Any) -> float:
+    return (-m * p.psi + sqrt(m**2 * p.phi**4 / 4 + v * p.phi**2 * p.xi)) / (v * p.xi)
+
+
+def cw_zeta(alpha: float, v: float, phi: float) -> float:
+    # sqrt(u) = (-alpha v phi + sqrt(alpha^2 v^2 phi^2 + 4v))/2, rewritten: as it stands it cancels to 0 for large alpha
+    sqrt_u = 2 * v / (alpha * v * phi + sqrt(alpha**2 * v**2 * phi**2 + 4 * v))
+    return alpha * phi / sqrt_u
+
+
+@rule
+def cw_stdev(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
+    if m >= p.phi * sqrt(v):
+        return None
+    alpha = cw_alpha(m, v, p)
+    return weighted(w, alpha, cw_zeta(alpha, v, p.phi))
+
+
+@rule
+def cw_var(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
+    if m >= p.phi * v:
+        return None
+    b = 1 + 2 * p.phi * m
+    alpha = (-b + sqrt(b**2 - 8 * p.phi * (m - p.phi * v))) / (4 * p.phi * v)
+    return weighted(w, alpha, 2 * alpha * p.phi)
+
+
+@rule
+def arow(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
+    return ((1 - m) / (v + p.r / w), w / p.r, 1.0) if m < 1 else None
+
+
+@rule
+def scw1(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
+    if m >= p.phi * sqrt(v):
+        return None
+    alpha = min(w * p.C, cw_alpha(m, v, p))
+    return alpha, cw_zeta(alpha, v, p.phi), 1.0
+
+
+@rule
+def scw2(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
+    if m >= p.phi * sqrt(v):
+        return None
+    n = v + 1 / (2 * w * p.C)
+    g = p.phi * sqrt(p.phi**2 * m**2 * v**2 + 4 * n * v * (n + v * p.phi**2))
+    alpha = (-(2 * m * n + p.phi**2 * m * v) + g) / (2 * (n**2 + n * v * p.phi**2))
+    return alpha, cw_zeta(alpha, v, p.phi), 1.0
+
+
+@rule
+def nherd(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
+    C = w * p.C
+    return ((1 - m) / (v + 1 / C), 2 * C + C**2 * v, 1.0) if m < 1 else None
+
+
+@rule
+def cellip(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
+    t = (p.a * p.gamma - m) / sqrt(v)
+    return weighted(w, t / sqrt(v), 2 * t / ((1 - t) * v), 1 - t**2) if m <= 0 and t < 1 else None
+
+
+@rule
+def iellip(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
+    ck = p.c * p.b**k
+    return weighted(w, (p.gamma - m) / v, ck / ((1 - ck) * v), 1 / (1 - ck)) if m <= 0 else None
+
+
+@rule
+def bayespa(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
+    return (min(2 * w * p.c, (p.epsilon - m) / v), 0.0, 1.0) if m < p.epsilon else None
+
+
+@rule
+def gibbs_pa(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
+    # zeta solves zeta^2 ((epsilon - m')^2 + v') = c^2 with m', v' after the step
+    c = w * p.c
+
+    def gap(a: float) -> float:
+        d = (p.epsilon - m - c * v) / (1 + a * v)
+        return a**2 * (d**2 + v / (1 + a * v)) - c**2
+
+    high = 1.0
+    while gap(high) < 0:
+        high *= 2
+    zeta = brentq(gap, 0, high, xtol=1e-300, rtol=1e-15, maxiter=1000)
+    return (c + zeta * (p.epsilon - m)) / (1 + zeta * v), zeta, 1.0
+
+
+@rule
+def gibbs_pa_exact(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
+    c, s = w * p.c, sqrt(v)
+    log_a = log_ndtr((m - p.epsilon) / s)
+    log_b = -2 * c * (p.epsilon - m) + 2 * c**2 * v + log_ndtr((p.epsilon - m - 2 * c * v) / s)
+    if log_a - log_b > log(np.finfo(float).max):  # the odds of a step underflow: there is none
+        return None
+    log_z = np.logaddexp(log_a, log_b)
+    density = exp(-((p.epsilon - m) ** 2) / (2 * v) - log(2 * pi * v) / 2 - log_z)
+    r, rest = exp(log_b - log_z), exp(log_a - log_z)
+    kappa = min(max(2 * c * density - 4 * c**2 * r * rest, 0.0), (1 - 1e-12) / v)
+    return 2 * c * r, kappa / (1 - kappa * v), 1.0
+
+
+@rule
+def probit(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
+    s = sqrt(p.noise**2 + v)
+    t = m / s
+    V = exp(-(t**2) / 2 - log(2 * pi) / 2 - log_ndtr(t))
+    W = min(max(V * (V + t) / s**2, 0.0), (1 - 1e-12) / v)
+    return weighted(w, V / s, W / (1 - W * v))
+
+
+def step(name: str, m: float, v: float, w: float = 1.0, updates: int = 0, **parameters: float) -> Step | None:
+    """alpha, zeta and scale of a rule, from its formula; None where it does not act. w: weight of the example."""
+    p = SimpleNamespace(**parameters)
+    if "phi" in parameters or "eta" in parameters:
+        p.phi = parameters.get("phi") or norm.ppf(p.eta)
+        p.psi, p.xi = 1 + p.phi**2 / 2, 1 + p.phi**2
+    with np.errstate(all="ignore"):
+        found = RULES[name](m, v, w, updates, p)
+    # a step that over- or underflows is none
+    return found if found and (found[0] or found[1]) and all(map(isfinite, found)) and found[2] else None
+
+
+# --- covariances --------------------------------------------------------------------------------------------------
+#
+# Each class keeps Sigma over all weights: (columns, d) numbers of an array like the mean. An example is z = Z in this
+# shape, x in some of its rows; learner is the number of its one-vs-rest learner, 0 in every other task.
+
+
+class Identity:
+    """Sigma = prior I."""
+
+    floored = False  # whether a variance along z below the floor stops the update of Sigma
+
+    def __init__(self, columns: int, d: int, prior: float, floor: float, one_vs_rest: bool) -> None:
+        self.sigma: Any = np.full((columns, d), prior)
+        self.prior, self.floor, self.one_vs_rest = prior, floor, one_vs_rest
+
+    def times(self, Z: np.ndarray, learner: int) -> np.ndarray:
+        """Sigma z."""
+        return self.sigma * Z
+
+    def update(self, Z: np.ndarray, zeta: float, scale: float, learner: int) -> None:
+        """Sigma^-1 <- (Sigma^-1 + zeta z z')/scale."""
+
+    def forget(self, keep: float) -> None:
+        """Sigma^-1 <- keep Sigma^-1 + (1 - keep) prior^-1."""
+        raise NotImplementedError
+
+    def variances(self) -> np.ndarray:
+        """The diagonal of Sigma, in the shape of the mean."""
+        return self.sigma
+
+
+class Diagonal(Identity):
+    """The diagonal of the precision, after every update."""
+
+    def update(self, Z: np.ndarray, zeta: float, scale: float, learner: int) -> None:
+        rows = [learner] if self.one_vs_rest else slice(None)
+        sigma, z = self.sigma[rows], Z[rows]
+        self.sigma[rows] = np.maximum(scale * sigma / (1 + zeta * z**2 * sigma), self.floor)
+
+    def forget(self, keep: float) -> None:
+        self.sigma = 1 / (keep / self.sigma + (1 - keep) / self.prior)
+
+
+class Full(Identity):
+    """All of Sigma: one matrix over all weights; in one-vs-rest one per learner."""
+
+    floored = True
+
+    def __init__(self, columns: int, d: int, prior: float, floor: float, one_vs_rest: bool) -> None:
+        super().__init__(columns, d, prior, floor, one_vs_rest)
+        learners, size = (columns, d) if one_vs_rest else (1, columns * d)
+        self.sigma = np.array([prior * np.eye(size) for _ in range(learners)])
+        self.shape = columns, d
+
+    def part(self, Z: np.ndarray, learner: int) -> np.ndarray:
+        """The entries of z that belong to a learner."""
+        return Z[learner] if self.one_vs_rest else Z.ravel()
+
+    def times(self, Z: np.ndarray, learner: int) -> np.ndarray:
+        direction = np.zeros_like(Z)
+        direction[learner if self.one_vs_rest else slice(None)] = (self.sigma[learner] @ self.part(Z, learner)).reshape(
+            -1, Z.shape[1]
+        )
+        return direction
+
+    def update(self, Z: np.ndarray, zeta: float, scale: float, learner: int) -> None:
+        z = self.part(Z, learner)
+        q = self.sigma[learner] @ z
+        self.sigma[learner] = scale * (self.sigma[learner] - zeta / (1 + zeta * (z @ q)) * np.outer(q, q))
+
+    def variances(self) -> np.ndarray:
+        return np.array([np.diag(sigma) for sigma in self.sigma]).reshape(self.shape)
+
+
+class Shared(Identity):
+    """One matrix over the features, the same for every column."""
+
+    floored = True
+
+    def __init__(self, columns: int, d: int, prior: float, floor: float, one_vs_rest: bool) -> None:
+        super().__init__(columns, d, prior, floor, one_vs_rest)
+        self.sigma, self.shape = prior * np.eye(d), (columns, d)
+
+    def times(self, Z: np.ndarray, learner: int) -> np.ndarray:
+        return Z @ self.sigma
+
+    def update(self, Z: np.ndarray, zeta: float, scale: float, learner: int) -> None:
+        q = self.sigma @ Z[np.flatnonzero(Z.any(axis=1))[0]]  # along x, whichever columns it is in
+        x_variance = float(Z[np.flatnonzero(Z.any(axis=1))[0]] @ q)
+        self.sigma = scale * (self.sigma - zeta / (1 + zeta * x_variance) * np.outer(q, q))
+
+    def variances(self) -> np.ndarray:
+        return np.broadcast_to(np.diag(self.sigma), self.shape)
+
+
+COVARIANCES: dict[str, type[Identity]] = {"identity": Identity, "diag": Diagonal, "full": Full, "shared": Shared}
+
+
+# --- the training loop --------------------------------------------------------------------------------------------
+
+# A score is known to this fraction of the sum of its terms' absolute values; the order of the additions decides below.
+ROUNDING = 1e-9
 
 
 class ReferenceLearner:
-    """One Gaussian over weights, moved by every example; dense rows, one at a time.
+    """One Gaussian over weights, updated by every example; dense rows, one at a time.
 
     Parameters
     ----------
     rule : str
+        A name in :data:`RULES`.
     parameters : dict
-    covariance : {"identity", "diag", "full", "shared"}
+    covariance : str
+        A name in :data:`COVARIANCES`.
     task : {"binary", "joint", "one-vs-rest", "multilabel"}
     n_classes, n_features : int
     prior_variance, min_variance, fit_intercept, average, forget
         As in :class:`confidently.learner.learner.Learner`.
+
+    Attributes
+    ----------
+    ties : list of int or None
+        Set it to [] to collect the rows, by ``n_seen`` before them, in which rounding makes a decision: between two
+        best scores, or at the threshold of the rule. After such a row, an implementation that adds in another order
+        may decide differently.
     """
 
     def __init__(
@@ -119,49 +318,45 @@ class ReferenceLearner:
         prior_variance: float = 1.0, min_variance: float = 1e-12, fit_intercept: bool = True, average: bool = False,
         forget: float = 0.0,
     ) -> None:  # fmt: skip
-        self.rule, self.parameters, self.covariance, self.task = rule, parameters, covariance, task
-        self.prior, self.least, self.intercept = prior_variance, min_variance * prior_variance, fit_intercept
-        self.average, self.forget = average, forget
+        self.rule, self.parameters, self.task = rule, parameters, task
+        self.intercept, self.average, self.forget = fit_intercept, average, forget
         self.columns = {"binary": 1, "multilabel": n_classes + 1}.get(task, n_classes)
         self.d = n_features + fit_intercept
         self.mean = np.zeros((self.columns, self.d))
         self.total = np.zeros_like(self.mean)  # sum of the means after every row
-        size = {"full": self.columns * self.d, "shared": self.d}.get(covariance, 0)
-        flat = np.full((self.columns, self.d), prior_variance)
-        self.sigma: Any = prior_variance * np.eye(size) if size else flat
-        if covariance == "full" and task == "one-vs-rest":
-            self.sigma = [prior_variance * np.eye(self.d) for _ in range(self.columns)]
+        floor = min_variance * prior_variance
+        self.covariance = COVARIANCES[covariance](self.columns, self.d, prior_variance, floor, task == "one-vs-rest")
         self.n_seen = self.mistakes = self.infeasible = 0
-        self.updates = np.zeros(self.columns, dtype=int)  # one-vs-rest: one a class, else only the first counts
+        self.updates = np.zeros(self.columns, dtype=int)  # one-vs-rest: one per class; otherwise only the first counts
+        self.ties: list[int] | None = None
 
     def learn(self, X: np.ndarray, labels: list[Any], weights: np.ndarray | None = None) -> None:
-        """Learn rows; labels are class numbers, or sets of them in the multilabel task."""
+        """Train on rows; labels are class numbers, in the multilabel task sets of them."""
         for i, (x, label) in enumerate(zip(X, labels, strict=True)):
             w = 1.0 if weights is None else weights[i]
             if w > 0:
-                self.n_seen += 1
                 self.mistakes += self._row(np.append(x, 1.0) if self.intercept else x, label, w)
+                self.n_seen += 1
                 self.total += self.mean
                 if self.forget:
-                    self._forget((1 - self.forget) ** w)
+                    self.covariance.forget((1 - self.forget) ** w)
 
     def weights(self) -> np.ndarray:
-        """The predicting weights, a row a column of the core's."""
+        """The weights used for prediction, one row per column of the core."""
         return self.total / self.n_seen if self.average and self.n_seen else self.mean
 
-    def _forget(self, keep: float) -> None:
-        """Sigma^-1 <- keep Sigma^-1 + (1 - keep) prior^-1, of a diagonal; the mean stays."""
-        self.sigma = 1 / (keep / self.sigma + (1 - keep) / self.prior)
-
     def _row(self, x: np.ndarray, label: Any, w: float) -> bool:
-        """Learn one row; True if it was predicted wrongly."""
+        """Train on one row; return whether it was predicted wrongly."""
+        mean = self.mean.copy()
+        scores = (mean * x).sum(axis=1)  # not mean @ x, which may score equal weights differently
+        if self.task == "multilabel":
+            return self._multilabel(x, mean, scores, {k + 1 for k in label}, w)
         if self.task == "binary":
+            self._note_tie(x, mean[0], 0 * mean[0])
             plus, minus = (0, None) if label == 1 else (None, 0)
             return self._update(x, plus, minus, w) <= 0
-        scores = self.mean @ x
-        if self.task == "multilabel":
-            return self._multilabel(x, scores, {k + 1 for k in label}, w)
-        rival = max((k for k in range(self.columns) if k != label), key=lambda k: scores[k])
+        rival = self._best(x, mean, scores, [k for k in range(self.columns) if k != label])
+        self._note_tie_of_columns(x, mean[label], mean[rival])
         if self.task == "joint":
             self._update(x, label, rival, w)
         else:
@@ -170,20 +365,38 @@ class ReferenceLearner:
                 self._update(x, plus, minus, w)
         return bool(scores[label] <= scores[rival])
 
-    def _multilabel(self, x: np.ndarray, scores: np.ndarray, relevant: set[int], w: float) -> bool:
+    def _multilabel(self, x: np.ndarray, mean: np.ndarray, scores: np.ndarray, relevant: set[int], w: float) -> bool:
         """Worst relevant against best irrelevant label; then the nearer of the two against the threshold, column 0."""
-        worst = min(sorted(relevant), key=lambda k: scores[k], default=None)
-        best = max((k for k in range(1, self.columns) if k not in relevant), key=lambda k: scores[k], default=None)
-        if worst is not None and best is not None:
-            self._update(x, worst, best, w)
+        worst = self._best(x, mean, -scores, sorted(relevant))
+        best = self._best(x, mean, scores, [k for k in range(1, self.columns) if k not in relevant])
         above = inf if worst is None else scores[worst] - scores[0]
         below = inf if best is None else scores[0] - scores[best]
+        if worst is not None and best is not None:
+            self._note_tie_of_columns(x, mean[worst], mean[best])
+            self._note_tie(x, mean[worst] + mean[best], 2 * mean[0])
+            self._update(x, worst, best, w)
         plus, minus = (worst, 0) if above <= below else (0, best)
         self._update(x, plus, minus, w)
         return worst is not None and best is not None and bool(scores[worst] <= scores[best])
 
+    def _best(self, x: np.ndarray, mean: np.ndarray, scores: np.ndarray, among: list[int]) -> Any:
+        """The first column of the best score, or None if there are no columns."""
+        ranked = sorted(among, key=lambda k: -scores[k])
+        if len(ranked) > 1:
+            self._note_tie_of_columns(x, mean[ranked[0]], mean[ranked[1]])
+        return ranked[0] if ranked else None
+
+    def _note_tie(self, x: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
+        """Two weight vectors that score a row alike."""
+        if self.ties is not None and abs(float((a - b) @ x)) < ROUNDING * float((np.abs(a) + np.abs(b)) @ np.abs(x)):
+            self.ties.append(self.n_seen)
+
+    def _note_tie_of_columns(self, x: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
+        if not np.array_equal(a, b):  # columns of the same updates tie in every implementation
+            self._note_tie(x, a, b)
+
     def _update(self, x: np.ndarray, plus: int | None, minus: int | None, w: float) -> float:
-        """Look, ask the rule, move. z = x (x) (e_plus - e_minus); returns the margin before the move."""
+        """Score, ask the rule, update. z = x (x) (e_plus - e_minus); returns the margin before the update."""
         Z = np.zeros((self.columns, self.d))
         if plus is not None:
             Z[plus] = x
@@ -192,52 +405,26 @@ class ReferenceLearner:
         own = minus if plus is None else plus
         assert own is not None
         learner = own if self.task == "one-vs-rest" else 0
-        margin, (direction, v, spent) = float((Z * self.mean).sum()), self._look(Z, x, learner)
+        margin, direction = float((Z * self.mean).sum()), self.covariance.times(Z, learner)
+        v, floor = float((Z * direction).sum()), self.covariance.floor * float((Z * Z).sum())
+        at_floor = self.covariance.floored and v <= floor
+        v = floor if at_floor else v
         if v <= 0:
             return margin
-        answer = step(self.rule, margin, v, w, int(self.updates[learner]), **self.parameters)
+        answer = self._step(margin, v, w, learner)
+        if self.ties is not None:
+            e = ROUNDING * float((np.abs(Z) * np.abs(self.mean)).sum())
+            if any((self._step(m, v, w, learner) is None) != (answer is None) for m in (margin - e, margin + e)):
+                self.ties.append(self.n_seen)
         if answer is None:
-            a_gamma = self.parameters.get("a", 0.0) * self.parameters.get("gamma", 0.0)
-            self.infeasible += self.rule == "cellip" and margin <= 0 and a_gamma - margin >= sqrt(v)
+            self.infeasible += self.rule == "cellip" and margin <= 0
             return margin
         alpha, zeta, scale = answer
         self.mean += alpha * direction
         self.updates[learner] += 1
-        if not spent:
-            self._learn_precision(Z, x, direction, v, zeta, scale, learner)
+        if not at_floor:
+            self.covariance.update(Z, zeta, scale, learner)
         return margin
 
-    def _look(self, Z: np.ndarray, x: np.ndarray, learner: int) -> tuple[np.ndarray, float, bool]:
-        """Sigma z in the shape of the mean, z' Sigma z, and whether nothing is left to learn along z."""
-        if self.covariance in ("identity", "diag"):
-            direction = self.sigma * Z
-        elif self.covariance == "shared":
-            direction = Z @ self.sigma
-        elif self.task == "one-vs-rest":
-            direction = np.zeros_like(Z)
-            direction[learner] = self.sigma[learner] @ Z[learner]
-        else:
-            direction = (self.sigma @ Z.ravel()).reshape(Z.shape)
-        v, floor = float((Z * direction).sum()), self.least * float((Z * Z).sum())
-        spent = self.covariance in ("full", "shared") and v <= floor
-        return direction, floor if spent else v, spent
-
-    def _learn_precision(
-        self, Z: np.ndarray, x: np.ndarray, direction: np.ndarray, v: float, zeta: float, scale: float, learner: int
-    ) -> None:
-        """Sigma^-1 <- (Sigma^-1 + zeta z z')/scale; a diagonal keeps the diagonal of the precision."""
-        if self.covariance == "diag":
-            rows = [learner] if self.task == "one-vs-rest" else slice(None)
-            sigma, z = self.sigma[rows], Z[rows]
-            self.sigma[rows] = np.maximum(scale * sigma / (1 + zeta * z**2 * sigma), self.least)
-        elif self.covariance == "shared":
-            q = self.sigma @ x
-            self.sigma = scale * (self.sigma - zeta / (1 + zeta * (x @ q)) * np.outer(q, q))
-        elif self.covariance == "full":
-            q = direction[learner] if self.task == "one-vs-rest" else direction.ravel()
-            sigma = self.sigma[learner] if self.task == "one-vs-rest" else self.sigma
-            sigma = scale * (sigma - zeta / (1 + zeta * v) * np.outer(q, q))
-            if self.task == "one-vs-rest":
-                self.sigma[learner] = sigma
-            else:
-                self.sigma = sigma
+    def _step(self, margin: float, v: float, w: float, learner: int) -> Step | None:
+        return step(self.rule, margin, v, w, int(self.updates[learner]), **self.parameters)
