@@ -1,7 +1,7 @@
-"""Online classifiers that know how sure they are.
+"""Linear classifiers that train in one pass over a stream and report the uncertainty of every prediction.
 
-Every learner keeps a Gaussian over weight vectors and moves it a little with every example. What differs is the
-*rule* (how far to move) and the *covariance* (how the Gaussian's covariance is stored)::
+Every classifier keeps a Gaussian over weight vectors, which every example updates. The update *rule* determines how
+far it moves, and the *covariance* how its covariance matrix is stored::
 
     from confidently import OnlineClassifier, CWStdev
     clf = OnlineClassifier(rule=CWStdev(eta=0.9), covariance="diag").fit(X, y)
@@ -41,7 +41,7 @@ __all__ = [
     "make_rule", "merge", "progressive_validation", "step",
 ]  # fmt: skip
 
-LAZY = {  # and the module of each
+LAZY = {  # public names that are imported when they are used, and their modules
     "MIRA": "estimators.mira",
     "OnlineClassifier": "estimators.classifier",
     "OnlineMedLDA": "topics.estimator",
@@ -50,7 +50,7 @@ LAZY = {  # and the module of each
     "progressive_validation": "evaluation.progressive",
 }
 
-if TYPE_CHECKING:  # type checkers see the same names, and no others
+if TYPE_CHECKING:  # type checkers see the same names and no others
     from .estimators.classifier import OnlineClassifier
     from .estimators.loading import load
     from .estimators.merging import merge
@@ -60,7 +60,7 @@ if TYPE_CHECKING:  # type checkers see the same names, and no others
 else:
 
     def __getattr__(name: str) -> Any:
-        # scikit-learn takes a second to import: only who asks for the classifier waits for it
+        # scikit-learn takes a second to import, which the rules and the command line save
         if name in LAZY:
             return getattr(import_module(f"{__name__}.{LAZY[name]}"), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Loss, mistake bounds and divergences of the theory; see :mod:`confidently.rules.theory`."""
+"""The theory: loss, mistake bounds and divergences; see :mod:`confidently.rules.theory`."""
 
 from .rules.theory import (
     cellip_mistake_bound,

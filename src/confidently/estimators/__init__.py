@@ -1,1 +1,1 @@
-"""The contracts of scikit-learn and River over the learner."""
+"""Estimators: the learner with the interfaces of scikit-learn and River."""

@@ -1,4 +1,4 @@
-"""A classifier frozen into what scikit-learn's linear models have: coefficients, intercepts and classes."""
+"""Frozen classifiers with what scikit-learn's linear models have: coefficients, intercepts and classes."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from ..models.linear_form import LinearForm, Spread
 
 
 class LinearPredictor(ClassifierMixin, BaseEstimator):
-    """What a classifier answers, from its coefficients; made by :meth:`confidently.OnlineClassifier.to_sklearn`.
+    """Frozen linear classifier, created by :meth:`confidently.OnlineClassifier.to_sklearn`.
 
-    Like scikit-learn's ``FrozenEstimator`` it keeps what was learned: ``fit`` does nothing, and a clone is the
-    predictor itself. It pickles without the state that learning needs.
+    Like scikit-learn's ``FrozenEstimator`` it does not change: ``fit`` does nothing, and a clone is the predictor
+    itself. It pickles without the state that training needs.
 
     Parameters
     ----------
     form : LinearForm
-        The numbers, as ``confidently.models.linear_form.linear_form`` takes them from a classifier.
+        The coefficients, of ``confidently.models.linear_form.linear_form``.
     feature_names : sequence of str, optional
 
     Attributes
     ----------
     classes_, coef_, intercept_
-        As of scikit-learn's linear classifiers: ``coef_`` has one row for two classes, else one a class or label.
+        As in scikit-learn's linear classifiers: one row of ``coef_`` for two classes, otherwise one per class.
     n_features_in_, feature_names_in_
         As in any scikit-learn estimator.
 
@@ -52,15 +52,15 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
             self.feature_names_in_ = np.asarray(feature_names, dtype=object)
 
     def fit(self, X: Any, y: Any = None) -> LinearPredictor:
-        """Nothing is learned."""
+        """Do nothing and return the predictor."""
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores: shape (n,) for two classes, positive for ``classes_[1]``; else (n, n_classes)."""
-        return self._presented(self._scores(self._rows(X)))
+        """Return the scores: shape (n,) for two classes, positive for ``classes_[1]``; otherwise (n, n_classes)."""
+        return self._shaped(self._scores(self._rows(X)))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the largest score; for sets of labels an indicator matrix."""
+        """Return the class with the largest score; in multilabel data an indicator matrix."""
         decision = self.decision_function(X)
         if self.form.task == "multilabel":
             return (decision > 0).astype(int)
@@ -68,7 +68,7 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         return found
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the classes, (n, n_classes); for sets of labels, of each label on its own."""
+        """Return the probabilities of the classes, (n, n_classes); in multilabel data, of each label by itself."""
         rows, form, spread = self._rows(X), self.form, self.form.spread
         scores = self._scores(rows)
         if spread is None:
@@ -95,7 +95,7 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         scores: np.ndarray = np.asarray(rows @ self.coef_.T) + self.intercept_
         return scores
 
-    def _presented(self, scores: np.ndarray) -> np.ndarray:
+    def _shaped(self, scores: np.ndarray) -> np.ndarray:
         return scores[:, 0] if self.form.task == "binary" else scores
 
     def __sklearn_clone__(self) -> LinearPredictor:
@@ -112,23 +112,23 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
 
 
 def _variances(spread: Spread, rows: Any) -> np.ndarray:
-    """Of every score, (n, columns); one column of half the variance of any difference, where columns share a matrix."""
+    """Return the variance of every score, (n, columns); with a matrix, half that of any difference, (n, 1)."""
     if not spread.matrix:
         squares = rows.multiply(rows) if sparse.issparse(rows) else rows * rows
         variances: np.ndarray = np.asarray(squares @ spread.weights[:, :-1].T) + spread.weights[:, -1]
         return variances
     matrix = spread.weights
-    along = np.asarray(rows @ matrix[:-1, :-1]) + 2.0 * matrix[-1, :-1]
-    product = rows.multiply(along).sum(axis=1) if sparse.issparse(rows) else (rows * along).sum(axis=1)
+    linear = np.asarray(rows @ matrix[:-1, :-1]) + 2.0 * matrix[-1, :-1]
+    product = rows.multiply(linear).sum(axis=1) if sparse.issparse(rows) else (rows * linear).sum(axis=1)
     variance: np.ndarray = np.maximum(np.asarray(product).reshape(-1, 1) + matrix[-1, -1], 0.0)
     return variance
 
 
 def _of_the_best_two(scores: np.ndarray, variances: np.ndarray) -> np.ndarray:
-    """Variance of the difference between each row's two best scores."""
+    """Return the variance of the difference between each row's two best scores."""
     if variances.shape[1] == 1:
         variances = np.repeat(variances, 2, axis=1)
     else:
         variances = np.take_along_axis(variances, np.argsort(-scores, axis=1, kind="stable")[:, :2], axis=1)
-    together: np.ndarray = variances.sum(axis=1)
-    return together
+    of_difference: np.ndarray = variances.sum(axis=1)
+    return of_difference

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from typing import Any, Self
 
 import numpy as np
@@ -16,12 +15,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import _core
 from ..data.memory.labels import known_classes, places
 from ..rules.ranges import POSITIVE, Range, check_number
+from .settings import check_passes
 
 
 class MIRA(ClassifierMixin, BaseEstimator):
-    """Multiclass learner that moves all classes that violate the margin at once, by the least amount.
+    """Multiclass classifier that moves all classes that violate the margin at once, by the least amount.
 
-    A row x of class y whose scores are s_k = w_k.x moves the weights by tau_k x, where tau minimises::
+    A row x of class y whose scores are s_k = w_k.x moves the weights by tau_k x, where tau minimizes::
 
         |x|^2/2 sum_k tau_k^2 + sum_k tau_k (s_k + gamma [k != y]),    sum_k tau_k = 0,  tau_k <= C [k = y].
 
@@ -32,13 +32,13 @@ class MIRA(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     gamma : float, default=1.0
-        Margin demanded between the true class and every other, > 0.
+        Required margin between the true class and every other, > 0.
     C : float, default=1.0
-        The longest step of the true class, > 0; ``math.inf`` moves as far as the margin demands.
+        Maximum step size of the true class, > 0; with ``math.inf`` every update reaches the margin.
     fit_intercept : bool, default=True
-        Give every row a constant feature 1.
+        Add a constant feature 1 to every row.
     passes : int, default=1
-        How often :meth:`fit` goes over the rows.
+        Number of passes of :meth:`fit` over the rows.
     shuffle : bool, default=False
         Whether :meth:`fit` visits the rows in a new random order in each pass.
     random_state : int, RandomState or None, default=None
@@ -51,13 +51,13 @@ class MIRA(ClassifierMixin, BaseEstimator):
         For two classes the difference of their weights.
     intercept_ : ndarray of shape (1 or n_classes,)
     n_seen_, mistakes_, updates_ : int
-        Rows learned, in all passes; those whose true class did not score highest before they were learned; rows that
-        moved the weights.
+        Rows trained on, in all passes; those whose true class did not have the highest score before the update; rows
+        that changed the weights.
 
     Notes
     -----
-    There is no Gaussian here, so no variance either: MIRA is the baseline of the ellipsoid methods, not a rule of
-    :class:`OnlineClassifier`. The original has gamma = 0 and C = 1; from weights 0 it never moves.
+    MIRA has no Gaussian and so no variances: it is the baseline of the ellipsoid methods, not a rule of
+    :class:`OnlineClassifier`. The original has gamma = 0 and C = 1, with which weights of 0 never change.
 
     References
     ----------
@@ -87,7 +87,7 @@ class MIRA(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from scratch, in ``passes`` passes.
+        """Train from scratch, in ``passes`` passes.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class MIRA(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError, TypeError
-            For bad parameters or input.
+            For invalid parameters or input.
         """
         X, y = self._checked(X, y, reset=True)
         self._begin(known_classes(y, None, None, partial=False), X.shape[1])
@@ -108,7 +108,7 @@ class MIRA(ClassifierMixin, BaseEstimator):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Learn some more rows, once, in the order given; ``classes`` names all there may be, at the first call."""
+        """Train on more rows, in one pass and in the given order; the first call needs all possible ``classes``."""
         first = not hasattr(self, "classes_")
         X, y = self._checked(X, y, reset=first)
         known = known_classes(y, classes, None if first else self.classes_, partial=True)
@@ -123,8 +123,7 @@ class MIRA(ClassifierMixin, BaseEstimator):
     def _checked(self, X: Any, y: Any, reset: bool) -> tuple[csr_array, np.ndarray]:
         check_number("MIRA", "gamma", self.gamma, POSITIVE)
         check_number("MIRA", "C", self.C, Range(0.0, math.inf, closed_high=True))
-        if isinstance(self.passes, bool) or not isinstance(self.passes, numbers.Integral) or self.passes < 1:
-            raise ValueError(f"passes must be an integer >= 1, got {self.passes!r}")
+        check_passes(self.passes)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset)
         check_classification_targets(y)
         return _rows(X), column_or_1d(y, warn=True)
@@ -144,14 +143,14 @@ class MIRA(ClassifierMixin, BaseEstimator):
         self.updates_ += updates
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores w_k.x: shape (n, n_classes); for two classes their difference, shape (n,)."""
+        """Return the scores w_k.x: shape (n, n_classes); for two classes their difference, shape (n,)."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         scores: np.ndarray = X @ self._coefficients().T + self._intercepts()
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the highest score, shape (n,)."""
+        """Return the class with the highest score, shape (n,)."""
         scores = self.decision_function(X)
         predicted: np.ndarray = self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
         return predicted
@@ -186,7 +185,7 @@ class MIRA(ClassifierMixin, BaseEstimator):
 
 
 def _rows(X: Any) -> csr_array:
-    """Rows for the core: columns ascending, none twice."""
+    """Return rows for the core: columns ascending, without duplicates."""
     X = csr_array(X)
     if not X.has_canonical_format:
         X = X.copy()
