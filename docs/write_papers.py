@@ -1,8 +1,7 @@
-"""Writes papers.md and its pictures from what `make papers` left: python docs/write_papers.py out.
+"""Writes papers.md and its pictures from the results of `make papers`: python docs/write_papers.py out.
 
-Results of ``--quick`` are refused unless ``--reduced`` is given too; the page then says which they are. The page is the
-reports in Markdown: their text, figures, tables and claims, in their order. A paper whose results are not there keeps
-its section of the page as it is.
+Results of ``--quick`` are rejected without ``--reduced``, with which the page marks them. The page is the reports in
+Markdown: their text, figures, tables and claims, in their order. A paper without results keeps its section of the page.
 """
 
 import json
@@ -18,14 +17,14 @@ PAPERS = {
     "ellipsoid2009": "Online learning by ellipsoid method (Yang, Jin & Ye 2009)",
     "bayespa2014": "Online Bayesian passive-aggressive learning (Shi & Zhu 2014)",
 }
-TOO_WIDE = ("text_error",)  # tables that are left to the report
+TOO_WIDE = ("text_error",)  # tables that only the report has
 HEAD = """# The papers, reproduced
 
-`confidently reproduce` runs the experiments of three papers and says of each claim whether it was borne out. It writes
-a page of its own (`report.html`, with all figures in it), the figures as PNG and SVG, the tables as CSV, and every
-number in `results.json`. `--quick` is a reduced size, `--seed` decides all chance, `--data` is the folder of the data
-sets (what is not there is left out), `--jobs` the number of processes, `--axes` the shape of the points that `cw2008`
-draws. What is proved is in [mathematics](mathematics.md#what-is-proved).
+`confidently reproduce` runs the experiments of three papers and reports for each claim whether it was reproduced. It
+writes one page (`report.html`, with all figures in it), the figures as PNG and SVG, the tables as CSV, and every number
+in `results.json`. `--quick` runs at a reduced size, `--seed` is the random seed, `--data` is the folder of the data
+sets (experiments without their data are left out), `--jobs` the number of processes, `--axes` the shape of the points
+that `cw2008` draws. The guarantees are in [mathematics](mathematics.md#what-is-proved).
 
 <!-- not run: takes minutes -->
 ```console
@@ -34,19 +33,19 @@ $ confidently reproduce ellipsoid2009 --out out/ellipsoid2009 --data DATA --jobs
 $ confidently reproduce bayespa2014 --out out/bayespa2014 --data DATA --jobs 2
 ```
 
-What follows is written by `docs/write_papers.py` from `results.json`; `make papers` runs all in full and writes this
-page anew. Claims are the papers' unless they are called ours.
+`docs/write_papers.py` writes the rest of this page from `results.json`; `make papers` runs all experiments in full and
+writes the page again. The claims are the papers' unless they are marked as ours.
 """
 
 
 def page(results: dict[str, Any]) -> str:
-    """The whole page; sections without results stay as they are, if they are there."""
+    """Return the whole page; sections without results stay as they are."""
     sections = _sections() | {PAPERS[name]: _paper(PAPERS[name], found) for name, found in results.items()}
     return "\n".join([HEAD, *(sections[title] for title in PAPERS.values() if title in sections)])
 
 
 def _sections() -> dict[str, str]:
-    """The page's sections by title."""
+    """Return the sections of the page by title."""
     parts = PAGE.read_text(encoding="utf-8").split("\n## ")[1:] if PAGE.exists() else []
     return {part.partition("\n")[0]: f"## {part}".rstrip("\n") + "\n" for part in parts}
 
@@ -54,9 +53,9 @@ def _sections() -> dict[str, str]:
 def _paper(title: str, found: dict[str, Any]) -> str:
     held = sum(claim["holds"] for claim in found["claims"])
     settings = ", ".join(f"{key} {_cell(value)}" for key, value in found["settings"].items() if _is_plain(value))
-    lines = [f"## {title}", "", f"{held} of {len(found['claims'])} claims were borne out. Settings: {settings}.", ""]
+    lines = [f"## {title}", "", f"{held} of {len(found['claims'])} claims were reproduced. Settings: {settings}.", ""]
     if found["settings"]["quick"]:
-        lines += ["**These are results at the reduced size of `--quick`, not those of the full run.**", ""]
+        lines += ["**These are results at the reduced size of `--quick`, not of the full run.**", ""]
     for section in found["sections"]:
         lines += [f"### {section['title']}", ""]
         for part in section["parts"]:
@@ -81,7 +80,7 @@ def _part(part: dict[str, Any], found: dict[str, Any]) -> list[str]:
     if "figure" in part:
         return [f"![{part['caption']}](pictures/{found['name']}-{part['figure']}.png)", ""]
     if part["table"] in TOO_WIDE:
-        return [f"({part['caption']} By task and learner: `{part['table']}.csv` beside the report.)", ""]
+        return [f"({part['caption']} By task and learner: `{part['table']}.csv` in the report's folder.)", ""]
     table = found["tables"][part["table"]]
     rows = ["| " + " | ".join(_cell(cell) for cell in row) + " |" for row in [table["header"], *table["rows"]]]
     rows.insert(1, "| --- |" + " ---: |" * (len(table["header"]) - 1))
@@ -102,9 +101,9 @@ def main(out: Path, reduced: bool = False) -> None:
     found = {name: out / name / "results.json" for name in PAPERS}
     results = {name: json.loads(file.read_text()) for name, file in found.items() if file.exists()}
     if not results:
-        raise SystemExit(f"there are no results in {out}: make papers makes them")
+        raise SystemExit(f"there are no results in {out}; run make papers")
     if not reduced and any(found["settings"]["quick"] for found in results.values()):
-        raise SystemExit("these are results of --quick; the page is made of the full ones (make papers)")
+        raise SystemExit("these are results of --quick; run make papers for the full ones, or use --reduced")
     for old in FOLDER.joinpath("pictures").glob("*-*.png"):
         if old.name.partition("-")[0] in results:
             old.unlink()

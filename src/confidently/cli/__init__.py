@@ -28,7 +28,7 @@ COMMANDS = {
     "merge": "Merge models that were trained apart into one.",
     "cache": "Build the binary cache of data, to be read in their place without parsing.",
     "rules": "Show the rules there are, or one of them in detail.",
-    "reproduce": "Run a paper's experiments and say which of its claims are borne out.",
+    "reproduce": "Run a paper's experiments and report which of its claims are reproduced.",
     "demo": "Learn 1,200 handwritten digits in one pass and say how sure of 597 others.",
 }
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141

@@ -1,4 +1,4 @@
-"""The experiments of the papers: ``confidently reproduce NAME``."""
+"""The experiments of three papers: ``confidently reproduce NAME``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .report import Report
     from .run import Run
 
-# What each reproduces, in a line; a module of the same name here has a function ``reproduce(run) -> Report``.
+# The papers by name; the module of the same name has a function ``reproduce(run) -> Report``.
 PAPERS = {
     "cw2008": "Crammer, Dredze & Pereira, Exact Convex Confidence-Weighted Learning, NIPS 2008",
     "ellipsoid2009": "Yang, Jin & Ye, Online Learning by Ellipsoid Method, ICML 2009",
@@ -26,6 +26,6 @@ def reproduce(name: str, run: Run) -> Report:
         For a name that is not in :data:`PAPERS`.
     """
     if name not in PAPERS:
-        raise ValueError(f"no paper is called {name!r}; there are {', '.join(PAPERS)}")
+        raise ValueError(f"unknown paper {name!r}; expected one of {', '.join(PAPERS)}")
     report: Report = import_module(f"{__name__}.{name}").reproduce(run)
     return report

@@ -1,4 +1,4 @@
-"""Exact Convex Confidence-Weighted Learning, reproduced: every figure, and each claim beside what was found."""
+"""Exact Convex Confidence-Weighted Learning, reproduced: every figure, and each claim with the result."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .run import Run
 
 SETTINGS = (Axes(2.0), Axes(10.0))
 SCANNED = (1.0, 1.5, 1.75, 3.0, 5.0)  # further long axes
-SECOND_ORDER_AT_MOST, FIRST_ORDER_AT_LEAST = 80, 129  # mistakes, as the paper reports
+MAX_SECOND_ORDER, MIN_FIRST_ORDER = 80, 129  # mistakes, as the paper reports
 FIGURE_3_POINTS = 50
 BOUND_MARGIN, BOUND_PHI = 0.02, 1.0
 
 
 def reproduce(run: Run) -> Report:
-    """All experiments of the paper."""
+    """Run all experiments of the paper."""
     settings = {"seed": run.seed, "quick": run.quick}
     report = Report("cw2008", PAPERS["cw2008"], settings)
     repeat, tuning = run.size(1000, 40), run.size(60, 12)
@@ -43,21 +43,19 @@ def reproduce(run: Run) -> Report:
     if run.has(*text.FOLDERS):
         text_report.add(report, run)
     else:
-        report.section(
-            "Figure 2c: text", f"Left out: the folder given by --data does not have {', '.join(text.FOLDERS)}."
-        )
+        report.section("Figure 2c: text", f"Left out: the folder of --data does not contain {', '.join(text.FOLDERS)}.")
     return report
 
 
 def synthetic(report: Report, axes: Axes, outcomes: dict[str, Outcome]) -> None:
-    """Fig. 2a and 2b for one choice of the axes."""
+    """Report Fig. 2a and 2b for one choice of the axes."""
     report.section(
         f"Figure 2a, 2b: long axis {axes.long:g}, short axis {axes.short:g}",
-        f"{POINTS} points in {FEATURES} dimensions: two features from a Gaussian turned by 45 degrees, with standard "
+        f"{POINTS} points in {FEATURES} dimensions: two features from a Gaussian rotated by 45 degrees, with standard "
         f"deviation {axes.long:g} along and {axes.short:g} across, and {FEATURES - 2} features of noise with standard "
         f"deviation {axes.noise:g}; the label is the side of the long axis. One pass, no intercept. Every learner has "
-        "one parameter (the perceptron none), chosen by the mean number of mistakes on points of other seeds. Curves: "
-        "mean mistakes, with one standard deviation of a run; test error on 10,000 unseen points.",
+        "one parameter (the perceptron has none), chosen by the mean number of mistakes on points of other seeds. "
+        "Curves: mean mistakes, with one standard deviation of a run; test error on 10,000 unseen points.",
     )
     rows = np.append(np.arange(STRIDE, POINTS, STRIDE), POINTS)
     nothing = np.full((1, len(rows)), np.nan)
@@ -67,8 +65,8 @@ def synthetic(report: Report, axes: Axes, outcomes: dict[str, Outcome]) -> None:
     ErrorBarsDisplay.from_errors(_test_errors(outcomes), ax=right)
     report.figure(f"fig2ab_{_key(axes)}", f"Mistakes and test error, axes {axes}.", figure)
     report.table(
-        f"synthetic_{_key(axes)}", "Mean and standard deviation over the runs.",
-        ["learner", "parameter", "mistakes", "deviation", "test error %", "averaged, test error %"],
+        f"synthetic_{_key(axes)}", "Means over the runs, and the standard deviation of the mistakes.",
+        ["learner", "parameter", "mistakes", "std. deviation", "test error %", "averaged, test error %"],
         [
             [
                 name, setting_text(o.setting), float(o.total.mean()), float(o.total.std(ddof=1)),
@@ -86,7 +84,7 @@ def _key(axes: Axes) -> str:
 
 
 def _totals(outcomes: dict[str, Outcome]) -> dict[str, float]:
-    """Mean mistakes by learner."""
+    """Return the mean mistakes by learner."""
     return {name: float(o.total.mean()) for name, o in outcomes.items()}
 
 
@@ -96,20 +94,20 @@ def _test_errors(outcomes: dict[str, Outcome]) -> dict[str, np.ndarray]:
 
 
 def _extremes(outcomes: dict[str, Outcome]) -> tuple[str, str]:
-    """The second-order learner with the most mistakes, and the first-order one with the fewest."""
+    """Return the second-order learner with the most mistakes, and the first-order one with the fewest."""
     total = _totals(outcomes)
     second, first = ([c.name for c in CONTENDERS if c.second_order == which] for which in (True, False))
     return max(second, key=total.__getitem__), min(first, key=total.__getitem__)
 
 
 def _with_error(outcome: Outcome) -> str:
-    """Mean and its standard error."""
+    """Return the mean and its standard error as text."""
     total = outcome.total
     return f"{total.mean():.1f} ± {total.std(ddof=1) / np.sqrt(len(total)):.1f}"
 
 
 def orderings(report: Report, axes: Axes, outcomes: dict[str, Outcome]) -> None:
-    """What the paper says of who makes fewer mistakes."""
+    """Report the paper's claims on which learner makes fewer mistakes."""
     total = _totals(outcomes)
     worst, best = _extremes(outcomes)
     report.claim(
@@ -137,13 +135,13 @@ def orderings(report: Report, axes: Axes, outcomes: dict[str, Outcome]) -> None:
 
 
 def thresholds(report: Report, run: Run, outcomes: dict[Axes, dict[str, Outcome]]) -> None:
-    """The numbers of the paper's text, and the axes for which they hold."""
+    """Report the numbers in the paper's text, and the axes for which they hold."""
     report.section(
-        "Figure 2a: the numbers of the text",
-        "The paper says that every second-order method makes fewer than "
-        f"{SECOND_ORDER_AT_MOST} mistakes and every first-order one at least {FIRST_ORDER_AT_LEAST}, and leaves the "
-        "standard deviations of the two axes open. So the long axis was varied. Diagonal covariances cannot follow "
-        "the direction of 45 degrees: the longer the axis, the more mistakes they make.",
+        "Figure 2a: the numbers in the text",
+        "The paper reports that every second-order method makes fewer than "
+        f"{MAX_SECOND_ORDER} mistakes and every first-order one at least {MIN_FIRST_ORDER}, but not the standard "
+        "deviations of the two axes, so the long axis was varied. A diagonal covariance cannot represent the direction "
+        "of 45 degrees: the longer the axis, the more mistakes it makes.",
     )
     first = next(iter(outcomes))
     if not (run.quick or run.axes):
@@ -155,55 +153,57 @@ def thresholds(report: Report, run: Run, outcomes: dict[Axes, dict[str, Outcome]
     worst, best = _extremes(outcomes[first])
     found = outcomes[first][worst]
     report.claim(
-        f"Axes {first}: every second-order method makes fewer than {SECOND_ORDER_AT_MOST} mistakes.",
-        f"The most: {worst}, {_with_error(found)}.",
-        holds := bool(found.total.mean() < SECOND_ORDER_AT_MOST),
-        "" if holds else f"Over {len(found.total)} runs, with its standard error. The paper does not say what its axes "
-        "were, and the number depends on them: both thresholds are met for "
+        f"Axes {first}: every second-order method makes fewer than {MAX_SECOND_ORDER} mistakes.",
+        f"The largest number: {worst}, {_with_error(found)}.",
+        holds := bool(found.total.mean() < MAX_SECOND_ORDER),
+        "" if holds else f"This is the mean over {len(found.total)} runs with its standard error. The paper does not "
+        "report its axes, and the number depends on them: both thresholds hold for "
         f"{'; '.join(map(str, agreeing)) or 'none of these axes'}.",
     )  # fmt: skip
     found = outcomes[first][best]
     report.claim(
-        f"Axes {first}: every first-order method makes at least {FIRST_ORDER_AT_LEAST} mistakes.",
-        f"The fewest: {best}, {_with_error(found)}.",
-        bool(found.total.mean() >= FIRST_ORDER_AT_LEAST),
+        f"Axes {first}: every first-order method makes at least {MIN_FIRST_ORDER} mistakes.",
+        f"The smallest number: {best}, {_with_error(found)}.",
+        bool(found.total.mean() >= MIN_FIRST_ORDER),
     )
 
 
 def _agrees(outcomes: dict[str, Outcome]) -> bool:
     total = _totals(outcomes)
     worst, best = _extremes(outcomes)
-    return total[worst] < SECOND_ORDER_AT_MOST and total[best] >= FIRST_ORDER_AT_LEAST
+    return total[worst] < MAX_SECOND_ORDER and total[best] >= MIN_FIRST_ORDER
 
 
 def _scan(report: Report, outcomes: dict[Axes, dict[str, Outcome]]) -> None:
-    """Mistakes against the long axis."""
+    """Report mistakes against the length of the long axis."""
     names = [c.name for c in CONTENDERS]
     figure, ax = new_figure(width=8.0)
     for name in names:
         ax.plot([axes.long for axes in outcomes], [o[name].total.mean() for o in outcomes.values()], "o-", label=name)
-    for threshold in (SECOND_ORDER_AT_MOST, FIRST_ORDER_AT_LEAST):
+    for threshold in (MAX_SECOND_ORDER, MIN_FIRST_ORDER):
         ax.axhline(threshold, color="0.4", lw=0.8, ls="--")
     ax.set(xlabel="standard deviation along the long axis", ylabel="mistakes", xscale="log")
     ax.set_xticks(ticks := [axes.long for axes in outcomes], [f"{tick:g}" for tick in ticks], minor=False)
     ax.minorticks_off()
     tidy(ax)
     ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    report.figure("axes", "Mistakes by the length of the long axis; dashed, the paper's two numbers.", figure)
+    report.figure(
+        "axes", "Mistakes by the length of the long axis; the dashed lines are the paper's two numbers.", figure
+    )
     report.table(
-        "axes", "Mean mistakes; parameters were chosen anew for every length.", ["axes", "runs", *names],
+        "axes", "Mean mistakes; the parameters were chosen again for every length.", ["axes", "runs", *names],
         [[str(a), len(o[names[0]].total), *_totals(o).values()] for a, o in outcomes.items()],
     )  # fmt: skip
     met = "; ".join(str(axes) for axes, o in outcomes.items() if _agrees(o))
-    report.claim("There are axes for which both numbers hold.", f"Of those tried: {met or 'none'}.", bool(met))
+    report.claim("There are axes for which both numbers hold.", f"Of the axes tried: {met or 'none'}.", bool(met))
 
 
 def ellipses(report: Report, seed: int, phis: dict[Axes, float]) -> None:
-    """Fig. 3."""
+    """Report Fig. 3."""
     report.section(
         "Figure 3: the Gaussian over weights",
-        f"CW-Stdev with a full covariance after {FIGURE_3_POINTS} points: left the points' two features that "
-        "matter, right the weights of all features in ten pairs, with the ellipse of one standard deviation.",
+        f"CW-Stdev with a full covariance after {FIGURE_3_POINTS} points. Left: the two relevant features of the "
+        "points. Right: the weights of all features in ten pairs, with the ellipse of one standard deviation.",
     )
     figure, rows = new_figure(2, len(phis), width=5.2, height=4.4, squeeze=False)
     correlations = []
@@ -221,19 +221,19 @@ def ellipses(report: Report, seed: int, phis: dict[Axes, float]) -> None:
     report.figure("fig3", "Points and ellipses of weights.", figure)
     found = "; ".join(f"{own:.2f} against at most {other:.2f}" for own, other in correlations)
     report.claim(
-        "The figure shows the two weights that matter bound to each other: their ellipse is the tilted one.",
-        f"Correlation of the two weights, and the largest of the nine other pairs, setting by setting: {found}.",
+        "The figure shows that the two relevant weights are correlated: their ellipse is the tilted one.",
+        f"Correlation of the two weights, and the largest of the nine other pairs, for each setting: {found}.",
         all(own > other for own, other in correlations),
     )
 
 
 def losses(report: Report) -> None:
-    """Fig. 4."""
+    """Report Fig. 4."""
     report.section(
         "Figure 4: the confidence loss",
-        "l_phi for several phi beside the squared hinge and the 0-1 loss. The six properties of Lemma 5 are tests "
-        "(tests/rules/test_theory.py): zero exactly from phi on, above the 0-1 loss, decreasing, convex, with a "
-        "continuous derivative, growing as a square.",
+        "l_phi for several phi, compared with the squared hinge and the 0-1 loss. The six properties of Lemma 5 are "
+        "tests (tests/rules/test_theory.py): zero exactly from phi on, at least the 0-1 loss, decreasing, convex, with "
+        "a continuous derivative, growing quadratically.",
     )
     figure, ax = new_figure()
     ConfidenceLossDisplay.from_phis((0.3, 0.5, 1.0, 1.645, 3.0), ax=ax)
@@ -241,14 +241,15 @@ def losses(report: Report) -> None:
 
 
 def bound(report: Report, run: Run) -> None:
-    """Theorem 4 on runs."""
+    """Report Theorem 4 on runs."""
     n = run.size(600, 200)
     report.section(
         "Theorem 4: the mistake bound",
-        f"CW-Stdev, full covariance, phi = {BOUND_PHI:g}, on points as above (axes 2 : 1) of length at most 1 and of "
-        f"margin at least {BOUND_MARGIN:g}. Sigma* is the run's last covariance; mu* the better of two separators, the "
-        "true one and a support vector machine's, each multiplied by the least number that reaches the margins. The "
-        "factor (1 + phi^2)/phi^2, which eq. 19 lacks in its middle term, is in the sum of losses.",
+        f"CW-Stdev, full covariance, phi = {BOUND_PHI:g}, on points as above (axes 2 : 1) with norm at most 1 and "
+        f"margin at least {BOUND_MARGIN:g}. Sigma* is the final covariance of the run; mu* is the better of two "
+        "separators, the true one and a support vector machine's, each multiplied by the smallest number that reaches "
+        "the margins. The sum of losses includes the factor (1 + phi^2)/phi^2, which is missing in the middle term of "
+        "eq. 19.",
     )
     runs = run.each(
         "Theorem 4", theorem_4, [(run.seed + k, n, BOUND_PHI, BOUND_MARGIN) for k in range(run.size(10, 3))]
@@ -256,10 +257,10 @@ def bound(report: Report, run: Run) -> None:
     figure, ax = new_figure()
     for k, found in enumerate(runs):
         labels = ("mistakes", "sum of confidence losses", "bound") if k == 0 else (None,) * 3
-        for what, label, colour in zip(
+        for values, label, color in zip(
             (found.mistakes, found.losses, found.bound), labels, ("C0", "C1", "C3"), strict=True
         ):
-            ax.plot(found.rows, what, color=colour, label=label, alpha=0.8)
+            ax.plot(found.rows, values, color=color, label=label, alpha=0.8)
     ax.set(xlabel="rows seen", yscale="log")
     ax.grid(alpha=0.3)
     ax.legend(frameon=False)
@@ -267,7 +268,7 @@ def bound(report: Report, run: Run) -> None:
     holds = all((f.mistakes <= f.losses).all() and (f.losses <= f.bound).all() for f in runs)
     ratio = [float(f.bound[-1] / f.mistakes[-1]) for f in runs]
     report.claim(
-        "Mistakes are at most the sum of confidence losses, and that at most the bound of Theorem 4.",
+        "Mistakes are at most the sum of confidence losses, which is at most the bound of Theorem 4.",
         f"At every point of {len(runs)} runs; the bound is {min(ratio):.0f} to {max(ratio):.0f} times the mistakes."
         if holds
         else "Not at every point.",
@@ -277,12 +278,12 @@ def bound(report: Report, run: Run) -> None:
 
 
 def kernel(report: Report, seed: int) -> None:
-    """Theorem 2."""
+    """Report Theorem 2."""
     report.section(
         "Theorem 2: CW-Stdev with a kernel",
-        "Two circles, which no line separates; 200 points, one pass, kernel exp(-2 |x - x'|^2). Left the mean of the "
-        "margin, with contour lines of its standard deviation; right the standard deviation, large where no examples "
-        "were.",
+        "Two circles, which no line separates; 200 points, one pass, kernel exp(-2 |x - x'|^2). Left: the mean of the "
+        "margin, with contour lines of its standard deviation. Right: the standard deviation, which is large where "
+        "there are no examples.",
     )
     X, y = make_circles(200, noise=0.08, factor=0.45, random_state=seed)
     model = OnlineClassifier(
@@ -298,7 +299,7 @@ def kernel(report: Report, seed: int) -> None:
     wrong = float(np.mean((model.margin_distribution(X_new)[0] > 0) != y_new))
     linear = OnlineClassifier(CWStdev(eta=0.9), "full").fit(X, y)
     report.claim(
-        "Mean and covariance are combinations of the examples, so that the algorithm can be kernelised.",
+        "Mean and covariance are combinations of the examples, so that the algorithm can use kernels.",
         f"Error on 2,000 unseen points {100 * wrong:.1f} % with the kernel, "
         f"{100 * (1 - linear.score(X_new, y_new)):.1f} % without.",
         wrong < 0.05,

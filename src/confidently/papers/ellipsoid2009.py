@@ -1,4 +1,4 @@
-"""Online Learning by Ellipsoid Method, reproduced: figures, bounds, and each claim beside what was found."""
+"""Online Learning by Ellipsoid Method, reproduced: figures, bounds, and each claim with the result."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 MARGINS = (0.02, 0.03, 0.05, 0.1, 0.15)
 UNIT_ROUNDOFF = 2.0**-53
-STANDS_STILL = (
-    "c_k = c b^k falls below the rounding error of a double after {k} updates with b = {b:g} and c = {c:g}; from there "
-    "on the ellipsoid stands still and IELLIP is PA that acts on mistakes only. In the last epoch that variant of PA "
-    "errs {gated:.2f} %, the same variant of MIRA {gated_mira:.2f} %, IELLIP {own:.2f} %; PA and MIRA, which act "
-    "whenever the margin is short, {pa:.2f} and {mira:.2f} %. What costs error is the gate, and what saves updates is "
-    'the gate too. See "What the paper leaves open".'
+ELLIPSOID_IS_CONSTANT = (
+    "c_k = c b^k falls below the rounding error of a double after {k} updates with b = {b:g} and c = {c:g}; after that "
+    "the ellipsoid is constant and IELLIP is PA that updates on mistakes only. In the last epoch that variant of PA "
+    "has an error of {gated:.2f} %, the same variant of MIRA {gated_mira:.2f} %, IELLIP {own:.2f} %; PA and MIRA, "
+    "which update whenever the margin is too small, {pa:.2f} and {mira:.2f} %. Updating on mistakes only costs "
+    'accuracy and saves updates. See "Open questions of the paper".'
 )
 
 
 def reproduce(run: Run) -> Report:
-    """All experiments of the paper."""
+    """Run all experiments of the paper."""
     report = Report("ellipsoid2009", PAPERS["ellipsoid2009"], {"seed": run.seed, "quick": run.quick})
     sets = tuple(name for name in ellipsoids.SETS if run.has(name))
     if run.quick:
@@ -47,9 +47,7 @@ def reproduce(run: Run) -> Report:
         ellipsoids.report_variants(report, results)
     missing = [name for name in ellipsoids.SETS if name not in sets]
     if missing:
-        report.section(
-            "Left out", f"{', '.join(missing)}: not in the folder given by --data, or too large for --quick."
-        )
+        report.section("Left out", f"{', '.join(missing)}: not in the folder of --data, or too large for --quick.")
     bounds(report, run)
     labels = tuple(name for name in multilabel.SETS if run.has(name) and not (run.quick and name == "bibtex"))
     if labels:
@@ -58,35 +56,36 @@ def reproduce(run: Run) -> Report:
 
 
 def data(report: Report, results: dict[str, dict[str, list[Epochs]]]) -> None:
-    """Table 1 and how things are done."""
+    """Report Table 1 and the procedure."""
     report.section(
         "Table 1 and the procedure",
-        "usps: the pixels; letter: four fifths of each class to learn; shuttle: the training part; letter and shuttle "
-        "are standardised. A constant feature is added, and every row scaled to length 1. isolet is not among the "
-        "data. Three epochs, each in a new order, the same for every learner; means of three runs. As in the paper "
-        f"gamma = 0.1 for all, P_1 = {PRIOR:g} I and b = 0.3; c, which it leaves open, is 0.1 (b + c < 1 as Theorem 4 "
-        "asks; for b = 0.9 it is 0.099). Weights begin at 0 and not at small random numbers. The one parameter of the "
-        "learners the paper does not have is chosen by their mistakes in one pass over the training rows.",
+        "usps: the pixels; letter: four fifths of each class for training; shuttle: the training part; letter and "
+        "shuttle are standardized. A constant feature is added, and every row is scaled to unit L2 norm. isolet is not "
+        "among the data. Three epochs, each in a new order, which is the same for every learner; means of three runs. "
+        f"As in the paper gamma = 0.1 for all, P_1 = {PRIOR:g} I and b = 0.3; c, which the paper does not report, is "
+        "0.1 (Theorem 4 requires b + c < 1; for b = 0.9, c is 0.099). Weights start at 0 and not at small random "
+        "numbers. The parameter of each learner that is not in the paper is chosen by its mistakes in one pass over "
+        "the training rows.",
     )
     rows = [[name, by[IELLIP][0].rows] for name, by in results.items()]
-    report.table("table1", "Rows learned in an epoch.", ["data", "rows"], rows)
+    report.table("table1", "Training rows per epoch.", ["data", "rows"], rows)
 
 
 def epochs(report: Report, results: dict[str, dict[str, list[Epochs]]]) -> None:
-    """Fig. 1."""
+    """Report Fig. 1."""
     report.section(
         "Figure 1: PA, MIRA and IELLIP",
-        "Online error, mistakes over examples, and updates in each epoch. IELLIP is the joint multiclass one with a "
+        "Online error (mistakes per example) and updates in each epoch. IELLIP is the joint multiclass variant with a "
         "full covariance over the weights of all classes.",
     )
     figure, panels = new_figure(len(results), 2, width=4.6, height=3.6, squeeze=False)
     names = [c.name for c in PAPERS_OWN]
     for column, (name, by) in enumerate(results.items()):
         for k, learner in enumerate(names):
-            for ax, what, factor in ((panels[0, column], "error", 100), (panels[1, column], "updates", 1)):
+            for ax, quantity, factor in ((panels[0, column], "error", 100), (panels[1, column], "updates", 1)):
                 ax.plot(
                     range(1, EPOCHS + 1),
-                    factor * mean_of(by[learner], what),
+                    factor * mean_of(by[learner], quantity),
                     marker="o",
                     label=learner,
                     **line_style(k),
@@ -104,7 +103,7 @@ def epochs(report: Report, results: dict[str, dict[str, list[Epochs]]]) -> None:
         updates = {learner: float(mean_of(by[learner], "updates").sum()) for learner in names}
         better = error[IELLIP] <= min(error["PA"], error["MIRA"])
         report.claim(
-            f'{name}: IELLIP errs no more than PA and MIRA (our reading of the abstract\'s "encouraging results").',
+            f'{name}: the error of IELLIP is at most that of PA and MIRA (our reading of "encouraging results").',
             "Online error in the third epoch: " + ", ".join(f"{k} {v:.2f} %" for k, v in error.items()) + ".",
             better,
             "" if better else _why(by, error),
@@ -116,7 +115,7 @@ def epochs(report: Report, results: dict[str, dict[str, list[Epochs]]]) -> None:
         )
         falls = np.diff(mean_of(by[IELLIP], "error"))
         report.claim(
-            f"{name}: IELLIP's online error falls with the epochs.",
+            f"{name}: the online error of IELLIP decreases with the epochs.",
             "By epoch: " + ", ".join(f"{100 * e:.2f} %" for e in mean_of(by[IELLIP], "error")) + ".",
             bool((falls < 0).all()),
         )
@@ -129,19 +128,18 @@ def epochs(report: Report, results: dict[str, dict[str, list[Epochs]]]) -> None:
 def _why(by: dict[str, list[Epochs]], error: dict[str, float]) -> str:
     k = math.ceil(math.log(UNIT_ROUNDOFF / ellipsoids.C) / math.log(ellipsoids.B))
     gated, gated_mira = (last_error(by, c.name) for c in (ellipsoids.GATED, ellipsoids.GATED_MIRA))
-    return STANDS_STILL.format(
+    return ELLIPSOID_IS_CONSTANT.format(
         k=k, b=ellipsoids.B, c=ellipsoids.C, gated=gated, gated_mira=gated_mira, own=error[IELLIP], pa=error["PA"],
         mira=error["MIRA"],
     )  # fmt: skip
 
 
 def others(report: Report, results: dict[str, dict[str, list[Epochs]]]) -> None:
-    """CELLIP, other covariances, and the rules that came later."""
+    """Report CELLIP, other covariances, and later rules."""
     report.section(
         "Beyond the figure: covariances, CELLIP, later rules",
-        "The classical method (a = 0.5) passes over examples that no classifier in its ellipsoid can satisfy, and "
-        "counts them: data that cannot be separated with the margin stop it early, which is what the improved method "
-        "is for.",
+        "The classical method (a = 0.5) skips and counts the examples that no classifier in its ellipsoid can satisfy. "
+        "Data that cannot be separated with the margin stop it early, which is why the improved method exists.",
     )
     figure, panels = new_figure(len(results), width=5.0, height=5.0, squeeze=False)
     for ax, (name, by) in zip(panels[0], results.items(), strict=True):
@@ -171,39 +169,38 @@ def others(report: Report, results: dict[str, dict[str, list[Epochs]]]) -> None:
         report.numbers[f"multiclass_{name}"] = {row[0]: row[1:] for row in rows}
         infeasible = float(np.mean([r.infeasible for r in by["CELLIP full"]]))
         report.text(
-            f"{name}: CELLIP (full) passed over {infeasible:,.0f} examples in three epochs and errs "
-            f"{100 * float(mean_of(by['CELLIP full'], 'error')[-1]):.1f} % in the last, IELLIP (full) "
+            f"{name}: CELLIP (full) skips {infeasible:,.0f} examples in three epochs. Its error in the last epoch is "
+            f"{100 * float(mean_of(by['CELLIP full'], 'error')[-1]):.1f} %, that of IELLIP (full) "
             f"{100 * float(mean_of(by[IELLIP], 'error')[-1]):.1f} %."
         )
 
 
 def decays(report: Report, results: dict[str, dict[str, list[Epochs]]]) -> None:
-    """Fig. 2."""
+    """Report Fig. 2."""
     report.section(
-        "Figure 2: the decay b", "Online error and updates of IELLIP in the third epoch, over MIRA's, for several b."
+        "Figure 2: the decay b",
+        "Online error and updates of IELLIP in the third epoch, relative to those of MIRA, for several b.",
     )
     ratios: dict[str, dict[str, list[float]]] = {}
     for name, by in results.items():
-        mira = {what: mean_of(by["MIRA"], what)[-1] for what in ("error", "updates")}
-        ratios[name] = {
-            what: [float(mean_of(by[ellipsoids.decayed(b)], what)[-1] / mira[what]) for b in DECAYS] for what in mira
-        }
-    report.figure("fig2", "Below 1: fewer than MIRA.", ratio_bars(ratios))
+        mira = {q: mean_of(by["MIRA"], q)[-1] for q in ("error", "updates")}
+        ratios[name] = {q: [float(mean_of(by[ellipsoids.decayed(b)], q)[-1] / mira[q]) for b in DECAYS] for q in mira}
+    report.figure("fig2", "Values below 1 are smaller than those of MIRA.", ratio_bars(ratios))
     report.numbers["fig2"] = ratios
     spread = {name: max(r["error"]) / min(r["error"]) - 1 for name, r in ratios.items()}
     report.text(
-        "b matters little here: from b = 0.1 to 0.9 the error changes by "
+        "b has little effect here: from b = 0.1 to 0.9 the error changes by "
         + ", ".join(f"{100 * s:.1f} % on {name}" for name, s in spread.items())
-        + ", for even with b = 0.9 the cuts have vanished after a few hundred updates."
+        + ", since even with b = 0.9 the cuts vanish after a few hundred updates."
     )
 
 
 def ratio_bars(ratios: dict[str, dict[str, list[float]]]) -> Figure:
-    """A panel a data set: error and updates over MIRA's, for every b."""
+    """Draw error and updates relative to MIRA's for every b, one panel per data set."""
     figure, panels = new_figure(len(ratios), width=4.2, height=3.8, squeeze=False)
     for ax, (name, by) in zip(panels[0], ratios.items(), strict=True):
-        for k, (what, values) in enumerate(by.items()):
-            ax.bar(np.arange(len(DECAYS)) + 0.38 * k, values, width=0.36, label=what, color=f"C{k}", alpha=0.8)
+        for k, (quantity, values) in enumerate(by.items()):
+            ax.bar(np.arange(len(DECAYS)) + 0.38 * k, values, width=0.36, label=quantity, color=f"C{k}", alpha=0.8)
         ax.axhline(1, color="0.4", lw=0.8)
         ax.set_xticks(np.arange(len(DECAYS)) + 0.19, [f"{b:g}" for b in DECAYS])
         ax.set(title=name, xlabel="b", ylabel="IELLIP / MIRA")
@@ -214,13 +211,13 @@ def ratio_bars(ratios: dict[str, dict[str, list[float]]]) -> Figure:
 
 
 def bounds(report: Report, run: Run) -> None:
-    """Theorems 3 and 4."""
+    """Report Theorems 3 and 4."""
     n = run.size(1000, 200)
     report.section(
         "Theorems 3 and 4: mistake bounds",
-        "Points as in the experiments on confidence-weighted learning, of length at most 1 and with a margin; "
-        "passes until no mistake is left (50 at most), full covariance. The bounds are those derived in the project's "
-        "page on mathematics; CELLIP's gamma is the margin, its prior variance what the theorem needs.",
+        "Points as in the experiments on confidence-weighted learning, with norm at most 1 and a margin; passes until "
+        "no mistakes are left (at most 50), full covariance. The page on mathematics derives the bounds; CELLIP's "
+        "gamma is the margin, and its prior variance is that of the theorem.",
     )
     (found,) = run.each(
         "Theorems 3 and 4", ellipsoid_bounds, [(run.seed, n, MARGINS, ellipsoids.A, ellipsoids.B, ellipsoids.C)]
@@ -240,7 +237,7 @@ def _bound_claims(report: Report, found: EllipsoidBounds) -> None:
     for theorem, name, pairs in ((3, "CELLIP", found.cellip), (4, "IELLIP", found.iellip)):
         ratio = [b / m for m, b in pairs]
         report.claim(
-            f"Theorem {theorem}: {name}'s mistakes on separable data are bounded.",
+            f"Theorem {theorem}: the mistakes of {name} on separable data are bounded.",
             f"At margins {found.margins[0]:.2f} to {found.margins[-1]:.2f} the bound is {min(ratio):.0f} to "
             f"{max(ratio):.0f} times the mistakes.",
             min(ratio) >= 1,

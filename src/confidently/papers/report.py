@@ -1,4 +1,4 @@
-"""What an experiment found: figures, tables, claims borne out or not, as files and as one HTML page."""
+"""Reports of experiments: figures, tables and claims, reproduced or not, as files and as one HTML page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PACKAGES = ("confidently", "numpy", "scipy", "scikit-learn")
-BORNE_OUT, NOT_BORNE_OUT = "borne out", "not borne out"
+REPRODUCED, NOT_REPRODUCED = "reproduced", "not reproduced"
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222 }
 h1 { font-size: 1.7rem; margin-bottom: 0 } h2 { margin-top: 2.5rem; border-bottom: 1px solid #ddd }
@@ -35,7 +35,7 @@ th:first-child, td:first-child { text-align: left } thead th { border-bottom: 1p
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says, what was found, and, where the two differ, why."""
+    """A claim of a paper, the result, and, where the two differ, the reason."""
 
     says: str
     found: str
@@ -44,12 +44,12 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        return BORNE_OUT if self.holds else NOT_BORNE_OUT
+        return REPRODUCED if self.holds else NOT_REPRODUCED
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of numbers and words under a header."""
+    """Rows of numbers and strings under a header."""
 
     name: str
     caption: str
@@ -57,26 +57,26 @@ class Table:
     rows: list[list[Any]]
 
     def cells(self) -> list[list[str]]:
-        """As people read them."""
+        """Return the cells as text."""
         return [[_number(cell) for cell in row] for row in self.rows]
 
 
 @dataclass
 class Section:
-    """A part of a report, in the order of its making."""
+    """A section of a report."""
 
     title: str
     parts: list[Any] = field(default_factory=list)  # str, Claim, Table, (name, caption, Figure)
 
 
 class Report:
-    """What was found, part by part.
+    """Results of an experiment, section by section.
 
     Parameters
     ----------
     name, title : str
     settings : dict
-        Plain data: all that is needed to run it again.
+        Plain data: everything needed to run it again.
     """
 
     def __init__(self, name: str, title: str, settings: dict[str, Any]) -> None:
@@ -85,14 +85,14 @@ class Report:
         self.numbers: dict[str, Any] = {}
 
     def section(self, title: str, text: str = "") -> None:
-        """Begin a part."""
+        """Begin a section."""
         self.sections.append(Section(title, [text] if text else []))
 
     def text(self, text: str) -> None:
         self.sections[-1].parts.append(text)
 
     def claim(self, says: str, found: str, holds: bool, why: str = "") -> None:
-        """A claim of the paper; ``why`` is for one that does not hold."""
+        """Add a claim of the paper; ``why`` explains one that does not hold."""
         self.sections[-1].parts.append(Claim(says, found, bool(holds), why))
 
     def table(self, name: str, caption: str, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -102,11 +102,11 @@ class Report:
         self.sections[-1].parts.append((name, caption, figure))
 
     def parts(self, kind: type) -> list[Any]:
-        """All parts of a kind, in order."""
+        """Return all parts of a kind, in order."""
         return [part for section in self.sections for part in section.parts if isinstance(part, kind)]
 
     def results(self) -> dict[str, Any]:
-        """All numbers, as plain data."""
+        """Return all results as plain data."""
         return {
             "name": self.name,
             "title": self.title,
@@ -118,7 +118,7 @@ class Report:
         }
 
     def write(self, folder: Path) -> None:
-        """Figures as PNG and SVG, tables as CSV, ``results.json`` and ``report.html``."""
+        """Write figures as PNG and SVG, tables as CSV, ``results.json`` and ``report.html``."""
         folder.mkdir(parents=True, exist_ok=True)
         pictures = {name: _save(figure, folder / name) for name, _, figure in self.parts(tuple)}
         for table in self.parts(Table):
@@ -148,7 +148,7 @@ class Report:
 
 
 def _plain(part: Any) -> dict[str, Any]:
-    """A part of a section as plain data: text, a claim, or the name of a table or figure and what it shows."""
+    """Return a part of a section as plain data: text, a claim, or the name and caption of a table or figure."""
     if isinstance(part, str):
         return {"text": part}
     if isinstance(part, Claim):
@@ -159,20 +159,20 @@ def _plain(part: Any) -> dict[str, Any]:
 
 
 def surroundings() -> dict[str, str]:
-    """Versions and the machine's kind."""
+    """Return the versions of the software and the type of the machine."""
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return {"software": f"Python {platform.python_version()}, {versions}", "machine": platform.machine()}
 
 
 def setting_text(setting: dict[str, float]) -> str:
-    """Parameters and their values."""
+    """Return parameters and their values as text."""
     return ", ".join(f"{key}={value:.4g}" for key, value in setting.items())
 
 
 def new_figure(
     columns: int = 1, rows: int = 1, width: float = 5.6, height: float = 4.0, **options: Any
 ) -> tuple[Figure, Any]:
-    """A figure of its own, known to no window, and its axes."""
+    """Create a figure without a window, and its axes."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -183,7 +183,7 @@ def new_figure(
 
 def _summary(claims: list[Claim]) -> str:
     held = sum(claim.holds for claim in claims)
-    return f"<p>{held} of {len(claims)} claims borne out.</p>"
+    return f"<p>{held} of {len(claims)} claims reproduced.</p>"
 
 
 def _part(part: Any, pictures: dict[str, bytes]) -> str:
@@ -217,12 +217,12 @@ def _number(cell: Any) -> str:
 
 
 def _save(figure: Figure, path: Path) -> bytes:
-    """Write PNG and SVG; the PNG's bytes."""
+    """Write PNG and SVG; return the bytes of the PNG."""
     import matplotlib
 
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=110)
-    figure.set_layout_engine("none")  # as laid out now
+    figure.set_layout_engine("none")  # keeps the current layout
     with new_file(path.with_suffix(".png")) as temporary:
         Path(temporary).write_bytes(picture.getvalue())
     with matplotlib.rc_context({"svg.hashsalt": path.name}), new_file(path.with_suffix(".svg")) as file:

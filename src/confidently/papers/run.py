@@ -1,4 +1,4 @@
-"""How an experiment is run: its size, seed, data and workers, and who is told how far it is."""
+"""How an experiment is run: its size, seed, data, processes and progress reports."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any, Protocol
 from joblib import Parallel, delayed
 
 
-class Told(Protocol):
-    """Who is told of every stage and every finished piece of it."""
+class Listener(Protocol):
+    """Receives the start and end of every stage and every finished task of it."""
 
-    def begin(self, stage: str, pieces: int) -> None: ...
+    def begin(self, stage: str, tasks: int) -> None: ...
     def advance(self) -> None: ...
     def end(self) -> None: ...
 
 
 class Progress:
-    """Told of every stage and every finished piece of it; says nothing."""
+    """A listener that reports nothing."""
 
-    def begin(self, stage: str, pieces: int) -> None:
-        """A stage of so many pieces begins."""
+    def begin(self, stage: str, tasks: int) -> None:
+        """A stage with this number of tasks begins."""
 
     def advance(self) -> None:
-        """A piece is done."""
+        """A task is finished."""
 
     def end(self) -> None:
-        """The stage is over."""
+        """The stage ends."""
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,16 @@ class Run:
     Attributes
     ----------
     seed : int
-        All that is random follows from it.
+        Determines everything that is random.
     quick : bool
-        A reduced size.
+        Whether to run at a reduced size.
     data : Path, optional
-        Folder of the data sets; experiments that need one that is not there are left out, and the report says so.
+        Folder of the data sets; the report lists the experiments that were left out for lack of a data set.
     jobs : int
-        Processes.
+        Number of processes.
     axes : tuple of (float, ...)
-        cw2008: standard deviations of its points, along, across and perhaps of the noise; empty: the two of the report.
-    progress : Told
+        cw2008: standard deviations of its points, along, across and optionally of the noise; empty: the report's two.
+    progress : Listener
     """
 
     seed: int = 0
@@ -55,18 +55,18 @@ class Run:
     data: Path | None = None
     jobs: int = 1
     axes: tuple[tuple[float, ...], ...] = ()
-    progress: Told = field(default_factory=Progress, compare=False)
+    progress: Listener = field(default_factory=Progress, compare=False)
 
     def size(self, full: int, quick: int) -> int:
-        """One of two sizes."""
+        """Return the size for this run."""
         return quick if self.quick else full
 
     def has(self, *names: str) -> bool:
-        """Whether data sets (folders of ``data``) are there."""
+        """Return whether data sets (folders of ``data``) exist."""
         return self.data is not None and all((self.data / name).is_dir() for name in names)
 
     def each(self, stage: str, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> list[Any]:
-        """``function(*a)`` for all arguments, in their order, in so many processes as there are jobs."""
+        """Return ``function(*a)`` for all arguments, in their order, computed in ``jobs`` processes."""
         arguments = list(arguments)
         self.progress.begin(stage, len(arguments))
         results = []

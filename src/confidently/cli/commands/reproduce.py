@@ -44,7 +44,7 @@ def reproduce(
     paper: str, out: Path, quick: bool, seed: int, data: Path | None, axes: tuple[tuple[float, ...], ...], jobs: int,
     quiet: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Run a paper's experiments and say which of its claims are borne out.
+    """Run a paper's experiments and report which of its claims are reproduced.
 
     PAPER is cw2008 (Crammer, Dredze & Pereira, confidence-weighted learning), ellipsoid2009 (Yang, Jin & Ye, the
     ellipsoid method) or bayespa2014 (Shi & Zhu, Bayesian passive-aggressive learning). FOLDER gets report.html, which
@@ -87,10 +87,10 @@ def _summary(report: Report, out: Path) -> str:
     claims = report.parts(Claim)
     lines = [report.title, ""]
     for claim in claims:
-        lines += [f"{claim.verdict:<14}{claim.says}", f"{'':14}{claim.found}"]
+        lines += [f"{claim.verdict:<16}{claim.says}", f"{'':16}{claim.found}"]
     held = sum(claim.holds for claim in claims)
     seconds = report.settings["seconds"]
-    facts = table([["claims borne out", f"{held} of {len(claims)}"], ["seconds", f"{seconds:.0f}"]])
+    facts = table([["claims reproduced", f"{held} of {len(claims)}"], ["seconds", f"{seconds:.0f}"]])
     return "\n".join([*lines, "", facts, f"Report: {out / 'report.html'}"])
 
 

@@ -1,4 +1,4 @@
-"""Shi & Zhu 2014: runs of classifiers on noisy streams, and of topic models on news."""
+"""Shi & Zhu 2014: classifiers on noisy streams, and topic models of news."""
 
 from __future__ import annotations
 
@@ -23,45 +23,45 @@ from ...topics.estimator import CollapseWarning, OnlineMedLDA
 from .examples import read_examples
 
 PAIR = ("alt.atheism", "talk.religion.misc")
-SHORTEST = 2  # letters of a word that counts
+MIN_WORD_LENGTH = 2
 
 
 # --- Lemma 2.2 -------------------------------------------------------------------------------------------------------
 
 
 def lemma(seed: int, n: int, c: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Cumulative mistakes of BayesPA with averaging classifiers and of PA-I by its own formula, and the largest
-    difference of their weights after every row."""
+    """Return the mistakes so far of BayesPA with averaging classifiers and of PA-I by its own formula, and the largest
+    difference of their weights, after every row."""
     X, y = noisy_stream(np.random.default_rng(seed), n)
     model = OnlineClassifier(make_rule("bayespa", c=c, epsilon=1.0), fit_intercept=False)
-    w, mine, wrong, apart = np.zeros(X.shape[1]), [], [], []
+    w, mine, wrong, difference = np.zeros(X.shape[1]), [], [], []
     for x, sign in zip(X, y, strict=True):
         margin = sign * (w @ x)
         wrong.append(margin <= 0)
         w += sign * min(2 * c, max(0.0, 1.0 - margin) / (x @ x)) * x
         model.partial_fit(x[None], [sign], classes=[-1, 1])
         mine.append(model.mistakes_)
-        apart.append(np.abs(model.coef_[0] - w).max())
-    return np.array(mine), np.cumsum(wrong), np.array(apart)
+        difference.append(np.abs(model.coef_[0] - w).max())
+    return np.array(mine), np.cumsum(wrong), np.array(difference)
 
 
 # --- noisy streams ---------------------------------------------------------------------------------------------------
 
-DIMENSIONS, FLIPPED, NARROWEST = 60, 0.1, 0.05
+DIMENSIONS, FLIPPED, MIN_STD = 60, 0.1, 0.05
 TEST_POINTS = 5000
 
 
 def noisy_stream(random: np.random.Generator, n: int, separator: np.ndarray | None = None) -> Any:
-    """Gaussian points whose standard deviations fall geometrically from 1 to 0.05, and labels, one in ten wrong."""
-    deviation = np.geomspace(1.0, NARROWEST, DIMENSIONS)
-    w = random.standard_normal(DIMENSIONS) / deviation if separator is None else separator
-    X = random.standard_normal((n, DIMENSIONS)) * deviation
+    """Return Gaussian points, their standard deviations from 1 to 0.05 geometrically, and labels, one in ten wrong."""
+    std = np.geomspace(1.0, MIN_STD, DIMENSIONS)
+    w = random.standard_normal(DIMENSIONS) / std if separator is None else separator
+    X = random.standard_normal((n, DIMENSIONS)) * std
     return X, np.where(X @ w > 0, 1, -1) * np.where(random.random(n) < FLIPPED, -1, 1)
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A learner of the noisy streams; its one parameter is chosen on a stream of its own."""
+    """A learner on noisy streams; its one parameter is chosen on a separate stream."""
 
     name: str
     rule: str
@@ -87,29 +87,29 @@ CONTENDERS = (
 
 @dataclass(frozen=True)
 class Noisy:
-    """What one learner did on one stream: errors as shares of rows, log-loss in nats."""
+    """Results of one learner on one stream: errors as fractions of rows, log-loss in nats."""
 
     online: float
     test: float
     log_loss: float
-    vote_log_loss: float
+    uncalibrated_log_loss: float
 
 
 def chosen_value(contender: Contender, seed: int, n: int) -> float:
-    """The value of the parameter that makes the fewest mistakes on a stream."""
+    """Return the value of the parameter with the fewest mistakes on a stream."""
     X, y = noisy_stream(np.random.default_rng([seed, 1]), n)
     return min(contender.grid, key=lambda value: contender.make(value).fit(X, y).mistakes_)
 
 
 def on_noisy_stream(contender: Contender, value: float, seed: int, number: int, n: int) -> Noisy:
-    """One stream: online error, and error and log-loss on points of the same kind after it."""
+    """Run one stream: online error, and then error and log-loss on points of the same distribution."""
     random = np.random.default_rng([seed, 2, number])
-    w = random.standard_normal(DIMENSIONS) / np.geomspace(1.0, NARROWEST, DIMENSIONS)
+    w = random.standard_normal(DIMENSIONS) / np.geomspace(1.0, MIN_STD, DIMENSIONS)
     X, y = noisy_stream(random, n, w)
     X_test, y_test = noisy_stream(random, TEST_POINTS, w)
-    model, vote = (contender.make(value, how).fit(X, y) for how in ("progressive", None))
+    model, uncalibrated = (contender.make(value, calibration).fit(X, y) for calibration in ("progressive", None))
     test = float((model.predict(X_test) != y_test).mean())
-    losses = (float(log_loss(y_test, m.predict_proba(X_test), labels=[-1, 1])) for m in (model, vote))
+    losses = (float(log_loss(y_test, m.predict_proba(X_test), labels=[-1, 1])) for m in (model, uncalibrated))
     return Noisy(model.mistakes_ / n, test, *losses)
 
 
@@ -125,15 +125,15 @@ class Corpus:
     X_test: csr_array
     y_test: np.ndarray
 
-    def cut(self, most: int, seed: int) -> Corpus:
-        """At most so many documents of each part, by chance."""
+    def cut(self, max_rows: int, seed: int) -> Corpus:
+        """Draw at most ``max_rows`` documents of each part."""
         random = np.random.default_rng(seed)
-        train, test = (random.permutation(len(y))[:most] for y in (self.y, self.y_test))
+        train, test = (random.permutation(len(y))[:max_rows] for y in (self.y, self.y_test))
         return Corpus(self.X[train], self.y[train], self.X_test[test], self.y_test[test])
 
 
 def newsgroups(data: Path, groups: tuple[str, ...] = ()) -> Corpus:
-    """20 Newsgroups by date, English stop words and single letters left out; of these groups only, if any are named."""
+    """Return 20 Newsgroups by date without English stop words and single letters; optionally some groups only."""
     files = [data / "newsgroups" / f"{part}.jsonl.gz" for part in ("train", "test")]
     how: dict[str, Any] = {
         "label": "group",
@@ -150,7 +150,7 @@ def newsgroups(data: Path, groups: tuple[str, ...] = ()) -> Corpus:
 
 
 def reuters(data: Path) -> Corpus:
-    """Reuters-21578 in the ModApte split, with the topics that both parts have."""
+    """Return Reuters-21578 in the ModApte split, with the topics that are in both parts."""
     other = ("id", "topics_attr", "lewissplit", "cgisplit", "date", "places", "modapte")
     found = read_examples(
         data / "reuters21578" / "reuters21578.jsonl.gz", ("modapte",), label="topics", text=("title", "body"),
@@ -166,36 +166,36 @@ def reuters(data: Path) -> Corpus:
 
 
 def _parted(X: csr_array, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> Corpus:
-    """Two parts, with the words that the first has."""
-    met = np.flatnonzero(X[train].sum(axis=0))
-    return Corpus(X[train][:, met], y[train], X[test][:, met], y[test])
+    """Return two parts, with the words of the first."""
+    seen = np.flatnonzero(X[train].sum(axis=0))
+    return Corpus(X[train][:, seen], y[train], X[test][:, seen], y[test])
 
 
 def without_stop_words(found: Any) -> csr_array:
-    """The counts of the words that say something."""
+    """Return the counts without stop words and single letters."""
     names = [bare(name) for name in found.features]
-    kept = [j for j, word in enumerate(names) if len(word) >= SHORTEST and word not in ENGLISH_STOP_WORDS]
+    kept = [j for j, word in enumerate(names) if len(word) >= MIN_WORD_LENGTH and word not in ENGLISH_STOP_WORDS]
     return csr_array(found.X[:, kept])
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Accuracy, or micro-F1 of sets of labels, on the test part, and processor seconds of learning."""
+    """Accuracy, or micro-F1 for multilabel data, on the test part, and processor seconds of training."""
 
     score: float
     seconds: float
 
 
 def topic_model(corpus: Corpus, settings: dict[str, Any], seed: int) -> Outcome:
-    """An online max-margin topic model in one pass."""
+    """Train an online max-margin topic model in one pass."""
     model = OnlineMedLDA(**settings, calibration=None, random_state=seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CollapseWarning)  # the score says it
+        warnings.simplefilter("ignore", CollapseWarning)  # the score shows it
         return _measured(model, corpus)
 
 
 def two_steps(corpus: Corpus, K: int, seed: int) -> Outcome:
-    """Batch baseline: LDA, in ten passes, and a linear support vector machine of its topic shares."""
+    """Train the batch baseline: LDA, in ten passes, and a linear support vector machine of its topic proportions."""
     return _measured(_TwoSteps(K, seed), corpus)
 
 

@@ -1,4 +1,4 @@
-"""The bounds of both papers on separable points, beside what runs did."""
+"""The mistake bounds of two papers on separable points, compared with the mistakes of runs."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ...rules.theory import (
 from .synthetic import SEPARATOR, Axes, points
 
 STRIDE = 25  # rows between two points of the curves
-HARD_MARGIN = 1e5  # C of the support vector machine that stands for the widest margin
+HARD_MARGIN_C = 1e5  # of the support vector machine that approximates the widest margin
 
 
 @dataclass
 class Bounded:
-    """Mistakes of a run, the sum of its losses, and the bound, after so many rows."""
+    """Mistakes of a run, the sum of its losses, and the bound, after given numbers of rows."""
 
     rows: np.ndarray
     mistakes: np.ndarray
@@ -36,18 +36,18 @@ class Bounded:
 
 
 def separable(seed: int, n: int, margin: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows of length at most 1 with a margin, labels, and the separator of length 1."""
+    """Return rows with norm at most 1 and a margin, their labels, and the separator of unit norm."""
     rng = np.random.default_rng(seed)
     X, y = points(rng, 4 * n, Axes(2.0))
     u = np.zeros(X.shape[1])
     u[:2] = SEPARATOR
-    length = np.linalg.norm(X, axis=1)
-    kept = np.flatnonzero(np.abs(X @ u) >= margin * length.max())[:n]
-    return X[kept] / length.max(), y[kept], u
+    norm = np.linalg.norm(X, axis=1)
+    kept = np.flatnonzero(np.abs(X @ u) >= margin * norm.max())[:n]
+    return X[kept] / norm.max(), y[kept], u
 
 
 def theorem_4(seed: int, n: int, phi: float, margin: float) -> Bounded:
-    """CW-Stdev with a full covariance. mu* is the better of two separators, the true one and the widest."""
+    """Run CW-Stdev with a full covariance. mu* is the better of two separators, the true one and the widest."""
     X, y, u = separable(seed, n, margin)
     rows = np.arange(STRIDE, len(y) + 1, STRIDE)
     model = OnlineClassifier(CWStdev(phi=phi), "full", fit_intercept=False)
@@ -81,10 +81,10 @@ def _least_bound(
 
 
 def _widest(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """A separator of nearly the widest margin there is."""
+    """Return a separator of nearly the widest margin."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # any separator will do
-        w = LinearSVC(C=HARD_MARGIN, fit_intercept=False, random_state=0).fit(X, y).coef_[0]
+        w = LinearSVC(C=HARD_MARGIN_C, fit_intercept=False, random_state=0).fit(X, y).coef_[0]
     unit: np.ndarray = w / np.linalg.norm(w)
     return unit
 
@@ -99,7 +99,7 @@ class EllipsoidBounds:
 
 
 def ellipsoid_bounds(seed: int, n: int, margins: tuple[float, ...], a: float, b: float, c: float) -> EllipsoidBounds:
-    """Until no more mistakes are made, or 50 passes."""
+    """Run both methods until there are no more mistakes, at most 50 passes."""
     found = EllipsoidBounds([], [], [])
     for margin in margins:
         X, y, u = separable(seed, n, margin)

@@ -1,4 +1,4 @@
-"""Yang et al. 2009: multiclass learning by ellipsoids, beside PA, MIRA and the rules that came after."""
+"""Yang et al. 2009: multiclass learning by ellipsoids, compared with PA, MIRA and later rules."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from .examples import read_examples
 
 EPOCHS, PERMUTATIONS = 3, 3
 SETS = ("usps", "letter", "shuttle")
-GAMMA, B, C, PRIOR = 0.1, 0.3, 0.1, 0.1  # as in the paper; C, the depth of the first cut, it leaves open
+GAMMA, B, C, PRIOR = 0.1, 0.3, 0.1, 0.1  # as in the paper, which does not report C, the depth of the first cut
 IELLIP = "IELLIP full"  # the learner of the paper
 DECAYS = (0.1, 0.3, 0.6, 0.9)
-BLOCK_SIZES = {"letter": 16}  # a row stands for 26 places of its Gram matrix: short blocks are four times as fast
-DEEPEST = 0.999  # b + c may not be more
+BLOCK_SIZES = {"letter": 16}  # a row takes 26 rows of the Gram matrix: short blocks are four times as fast
+MAX_B_PLUS_C = 0.999
 Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def svmlight(file: Path) -> tuple[csr_array, np.ndarray]:
-    """Rows and classes of a file."""
+    """Read the rows and classes of a file."""
     found = read_examples(file, multilabel=False)
     return found.X, found.y
 
 
 @lru_cache(maxsize=3)
-def data_set(name: str, data: Path, seed: int, most: int | None = None) -> Split:
-    """Training and test part: a constant feature is added and every row scaled to length 1. Not to be written to."""
+def data_set(name: str, data: Path, seed: int, max_rows: int | None = None) -> Split:
+    """Return training and test part, with a constant feature and rows of unit norm; read-only, for they are cached."""
     if name == "letter":
         X, y = svmlight(data / "letter" / "letter.svm.gz")
         X, X_test, y, y_test = train_test_split(X.toarray(), y, train_size=0.8, stratify=y, random_state=seed)
@@ -49,8 +49,8 @@ def data_set(name: str, data: Path, seed: int, most: int | None = None) -> Split
     if name != "usps":
         scaler = StandardScaler().fit(X)
         X, X_test = scaler.transform(X), scaler.transform(X_test)
-    if most is not None and len(y) > most:
-        X, _, y, _ = train_test_split(X, y, train_size=most, random_state=seed)
+    if max_rows is not None and len(y) > max_rows:
+        X, _, y, _ = train_test_split(X, y, train_size=max_rows, random_state=seed)
     return _unit(X), y, _unit(X_test), y_test
 
 
@@ -60,7 +60,7 @@ def _unit(X: np.ndarray) -> np.ndarray:
 
 
 class MistakesOnlyMIRA(MIRA):
-    """MIRA that passes over every row whose class scores highest."""
+    """MIRA that skips every row whose class has the highest score."""
 
     def _learn(self, X: csr_array, y: np.ndarray, order: np.ndarray | None) -> None:
         truth = places(y, self.classes_)
@@ -75,14 +75,14 @@ class MistakesOnlyMIRA(MIRA):
 
 
 class RandomStart(OnlineClassifier):
-    """Begins at small random weights."""
+    """A classifier that starts at small random weights."""
 
-    DEVIATION = 0.01
+    STANDARD_DEVIATION = 0.01
 
     def _new_learner(self, *sizes: Any) -> Learner:
         learner = super()._new_learner(*sizes)
         weights = learner.state["weights"]
-        weights[:, 0] += self.DEVIATION * np.random.default_rng(0).standard_normal(weights[:, 0].shape)
+        weights[:, 0] += self.STANDARD_DEVIATION * np.random.default_rng(0).standard_normal(weights[:, 0].shape)
         return learner
 
 
@@ -102,7 +102,7 @@ class Contender:
     learner: type[OnlineClassifier] = OnlineClassifier
 
     def make(self, rows_per_product: int | None = None, /, **chosen: float) -> Any:
-        """The learner; rows have their constant feature already."""
+        """Create the learner; the rows include a constant feature."""
         parameters: dict[str, Any] = dict(self.parameters) | chosen
         if self.rule in FIRST_ORDER:
             return FIRST_ORDER[self.rule](**parameters, fit_intercept=False)
@@ -113,18 +113,18 @@ class Contender:
 
 
 def iellip(covariance: str, b: float = B, c: float | None = None, name: str | None = None, **more: Any) -> Contender:
-    """The improved ellipsoid method, with the paper's prior variance."""
-    parameters = (("gamma", GAMMA), ("b", b), ("c", min(C, DEEPEST - b) if c is None else c))
+    """Return the improved ellipsoid method, with the paper's prior variance."""
+    parameters = (("gamma", GAMMA), ("b", b), ("c", min(C, MAX_B_PLUS_C - b) if c is None else c))
     return Contender(name or f"IELLIP {covariance}", "iellip", covariance, parameters, PRIOR, **more)
 
 
 def decayed(b: float) -> str:
-    """Name of the learner of Fig. 2 with a decay; the one of Fig. 1 is among them."""
+    """Return the name of the learner of Fig. 2 with this decay; one of them is the learner of Fig. 1."""
     return IELLIP if b == B else f"IELLIP b={b:g}"
 
 
 A = 0.5
-# With no cuts at all IELLIP is PA that acts on mistakes only; c must be positive, and 1e-30 is nothing beside 1.
+# Without cuts IELLIP is PA that updates on mistakes only; c must be positive, and 1e-30 is negligible.
 GATED = Contender("PA, mistakes only", "iellip", parameters=(("gamma", GAMMA), ("b", B), ("c", 1e-30)), prior=PRIOR)
 GATED_MIRA = Contender("MIRA, mistakes only", "mira on mistakes", parameters=(("gamma", GAMMA),))
 PAPERS_OWN = (Contender("PA", "pa"), Contender("MIRA", "mira", parameters=(("gamma", GAMMA),)), iellip("full"))
@@ -141,18 +141,18 @@ OTHERS = (
     Contender("BayesPA-Gibbs diag", "gibbs_pa", grid=(("c", (0.5, 1.0, 2.0, 4.0, 8.0)),)),
 )
 DECAY_CONTENDERS = tuple(iellip("full", b, name=decayed(b)) for b in DECAYS)
-# What the paper leaves open, tried: a deeper first cut, cuts that hardly decay (beyond Theorem 4), the start.
+# What the paper does not report: a deeper first cut, cuts that hardly decay (beyond Theorem 4), initial weights.
 VARIANTS_ON = "letter"
 VARIANTS = (
     iellip("full", c=0.69, name="IELLIP, first cut 0.69"),
     iellip("full", b=0.9999, c=0.01, name="IELLIP, b=0.9999, first cut 0.01"),
-    iellip("full", name="IELLIP, random start", learner=RandomStart),
+    iellip("full", name="IELLIP, random initial weights", learner=RandomStart),
 )
 
 
 @dataclass(frozen=True)
 class Epochs:
-    """One run: mistakes and updates in each epoch, and the test error after each."""
+    """One run: mistakes and updates in each epoch, and the test error after the last."""
 
     mistakes: np.ndarray
     updates: np.ndarray
@@ -162,26 +162,26 @@ class Epochs:
 
     @property
     def error(self) -> np.ndarray:
-        """Online error of each epoch."""
+        """Online error in each epoch."""
         return self.mistakes / self.rows
 
 
-def mean_of(runs: list[Epochs], what: str) -> np.ndarray:
-    """Mean over the runs, by epoch."""
-    mean: np.ndarray = np.mean([getattr(run, what) for run in runs], axis=0)
+def mean_of(runs: list[Epochs], quantity: str) -> np.ndarray:
+    """Return the mean over the runs, by epoch."""
+    mean: np.ndarray = np.mean([getattr(run, quantity) for run in runs], axis=0)
     return mean
 
 
 def last_error(by: dict[str, list[Epochs]], name: str) -> float:
-    """Online error of a learner's last epoch in %."""
+    """Return the online error of a learner in the last epoch, in %."""
     return 100 * float(mean_of(by[name], "error")[-1])
 
 
-def chosen_parameter(name: str, data: Path, seed: int, most: int | None, contender: Contender) -> dict[str, float]:
-    """The value with the fewest mistakes in one pass over the training rows, in an order that is not used again."""
+def chosen_parameter(name: str, data: Path, seed: int, max_rows: int | None, contender: Contender) -> dict[str, float]:
+    """Return the value with the fewest mistakes in one pass over the training rows, in an order used only here."""
     if not contender.grid:
         return {}
-    X, y, _, _ = data_set(name, data, seed, most)
+    X, y, _, _ = data_set(name, data, seed, max_rows)
     order = np.random.default_rng([seed, 1]).permutation(len(y))
     ((parameter, values),) = contender.grid
     mistakes = [contender.make(**{parameter: v}).fit(X[order], y[order]).mistakes_ for v in values]
@@ -189,10 +189,10 @@ def chosen_parameter(name: str, data: Path, seed: int, most: int | None, contend
 
 
 def epochs(
-    name: str, data: Path, seed: int, most: int | None, contender: Contender, chosen: dict[str, float], run: int
+    name: str, data: Path, seed: int, max_rows: int | None, contender: Contender, chosen: dict[str, float], run: int
 ) -> Epochs:
-    """Three epochs of one run, each in an order of its own, the same for every contender."""
-    X, y, X_test, y_test = data_set(name, data, seed, most)
+    """Run three epochs, each in its own order, which is the same for every contender."""
+    X, y, X_test, y_test = data_set(name, data, seed, max_rows)
     n = len(y)
     curve = progressive_validation(
         contender.make(BLOCK_SIZES.get(name), **chosen),
@@ -208,14 +208,14 @@ def epochs(
     return Epochs(mistakes, updates, float(1 - model.score(X_test, y_test)), n, getattr(model, "infeasible_", 0))
 
 
-def experiment(run: Any, sets: tuple[str, ...], most: int | None) -> dict[str, dict[str, list[Epochs]]]:
-    """All contenders on all sets: runs by set and contender; and the parameters chosen, under "chosen"."""
+def experiment(run: Any, sets: tuple[str, ...], max_rows: int | None) -> dict[str, dict[str, list[Epochs]]]:
+    """Run all contenders on all sets; return runs by set and contender, and the parameters under "chosen"."""
     contenders = {name: contenders_of(name) for name in sets}
-    asked = [(name, run.data, run.seed, most, c) for name in sets for c in contenders[name] if c.grid]
-    found = run.each("multiclass, tuning", chosen_parameter, asked)
-    chosen = {(a[0], a[4].name): value for a, value in zip(asked, found, strict=True)}
+    tuned = [(name, run.data, run.seed, max_rows, c) for name in sets for c in contenders[name] if c.grid]
+    found = run.each("multiclass, tuning", chosen_parameter, tuned)
+    chosen = {(a[0], a[4].name): value for a, value in zip(tuned, found, strict=True)}
     work = [
-        (name, run.data, run.seed, most, c, chosen.get((name, c.name), {}), k)
+        (name, run.data, run.seed, max_rows, c, chosen.get((name, c.name), {}), k)
         for name in sets
         for c in contenders[name]
         for k in range(PERMUTATIONS)
@@ -235,14 +235,14 @@ def contenders_of(name: str) -> list[Contender]:
 def report_variants(report: Report, results: dict[str, dict[str, list[Epochs]]]) -> None:
     """Report what may explain that IELLIP has more errors than PA and MIRA here and fewer in the paper."""
     report.section(
-        "What the paper leaves open",
-        "Three things could explain a difference from the paper. The depth c of the first cut, which it does not give: "
-        "tried with the deepest that Theorem 4 allows beside b = 0.3, and with cuts that hardly decay, which it does "
-        "not allow. The start, small random weights there and zeros here: tried. And whether PA and MIRA act on "
-        "mistakes only, as its introduction describes online learners (an update is made for a misclassified "
-        "example), or whenever the margin is short, as their authors define them: both are in the table. gamma is "
-        "none of them: from weights 0 PA and IELLIP do the same for every gamma, and MIRA too unless a step reaches "
-        "its cap.",
+        "Open questions of the paper",
+        "Three things could explain a difference from the paper. First, the depth c of the first cut, which it does "
+        "not report: the table has the deepest cut that Theorem 4 allows for b = 0.3, and cuts that hardly decay, "
+        "which it does not allow. Second, the initial weights, which are small random numbers there and zeros here: "
+        "the table has both. Third, whether PA and MIRA update on mistakes only, as its introduction describes online "
+        "learners (an update is made for a misclassified example), or whenever the margin is too small, as their "
+        "authors define them: the table has both. gamma has no influence: from weights 0, PA and IELLIP behave the "
+        "same for every gamma, and so does MIRA unless a step reaches its maximum size.",
     )
     gated = (GATED.name, GATED_MIRA.name)
     rows = [
@@ -257,11 +257,11 @@ def report_variants(report: Report, results: dict[str, dict[str, list[Epochs]]])
         if learner in by
     ]
     header = ["data", "learner", "epoch 1 %", "epoch 2 %", "epoch 3 %", "updates"]
-    report.table("readings", "Online error by epoch, and updates in three; means of three runs.", header, rows)
+    report.table("variants", "Online error by epoch, and updates in three epochs; means of three runs.", header, rows)
     for name, by in results.items():
         own, others = last_error(by, IELLIP), {g: last_error(by, g) for g in gated}
         report.claim(
-            f"{name}: IELLIP errs no more than PA and MIRA that act on mistakes only (our reading).",
+            f"{name}: the error of IELLIP is at most that of PA and MIRA that update on mistakes only (our reading).",
             f"Third epoch: IELLIP {own:.2f} %, " + ", ".join(f"{g} {v:.2f} %" for g, v in others.items()) + ".",
             holds := own <= min(others.values()),
             "" if holds else _spread(by, own, others),
@@ -273,9 +273,9 @@ def _spread(by: dict[str, list[Epochs]], own: float, others: dict[str, float]) -
     both = [np.array([100 * run.error[-1] for run in by[name]]) for name in (IELLIP, best)]
     error = np.sqrt(sum(values.var(ddof=1) / len(values) for values in both))
     return (
-        f"It is {own - others[best]:+.2f} ± {error:.2f} points from {best} (standard error over the runs): with the "
-        "ellipsoid standing still the two are the same algorithm but for the first updates."
+        f"The difference from {best} is {own - others[best]:+.2f} ± {error:.2f} points (standard error over the runs): "
+        "with a constant ellipsoid the two are the same algorithm except for the first updates."
         if best == GATED.name
-        else f"It is {own - others[best]:+.2f} ± {error:.2f} points from {best} (standard error over the runs), which "
-        "moves all classes that score too high and not the strongest rival only."
+        else f"The difference from {best} is {own - others[best]:+.2f} ± {error:.2f} points (standard error over the "
+        "runs); that learner moves all classes whose scores are too high, not only the strongest rival."
     )

@@ -1,4 +1,4 @@
-"""The data sets of the experiments, whole, by the project's own readers."""
+"""Reading whole data sets for the experiments, with the package's own readers."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Examples:
     names : array
         Names of the labels, by their numbers.
     labels : int array
-        Numbers of the rows' labels, one row's after the other's.
+        Label numbers of all rows, one row after the other.
     label_start : int array of shape (n + 1,)
-        Where each row's begin.
+        Where the labels of each row begin.
     features : Strings
-        Names of the columns; empty where columns have none.
+        Names of the columns; empty if columns have none.
     kept : dict of Strings
-        What was to be kept of every row.
+        The values of the kept keys, row by row.
     """
 
     X: csr_array
@@ -42,13 +42,13 @@ class Examples:
 
     @property
     def y(self) -> np.ndarray:
-        """The name of each row's one label."""
+        """Name of the one label of each row."""
         y: np.ndarray = self.names[self.labels]
         return y
 
 
 def read_examples(files: Path | Sequence[Path], keep: Sequence[str] = (), **how: Any) -> Examples:
-    """Read files; ``how`` is for :func:`confidently.data.open_stream`."""
+    """Read files; ``how`` are options of :func:`confidently.data.open_stream`."""
     with open_stream(files, keep=keep, **how) as stream:
         batches = list(stream)
     start = _joined([batch.start for batch in batches])
@@ -68,6 +68,6 @@ def read_examples(files: Path | Sequence[Path], keep: Sequence[str] = (), **how:
 
 
 def _joined(starts: list[np.ndarray]) -> np.ndarray:
-    """Where rows begin, counted through all batches."""
+    """Return where rows begin, counted over all batches."""
     sizes = np.concatenate([np.diff(start) for start in starts])
     return np.concatenate([[0], np.cumsum(sizes)])

@@ -1,4 +1,4 @@
-"""Crammer et al. 2008, Fig. 2a, 2b and 3: points in twenty dimensions of which two matter."""
+"""Crammer et al. 2008, Fig. 2a, 2b and 3: points in twenty dimensions, two of which are relevant."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ...rules import make_rule
 POINTS, TEST_POINTS, FEATURES = 1000, 10_000, 20
 STRIDE = 50  # rows between two points of the curves
 SEPARATOR = np.array([1.0, -1.0]) / np.sqrt(2)  # across the long axis
-COARSE = 3  # every third setting is tried on a third of the tuning seeds, then what lies around the best on all
-# Seeds of the runs that choose parameters lie beyond those of the runs that are shown.
+COARSE = 3  # every third setting is tried on a third of the tuning seeds, then the neighbors of the best on all
+# Seeds of the runs that choose parameters start above those of the reported runs.
 TUNING_SEEDS = 1_000_000
 
 
 @dataclass(frozen=True)
 class Axes:
-    """Standard deviations: of the two features that matter, along and across 45 degrees, and of those that do not."""
+    """Standard deviations: of the two relevant features, along and across 45 degrees, and of the others."""
 
     long: float
     short: float = 1.0
@@ -34,7 +34,7 @@ class Axes:
 
 
 def points(rng: np.random.Generator, n: int, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and labels: the sign of the position across the long axis, which only the first two features tell."""
+    """Return rows and labels: the sign of the position across the long axis, in the first two features."""
     along, across = axes.long * rng.standard_normal(n), axes.short * rng.standard_normal(n)
     X = np.empty((n, FEATURES))
     X[:, 0], X[:, 1] = (along + across) / np.sqrt(2), (along - across) / np.sqrt(2)
@@ -44,7 +44,7 @@ def points(rng: np.random.Generator, n: int, axes: Axes) -> tuple[np.ndarray, np
 
 @dataclass(frozen=True)
 class Contender:
-    """A learner of the figure and the settings it may choose from."""
+    """A learner of the figure and the settings from which one is chosen."""
 
     name: str
     rule: str
@@ -53,7 +53,7 @@ class Contender:
     second_order: bool = True
 
     def make(self, setting: dict[str, float], average: bool = False) -> OnlineClassifier:
-        """The learner with a setting: the rule's parameters, and perhaps ``prior_variance``."""
+        """Create the learner with a setting: parameters of the rule, and optionally ``prior_variance``."""
         parameters = {key: value for key, value in setting.items() if key != "prior_variance"}
         return OnlineClassifier(
             make_rule(self.rule, **parameters), self.covariance, fit_intercept=False, average=average,
@@ -63,7 +63,7 @@ class Contender:
 
 PHIS = tuple(round(float(phi), 3) for phi in np.geomspace(0.1, 3.0, 31))
 # One parameter each: CW-Stdev's prior variance p only sets the scale of the weights (Lemma 3), and CW-Var depends on
-# phi sqrt(p) alone; the second-order perceptron has none but p.
+# phi sqrt(p) alone; the second-order perceptron has no parameter but p.
 CONFIDENCES = tuple({"phi": phi} for phi in PHIS)
 PRIORS = tuple({"prior_variance": float(p)} for p in np.geomspace(1e-2, 1e4, 13))
 COSTS = tuple({"C": float(C)} for C in np.geomspace(1e-3, 1e3, 13))
@@ -78,24 +78,24 @@ CONTENDERS = (
 )
 
 
-def mistakes(contender: Contender, places: Sequence[int], axes: Axes, seeds: Sequence[int]) -> np.ndarray:
-    """Mistakes in one pass, (settings, seeds), of the settings at some places of the grid."""
-    found = np.empty((len(places), len(seeds)))
+def mistakes(contender: Contender, positions: Sequence[int], axes: Axes, seeds: Sequence[int]) -> np.ndarray:
+    """Return the mistakes in one pass, (settings, seeds), of the settings at some positions of the grid."""
+    found = np.empty((len(positions), len(seeds)))
     for column, seed in enumerate(seeds):
         X, y = points(np.random.default_rng(seed), POINTS, axes)
-        for row, place in enumerate(places):
-            found[row, column] = contender.make(contender.grid[place]).fit(X, y).mistakes_
+        for row, position in enumerate(positions):
+            found[row, column] = contender.make(contender.grid[position]).fit(X, y).mistakes_
     return found
 
 
 @dataclass
 class Outcome:
-    """What the repetitions of one contender gave."""
+    """Results of the repetitions of one contender."""
 
     setting: dict[str, float]
     curves: np.ndarray  # (repetitions, points): mistakes so far
     test: np.ndarray  # (repetitions,): error on unseen points
-    averaged: np.ndarray = field(default_factory=lambda: np.empty(0))  # the same of the averaged variant
+    averaged: np.ndarray = field(default_factory=lambda: np.empty(0))  # the same for the averaged variant
 
     @property
     def total(self) -> np.ndarray:
@@ -104,7 +104,7 @@ class Outcome:
 
 
 def repetitions(chosen: dict[str, dict[str, float]], axes: Axes, seeds: Sequence[int]) -> dict[str, Outcome]:
-    """Every contender on the same points, for each seed."""
+    """Run every contender on the same points, for each seed."""
     outcomes: dict[str, list[tuple[np.ndarray, float, float]]] = {c.name: [] for c in CONTENDERS}
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -128,18 +128,18 @@ def _error(model: OnlineClassifier, X: np.ndarray, y: np.ndarray) -> float:
 
 
 def joined(parts: list[dict[str, Outcome]]) -> dict[str, Outcome]:
-    """Repetitions of several calls."""
+    """Join the repetitions of several calls."""
     return {
         name: Outcome(
             parts[0][name].setting,
-            *(np.concatenate([getattr(p[name], what) for p in parts]) for what in ("curves", "test", "averaged")),
+            *(np.concatenate([getattr(p[name], array) for p in parts]) for array in ("curves", "test", "averaged")),
         )
         for name in parts[0]
     }
 
 
 def experiment(run: Any, axes: Axes, repeat: int, tuning: int, block: int = 20) -> dict[str, Outcome]:
-    """Choose every contender's setting on seeds of its own, then repeat with it."""
+    """Choose every contender's setting on separate seeds, then repeat the runs with it."""
     title = f"axes {axes}"
     base = run.seed * 2 * TUNING_SEEDS
     seeds = range(base + TUNING_SEEDS, base + TUNING_SEEDS + tuning)
@@ -153,12 +153,12 @@ def experiment(run: Any, axes: Axes, repeat: int, tuning: int, block: int = 20) 
     return joined(run.each(f"{title}, runs", repetitions, [(chosen, axes, b) for b in blocks]))
 
 
-def _best(run: Any, stage: str, axes: Axes, places: dict[str, list[int]], seeds: Sequence[int]) -> dict[str, int]:
-    """By contender, which of these places of its grid gives the fewest mistakes on average."""
+def _best(run: Any, stage: str, axes: Axes, positions: dict[str, list[int]], seeds: Sequence[int]) -> dict[str, int]:
+    """Return by contender which of these positions of its grid gives the fewest mistakes on average."""
     cut = [seeds[i : i + 10] for i in range(0, len(seeds), 10)]
-    found = run.each(stage, mistakes, [(c, places[c.name], axes, some) for c in CONTENDERS for some in cut])
+    found = run.each(stage, mistakes, [(c, positions[c.name], axes, some) for c in CONTENDERS for some in cut])
     best = {}
     for k, c in enumerate(CONTENDERS):
         mean = np.hstack(found[k * len(cut) : (k + 1) * len(cut)]).mean(axis=1)
-        best[c.name] = places[c.name][int(mean.argmin())]
+        best[c.name] = positions[c.name][int(mean.argmin())]
     return best

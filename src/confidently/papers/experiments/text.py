@@ -1,4 +1,4 @@
-"""Crammer et al. 2008, Fig. 2c: binary tasks on text, every rule of the package and two batch learners."""
+"""Crammer et al. 2008, Fig. 2c: binary tasks on text, with every rule of the package and two batch learners."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ...rules import make_rule
 from .examples import read_examples
 
 Setting = dict[str, float]
-Rows = tuple[csr_array, np.ndarray]  # and whether each is of the second class
+Rows = tuple[csr_array, np.ndarray]  # with booleans, whether each row has the second class
 
 
 # --- tasks ---------------------------------------------------------------------------------------------------------
@@ -36,15 +36,15 @@ class Task:
     Attributes
     ----------
     files : tuple of str
-        Within the folder of the data sets.
+        Paths in the folder of the data sets.
     classes : (str, str)
-        Rows with other labels, and with several, are left out.
+        Rows with another label, or with several, are left out.
     text, drop : tuple of str
-        Keys whose words count, and those that are left out.
+        Keys whose words are features, and keys that are ignored.
     label : str
-        The label's key.
+        Key of the label.
     needed : str, optional
-        The key that must not be empty.
+        Key that must not be empty.
     """
 
     files: tuple[str, ...]
@@ -87,18 +87,18 @@ SENTIMENT = (*BLITZER, *FDU)
 FOLDERS = tuple(dict.fromkeys(task.files[0].split("/")[0] for task in TASKS.values()))
 
 
-def read(run: Any, tasks: Sequence[str], most: int | None = None) -> dict[str, Rows]:
-    """Rows of tasks, at most so many of each; every file is read once."""
+def read(run: Any, tasks: Sequence[str], max_rows: int | None = None) -> dict[str, Rows]:
+    """Return the rows of tasks, at most ``max_rows`` of each; every file is read once."""
     by_files: dict[tuple[str, ...], list[str]] = {}
     for name in tasks:
         by_files.setdefault(TASKS[name].files, []).append(name)
-    work = [(names, run.data, most, run.seed) for names in by_files.values()]
+    work = [(names, run.data, max_rows, run.seed) for names in by_files.values()]
     found = {name: rows for part in run.each("text, reading", rows_of, work) for name, rows in part.items()}
     return {name: found[name] for name in tasks}
 
 
-def rows_of(names: Sequence[str], data: Path, most: int | None = None, seed: int = 0) -> dict[str, Rows]:
-    """Shuffled rows of tasks on the same files: words and pairs of neighbours, present or not, of length 1."""
+def rows_of(names: Sequence[str], data: Path, max_rows: int | None = None, seed: int = 0) -> dict[str, Rows]:
+    """Return shuffled rows of tasks on the same files: binary features of words and bigrams, unit norm."""
     task = TASKS[names[0]]
     found = read_examples(
         [data / file for file in task.files], format="jsonl", label=task.label, text=task.text, drop=task.drop,
@@ -112,19 +112,19 @@ def rows_of(names: Sequence[str], data: Path, most: int | None = None, seed: int
     for name in names:
         classes = TASKS[name].classes
         wanted = np.flatnonzero(np.isin(labels, classes))
-        order = wanted[np.random.default_rng(seed).permutation(len(wanted))[:most]]
+        order = wanted[np.random.default_rng(seed).permutation(len(wanted))[:max_rows]]
         rows[name] = _words(found.X[one[order]], found.features), (labels[order] == classes[1]).astype(int)
     return rows
 
 
 def _words(X: csr_array, names: Strings) -> csr_array:
-    """A word of the title is the same word in the text; rows of length 1."""
-    there = np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]))  # empty columns cost memory only
-    words = [name.partition(":")[2] for name in names.chosen(there)]
+    """Give a word in the title and in the text the same column; return rows of unit norm."""
+    used = np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]))  # empty columns would cost memory
+    words = [name.partition(":")[2] for name in names.chosen(used)]
     column = dict(zip(dict.fromkeys(words), range(len(words)), strict=False))
-    place = np.zeros(X.shape[1], dtype=np.int32)
-    place[there] = [column[word] for word in words]
-    X = csr_array((np.ones(X.nnz), place[X.indices], X.indptr), shape=(X.shape[0], len(column)))
+    column_of = np.zeros(X.shape[1], dtype=np.int32)
+    column_of[used] = [column[word] for word in words]
+    X = csr_array((np.ones(X.nnz), column_of[X.indices], X.indptr), shape=(X.shape[0], len(column)))
     X.sum_duplicates()
     X.data[:] = 1.0
     return csr_array(normalize(X))
@@ -134,7 +134,7 @@ def _words(X: csr_array, names: Strings) -> csr_array:
 
 
 def grid(name: str, *values: float) -> list[Setting]:
-    """Settings of one parameter."""
+    """Return settings of one parameter."""
     return [{name: value} for value in values]
 
 
@@ -165,7 +165,7 @@ BATCH = ("LinearSVC", "LogisticRegression")
 
 
 def make(name: str, setting: Setting, passes: int = 1) -> Any:
-    """A learner with a setting; rules have a diagonal covariance."""
+    """Create a learner with a setting; rules have a diagonal covariance."""
     if name == "LinearSVC":
         return LinearSVC(**setting)
     if name == "LogisticRegression":
@@ -179,26 +179,26 @@ def make(name: str, setting: Setting, passes: int = 1) -> Any:
 
 @dataclass(frozen=True)
 class Score:
-    """What one learner did in one fold."""
+    """Results of one learner in one fold."""
 
     error: float
-    log_loss: float  # of predict_proba: calibrated by the stream
-    vote_log_loss: float  # of the posterior's vote
+    log_loss: float  # of predict_proba, calibrated online
+    uncalibrated_log_loss: float  # of the posterior probability
     seconds: float
 
 
 def folds(y: np.ndarray, n: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Training and test rows, the same for every learner."""
+    """Return training and test rows, the same for every learner."""
     return list(StratifiedKFold(n, shuffle=True, random_state=seed).split(y, y))
 
 
 def validation_errors(X: csr_array, y: np.ndarray, names: list[str], n: int, seed: int) -> dict[str, list[float]]:
-    """Errors of every setting of every learner: the first fold's training rows, cut 4 : 1."""
+    """Return the errors of every setting of every learner on the training rows of the first fold, split 4 : 1."""
     train = np.sort(folds(y, n, seed)[0][0])
     cut = len(train) * 4 // 5
     part, rest = X[train[:cut]], X[train[cut:]]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a batch learner that does not quite converge
+        warnings.simplefilter("ignore")  # of batch learners that do not quite converge
         return {
             name: [1 - make(name, s).fit(part, y[train[:cut]]).score(rest, y[train[cut:]]) for s in GRIDS[name]]
             for name in names
@@ -208,10 +208,10 @@ def validation_errors(X: csr_array, y: np.ndarray, names: list[str], n: int, see
 def cross_validated(
     X: csr_array, y: np.ndarray, chosen: dict[str, Setting], n: int, seed: int, passes: int
 ) -> dict[str, list[Score]]:
-    """Every learner on the same folds; ``passes`` is for the rules."""
+    """Score every learner on the same folds; ``passes`` applies to the rules."""
     scores: dict[str, list[Score]] = {name: [] for name in chosen}
     for train, test in folds(y, n, seed):
-        X_train, X_test = X[np.sort(train)], X[test]  # the order of rows is random already
+        X_train, X_test = X[np.sort(train)], X[test]  # the rows are in random order already
         for name, setting in chosen.items():
             scores[name].append(_score(make(name, setting, passes), X_train, y[np.sort(train)], X_test, y[test]))
     return scores
@@ -223,16 +223,16 @@ def _score(model: Any, X: csr_array, y: np.ndarray, X_test: csr_array, y_test: n
         warnings.simplefilter("ignore")
         model.fit(X, y)
     seconds = time.process_time() - began
-    calibrated = vote = np.nan
+    calibrated = uncalibrated = np.nan
     if hasattr(model, "predict_proba"):
         calibrated = float(log_loss(y_test, model.predict_proba(X_test)))
     if isinstance(model, OnlineClassifier):
-        vote = float(log_loss(y_test, model.set_params(calibration=None).predict_proba(X_test)))
-    return Score(float(1 - model.score(X_test, y_test)), calibrated, vote, seconds)
+        uncalibrated = float(log_loss(y_test, model.set_params(calibration=None).predict_proba(X_test)))
+    return Score(float(1 - model.score(X_test, y_test)), calibrated, uncalibrated, seconds)
 
 
 def choose(run: Any, rows: dict[str, Rows], names: list[str], n: int) -> dict[str, Setting]:
-    """One setting a learner for all tasks."""
+    """Choose one setting per learner for all tasks."""
     found = run.each("text, tuning", validation_errors, [(*part, names, n, run.seed) for part in rows.values()])
     means = {name: np.mean([errors[name] for errors in found], axis=0) for name in names}
     return {name: GRIDS[name][int(means[name].argmin())] for name in names}
@@ -241,7 +241,7 @@ def choose(run: Any, rows: dict[str, Rows], names: list[str], n: int) -> dict[st
 def scored(
     run: Any, rows: dict[str, Rows], chosen: dict[str, Setting], n: int, passes: int = 1
 ) -> dict[str, dict[str, list[Score]]]:
-    """Scores by task, learner and fold."""
+    """Return scores by task, learner and fold."""
     stage = "text, cross-validation" if passes == 1 else f"text, {passes} passes"
     work = [(*part, chosen, n, run.seed, passes) for part in rows.values()]
     return dict(zip(rows, run.each(stage, cross_validated, work), strict=True))
