@@ -1,0 +1,137 @@
+"""One list of settings: the estimators, the command line and model files have the same names, defaults and ranges."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import MISSING, fields
+from typing import Any
+
+import numpy as np
+import pytest
+
+from confidently import OnlineClassifier
+from confidently.cli.commands.train import train
+from confidently.covariances.settings import NAMES_IN_FILES, Settings
+from confidently.covariances.table import COVARIANCES
+from confidently.estimators.settings import SAVED
+from confidently.rules import RULES, make_rule
+
+SETTINGS = {setting.name: setting for setting in fields(Settings)}
+BY_MULTICLASS = {"task"}  # estimators have multiclass=, which with the labels determines the task
+OF_PRODUCTS_AND_KERNELS = {"rows_per_product", "kernel", "kernel_params", "budget"}  # not for streams of single rows
+ESTIMATOR_OWN = {*SAVED, "device"}
+RIVER_OWN = {"multiclass", "calibration", "hash_bits"}
+OUTSIDE = [  # a value outside the range of each setting that has one
+    (name, value)
+    for name, setting in SETTINGS.items()
+    if setting.metadata["range"] is not None
+    for value in (-1, setting.metadata["range"].high * 2, "x")
+]
+
+
+def default_of(setting: Any) -> Any:
+    return setting.default_factory() if setting.default is MISSING else setting.default
+
+
+def parameters_of(cls: type) -> dict[str, Any]:
+    """Defaults by name."""
+    return {name: p.default for name, p in inspect.signature(cls).parameters.items()}
+
+
+def river() -> list[type]:
+    pytest.importorskip("river", reason="River is not installed")
+    from confidently.river import OnlineClassifier, OnlineMultiLabelClassifier
+
+    return [OnlineClassifier, OnlineMultiLabelClassifier]
+
+
+def documented(cls: type) -> dict[str, str]:
+    """The parameters that a docstring describes, each with its type and default."""
+    doc = inspect.getdoc(cls) or ""
+    section = re.split(r"\n\n(?=\w+\n-+\n)", doc)
+    text = next(part for part in section if part.startswith("Parameters"))
+    found = {}
+    for names, about in re.findall(r"^(\w[\w, ]*?)(?: : (.*))?$", text, re.MULTILINE):
+        found |= dict.fromkeys(names.split(", "), about)
+    return {name: about for name, about in found.items() if name != "Parameters"}
+
+
+def test_every_setting_says_what_it_means() -> None:
+    assert all(setting.metadata["meaning"] for setting in SETTINGS.values())
+
+
+def test_the_estimator_has_all_settings() -> None:
+    found = parameters_of(OnlineClassifier)
+    assert found.keys() == (SETTINGS.keys() - BY_MULTICLASS) | ESTIMATOR_OWN
+    for name in SETTINGS.keys() - BY_MULTICLASS - {"rule", "kernel"}:
+        assert found[name] == default_of(SETTINGS[name]), name
+    assert make_rule(found["rule"]) == default_of(SETTINGS["rule"])
+    default_kernel = OnlineClassifier(covariance="kernel", kernel=None).fit([[0.0], [1.0]], [0, 1])
+    assert default_kernel.learner_.settings.kernel == found["kernel"]
+
+
+def test_the_river_classes_have_the_settings_of_single_rows() -> None:
+    for cls, own in zip(river(), (RIVER_OWN, RIVER_OWN - {"multiclass"}), strict=True):
+        found = parameters_of(cls)
+        assert found.keys() == (SETTINGS.keys() - BY_MULTICLASS - OF_PRODUCTS_AND_KERNELS) | own
+        for name in found.keys() - {"hash_bits"}:
+            assert found[name] == parameters_of(OnlineClassifier)[name], name
+
+
+def test_docstrings_describe_every_parameter_and_its_default() -> None:
+    for cls in (OnlineClassifier, *river()):
+        found, defaults = documented(cls), parameters_of(cls)
+        assert list(found) == list(defaults), cls
+        for name, about in found.items():
+            if about:
+                default = f"default={defaults[name]!r}".replace("'", '"')
+                assert about.endswith(("optional", default)), f"{cls.__name__}: {name} : {about}"
+                assert (defaults[name] is None) or not about.endswith("optional"), f"{cls.__name__}: {name} : {about}"
+
+
+def test_docstrings_list_every_covariance() -> None:
+    for cls in (OnlineClassifier, river()[0]):
+        about = documented(cls)["covariance"]
+        for name in COVARIANCES:
+            try:
+                cls(covariance=name)
+            except ValueError:
+                assert f'"{name}"' not in about
+            else:
+                assert f'"{name}"' in about
+
+
+@pytest.mark.parametrize(("name", "value"), OUTSIDE)
+def test_values_outside_a_range_are_rejected(name: str, value: Any) -> None:
+    settings: dict[str, Any] = {name: value} | ({"covariance": "kernel"} if name == "budget" else {})
+    with pytest.raises((ValueError, TypeError), match=name):
+        OnlineClassifier(**settings).fit([[0.0], [1.0]], [0, 1])
+    if name not in OF_PRODUCTS_AND_KERNELS:
+        for cls in river():
+            with pytest.raises((ValueError, TypeError), match=name):
+                cls(**settings)
+
+
+def test_the_command_line_has_the_settings_of_streams() -> None:
+    options = train.make_context("train", ["rows.svm", "-o", "model.cw"], resilient_parsing=True).params
+    for name in SETTINGS.keys() - BY_MULTICLASS - OF_PRODUCTS_AND_KERNELS - {"rule", "fit_intercept"}:
+        assert options[name] == default_of(SETTINGS[name]), name
+    assert make_rule(options["rule"]) == default_of(SETTINGS["rule"])
+    assert bool(options["no_intercept"]) != default_of(SETTINGS["fit_intercept"])
+    assert {"multiclass", "multilabel"} <= options.keys()
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_model_file_keeps_all_settings(rule: str) -> None:
+    settings = Settings(RULES[rule](), "full", prior_variance=0.5, rows_per_product=7, average=True)
+    header = settings.header()
+    assert header.keys() == {NAMES_IN_FILES.get(name, name) for name in SETTINGS}
+    assert Settings.from_header(header) == settings
+
+
+def test_scikit_learn_s_types_are_stored_as_plain_ones() -> None:
+    settings = Settings(prior_variance=np.float32(0.5), fit_intercept=np.True_, rows_per_product=np.int64(3))
+    assert [type(value) for value in (settings.prior_variance, settings.fit_intercept, settings.rows_per_product)] == [
+        float, bool, int,
+    ]  # fmt: skip
