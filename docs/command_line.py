@@ -1,49 +1,40 @@
-"""Writes command-line.md from the commands' own help: python docs/command_line.py."""
+"""Writes command-line.md from the help of the commands: python docs/command_line.py."""
 
 from pathlib import Path
 
 import click
 
 from confidently.cli import cli
-from confidently.data.formats.table import FORMATS, WRITABLE
 
 PAGE = Path(__file__).with_name("command-line.md")
+REFRESH = "python docs/command_line.py"
 WIDTH = 100
-HEAD = """# Command line
+HEAD = f"""# Command line
 
-Written by `docs/command_line.py` from what `--help` says. The [tutorial](tutorial.md) shows the commands at work.
+Written by `{REFRESH}` from the output of `--help`. The [tutorial](tutorial.md) shows the commands at work.
 
-Exit codes: 0; 2 for bad usage or input, with one line on standard error; 130 or 143 when interrupted, after what was
-begun is saved; 141 when whoever read the output has gone. Results go to standard output, progress and errors to
-standard error. `--json` gives machine output on every command. `FORMAT` is a name of a
-[format](reading-data.md); `--help` lists them.
+Exit codes: 0 for success; 2 for bad usage or input, with one line on standard error; 130 or 143 after an interruption,
+when the current batch is complete and a checkpoint is saved; 141 when the reader of the output has gone. Results go to
+standard output, progress and errors to standard error. Every command has `--json` for machine-readable output.
 """
-LISTED = [f"[{'|'.join(names)}]" for names in (FORMATS, WRITABLE)]  # said once, in the table of formats
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     shown = {"terminal_width": WIDTH, "max_content_width": WIDTH}
     top = click.Context(cli, info_name="confidently", **{**cli.context_settings, **shown})
-    parts = [HEAD, _section("confidently", cli, top)]
-    for name in cli.list_commands(top):
-        command = cli.get_command(top, name)
-        context = click.Context(command, info_name=name, parent=top, **shown)
-        parts.append(_section(f"confidently {name}", command, context))
-        for part in command.list_commands(context) if isinstance(command, click.Group) else ():
-            under = command.get_command(context, part)
-            inner = click.Context(under, info_name=part, parent=context, **shown)
-            parts.append(_section(f"confidently {name} {part}", under, inner))
-    return "\n".join(parts)
+    return "\n".join([HEAD, *_sections(cli, top, shown)])
 
 
-def _section(title: str, command: click.Command, context: click.Context) -> str:
-    text = command.get_help(context)
-    for listed in LISTED:
-        text = text.replace(listed, "FORMAT")
-    lines = (line.rstrip() for line in text.splitlines())
-    return f"## {title}\n\n```text\n" + "\n".join(lines) + "\n```\n"
+def _sections(command: click.Command, context: click.Context, shown: dict[str, int]) -> list[str]:
+    """Return the help of a command and of all commands below it."""
+    lines = (line.rstrip() for line in command.get_help(context).splitlines())
+    sections = [f"## {context.command_path}\n\n```text\n" + "\n".join(lines) + "\n```\n"]
+    for name in command.list_commands(context) if isinstance(command, click.Group) else ():
+        below = command.get_command(context, name)
+        sections += _sections(below, click.Context(below, info_name=name, parent=context, **shown), shown)
+    return sections
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page())
+    PAGE.write_text(page(), encoding="utf-8")

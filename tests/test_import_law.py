@@ -35,10 +35,7 @@ LIGHT = ("rules", "covariances", "learner")  # import neither scikit-learn nor S
 HEAVY = ("package sklearn", "package scipy")
 PRINTS = ("cli/", "distributed/fitting.py")  # fit(progress=True) is told to write to standard error
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-PENDING = [  # imports that are still to be mended, each with its module
-    ("cli.output.topics_progress", "cli.output.topics_live"),
-    ("cli.output.progress", "cli.output.live"),
-]
+PENDING: list[tuple[str, str]] = []  # imports that are still to be mended, each with its module
 
 
 class Import(NamedTuple):

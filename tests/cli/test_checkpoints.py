@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from confidently.cli.training.classifier import Training
+from confidently.cli.training.classifier import ClassifierTraining
 from confidently.cli.training.interrupts import Interrupted
 from confidently.models.model import Model
 from tests.command_line import COMMAND, rows
@@ -107,7 +107,7 @@ def test_a_signal_leaves_a_checkpoint(ok, tmp_path, number, code):
     assert found == code
     assert re.fullmatch(r"confidently: interrupted after [0-9,]+ rows of pass [0-9]+", said[-2])
     command = f"confidently train {data} -o {model} --passes 20"
-    assert said[-1] == f"{model}.checkpoint is saved; go on with: {command} --resume"
+    assert said[-1] == f"{model}.checkpoint is saved; resume with: {command} --resume"
     assert not model.exists() and Model.load(f"{model}.checkpoint").training["position"]["now"]["rows"] % 1 == 0
     ok("train", data, "-o", model, "--passes", 20, "--resume", "-q")
     ok("train", data, "-o", whole, "--passes", 20, "-q")
@@ -119,7 +119,7 @@ def test_without_an_output_nothing_is_left(tmp_path):
     data = tmp_path / "data.svm"
     data.write_text(rows(4000, d=50) * 10)
     code, said = interrupted(["train", data, "--passes", 20], signal.SIGINT)
-    assert code == 130 and said[-1] == "nothing is saved: there is no -o MODEL"
+    assert code == 130 and said[-1] == "nothing is saved; use -o MODEL to save checkpoints"
     assert list(tmp_path.iterdir()) == [data]
 
 
@@ -174,7 +174,7 @@ def test_resume_without_a_checkpoint_begins(ok, data, tmp_path):
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (["--r", "3"], "--r was not given and is 3.0"),
+        (["--r", "3"], "--r was not set and is 3.0"),
         (["--passes", "5"], "--passes was 3 and is 5"),
         (["--on-error", "limit=4"], "--on-error was stop and is 4"),
         (["{other}"], "the data were {data} and are {data} {other}"),
@@ -205,7 +205,7 @@ def test_a_damaged_checkpoint_is_refused(call, tmp_path, stopped):
         code, _, err = call(*arguments, "--resume")
         assert code == 2 and "m.cw.checkpoint" in err and err.count("\n") == 1
     code, _, err = call(*(a for a in arguments if a != "-q"))
-    assert code == 0 and "this training begins anew" in err
+    assert code == 0 and "training from scratch; use --resume to resume from it" in err
 
 
 def test_standard_input_is_gone_on_with_when_it_comes_again(tmp_path):
@@ -263,7 +263,7 @@ def test_interrupted_before_the_first_row_saves_nothing(call, data, tmp_path, mo
     def interrupted(training):
         raise Interrupted(signal.SIGINT)
 
-    monkeypatch.setattr(Training, "learn_pass", interrupted)
+    monkeypatch.setattr(ClassifierTraining, "open_pass", interrupted)
     code, out, err = call("train", data, "-q", "-o", tmp_path / "m.cw")
-    assert (code, out) == (130, "") and "interrupted before anything was learned: nothing is saved" in err
+    assert (code, out) == (130, "") and "interrupted before the first row; nothing is saved" in err
     assert not list(tmp_path.glob("m.cw*"))

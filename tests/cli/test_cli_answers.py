@@ -1,4 +1,4 @@
-"""confidently predict, evaluate, rules and help: what they say, and that scikit-learn's metrics say the same."""
+"""confidently predict, evaluate and rules: their output, which scikit-learn's metrics confirm."""
 
 import json
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from confidently import RULES
-from confidently.cli import COMMANDS, cli
 from confidently.models.model import Model
 from tests.command_line import rows
 from tests.data_sets import shared_data
@@ -123,13 +122,3 @@ def test_rules_are_listed(ok, call):
         assert rule.formula in ok("rules", name)
     assert json.loads(ok("rules", "cw_stdev", "--json"))["parameters"][0]["default"] == 0.95
     assert call("rules", "nonsense")[0] == 2
-
-
-def test_help_lists_every_command_in_its_own_words():
-    for name, words in COMMANDS.items():
-        assert cli.get_command(None, name).help.split("\n\n")[0].replace("\n", " ") == words
-
-
-@pytest.mark.parametrize("arguments", [[], *([name] for name in COMMANDS)])
-def test_help_works_everywhere(ok, arguments):
-    assert "Usage: confidently" in ok(*arguments, "--help")

@@ -26,18 +26,18 @@ def texts(tmp_path):
 def test_workers_of_its_own(texts, tmp_path):
     model = tmp_path / "m.cw"
     done = confidently(
-        "train", texts, "--workers", 1, "--parts", 3, "--rounds", 2, "--passes", 2, "-o", model, "--json"
+        "train", texts, "--workers", 1, "--partitions", 3, "--rounds", 2, "--passes", 2, "-o", model, "--json"
     )
     assert done.returncode == 0, done.stderr
     begun, *progress, result = map(json.loads, done.stdout.splitlines())
-    assert begun["event"] == "cluster" and begun["parts"] == 3 and begun["rounds"] == 4
+    assert begun["event"] == "cluster" and begun["partitions"] == 3 and begun["rounds"] == 4
     assert re.match("tcp://127", begun["scheduler"]) and begun["dashboard"]
     assert [line["rows"] for line in progress if line["event"] == "progress"] == [200, 200]
     assert (result["rows"], result["rows_seen"], result["passes"]) == (200, 400, 2)
     assert result["bytes_moved"] > 0 and set(result["classes"]) == {"spam", "ham"}
-    went_on = confidently("train", texts, "--workers", 1, "--start", model, "-o", tmp_path / "more.cw", "-q")
+    went_on = confidently("train", texts, "--workers", 1, "--init-model", model, "-o", tmp_path / "more.cw", "-q")
     assert went_on.returncode == 0, went_on.stderr
-    assert "1 parts on 1 workers, 16 rounds" in went_on.stdout
+    assert "1 partition on 1 worker, 16 rounds" in went_on.stdout
     facts = json.loads(confidently("inspect", tmp_path / "more.cw", "--json").stdout)
     assert facts["rows_seen"] == 600
 
@@ -46,12 +46,12 @@ def test_workers_of_its_own(texts, tmp_path):
     ("arguments", "message"),
     [
         (
-            ["--parts", "2", "--rounds", "3"],
-            "--parts, --rounds is for a cluster: give --workers N or --scheduler ADDRESS",
+            ["--partitions", "2", "--rounds", "3"],
+            "--partitions, --rounds: needs a cluster; use --workers or --scheduler",
         ),
-        (["--workers", "2", "--scheduler", "tcp://x:1"], "give one of them"),
-        (["--workers", "2", "--cache", "c"], "a cluster learns without --cache"),
-        (["--workers", "2", "--holdout", "0.1"], "a cluster learns without --holdout"),
+        (["--workers", "2", "--scheduler", "tcp://x:1"], "--workers and --scheduler are mutually exclusive; use one"),
+        (["--workers", "2", "--cache", "c"], "--cache: not supported on a cluster"),
+        (["--workers", "2", "--holdout", "0.1"], "--holdout: not supported on a cluster"),
         (["--workers", "0"], "0 is not in the range"),
     ],
 )
@@ -60,4 +60,4 @@ def test_what_does_not_go_together_is_refused(texts, arguments, message):
 
 
 def test_standard_input_is_refused():
-    assert "give files, not standard input" in refused("-", "--workers", "2")
+    assert "got standard input; use files" in refused("-", "--workers", "2")

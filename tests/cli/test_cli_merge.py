@@ -51,7 +51,7 @@ def test_the_command_merges_as_python_does(here, capsys):
     assert result["mistakes"] == sum(part["mistakes"] for part in result["merged"]) == expected.mistakes_
     assert [part["model"] for part in result["merged"]] == ["0.cw", "1.cw"]
     assert (result["how"], result["base"], result["model"]) == ("product", None, "all.cw")
-    assert command("evaluate", "all.cw", "0.svm") == command("train", "0.svm", "-q", "--start", "all.cw") == 0
+    assert command("evaluate", "all.cw", "0.svm") == command("train", "0.svm", "-q", "--init-model", "all.cw") == 0
 
 
 def test_the_summary(here, capsys):
@@ -64,7 +64,7 @@ def test_the_summary(here, capsys):
 
 def test_base(here, capsys):
     for k in range(2):
-        assert command("train", f"{k}.svm", "-q", "--start", "0.cw", "-o", f"on{k}.cw") == 0
+        assert command("train", f"{k}.svm", "-q", "--init-model", "0.cw", "-o", f"on{k}.cw") == 0
     result = results(capsys, "merge", "on0.cw", "on1.cw", "-o", "all.cw", "--base", "0.cw")
     assert (result["rows_seen"], result["base"]) == (600, "0.cw")
     expected = merge([load("on0.cw"), load("on1.cw")], base=load("0.cw"))
@@ -75,7 +75,7 @@ def test_base(here, capsys):
     ("arguments", "message"),
     [
         (["0.cw", "r1.cw"], "r = 0.1 in 0.cw, r = 1 in r1.cw: only models of one form can be merged"),
-        (["0.cw", "0.cw"], "0.cw is given twice: its rows would count twice"),
+        (["0.cw", "0.cw"], "0.cw: duplicate model, whose rows would count twice"),
         (["0.cw", "nowhere.cw"], "nowhere.cw: No such file"),
         (["0.cw", "0.svm"], "0.svm is no model file"),
         (["0.cw", "1.cw", "--base", "r1.cw"], "r = 0.1 in 0.cw, r = 1 in r1.cw"),
@@ -87,7 +87,7 @@ def test_base(here, capsys):
 def test_errors_are_one_line_and_write_nothing(here, capsys, arguments, message):
     (here / "lines.txt").write_text(SPAM)
     command("train", "1.svm", "-q", "-o", "r1.cw", "--rule", "arow", "--r", "1")
-    command("train", "1.svm", "-q", "-o", "on.cw", "--start", "0.cw")
+    command("train", "1.svm", "-q", "-o", "on.cw", "--init-model", "0.cw")
     command("train", "lines.txt", "-q", "-o", "text.cw")
     capsys.readouterr()
     assert command("merge", *arguments, "-o", "all.cw") == 2

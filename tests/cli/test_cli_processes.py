@@ -33,17 +33,17 @@ WRONG = [
     (["train", "{data}", "--rule", "cw_var", "--eta", "0.9", "--phi", "1"], "eta or phi, not both"),
     (["train", "{data}", "--r", "nan"], "r must be in (0, inf)"),
     (["train", "{data}", "--rule-param", "r"], "NAME=VALUE"),
-    (["train", "{data}", "--r", "1", "--rule-param", "r=2"], "each name once"),
+    (["train", "{data}", "--r", "1", "--rule-param", "r=2"], "each name once, got 'r=2'"),
     (["train", "{data}", "--prior-variance", "0"], "prior_variance must be in ["),
     (["train", "{data}", "--covariance", "shared", "--multiclass", "one-vs-rest"], "couples the classes"),
-    (["train", "{data}", "--classes", "a"], "--classes takes two or more"),
-    (["train", "{data}", "--classes", "a,a"], "--classes takes two or more"),
+    (["train", "{data}", "--classes", "a"], "--classes: expected two or more"),
+    (["train", "{data}", "--classes", "a,a"], "--classes: expected two or more"),
     (["train", "{data}", "-o", "{data}"], "is also an input"),
     (["train", "{data}", "-o", "{tmp}"], "is a directory"),
-    (["train", "{data}", "-o", "{tmp}/no/m.cw"], "there is no directory"),
-    (["train", "{data}", "-o", "/dev/null"], "is no regular file"),
-    (["train", "{data}", "--start", "{model}", "--rule", "pa", "--zero-based"], "leave out --rule, --zero-based"),
-    (["train", "{data}", "--start", "{tmp}/missing.cw"], "missing.cw: No such file"),
+    (["train", "{data}", "-o", "{tmp}/no/m.cw"], "no does not exist"),
+    (["train", "{data}", "-o", "/dev/null"], "is not a regular file"),
+    (["train", "{data}", "--init-model", "{model}", "--rule", "pa", "--zero-based"], "omit --rule, --zero-based"),
+    (["train", "{data}", "--init-model", "{tmp}/missing.cw"], "missing.cw: No such file"),
     (["train", "{data}", "--dtype", "float16"], "float16"),
     (["predict", "{data}", "{data}"], "data.svm is no model file"),
     (["predict", "{damaged}", "{data}"], "damaged"),
@@ -159,7 +159,7 @@ def test_interrupted_training_leaves_a_checkpoint(tmp_path, waiting):
         assert training.wait() == 130
         found = training.stderr.read().decode().splitlines()
     assert re.fullmatch(r"confidently: interrupted after [1-9][0-9,]* rows of pass 1", found[-2])
-    assert found[-1] == f"{model}.checkpoint is saved; go on with: confidently train - -o {model} --resume"
+    assert found[-1] == f"{model}.checkpoint is saved; resume with: confidently train - -o {model} --resume"
     assert list(tmp_path.iterdir()) == [tmp_path / "m.cw.checkpoint"]
 
 

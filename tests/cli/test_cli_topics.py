@@ -199,25 +199,25 @@ def test_show_says_what_the_estimator_has(ok, tmp_path):
 
 
 @pytest.mark.parametrize("classes", [("politics", "sport"), ("food", "politics", "sport")])
-def test_picture(ok, tmp_path, classes):
+def test_plot(ok, tmp_path, classes):
     from matplotlib.image import imread
 
     written(tmp_path / "x.jsonl", classes)
     ok("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 4, "-q", "-o", tmp_path / "m")
-    said = ok("topics", "show", tmp_path / "m", "--picture", tmp_path / "p.png")
-    assert f"Picture: {tmp_path / 'p.png'}" in said
+    said = ok("topics", "show", tmp_path / "m", "--plot", tmp_path / "p.png")
+    assert f"Plot: {tmp_path / 'p.png'}" in said
     assert np.ptp(imread(tmp_path / "p.png")) > 0.5
 
 
-def test_picture_draws_the_numbers():
-    from confidently.cli.output.topics_picture import draw_topics
+def test_plot_draws_the_numbers():
+    from confidently.cli.output.plots import plot_topics
     from confidently.topics.views import topic_views
 
     found, y = texts()
     words = sorted(set(" ".join(found).split()))
     model = OnlineMedLDA(4, random_state=0).fit(counted(found, words), y)
     held_model = TopicModel(model.learner_, model.classes_.tolist())
-    figure = draw_topics(held_model, topic_views(held_model))
+    figure = plot_topics(held_model, topic_views(held_model))
     (axes,) = [axes for axes in figure.axes if axes.get_visible()]
     np.testing.assert_allclose([bar.get_width() for bar in axes.patches], np.sort(model.coef_[0])[::-1])
     order = np.argsort(-model.coef_[0])
@@ -243,15 +243,15 @@ def test_a_model_of_the_command_line_goes_on_as_an_estimator(ok, tmp_path):
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        ("+1 1:2 2:1\n", (), "all documents are of one class ('1')"),
-        ("1 a:b\n", ("--on-error", "skip"), "there are no documents"),
-        ("1\n2\n", (), "no document has a word"),
+        ("+1 1:2 2:1\n", (), "all documents have the same class, got '1'"),
+        ("1 a:b\n", ("--on-error", "skip"), "x.svm: no documents"),
+        ("1\n2\n", (), "no document has a word that is not a stop word"),
         ("+1 1:2\n-1 1:-3\n", (), "invalid count of a word, got -3"),
-        ("+1 1:2\n-1 1:3\n", ("--topics", "none"), "'none' is neither a number of topics, 1 or more, nor the word any"),
-        ("+1 1:2\n-1 1:3\n", ("--stream",), "all classes must be named with --classes"),
+        ("+1 1:2\n-1 1:3\n", ("--topics", "none"), "expected a positive integer or any, got 'none'"),
+        ("+1 1:2\n-1 1:3\n", ("--stream",), "before it has seen all classes; use --classes"),
         ("+1 1:2\n3 1:3\n", ("--classes", "1,2"), "the label '3' is none of the classes announced (1, 2)"),
-        ("+1 1:2\n-1 1:3\n", ("--stop-words", "english"), "those of svmlight are numbered"),
-        ("+1 1:2\n-1 1:3\n", ("--stop-words", "nowhere"), "there is no file 'nowhere'"),
+        ("+1 1:2\n-1 1:3\n", ("--stop-words", "english"), "words of svmlight are numbers"),
+        ("+1 1:2\n-1 1:3\n", ("--stop-words", "nowhere"), "--stop-words: file not found, got 'nowhere'"),
         ("+1 1:2\n-1 1:3\n", ("--step-size", "0"), "0.0 is not in the range x>0"),
     ],
 )  # fmt: skip
@@ -274,7 +274,7 @@ def test_models_of_another_kind_say_what_to_do(call, ok, data, tmp_path):
             code == 2 and "holds a classifier, not a topic model: use confidently predict, inspect or evaluate" in err
         )
     code, _, err = call("topics", "show", tmp_path / "topics", "--class", "x")
-    assert code == 2 and "no class is called 'x'" in err
+    assert code == 2 and "--class: unknown class 'x'" in err
 
 
 def test_weights_are_the_estimator_s(ok, tmp_path):
@@ -311,7 +311,7 @@ def test_scaled_caches_are_refused(call, ok, tmp_path):
     written(tmp_path / "x.jsonl")
     ok("cache", tmp_path / "x.jsonl", "--text", "text", "-o", tmp_path / "scaled")
     code, _, err = call("topics", "train", tmp_path / "scaled", "-q")
-    assert code == 2 and "scaled to length 1" in err
+    assert code == 2 and "rows scaled to unit L2 norm" in err
     ok(
         "cache",
         tmp_path / "x.jsonl",
@@ -331,7 +331,7 @@ def test_scaled_caches_are_refused(call, ok, tmp_path):
 def test_progress_goes_to_standard_error(call, tmp_path):
     written(tmp_path / "x.jsonl")
     code, out, err = call("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 3)
-    assert code == 0 and err.splitlines()[0] == "learning" and "150" in err.splitlines()[2]
+    assert code == 0 and err.splitlines()[0] == "training" and "150" in err.splitlines()[2]
     assert "not saved" in out and "topics     3, gibbs" in out
     code, out, err = call("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 3, "--json")
     events = [json.loads(line) for line in out.splitlines()]
@@ -342,20 +342,20 @@ def test_progress_goes_to_standard_error(call, tmp_path):
 @pytest.mark.parametrize(
     ("labels", "measure"), [(("a", "b"), "accuracy"), (("a", "b", "c"), "accuracy"), (("a", "b", "a,b"), "micro_f1")]
 )
-def test_documents_are_foretold(ok, tmp_path, labels, measure):
+def test_documents_are_scored_before_training_on_them(ok, tmp_path, labels, measure):
     """The account has the score of predictions made before the documents were learned, and what one class says."""
     (tmp_path / "x.svm").write_text(rows(700, labels))
     train = ("topics", "train", tmp_path / "x.svm", "--topics", 4, "-q", "-o", tmp_path / "m")
-    found = json.loads(ok(*train, "--json"))["beforehand"]
+    found = json.loads(ok(*train, "--json"))["progressive"]
     scores, signs, _ = TopicModel.load(tmp_path / "m").learner.progressive_scores()
     if measure == "micro_f1":
         expected = f1_score(signs > 0, scores > 0, average="micro")
     else:
         both = (scores > 0, signs > 0) if len(labels) == 2 else (scores.argmax(axis=1), signs.argmax(axis=1))
         expected = np.mean(both[0] == both[1])
-    assert found == {"documents": 160, measure: pytest.approx(expected), "told": None}
-    assert "of 160 documents, scored before they were learned" in ok(*train)
-    assert json.loads(ok(*train, "--json", "--calibration", "none"))["beforehand"] is None
+    assert found == {"documents": 160, measure: pytest.approx(expected), "warning": None}
+    assert "on 160 documents, before training on them" in ok(*train)
+    assert json.loads(ok(*train, "--json", "--calibration", "none"))["progressive"] is None
 
 
 def test_one_class_for_all_is_told(ok, tmp_path):

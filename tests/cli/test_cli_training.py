@@ -99,7 +99,7 @@ def test_a_model_continues_as_if_it_had_never_stopped(ok, tmp_path, labels, opti
     second.write_text(rows(200, labels, seed=1, d=50))
     ok("train", first, second, "-q", "-o", tmp_path / "whole.cw", *options)
     ok("train", first, "-q", "-o", tmp_path / "part.cw", *options)
-    ok("train", second, "-q", "--start", tmp_path / "part.cw", "-o", tmp_path / "both.cw")
+    ok("train", second, "-q", "--init-model", tmp_path / "part.cw", "-o", tmp_path / "both.cw")
     whole, both = Model.load(tmp_path / "whole.cw"), Model.load(tmp_path / "both.cw")
     assert whole.header() == both.header()
     for name, array in whole.learner.state.items():

@@ -203,7 +203,7 @@ def test_too_many_features_for_a_table(ok, call, tmp_path, monkeypatch):
         (["{data}", "-o", "{data}"], "is also an input"),
         (["{data}", "-o", "{tmp}/x.bin"], "the suffix names no format that can be written; pass one with --to"),
         (["{data}", "-o", "{tmp}/x.txt"], "the suffix names no format that can be written"),
-        (["-", "-o", "{tmp}/x.csv"], "standard input can be read only once, and csv needs two passes"),
+        (["-", "-o", "{tmp}/x.csv"], "csv is written in two passes over the data, got standard input; use a file"),
         (["{bad}", "-o", "{tmp}/x.vw"], "bad.svm, line 2"),
         (["{data}", "-o", "{tmp}/x.vw", "--to", "xml"], "--to"),
     ],

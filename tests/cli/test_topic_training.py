@@ -97,7 +97,7 @@ def test_a_signal_leaves_a_checkpoint(ok, tmp_path, options):
     assert code == 130
     assert re.fullmatch(r"confidently: interrupted after [0-9,]+ documents of pass [0-9]+", said[-2])
     assert said[-1] == (
-        f"{model}.checkpoint is saved; go on with: confidently {' '.join(map(str, arguments))} --resume"
+        f"{model}.checkpoint is saved; resume with: confidently {' '.join(map(str, arguments))} --resume"
     )
     ok(*arguments, "--resume", "-q")
     ok(*(whole if argument == model else argument for argument in arguments), "-q")
@@ -112,7 +112,7 @@ def test_starting_from_a_model_is_partial_fit(ok, tmp_path, stream):
     (tmp_path / "stop").write_text("win the w10 v20")
     ok(*command(first, "-o", tmp_path / "m", "--stop-words", tmp_path / "stop"))
     rows = with_new_words(new, 100)
-    ok("topics", "train", new, "--start", tmp_path / "m", "-q", "--seed", 5, "-o", tmp_path / "n", *stream)
+    ok("topics", "train", new, "--init-model", tmp_path / "m", "-q", "--seed", 5, "-o", tmp_path / "n", *stream)
     mine, model = load(tmp_path / "n"), load(tmp_path / "m")
     words = [name.removeprefix("text:") for name in mine.features_.names]
     X, y = counted([row["text"] for row in rows], words), np.array([row["label"] for row in rows])
@@ -144,12 +144,12 @@ def test_progress_of_a_training_that_goes_on(ok, tmp_path, stopped_after):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--resume",), "--resume needs -o MODEL: a checkpoint stands beside the model"),
-        (("--checkpoint-every", "5"), "--checkpoint-every needs -o MODEL"),
-        (("--start", "{m}", "--topics", "9"), "--start goes on with the model's own settings: leave out --topics"),
-        (("--start", "{m}", "--label", "y"), "--start goes on with the model's own settings: leave out --label"),
-        (("--start", "{linear}"), "holds a classifier, not a topic model"),
-        (("--start", "{m}"), "the label 'food' is none of the classes announced (politics, sport)"),
+        (("--resume",), "--resume needs a model file for its checkpoint; use -o MODEL"),
+        (("--checkpoint-every", "5"), "--checkpoint-every needs a model file for its checkpoint"),
+        (("--init-model", "{m}", "--topics", "9"), "--init-model keeps the model's settings; omit --topics"),
+        (("--init-model", "{m}", "--label", "y"), "--init-model keeps the model's settings; omit --label"),
+        (("--init-model", "{linear}"), "holds a classifier, not a topic model"),
+        (("--init-model", "{m}"), "the label 'food' is none of the classes announced (politics, sport)"),
     ],
 )
 def test_bad_usage(ok, call, tmp_path, options, message):

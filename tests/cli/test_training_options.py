@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from confidently.cli.output.measures import Holdout
+from confidently.cli.training.data import Holdout
 from confidently.models.model import Model
 from tests.command_line import process, rows
 
@@ -88,13 +88,13 @@ def test_a_sentence_for_people(call, noisy):
     assert "learned    480 of them" in out and "validation after pass" in out
 
 
-def test_rows_that_are_not_as_they_should_be_are_passed_over(ok, call, data, tmp_path):
+def test_invalid_rows_are_skipped(ok, call, data, tmp_path):
     lines = data.read_text().splitlines(keepends=True)
     bad = tmp_path / "bad.svm"
     bad.write_text("".join([*lines[:100], "1 1:x\n", *lines[100:], "1 2:nan\n"]))
     ok("train", data, "-q", "-o", tmp_path / "good.cw", "--passes", 2)
     out = ok("train", bad, "-q", "-o", tmp_path / "m.cw", "--on-error", "skip", "--passes", 2)
-    assert "skipped    2 rows" in out and "bad.svm, line 101, column 3: feature '1:x'" in out
+    assert "skipped    2 invalid rows:" in out and "bad.svm, line 101, column 3: feature '1:x'" in out
     assert (tmp_path / "m.cw").read_bytes() == (tmp_path / "good.cw").read_bytes()
     result = json.loads(ok("train", bad, "-q", "--json", "--on-error", "limit=2"))
     assert result["rows"] == 300 and result["skipped"] == 2 and "line 302" in result["skipped_examples"][1]
@@ -107,27 +107,27 @@ def test_rows_that_are_not_as_they_should_be_are_passed_over(ok, call, data, tmp
 
 
 WRONG = [
-    (["--checkpoint-every", "5"], "--checkpoint-every needs -o MODEL"),
-    (["--resume"], "--resume needs -o MODEL"),
-    (["--holdout", "0.1", "--validation", "{data}"], "two ways to validate"),
-    (["--holdout", "1"], "--holdout takes a share of the rows between 0 and 1"),
-    (["--holdout", "x"], "--holdout takes a share"),
+    (["--checkpoint-every", "5"], "--checkpoint-every needs a model file for its checkpoint"),
+    (["--resume"], "--resume needs a model file"),
+    (["--holdout", "0.1", "--validation", "{data}"], "--validation and --holdout are mutually exclusive; use one"),
+    (["--holdout", "1"], "--holdout: expected a fraction between 0 and 1, got '1'"),
+    (["--holdout", "x"], "--holdout: expected a fraction"),
     (["--validation", "-"], "--validation is read after every pass"),
     (["--early-stop", "--passes", "3"], "--early-stop needs a validation"),
-    (["--early-stop", "--holdout", "0.1"], "--early-stop looks after every pass"),
-    (["--patience", "2"], "--patience is for --early-stop"),
-    (["--on-error", "limit=x"], "--on-error takes stop, skip or limit=N"),
-    (["--bits", "10"], "--bits is for features with names"),
-    (["--format", "vw", "--bits", "10", "--vocabulary"], "--bits and --vocabulary are mutually exclusive"),
+    (["--early-stop", "--holdout", "0.1"], "--early-stop needs several passes"),
+    (["--patience", "2"], "--patience needs --early-stop"),
+    (["--on-error", "limit=x"], "--on-error: expected stop, skip or limit=N with a number of rows, got 'limit=x'"),
+    (["--bits", "10"], "--bits is for named features"),
+    (["--format", "vw", "--bits", "10", "--vocabulary"], "--bits and --vocabulary are mutually exclusive; use one"),
     (["--format", "vw", "--bits", "31"], "bits must be an integer from 1 to 30"),
     (["--format", "vw", "--zero-based"], "--zero-based is for numbered features"),
     (["--format", "vw", "--label", "y"], "--label is for formats with named columns"),
-    (["--format", "csv", "--label", "y", "--drop", "y"], "column 'y' is given to --label and to --drop"),
-    (["--format", "csv", "--ngrams", "2"], "name the column of text with --text"),
+    (["--format", "csv", "--label", "y", "--drop", "y"], "column 'y' is passed to --label and --drop; use one"),
+    (["--format", "csv", "--ngrams", "2"], "name the text column with --text"),
     (["--format", "vw", "--counts", "binary"], "vw has no text"),
-    (["--format", "text", "--ngrams", "a"], "--ngrams takes a length or two"),
+    (["--format", "text", "--ngrams", "a"], "--ngrams: expected one or two lengths, got 'a'"),
     (["--format", "text", "--ngrams", "3-1"], "ngrams must be two integers"),
-    (["--start", "{model}", "--normalize", "l2"], "leave out --normalize"),
+    (["--init-model", "{model}", "--normalize", "l2"], "omit --normalize"),
 ]
 
 

@@ -189,7 +189,7 @@ def test_the_command_line_forgets_and_goes_on_bit_for_bit(tmp_path):
     for arguments in (
         ("all.svm", *options, "-o", "all.cw"),
         ("first.svm", *options, "-o", "first.cw"),
-        ("second.svm", "-q", "--start", "first.cw", "-o", "second.cw"),
+        ("second.svm", "-q", "--init-model", "first.cw", "-o", "second.cw"),
     ):
         done = process("train", *arguments, cwd=tmp_path)
         assert done.returncode == 0, done.stderr

@@ -13,7 +13,7 @@ import confidently
 from confidently import _core
 from confidently.cli.commands import convert, predict, train
 from confidently.cli.options.reading import READING, chosen_reading
-from confidently.cli.output.answer_formats import WRITERS
+from confidently.cli.output.writers import WRITERS
 from confidently.data import FORMATS, DataError, DataWarning, ReaderOptions, open_stream
 from confidently.data.cache.building import CacheBuilder, Origin, fingerprints
 from confidently.data.formats.table import (

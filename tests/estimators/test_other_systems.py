@@ -12,13 +12,13 @@ import pytest
 
 from confidently import OnlineClassifier, cli, load
 from confidently.cli.training import data as training_data
-from confidently.cli.training import saving as going_on
+from confidently.cli.training import saving
 from confidently.data.cache import file as cache_file
 from confidently.data.sources import background
 from confidently.data.sources import whole_files as files
 
 PROCESS = Path("/proc/self")
-MODULES = (cli, files, going_on, training_data, cache_file)  # that know which system it is
+MODULES = (cli, files, saving, training_data, cache_file)  # that know which system it is
 
 
 def is_open(path):
@@ -67,7 +67,7 @@ def test_the_same_bytes_everywhere(ok, data, tmp_path, request):
         ok("cache", data, "-o", cache)
         ok("train", data, "-q", "--passes", 2, "--holdout", "0.1", "-o", folder / "held.cw")
         ok("train", data, "-q", "--cache", cache, "--passes", 2, "-o", model)
-        ok("train", cache, "-q", "--start", model, "-o", folder / "more.cw")
+        ok("train", cache, "-q", "--init-model", model, "-o", folder / "more.cw")
         ok("predict", model, cache, "--proba", "-o", folder / "answers.csv")
         ok("convert", data, "-o", folder / "rows.vw")
         ok("merge", model, folder / "more.cw", "-o", folder / "merged.cw")
@@ -132,6 +132,6 @@ def test_a_reader_that_has_gone(like_windows, monkeypatch):
 
 def test_how_to_go_on_is_said_as_the_shell_takes_it(like_windows, monkeypatch):
     arguments = ["train", "C:\\my data\\rows.svm", "-o", "m.cw"]
-    assert going_on.typed(arguments) == 'train "C:\\my data\\rows.svm" -o m.cw'
-    monkeypatch.setattr(going_on, "WINDOWS", False)
-    assert going_on.typed(arguments) == "train 'C:\\my data\\rows.svm' -o m.cw"
+    assert saving.quoted(arguments) == 'train "C:\\my data\\rows.svm" -o m.cw'
+    monkeypatch.setattr(saving, "WINDOWS", False)
+    assert saving.quoted(arguments) == "train 'C:\\my data\\rows.svm' -o m.cw"

@@ -8,8 +8,9 @@ import subprocess
 import numpy as np
 import pytest
 
-from confidently.cli.output.answer_formats import writer
-from confidently.cli.output.answers import ABSTAINED, ClassifierAnswers, Column, Wanted
+from confidently.cli.options.predictions import Requested
+from confidently.cli.output.predictions import ABSTAINED, ClassifierPredictions, Column
+from confidently.cli.output.writers import writer
 from confidently.data import open_stream
 from confidently.data.features import Strings
 from confidently.data.memory.matrix import as_matrix
@@ -130,10 +131,11 @@ def test_what_is_kept_comes_first_and_whole(trained, tmp_path, kind):
     with open_stream(path, ignore_labels=True) as stream:
         batch = next(stream).rows(0, len(VALUES))
     batch.kept = {'100 % "x"': Strings.of(VALUES)}
-    answers, out = ClassifierAnswers(model, Wanted(frozenset(["margin"]), keep=tuple(batch.kept))), tmp_path / "out"
-    with writer(kind, str(out), answers.columns, answers.names) as file:
-        file.write(answers.about(batch, batch.matrix))
-        file.write(answers.about(batch.rows(0, 0), batch.rows(0, 0).matrix))
+    predictions = ClassifierPredictions(model, Requested(frozenset(["margin"]), keep=tuple(batch.kept)))
+    out = tmp_path / "out"
+    with writer(kind, str(out), predictions.columns, predictions.names) as file:
+        file.write(predictions.of(batch))
+        file.write(predictions.of(batch.rows(0, 0)))
     (name,) = batch.kept
     if kind == "parquet":
         table = pytest.importorskip("pyarrow.parquet").read_table(out)
@@ -154,13 +156,13 @@ def test_what_is_kept_comes_first_and_whole(trained, tmp_path, kind):
     ("arguments", "problem"),
     [
         (["--abstain", "1.5"], "--abstain"),
-        (["--output-format", "parquet"], "Parquet cannot be written to standard output: give -o FILE"),
-        (["--output-format", "csv", "--json"], "--json writes JSON lines"),
+        (["--output-format", "parquet"], "Parquet cannot be written to standard output; use -o FILE"),
+        (["--output-format", "csv", "--json"], "--json writes JSON Lines, got --output-format csv; use one of the two"),
         (["--output-format", "xml"], "--output-format"),
         (["-o", "{data}"], "is also an input"),
         (["-o", "{model}"], "is also an input"),
-        (["--keep", "class"], "--keep class: predict has a column of this name"),
-        (["--keep", "a,a"], "--keep names 'a' twice"),
+        (["--keep", "class"], "--keep: 'class' is also a column of predictions"),
+        (["--keep", "a,a"], "--keep: duplicate column 'a'"),
         (["--keep", "a", "--proba"], "svmlight has no 'a' to keep"),
     ],
 )
@@ -178,7 +180,7 @@ def test_sets_of_labels_do_not_abstain(ok, call, tmp_path):
     path.write_text(rows(50, LABELS[2]))
     ok("train", path, "-q", "-o", model)
     code, _, err = call("predict", model, path, "--abstain", "0.9")
-    assert code == 2 and "--abstain is for models of one class a row" in err
+    assert code == 2 and "--abstain needs a model of one class per row" in err
 
 
 @pytest.mark.parametrize("kind", ["tsv", "parquet"])
@@ -193,7 +195,7 @@ def test_input_that_breaks_off_leaves_no_output(ok, call, data, tmp_path, kind):
 
 def test_parquet_row_groups_hold_many_batches(tmp_path, monkeypatch):
     parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr("confidently.cli.output.answer_formats.ROWS_PER_GROUP", 250)
+    monkeypatch.setattr("confidently.cli.output.writers.ROWS_PER_GROUP", 250)
     path = tmp_path / "x.parquet"
     with writer("parquet", str(path), [Column("class", None, "class")], [1, 2]) as file:
         for _ in range(6):

@@ -210,7 +210,7 @@ def test_the_model_in_words(ok, data, tmp_path):
         assert facts[key] == result[key], key
     text = ok("inspect", model, "--top", 2)
     assert "arow(r=0.1), covariance diag, binary" in text and "the most decisive of" in text
-    assert "the most uncertain" in text and "positive weights speak for 1, negative ones for -1" in text
+    assert "the least decisive of the half" in text and "positive weights favor 1, negative weights -1" in text
 
 
 def test_one_class_of_many(ok, call, tmp_path):
@@ -218,7 +218,7 @@ def test_one_class_of_many(ok, call, tmp_path):
     labels = tuple(f"label{k}" for k in range(15))
     path.write_text(rows(200, labels))
     ok("train", path, "-q", "-o", model)
-    assert "(3 classes more; --class NAME shows one)" in ok("inspect", model)
+    assert "(3 more classes; use --class NAME to show one)" in ok("inspect", model)
     assert len(json.loads(ok("inspect", model, "--json"))["weights"]) == 15
     (view,) = json.loads(ok("inspect", model, "--json", "--class", "label7"))["weights"]
     assert view["class"] == "label7"
@@ -231,17 +231,17 @@ def test_rules_without_variances_and_models_without_rows(ok, data, tmp_path):
     ok("train", data, "-q", "--rule", "pa", "-o", tmp_path / "m.cw")
     assert "keeps no variances" in ok("inspect", tmp_path / "m.cw")
     Model(Learner(Settings(), n_features=2), ["a", "b"]).save(tmp_path / "new.cw")
-    assert "nothing learned yet" in ok("inspect", tmp_path / "new.cw", "--picture", tmp_path / "x.png")
+    assert "nothing learned yet" in ok("inspect", tmp_path / "new.cw", "--plot", tmp_path / "x.png")
     assert "predicted  a" in ok("inspect", tmp_path / "new.cw", "--row", "1:1")
 
 
-def test_a_row_from_standard_input_and_pictures(data, tmp_path):
+def test_a_row_from_standard_input_and_plots(data, tmp_path):
     model, line = tmp_path / "m.cw", data.read_text().splitlines()[0] + "\n"
     process("train", data, "-q", "-o", model)
-    done = process("inspect", model, "--row", "-", "--picture", tmp_path / "row.png", input=line)
-    assert done.returncode == 0 and f"Picture: {tmp_path / 'row.png'}" in done.stdout
-    assert done.stdout.split("\n\nPicture")[0] + "\n" == process("inspect", model, "--row", line).stdout
-    assert process("inspect", model, "--picture", tmp_path / "m.png").returncode == 0
+    done = process("inspect", model, "--row", "-", "--plot", tmp_path / "row.png", input=line)
+    assert done.returncode == 0 and f"Plot: {tmp_path / 'row.png'}" in done.stdout
+    assert done.stdout.split("\n\nPlot")[0] + "\n" == process("inspect", model, "--row", line).stdout
+    assert process("inspect", model, "--plot", tmp_path / "m.png").returncode == 0
     assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in ("row.png", "m.png"))
 
 
@@ -250,10 +250,10 @@ def test_a_row_from_standard_input_and_pictures(data, tmp_path):
     [
         (["{data}"], "no model file"),
         (["{model}", "--row", "1:x"], "error: --row, line 1, column"),
-        (["{model}", "--row", "1:1\n2:1"], "--row takes one row; got 2"),
+        (["{model}", "--row", "1:1\n2:1"], "--row: expected 1 row, got 2"),
         (["{model}", "--row", ""], "--row has no rows"),
-        (["{model}", "--class", "7"], "no class is called '7'; there are -1, 1"),
-        (["{model}", "--picture", "{model}"], "--picture takes a name that ends in"),
+        (["{model}", "--class", "7"], "--class: unknown class '7'; expected one of -1, 1"),
+        (["{model}", "--plot", "{model}"], "--plot: unknown file type"),
         (["{model}", "--top", "0"], "--top"),
     ],
 )
@@ -316,7 +316,7 @@ def test_kernel_models_show_the_examples_they_keep(call, ok, tmp_path, task):
         assert total == pytest.approx(score[0], rel=1e-9)
     text = ok("inspect", path, "--top", 3, "--class", "b")
     assert "kernel      linear()" in text and "at most 300" in text and text.count("u:") == 3
-    for arguments in (["--row", "1:1"], ["--picture", tmp_path / "x.png"]):
+    for arguments in (["--row", "1:1"], ["--plot", tmp_path / "x.png"]):
         code, out, err = call("inspect", path, *arguments)
         assert code == 2 and out == "" and "kernel model" in err and err.count("\n") == 1
 

@@ -372,7 +372,7 @@ def test_command_refuses_what_it_does_not_know(call, tmp_path):
 def test_command_refuses_axes_that_are_none(axes, call, tmp_path):
     code, _, error = call("reproduce", "cw2008", "--out", tmp_path, "--axes", axes)
     assert code == 2
-    assert "two or three numbers > 0" in error
+    assert "two or three positive numbers" in error
 
 
 def test_command_hands_axes_on(ok, tmp_path, monkeypatch):

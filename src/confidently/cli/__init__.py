@@ -1,4 +1,4 @@
-"""The command line: one module a command, imported only when it is asked for."""
+"""The command line: one module per command, imported when it runs."""
 
 from __future__ import annotations
 
@@ -8,30 +8,56 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import TextIO
+from importlib import import_module
+from typing import Any, TextIO
 
 import click
 
 from .. import __version__
 from ..data.sources.whole_files import WINDOWS
-from .lazy import LazyGroup
 
-# What each command does, in the words its own help begins with: here, so that listing them imports none.
+# The first line of each command's help; listing it here avoids importing the commands to list them.
 COMMANDS = {
-    "train": "Learn a model from data of any size, in little memory.",
+    "train": "Train a classifier on data of any size in little memory.",
     "predict": "Predict the class of every row.",
     "evaluate": "Compare a model's predictions with the labels of data.",
-    "compare": "Compare many rules on one reading of the data.",
-    "topics": "Learn topics of documents that tell their classes apart.",
-    "convert": "Write the same rows in another format.",
-    "inspect": "Show what a model has learned, or why it says what it says of a row.",
-    "merge": "Merge models that were trained apart into one.",
-    "cache": "Build the binary cache of data, to be read in their place without parsing.",
-    "rules": "Show the rules there are, or one of them in detail.",
+    "compare": "Compare many rules in one pass over the data.",
+    "topics": "Learn topics that discriminate classes of documents.",
+    "convert": "Convert data to another format.",
+    "inspect": "Show what a model has learned, or explain its prediction for one row.",
+    "merge": "Merge models that were trained separately.",
+    "cache": "Parse data once into a binary cache.",
+    "rules": "List the update rules, or show one in detail.",
     "reproduce": "Run a paper's experiments and report which of its claims are reproduced.",
-    "demo": "Learn 1,200 handwritten digits in one pass and say how sure of 597 others.",
+    "demo": "Train on 1,200 digits and predict 597 more with probabilities.",
 }
-BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141  # exit codes
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are modules, imported when they run.
+
+    Parameters
+    ----------
+    package : str
+        The package of the modules; each module has a command of its own name.
+    about : dict
+        One line about each command, by name.
+    """
+
+    def __init__(self, *args: Any, package: str, about: dict[str, str], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.package, self.about = package, about
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.about)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        return getattr(import_module(f"{self.package}.{name}"), name) if name in self.about else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.about.items()))
 
 
 @click.group(
@@ -42,7 +68,7 @@ BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def cli() -> None:
-    """Online classifiers that know how sure they are.
+    """Train linear classifiers in one pass and predict with uncertainty.
 
     \b
     confidently train spam.svm --rule cw_stdev --eta 0.9 -o spam.cw
@@ -52,7 +78,7 @@ def cli() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; what is wrong becomes one line on standard error and an exit code."""
+    """Run the command line; an error becomes one line on standard error and an exit code."""
     if WINDOWS:
         write_utf8(sys.stdout)
         write_utf8(sys.stderr)
@@ -60,13 +86,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def write_utf8(stream: TextIO) -> None:
-    """Have a pipe or a file written in UTF-8 with plain line ends, whatever the system's own custom is."""
+    """Write UTF-8 with plain line ends to a pipe or a file, whatever the system's default is."""
     if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
         stream.reconfigure(encoding="utf-8", newline="\n")
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """The exit code of the command line: 0, 2 for bad usage or input, 130 when interrupted, 141 on a broken pipe."""
+    """Run the command line; return 0, 2 for bad usage or input, 130 when interrupted, 141 on a broken pipe."""
     try:
         given = list(sys.argv[1:] if arguments is None else arguments)
         with warnings.catch_warnings():
@@ -87,7 +113,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except OSError as error:
         if is_broken_pipe(error):
-            # whoever read our output has gone: nothing to say, and nothing to be flushed at exit
+            # the reader of our output has gone: report nothing, and leave nothing to flush at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return BROKEN_PIPE
         where = f"{error.filename}: " if error.filename is not None else ""
@@ -97,8 +123,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def is_broken_pipe(error: OSError) -> bool:
-    """Whether an error says that nobody reads what is written any more."""
-    nameless = WINDOWS and error.errno == errno.EINVAL and error.filename is None  # what Windows calls it
+    """Return whether the reader of our output has gone."""
+    nameless = WINDOWS and error.errno == errno.EINVAL and error.filename is None  # how Windows reports it
     return isinstance(error, BrokenPipeError) or nameless
 
 

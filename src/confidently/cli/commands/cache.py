@@ -1,4 +1,4 @@
-"""``confidently cache``: build the binary cache of data."""
+"""``confidently cache``: a binary cache of parsed data."""
 
 from __future__ import annotations
 
@@ -9,34 +9,32 @@ from typing import Any
 
 import click
 
-from ..common import check_output, data_argument, json_option, open_data, reported
-from ..options.reading import chosen_reading, on_error_option, reading_options
+from ..inputs import open_data, reported
+from ..options.arguments import check_output, data_argument, json_option
+from ..options.reading import chosen_reading, multilabel_option, on_error_option, reading_options
 from ..options.sections import Sectioned
-from ..output.accounts import skipped_lines
+from ..output.summaries import skipped_lines
 
 
 @click.command(cls=Sectioned)
 @data_argument
 @reading_options
 @on_error_option
+@multilabel_option
 @click.option(
-    "--multilabel",
-    is_flag=True,
-    help="Rows have sets of labels, separated by commas; by default the first 1,000 rows show whether they have.",
-)
-@click.option(
-    "--keep", metavar="COLUMN", multiple=True, help='Keep this column as it is, for predict; "tag" in VW text.'
-)
-@click.option("-o", "--output", "output_path", metavar="FILE", required=True, help="The cache.")
+    "--keep", metavar="NAME", multiple=True,
+    help="Keep this column unchanged for predict --keep; tag is the tag of VW text. Repeatable.",
+)  # fmt: skip
+@click.option("-o", "--output", "output_path", metavar="FILE", required=True, help="Write the cache to FILE.")
 @json_option
 def cache(
     data: tuple[str, ...], multilabel: bool, on_error: str | int, keep: tuple[str, ...], output_path: str,
     as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
-    """Build the binary cache of data, to be read in their place without parsing.
+    """Parse data once into a binary cache.
 
-    train, predict, evaluate and compare take a cache like any other file, and give the same results. DATA are files,
-    or - for standard input. A cache is checksummed, and refused if a byte of it has changed.
+    train, predict, evaluate and compare read a cache like any other file, with the same results. DATA are files, or -
+    for standard input. A cache has checksums: a damaged one is rejected.
     """
     check_output(output_path, data)
     began = time.monotonic()

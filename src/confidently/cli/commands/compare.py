@@ -1,4 +1,4 @@
-"""``confidently compare``: many rules on one reading of the data."""
+"""``confidently compare``: many rules in one pass over the data."""
 
 from __future__ import annotations
 
@@ -8,23 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..common import ABSENT, data_argument, json_option, open_data, percent, reported, table, total_bytes
+from ..inputs import open_data, reported, total_bytes
+from ..options.arguments import POSITIVE_INTEGER, data_argument, json_option, quiet_option
 from ..options.learner import announced, form_of, form_options
+from ..options.plot import check_plot, plot_option
 from ..options.reading import chosen_reading, on_error_option, reading_options
 from ..options.sections import Sectioned
-from ..output.pictures import check_picture, picture_option, save_picture
+from ..output.text import class_name, class_noun, counted, parameters_text, percent, table
 
 if TYPE_CHECKING:
     from ...evaluation.comparison import Comparison, Trial
     from ...rules.rule import Rule
 
-MARK = "*"
-
-
-def _form_options(command: Any) -> Any:
-    for option in reversed(form_options):
-        command = option(command)
-    return command
+BEST_MARK = "*"
 
 
 @click.command(cls=Sectioned)
@@ -32,38 +28,34 @@ def _form_options(command: Any) -> Any:
 @reading_options
 @on_error_option
 @click.option(
-    "--rules", "rule_names", default="all", metavar="A,B,...", show_default=True,
-    help="Names of rules separated by commas; see: confidently rules.",
+    "--rules", "rule_names", default="all", metavar="NAMES", show_default=True,
+    help="Compare these rules, separated by commas; confidently rules lists them.",
 )  # fmt: skip
-@click.option("--grid", is_flag=True, help="Try several parameters of each rule too; show the best and the default.")
-@_form_options
-@click.option(
-    "--threads", type=click.IntRange(1), help="Learners that work at the same time; by default, one a processor."
-)
-@picture_option
-@click.option("-q", "--quiet", is_flag=True, help="Do not report progress.")
+@click.option("--grid", is_flag=True, help="Also try several parameters of each rule; show the best and the default.")
+@form_options
+@click.option("--threads", type=POSITIVE_INTEGER, help="Train on this many threads.  [default: one per processor]")
+@plot_option
+@quiet_option
 @json_option
 def compare(
-    data: tuple[str, ...], rule_names: str, picture: str | None, as_json: bool, classes: str | None, **options: Any
+    data: tuple[str, ...], rule_names: str, plot: str | None, as_json: bool, classes: str | None, **options: Any
 ) -> None:
-    """Compare many rules on one reading of the data.
+    """Compare many rules in one pass over the data.
 
-    Every rule predicts every row before it learns it; the table shows the share predicted wrongly (progressive
-    error), the mean log-loss of the calibrated probabilities, the number of updates, and the seconds of computing
-    spent in learning. The best is marked. DATA are files, or - for standard input; all rules learn from one reading,
-    on several threads, and the results are those of training each rule alone.
+    Every rule predicts every row before training on it. The table shows the fraction of rows misclassified (the
+    progressive validation error), the mean log-loss of the calibrated probabilities, the number of updates, and the
+    seconds of computing time spent on training. The best rule is marked. DATA are files, or - for standard input. All
+    rules share one pass on several threads; the results equal those of training each rule alone.
     """
-    check_picture(picture, data)
+    check_plot(plot, data)
     rules, names = _chosen(rule_names), announced(classes)
     with reported():
         found, skipped = _compare(data, rules, names, options)
-    if picture:
-        from ..output.compare_picture import draw
+    if plot:
+        from ..output.plots import plot_comparison, save_plot
 
-        save_picture(draw(found), picture)
-    click.echo(
-        json.dumps({**_result(found), "skipped": skipped}) if as_json else _text(found, options, picture, skipped)
-    )
+        save_plot(plot_comparison(found), plot)
+    click.echo(json.dumps({**_result(found), "skipped": skipped}) if as_json else _text(found, options, plot, skipped))
 
 
 def _chosen(text: str) -> list[Rule]:
@@ -108,7 +100,7 @@ def _result(found: Comparison) -> dict[str, Any]:
         "task": settings.task,
         "covariance": settings.covariance,
         "prior_variance": settings.prior_variance,
-        "classes": [ABSENT if name is None else name for name in found.classes],
+        "classes": [class_name(None) if name is None else name for name in found.classes],
         "features": found.trials[0].learner.n_features,
         "trials": [
             {**_entry(trial), "best": k == 0, "best_of_rule": any(trial is best for best in best_of_rule)}
@@ -132,15 +124,15 @@ def _entry(trial: Trial) -> dict[str, Any]:
     }
 
 
-def _text(found: Comparison, options: dict[str, Any], picture: str | None, skipped: int) -> str:
+def _text(found: Comparison, options: dict[str, Any], plot: str | None, skipped: int) -> str:
     first = found.trials[0]
-    what = "labels" if first.learner.settings.task == "multilabel" else "classes"
-    heading = ["", "rule", "parameters", "error", "log-loss", "updates", "seconds"]
+    settings = first.learner.settings
+    header = ["", "rule", "parameters", "error", "log-loss", "updates", "seconds"]
     rows = [
         [
-            MARK if trial is first else "",
+            BEST_MARK if trial is first else "",
             trial.rule.name,
-            ", ".join(f"{name}={value:g}" for name, value in trial.parameters.items()),
+            parameters_text(trial.parameters),
             percent(trial.error),
             f"{trial.log_loss:.4f}",
             f"{trial.updates:,}",
@@ -150,17 +142,18 @@ def _text(found: Comparison, options: dict[str, Any], picture: str | None, skipp
         for trial in found.best_by_rule()
     ]
     if options["grid"]:
-        heading.append("error by default")
+        header.append("default error")
     lines = [
-        f"{first.rows:,} rows, {len(found.classes):,} {what}, {first.learner.n_features:,} features, "
-        f"covariance {first.learner.settings.covariance}, {len(found.trials)} learners in one pass",
+        f"{counted(first.rows, 'row')}, {len(found.classes):,} {class_noun(settings.task)}, "
+        f"{counted(first.learner.n_features, 'feature')}, covariance {settings.covariance}, "
+        f"{counted(len(found.trials), 'learner')} in one pass",
         "",
-        table([heading, *rows], lefts=3),
+        table([header, *rows], lefts=3),
     ]
     if options["grid"]:
-        lines += ["", "Of each rule's parameters the best are shown, chosen by this error: it flatters them a little."]
+        lines += ["", "The parameters are the best of each rule by this error, which is therefore slightly optimistic."]
     if skipped:
-        lines += ["", f"{skipped:,} rows that are not as they should be were passed over."]
-    if picture:
-        lines += ["", f"Picture: {picture}"]
+        lines += ["", f"{counted(skipped, 'invalid row')} skipped."]
+    if plot:
+        lines += ["", f"Plot: {plot}"]
     return "\n".join(lines)

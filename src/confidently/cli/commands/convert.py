@@ -1,4 +1,4 @@
-"""``confidently convert``: the same rows in another format."""
+"""``confidently convert``: data in another format."""
 
 from __future__ import annotations
 
@@ -11,25 +11,27 @@ import click
 
 from ...data.formats.table import BY_NAME, WRITABLE
 from ...data.sources.whole_files import new_file
-from ..common import check_output, data_argument, json_option, open_data, reported
+from ..inputs import open_data, reported
+from ..options.arguments import check_output, data_argument, json_option
 from ..options.reading import chosen_reading, on_error_option, reading_options
 from ..options.sections import Sectioned
+from ..output.text import counted
 
 
 @click.command(cls=Sectioned)
 @data_argument
-@click.option("-o", "--output", "output_path", metavar="FILE", required=True, help="The file to write.")
-@click.option("--to", "kind", type=click.Choice(WRITABLE), help="Its format; by default what its suffix tells.")
+@click.option("-o", "--output", "output_path", metavar="FILE", required=True, help="Write to FILE.")
+@click.option("--to", "kind", type=click.Choice(WRITABLE), help="Format to write.  [default: by the suffix of -o FILE]")
 @reading_options
 @on_error_option
-@click.option("--multilabel", is_flag=True, help="Rows have sets of labels.")
+@click.option("--multilabel", is_flag=True, help="Read multiple labels per row, separated by commas.")
 @json_option
 def convert(data: tuple[str, ...], output_path: str, kind: str | None, as_json: bool, **options: Any) -> None:
-    """Write the same rows in another format.
+    """Convert data to another format.
 
-    svmlight keeps labels, weights and values, but numbers features instead of naming them; VW text keeps names without
-    spaces, colons and bars; JSON lines keep everything. CSV, TSV, Parquet and Feather have a column a feature and are
-    for up to 10,000 features; for them the data are read twice. Rows are not scaled unless --normalize l2 says so.
+    svmlight keeps labels, weights and values, but numbers features instead of naming them. VW text keeps names without
+    spaces, colons and bars. JSON Lines keep everything. CSV, TSV, Parquet and Feather have one column per feature, up
+    to 10,000 features, and the command reads the data twice. Rows are scaled only with --normalize l2.
     """
     check_output(output_path, data)
     from ...data.writing import format_for, write_rows
@@ -42,11 +44,13 @@ def convert(data: tuple[str, ...], output_path: str, kind: str | None, as_json: 
     with reported():
         kind = kind or format_for(output_path)
         if BY_NAME[kind].table_writer is not None and "-" in data:
-            raise click.UsageError(f"standard input can be read only once, and {kind} needs two passes; use a file")
+            raise click.UsageError(f"{kind} is written in two passes over the data, got standard input; use a file")
         with new_file(output_path) as temporary:
             rows = write_rows(
                 temporary, kind,
                 lambda: open_data(data, reading, "float64", multilabel=multilabel, on_error=on_error, keep=keep),
             )  # fmt: skip
     result = {"rows": rows, "format": kind, "file": output_path, "bytes": Path(output_path).stat().st_size}
-    click.echo(json.dumps(result) if as_json else f"{rows:,} rows, {result['bytes']:,} bytes of {kind}: {output_path}")
+    click.echo(
+        json.dumps(result) if as_json else f"{counted(rows, 'row')}, {result['bytes']:,} bytes of {kind}: {output_path}"
+    )

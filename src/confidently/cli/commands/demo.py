@@ -1,4 +1,4 @@
-"""`confidently demo`: a few learners on handwritten digits, their certainty, a saved model, a picture."""
+"""``confidently demo``: several rules on handwritten digits, probabilities, a saved model, a plot."""
 
 from __future__ import annotations
 
@@ -9,47 +9,54 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..options.arguments import json_option
+from ..options.plot import can_plot
+
 if TYPE_CHECKING:
     import numpy as np
 
-CONTENDERS = ("cw_stdev", "arow", "gibbs_pa", "pa", "iellip")
+RULES = ("cw_stdev", "arow", "gibbs_pa", "pa", "iellip")
 PRIOR_VARIANCE = {"iellip": 0.1}  # as in its paper's experiments
 TRAIN = 1200
 STRIDE = 10  # rows between two points of a learning curve
-SHOWN = 10  # digits shown at either end
-INK = 0.45  # pixels darker than this share of the darkest are drawn
+SHOWN = 10  # digits shown of the most and of the least certain
+INK = 0.45  # pixels darker than this fraction of the darkest are drawn
 
 
 @click.command()
 @click.option(
     "--out", default="confidently-demo", show_default=True, type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for the model and the picture.",
+    help="Write the model and the plot to this folder.",
 )  # fmt: skip
-@click.option("--seed", default=0, show_default=True, help="Seed of the order of the digits.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the tables.")
+@click.option("--seed", default=0, show_default=True, help="Shuffle the digits with this seed.")
+@json_option
 def demo(out: Path, seed: int, as_json: bool) -> None:
-    """Learn 1,200 handwritten digits in one pass and say how sure of 597 others.
+    """Train on 1,200 digits and predict 597 more with probabilities.
 
-    Five rules beside scikit-learn's SGDClassifier: progressive error (predict each digit, then learn it) and error on
-    digits held out. Saves the CW-Stdev model, loads it again, shows its most and least certain digits, and draws
-    learning curves and weights (needs matplotlib).
+    Compares five rules with scikit-learn's SGDClassifier: the progressive validation error (predict each digit, then
+    train on it) and the error on held-out digits. Saves the CW-Stdev model, loads it again, shows the most and least
+    certain predictions, and plots learning curves and weights. Plots need matplotlib.
     """
     from ...estimators.loading import load
 
     data = Digits(seed)
-    runs = [_run_rule(rule, data) for rule in CONTENDERS]
+    runs = [_run_rule(rule, data) for rule in RULES]
     runs.append(_run_sgd(data))
     out.mkdir(parents=True, exist_ok=True)
-    model_path, picture_path = out / "digits.cw", out / "digits.png"
+    model_path, plot_path = out / "digits.cw", out / "digits.png"
     runs[0]["classifier"].save(model_path)
     model = load(model_path)
     probabilities = model.predict_proba(data.X_test)
     order = probabilities.max(axis=1).argsort()
-    drawn = _draw(picture_path, runs, model)
+    drawn = can_plot()
+    if drawn:
+        from ..output.plots import plot_demo, save_plot
+
+        save_plot(plot_demo(runs, model, STRIDE), str(plot_path))
     results = {
         "rules": [{key: run[key] for key in ("name", "progressive_error", "test_error", "updates")} for run in runs],
         "model": str(model_path),
-        "picture": str(picture_path) if drawn else None,
+        "plot": str(plot_path) if drawn else None,
         "least_certain": [_digit(data, probabilities, i) for i in order[:SHOWN]],
         "most_certain": [_digit(data, probabilities, i) for i in order[::-1][:SHOWN]],
     }
@@ -57,7 +64,7 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
 
 
 class Digits:
-    """scikit-learn's digits, rows of length 1, in a random order: training and test part."""
+    """scikit-learn's digits, scaled to unit L2 norm and shuffled: training and test set."""
 
     def __init__(self, seed: int) -> None:
         import numpy as np
@@ -85,7 +92,7 @@ def _run_sgd(data: Digits) -> dict[str, Any]:
 
 
 def _run(name: str, model: Any, data: Digits) -> dict[str, Any]:
-    """One pass: the curve of the errors, and what was learned."""
+    """Train in one pass; return the learning curve, errors and classifier."""
     from ...evaluation.progressive import progressive_validation
 
     curve = progressive_validation(model, data.X_train, data.y_train, classes=range(10), at=STRIDE)
@@ -110,54 +117,41 @@ def _digit(data: Digits, probabilities: np.ndarray, i: int) -> dict[str, Any]:
     }
 
 
-def _draw(path: Path, runs: list[dict[str, Any]], model: Any) -> bool:
-    """The picture, if matplotlib is there."""
-    try:
-        from ..output.demo_picture import draw
-    except ImportError:
-        return False
-    draw(path, runs, model, STRIDE)
-    return True
-
-
 def _report(results: dict[str, Any], data: Digits, order: np.ndarray) -> str:
     lines = [
-        f"Handwritten digits: one pass over {TRAIN} of them, {len(data.y_test)} held out",
+        f"Handwritten digits: one pass over {TRAIN:,}, {len(data.y_test)} held out",
         "",
         f"{'learner':<16}{'progressive error':>18}{'held-out error':>16}{'updates':>9}",
     ]
     for run in results["rules"]:
         updates = "" if run["updates"] is None else run["updates"]
         lines.append(f"{run['name']:<16}{run['progressive_error']:>17.1%}{run['test_error']:>15.1%}{updates:>10}")
-    lines += ["", f"Saved {results['model']} (CWStdev) and loaded it again. It is surest of these held-out digits,"]
+    lines += ["", f"Saved {results['model']} (CWStdev) and loaded it again. Its most certain held-out predictions:"]
     lines += _gallery(results["most_certain"], data)
-    lines += ["and least sure of these:"]
+    lines += ["Its least certain ones:"]
     lines += _gallery(results["least_certain"], data)
-    lines += ["Under each: what it says, how probable it thinks that is, and what is true where it is wrong."]
-    picture = results["picture"]
-    lines += [
-        "",
-        f"Picture: {picture}" if picture else "No picture: matplotlib is not installed (pip install matplotlib).",
-    ]
+    lines += ["Each caption is the predicted digit, its probability and, where that is wrong, the true digit."]
+    plot = results["plot"]
+    lines += ["", f"Plot: {plot}" if plot else "No plot: matplotlib is not installed; run pip install matplotlib"]
     return "\n".join(lines)
 
 
 def _gallery(digits: list[dict[str, Any]], data: Digits) -> list[str]:
-    """Digits side by side in half blocks, as many a line as the terminal has room for."""
+    """Digits side by side in half blocks, as many per line as the terminal fits."""
     width = 14
     per_line = max(1, min(len(digits), shutil.get_terminal_size().columns // width))
     lines = []
     for start in range(0, len(digits), per_line):
         some = digits[start : start + per_line]
         art = [_half_blocks(data.X_test[digit["row"]]) for digit in some]
-        lines += ["", *("".join(f"{picture[k]:<{width}}" for picture in art).rstrip() for k in range(4))]
+        lines += ["", *("".join(f"{digit[k]:<{width}}" for digit in art).rstrip() for k in range(4))]
         lines.append("".join(f"{_caption(digit):<{width}}" for digit in some).rstrip())
     return [*lines, ""]
 
 
 def _caption(digit: dict[str, Any]) -> str:
-    says = f"{digit['predicted']} {digit['probability']:.0%}"
-    return says if digit["predicted"] == digit["true"] else f"{says} (is {digit['true']})"
+    text = f"{digit['predicted']} {digit['probability']:.0%}"
+    return text if digit["predicted"] == digit["true"] else f"{text} (is {digit['true']})"
 
 
 def _half_blocks(pixels: np.ndarray) -> list[str]:

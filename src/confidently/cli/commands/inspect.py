@@ -1,4 +1,4 @@
-"""``confidently inspect``: what a model has learned, and why it says what it says of a row."""
+"""``confidently inspect``: what a classifier has learned, and an explanation of one prediction."""
 
 from __future__ import annotations
 
@@ -10,72 +10,81 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..common import ABSENT, BadInput, json_option, load_model, model_argument, open_for, reported
-from ..common import table as lined_up
-from ..output.class_views import MAX_CLASSES_SHOWN, check_class, class_title, of_class, write_classes
-from ..output.model_facts import facts_of, facts_text
-from ..output.pictures import check_picture, picture_option, save_picture
+from ..inputs import BadInput, load_model, open_for, reported
+from ..options.arguments import POSITIVE_INTEGER, json_option, model_argument
+from ..options.plot import check_plot, plot_option
+from ..output.summaries import (
+    MAX_CLASSES_SHOWN,
+    check_class,
+    class_title,
+    model_facts,
+    model_text,
+    of_class,
+    print_classes,
+)
+from ..output.text import class_name as named
+from ..output.text import table as aligned
 
 if TYPE_CHECKING:
     from ...data import Batch
     from ...models.explanation import Explanation
-    from ...models.inspection import ClassView, Weight
+    from ...models.inspection import ClassView, Kept, Weight
     from ...models.model import Model
 
 
 @click.command()
 @model_argument
-@click.option("--top", type=click.IntRange(1), default=10, show_default=True, help="Features shown in each list.")
+@click.option(
+    "--top", type=POSITIVE_INTEGER, default=10, show_default=True, help="Show this many features in each list."
+)
 @click.option(
     "--row", metavar="TEXT",
-    help="Explain what the model says of this row, written as its training data were; - reads it from standard input.",
+    help="Explain the prediction for this row, written as in the training data; - reads it from standard input.",
 )  # fmt: skip
-@click.option("--class", "class_name", metavar="NAME", help="The class (label) to show, or whose margin to explain.")
-@picture_option
+@click.option("--class", "class_name", metavar="NAME", help="Show this class (label), or explain its margin.")
+@plot_option
 @json_option
 def inspect(
-    model_path: str, top: int, row: str | None, class_name: str | None, picture: str | None, as_json: bool
+    model_path: str, top: int, row: str | None, class_name: str | None, plot: str | None, as_json: bool
 ) -> None:
-    """Show what a model has learned, or why it says what it says of a row.
+    """Show what a model has learned, or explain its prediction for one row.
 
-    Features are ordered by |mean|/std of their weights: how many standard deviations lie between a weight and having
-    no effect. The other list has features that the model still cannot place although it knows them well: of the half
-    of the features met whose variance has shrunk most, those with the smallest |mean|/std. With --row, what each
-    feature of the row adds to the mean and to the variance of the margin. Models with a kernel have no weights of
-    features: of them the examples are shown that have the largest coefficients.
+    The first list orders features by |mean|/std of their weights: the number of standard deviations between the weight
+    and 0. The second list shows features with many updates and yet an uncertain sign: of the half of the seen features
+    whose variance has shrunk most, those with the smallest |mean|/std. With --row, the command shows the contribution
+    of each feature to the mean and to the variance of the margin. Kernel models have no weights of features: for them
+    it shows the examples with the largest coefficients.
     """
-    check_picture(picture, [model_path])
+    check_plot(plot, [model_path])
     model = load_model(model_path)
     kernel = model.learner.covariance.keeps_examples
-    if kernel and (row is not None or picture):
-        raise BadInput(f"{model_path} is a kernel model, without weights of features: leave out --row and --picture")
+    if kernel and (row is not None or plot):
+        raise BadInput(f"{model_path} is a kernel model without weights of features; omit --row and --plot")
     check_class(model, class_name)
     if kernel:
-        from .inspect_kernel import show_kernel
-
-        show_kernel(model, model_path, top, class_name, as_json)
+        _show_kernel(model, model_path, top, class_name, as_json)
     elif row is None:
-        _show_model(model, model_path, top, class_name, picture, as_json)
+        _show_model(model, model_path, top, class_name, plot, as_json)
     else:
-        _show_row(model, row, top, class_name, picture, as_json)
+        _show_row(model, row, top, class_name, plot, as_json)
 
 
 # --- the model -------------------------------------------------------------------------------------------------------
 
 
-def _show_model(model: Model, path: str, top: int, class_name: str | None, picture: str | None, as_json: bool) -> None:
+def _show_model(model: Model, path: str, top: int, class_name: str | None, plot: str | None, as_json: bool) -> None:
     from ...models.inspection import class_views
 
     views = of_class(class_views(model, top), class_name)
-    if picture:
-        from ..output.inspect_picture import draw_model
+    if plot:
+        from ..output.plots import plot_model, save_plot
 
-        save_picture(draw_model(model, views), picture)
-    facts = facts_of(model, path)
+        save_plot(plot_model(model, views), plot)
+    facts = model_facts(model, path)
     if as_json:
         click.echo(json.dumps({**facts, "weights": [_view(view) for view in views]}))
         return
-    write_classes(facts_text(facts), views, lambda view: _view_text(model, view), picture)
+    print_classes(model_text(facts), views, lambda view: _view_text(model, view), plot)
 
 
 def _view(view: ClassView) -> dict[str, Any]:
@@ -94,12 +103,12 @@ def _view_text(model: Model, view: ClassView) -> list[str]:
         return [f"{title}: nothing learned yet"]
     decisive = [["feature", "mean", "std", "|mean|/std", "variance left"]]
     decisive += [[*_cells(weight), _left(weight)] for weight in view.decisive]
-    parts = [f"{title}: the most decisive of {view.met:,} weights\n{lined_up(decisive)}"]
+    parts = [f"{title}: the most decisive of {view.met:,} weights\n{aligned(decisive)}"]
     if view.uncertain is None:
-        return [*parts, f"The rule {model.learner.settings.rule.name} keeps no variances, so that none is uncertain."]
+        return [*parts, f"The rule {model.learner.settings.rule.name} keeps no variances, so no weight is uncertain."]
     uncertain = [["feature", "mean", "std", "|mean|/std", "variance left", "P(sign wrong)"]]
     uncertain += [[*_cells(weight), _left(weight), f"{weight.certainty:.3f}"] for weight in view.uncertain]
-    return [*parts, f"{title}: the most uncertain of the half known best\n{lined_up(uncertain)}"]
+    return [*parts, f"{title}: the least decisive of the half with the most updates\n{aligned(uncertain)}"]
 
 
 def _left(weight: Weight) -> str:
@@ -110,25 +119,55 @@ def _cells(weight: Weight) -> list[str]:
     return [str(weight.feature), f"{weight.mean:+.4g}", f"{weight.std:.4g}", f"{weight.decisive:.4g}"]
 
 
-# --- a row -----------------------------------------------------------------------------------------------------------
+# --- a kernel model --------------------------------------------------------------------------------------------------
 
 
-def _show_row(model: Model, text: str, top: int, class_name: str | None, picture: str | None, as_json: bool) -> None:
+def _show_kernel(model: Model, path: str, top: int, class_name: str | None, as_json: bool) -> None:
+    from ...models.inspection import kept_examples
+
+    views = kept_examples(model, top)
+    if class_name is not None and len(views) > 1:
+        views = [view for view in views if str(view[0]) == class_name]
+    facts = model_facts(model, path)
+    if as_json:
+        listed = [{"class": name, "decisive": [asdict(kept) for kept in found]} for name, found in views]
+        click.echo(json.dumps({**facts, "kept": listed}))
+        return
+    click.echo("\n\n".join([model_text(facts), *(_kept_text(name, found) for name, found in views)]))
+
+
+def _kept_text(name: Any, found: list[Kept]) -> str:
+    title = f"{named(name)}: the kept examples with the largest coefficients"
+    if not found:
+        return f"{title}: none"
+    rows = [["example", "coefficient", "features"]]
+    rows += [[f"{kept.number:,}", f"{kept.coefficient:+.4g}", _features(kept)] for kept in found]
+    return f"{title} (positive ones favor it)\n{aligned(rows, str.ljust)}"
+
+
+def _features(kept: Kept) -> str:
+    return " ".join(f"{feature}:{value:.4g}" for feature, value in kept.features.items())
+
+
+# --- one row ---------------------------------------------------------------------------------------------------------
+
+
+def _show_row(model: Model, text: str, top: int, class_name: str | None, plot: str | None, as_json: bool) -> None:
     from ...models.explanation import explain
 
     found = explain(model, _row(model, text), class_name)
-    if picture:
-        from ..output.inspect_picture import draw_row
+    if plot:
+        from ..output.plots import plot_row, save_plot
 
-        save_picture(draw_row(found, top), picture)
+        save_plot(plot_row(found, top), plot)
     if as_json:
         click.echo(json.dumps(_explained(found, top)))
     else:
-        click.echo(_row_text(model, found, top) + (f"\n\nPicture: {picture}" if picture else ""))
+        click.echo(_row_text(model, found, top) + (f"\n\nPlot: {plot}" if plot else ""))
 
 
 def _row(model: Model, text: str) -> Batch:
-    """The one row of a text or of standard input, read as the model's training data were."""
+    """Return the one row of a text or of standard input, read as the model's training data were."""
     if text == "-":
         with reported():
             return _only_row(model, "-")
@@ -148,7 +187,7 @@ def _only_row(model: Model, path: str) -> Batch:
         batches = list(stream)
     rows = sum(len(batch) for batch in batches)
     if rows != 1:
-        raise click.UsageError(f"--row takes one row; got {rows}")
+        raise click.UsageError(f"--row: expected 1 row, got {rows}")
     return next(batch for batch in batches if len(batch))
 
 
@@ -168,11 +207,11 @@ def _explained(found: Explanation, top: int) -> dict[str, Any]:
 
 def _row_text(model: Model, found: Explanation, top: int) -> str:
     multilabel = model.learner.settings.task == "multilabel"
-    said = ", ".join(map(str, found.predicted)) or "(none)" if multilabel else _named(found.predicted)
-    against = "" if found.rival is None and multilabel else f" against {_named(found.rival)}"
+    predicted = ", ".join(map(str, found.predicted)) or "(none)" if multilabel else named(found.predicted)
+    against = "" if found.rival is None and multilabel else f" against {named(found.rival)}"
     scores = [["labels" if multilabel else "class", "probability", "margin" if multilabel else "score", "std"]]
     ranked = sorted(found.classes, key=lambda entry: -entry["mean"])[:MAX_CLASSES_SHOWN]
-    scores += [[_named(c["name"]), f"{c['probability']:.4f}", f"{c['mean']:+.4g}", f"{c['std']:.4g}"] for c in ranked]
+    scores += [[named(c["name"]), f"{c['probability']:.4f}", f"{c['mean']:+.4g}", f"{c['std']:.4g}"] for c in ranked]
     rows = [["feature", "value", "weight", "adds to margin", "adds to variance"]]
     rows += [
         [str(c.feature) + ("" if c.known else " *"), f"{c.value:.4g}", f"{c.weight:+.4g}", f"{c.mean:+.4g}",
@@ -184,16 +223,12 @@ def _row_text(model: Model, found: Explanation, top: int) -> str:
         rows.append([f"{len(rest):,} others", "", "", f"{mean:+.4g}", f"{variance:.4g}"])
     rows.append(["all", "", "", f"{found.mean:+.4g}", f"{found.variance:.4g}"])
     parts = [
-        f"predicted  {said}\n"
+        f"predicted  {predicted}\n"
         f"margin     {found.mean:+.4g} with a standard deviation of {found.variance**0.5:.4g}, "
-        f"for {_named(found.supported)}{against}",
-        lined_up(scores),
-        lined_up(rows),
+        f"for {named(found.supported)}{against}",
+        aligned(scores),
+        aligned(rows),
     ]
     if not all(c.known for c in found.contributions):
-        parts.append("* not met in training: mean 0 and the prior's variance")
+        parts.append("* unseen in training: mean 0 and the prior variance")
     return "\n\n".join(parts)
-
-
-def _named(name: Any) -> str:
-    return ABSENT if name is None else str(name)

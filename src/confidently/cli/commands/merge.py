@@ -1,4 +1,4 @@
-"""``confidently merge``: one model of several that were trained apart."""
+"""``confidently merge``: one model from several."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..common import BadInput, check_output, json_option, load_model, table
+from ..inputs import BadInput, load_model
+from ..options.arguments import check_output, json_option
+from ..output.summaries import model_facts, model_text
+from ..output.text import table
 
 if TYPE_CHECKING:
     from ...models.model import Model
@@ -18,34 +21,31 @@ MAX_LISTED = 20  # models in the summary
 
 @click.command()
 @click.argument("paths", metavar="MODEL...", nargs=-1, required=True)
-@click.option(
-    "-o", "--output", "output_path", metavar="MODEL", required=True, help="Save the merged model in this file."
-)
+@click.option("-o", "--output", "output_path", metavar="MODEL", required=True, help="Save the merged model to MODEL.")
 @click.option(
     "--base",
     metavar="MODEL",
-    help="The model that all of them went on from (train --start), which is counted once; by default each began anew.",
+    help="Count this model once: all others were trained from it with train --init-model.  [default: none]",
 )
 @click.option(
     "--how",
     type=click.Choice(["product", "mean"]),
     default="product",
     show_default=True,
-    help="Add what each model has learned, or average it.",
+    help="Multiply the Gaussians, so that evidence adds up, or average them.",
 )
 @json_option
 def merge(paths: tuple[str, ...], output_path: str, base: str | None, how: str, as_json: bool) -> None:
-    """Merge models that were trained apart into one.
+    """Merge models that were trained separately.
 
-    Their Gaussians are multiplied: each weight's evidence adds up, and what all models began with counts once. Models
-    must have the same rule and form and have read their rows alike. Features are aligned by name, or by number where
-    they have none, and classes by name. Rows, mistakes and updates are added.
+    The merged Gaussian is the product of the models' Gaussians: the evidence about each weight adds up, and the common
+    prior counts once. Models must have the same rule, settings and reading options. Features are aligned by name, or by
+    number if they have no names; classes are aligned by name. Rows, mistakes and updates are added.
     """
     check_output(output_path, [*paths, *([base] if base else [])])
     _check_distinct(paths)
     from ...models.merged_learner import MergeError
     from ...models.merging import merge_models
-    from ..output.model_facts import facts_of
 
     models = [load_model(path) for path in paths]
     start = load_model(base) if base else None
@@ -54,16 +54,16 @@ def merge(paths: tuple[str, ...], output_path: str, base: str | None, how: str, 
     except MergeError as error:
         raise BadInput(str(error)) from None
     merged.save(output_path)
-    result = facts_of(merged, output_path) | {"how": how, "base": base, "merged": list(map(_part, paths, models))}
+    result = model_facts(merged, output_path) | {"how": how, "base": base, "merged": list(map(_part, paths, models))}
     click.echo(json.dumps(result) if as_json else _summary(result))
 
 
 def _check_distinct(paths: tuple[str, ...]) -> None:
-    """A model given twice would count its rows twice."""
+    """Reject duplicate models, whose rows would count twice."""
     seen = set()
     for path in paths:
         if (real := os.path.realpath(path)) in seen:
-            raise click.UsageError(f"{path} is given twice: its rows would count twice")
+            raise click.UsageError(f"{path}: duplicate model, whose rows would count twice; pass it once")
         seen.add(real)
 
 
@@ -79,18 +79,16 @@ def _part(path: str, model: Model) -> dict[str, Any]:
 
 
 def _summary(result: dict[str, Any]) -> str:
-    from ..output.model_facts import facts_text
-
     parts, names = result["merged"], ("rows_seen", "mistakes", "updates", "features")
     rows = [[part["model"], *(f"{part[name]:,}" for name in names)] for part in parts[:MAX_LISTED]]
     more = [f"and {len(parts) - MAX_LISTED:,} more"] if len(parts) > MAX_LISTED else []
-    begun = f", each gone on from {result['base']}" if result["base"] else ""
+    trained = f", all trained from {result['base']}" if result["base"] else ""
     return "\n".join(
         [
             table([["model", "rows", "mistakes", "updates", "features"], *rows]),
             *more,
-            f"{result['how']} of {len(parts):,} models{begun}",
+            f"{result['how']} of {len(parts):,} models{trained}",
             "",
-            facts_text(result),
+            model_text(result),
         ]
     )

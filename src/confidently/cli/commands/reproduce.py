@@ -1,4 +1,4 @@
-"""``confidently reproduce``: the experiments of a paper, with a report."""
+"""``confidently reproduce``: a paper's experiments, with a report."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..common import json_option, table
-from ..output.pictures import drawing_is_possible
+from ..options.arguments import NONNEGATIVE_INTEGER, POSITIVE_INTEGER, json_option, quiet_option
+from ..options.plot import can_plot
+from ..output.text import table
 
 if TYPE_CHECKING:
     from ...papers.report import Report
@@ -22,23 +23,21 @@ if TYPE_CHECKING:
 @click.argument("paper")
 @click.option(
     "--out", required=True, metavar="FOLDER", type=click.Path(file_okay=False, path_type=Path),
-    help="Where the report, figures, tables and results.json go.",
+    help="Write the report, figures, tables and results.json to this folder.",
 )  # fmt: skip
-@click.option("--quick", is_flag=True, help="A reduced size, to see what comes out.")
-@click.option(
-    "--seed", default=0, show_default=True, type=click.IntRange(0), help="All that is random follows from it."
-)
+@click.option("--quick", is_flag=True, help="Run smaller experiments.")
+@click.option("--seed", default=0, show_default=True, type=NONNEGATIVE_INTEGER, help="Set the random seed.")
 @click.option(
     "--data", metavar="FOLDER", type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of the data sets; without it experiments on real data are left out.",
+    help="Read data sets from this folder.  [default: skip experiments on real data]",
 )  # fmt: skip
 @click.option(
     "--axes", "axes", multiple=True, metavar="LONG:SHORT[:NOISE]", callback=lambda _, __, given: _axes(given),
-    help="cw2008: standard deviations of the points that it draws, which the paper leaves open; more than once for "
-    "several.  [default: 2:1 and 10:1, noise 2]",
+    help="cw2008: draw points with these standard deviations, which the paper does not state. Repeatable.  [default: "
+    "2:1 and 10:1, noise 2]",
 )  # fmt: skip
-@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
-@click.option("--quiet", is_flag=True, help="Do not show progress.")
+@click.option("--jobs", default=1, show_default=True, type=POSITIVE_INTEGER, help="Run this many processes.")
+@quiet_option
 @json_option
 def reproduce(
     paper: str, out: Path, quick: bool, seed: int, data: Path | None, axes: tuple[tuple[float, ...], ...], jobs: int,
@@ -47,8 +46,8 @@ def reproduce(
     """Run a paper's experiments and report which of its claims are reproduced.
 
     PAPER is cw2008 (Crammer, Dredze & Pereira, confidence-weighted learning), ellipsoid2009 (Yang, Jin & Ye, the
-    ellipsoid method) or bayespa2014 (Shi & Zhu, Bayesian passive-aggressive learning). FOLDER gets report.html, which
-    needs no other file, the figures as PNG and SVG, the tables as CSV and all numbers in results.json. Needs
+    ellipsoid method) or bayespa2014 (Shi & Zhu, Bayesian passive-aggressive learning). The command writes a
+    self-contained report.html, the figures as PNG and SVG, the tables as CSV and all numbers in results.json. Needs
     matplotlib.
     """
     from ...papers import PAPERS
@@ -56,9 +55,9 @@ def reproduce(
     from ...papers.run import Progress, Run
 
     if paper not in PAPERS:
-        raise click.UsageError(f"no paper is called {paper!r}; there are {', '.join(PAPERS)}")
-    if not drawing_is_possible():
-        raise click.UsageError("reproduce draws figures: pip install 'confidently[plots]'")
+        raise click.UsageError(f"unknown paper {paper!r}; expected one of {', '.join(PAPERS)}")
+    if not can_plot():
+        raise click.UsageError("reproduce: matplotlib is not installed; run pip install 'confidently[plots]'")
     began = time.monotonic()
     progress = Progress() if quiet else Live() if sys.stderr.isatty() else Plain()
     report = run_paper(paper, Run(seed, quick, data, jobs, axes, progress))
@@ -68,7 +67,7 @@ def reproduce(
 
 
 def _axes(given: tuple[str, ...]) -> tuple[tuple[float, ...], ...]:
-    """Two or three standard deviations each."""
+    """Parse two or three standard deviations from each text."""
     found = []
     for text in given:
         try:
@@ -76,7 +75,9 @@ def _axes(given: tuple[str, ...]) -> tuple[tuple[float, ...], ...]:
         except ValueError:
             numbers = ()
         if not (2 <= len(numbers) <= 3 and all(0 < number < math.inf for number in numbers)):
-            raise click.BadParameter(f"{text!r} is not two or three numbers > 0 with colons, such as 2:1 or 2:1:2")
+            raise click.BadParameter(
+                f"expected two or three positive numbers separated by colons, got {text!r}; use 2:1 or 2:1:2"
+            )
         found.append(numbers)
     return tuple(found)
 
@@ -95,21 +96,21 @@ def _summary(report: Report, out: Path) -> str:
 
 
 class Plain:
-    """A line when a stage begins and one when it is over."""
+    """One line when a stage begins and one when it ends."""
 
     def begin(self, stage: str, pieces: int) -> None:
         self.stage, self.began = stage, time.monotonic()
         click.echo(f"{stage}: {pieces} pieces", err=True)
 
     def advance(self) -> None:
-        """A piece is done."""
+        """One piece is done."""
 
     def end(self) -> None:
         click.echo(f"{self.stage}: {time.monotonic() - self.began:.0f} s", err=True)
 
 
 class Live:
-    """A bar a stage."""
+    """One bar per stage."""
 
     def __init__(self) -> None:
         from rich.console import Console

@@ -1,4 +1,4 @@
-"""``confidently rules``: what rules there are."""
+"""``confidently rules``: the update rules."""
 
 from __future__ import annotations
 
@@ -10,35 +10,36 @@ import click
 
 from ...rules import RULES
 from ...rules.rule import ConfidenceRule, Rule
-from ..common import json_option, table
+from ..options.arguments import json_option
+from ..output.text import table
 
 
 @click.command()
 @click.argument("name", required=False)
 @json_option
 def rules(name: str | None, as_json: bool) -> None:
-    """Show the rules there are, or one of them in detail.
+    """List the update rules, or show one in detail.
 
-    m is the margin of an example under the mean of the weights, v its variance; alpha is how far the mean moves,
-    zeta how much precision is gained.
+    m is an example's margin under the mean of the weights and v its variance; alpha is the step of the mean and zeta
+    the gain in precision.
     """
     if name is not None and name not in RULES:
-        raise click.UsageError(f"no rule is called {name!r}; there are {', '.join(RULES)}")
+        raise click.UsageError(f"unknown rule {name!r}; expected one of {', '.join(RULES)}")
     chosen = list(RULES.values()) if name is None else [RULES[name]]
     if as_json:
         described = [describe(rule) for rule in chosen]
         click.echo(json.dumps(described if name is None else described[0], indent=1))
     elif name is None:
-        heading = ["rule", "acts when", "parameters"]
+        header = ["rule", "updates when", "parameters"]
         rows = [[rule.name, rule.acts_when, ", ".join(_default(p) for p in parameters(rule))] for rule in chosen]
-        click.echo(table([heading, *rows], str.ljust))
-        click.echo("\nconfidently rules NAME shows one in detail.")
+        click.echo(table([header, *rows], str.ljust))
+        click.echo("\nconfidently rules NAME shows one rule in detail.")
     else:
         click.echo(_detailed(chosen[0]))
 
 
 def parameters(rule: type[Rule]) -> list[dict[str, Any]]:
-    """A rule's parameters: name, default, range, meaning."""
+    """Return a rule's parameters: name, default, range, meaning."""
     return [
         {
             "name": f.name,
@@ -51,7 +52,7 @@ def parameters(rule: type[Rule]) -> list[dict[str, Any]]:
 
 
 def describe(rule: type[Rule]) -> dict[str, Any]:
-    """Everything there is to say of a rule, as plain data."""
+    """Return all facts about a rule as plain data."""
     return {
         "name": rule.name,
         "class": rule.__name__,
@@ -74,9 +75,9 @@ def _default(parameter: dict[str, Any]) -> str:
 
 def _detailed(rule: type[Rule]) -> str:
     lines = [f"{rule.name} ({rule.__name__})", f"  {_summary(rule)}", ""]
-    lines += [f"  acts when   {rule.acts_when}", f"  formula     {rule.formula}", f"  source      {rule.source}"]
+    lines += [f"  updates when  {rule.acts_when}", f"  formula       {rule.formula}", f"  source        {rule.source}"]
     if not rule.learns_precision:
-        lines.append("  covariance  stays at its prior: the rule gains no precision")
+        lines.append("  covariance    stays at its prior: the rule gains no precision")
     rows = [[f"    --{p['name']}", f"in {p['range']}", _default(p), p["meaning"]] for p in parameters(rule)]
     lines += ["", "  parameters", table(rows, str.ljust)] if rows else ["", "  no parameters"]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""``confidently train``: learn a model from a stream."""
+"""``confidently train``: train a classifier on a stream."""
 
 from __future__ import annotations
 
@@ -7,99 +7,102 @@ from typing import Any
 
 import click
 
-from ..common import check_output, data_argument, json_option, reported
+from ..inputs import reported
+from ..options.arguments import (
+    POSITIVE_INTEGER,
+    add_options,
+    check_output,
+    data_argument,
+    is_given,
+    json_option,
+)
+from ..options.cluster import check_cluster, cluster_options, on_cluster
 from ..options.learner import learner_options
 from ..options.reading import on_error_option, reading_options
 from ..options.rules import rule_options
-from ..options.sections import Sectioned, in_section
-from ..output.progress import reporter
-from ..training.cluster import check_cluster, cluster_options, learn_on_cluster, on_cluster
-from ..training.saving import HOW, check_saving, checkpoints_of, is_given, run_to_end, saving_options
+from ..options.saving import NOT_IN_MODEL, check_saving, saving_options
+from ..options.sections import Sectioned
+from ..output.progress import CLASSIFIER
+from ..output.reporter import reporter
 
-# Options that may go with --start; a model has all the others already.
-WITH_START = (
-    *HOW, "passes", "start", "on_error", "validation", "holdout", "early_stop", "patience",
-    "workers", "scheduler", "parts", "rounds", "shuffle",
+WITH_INIT_MODEL = (
+    *NOT_IN_MODEL, "passes", "init_model", "on_error", "validation", "holdout", "early_stop", "patience",
+    "workers", "scheduler", "partitions", "rounds", "shuffle",
 )  # fmt: skip
 
-OPTIONS = [
+_OPTIONS = [
     on_error_option,
     click.option(
-        "--passes", type=click.IntRange(1), default=1, show_default=True, help="How many times to learn the data."
+        "--passes", type=POSITIVE_INTEGER, default=1, show_default=True, help="Train on the data this many times."
     ),
     click.option(
         "--cache",
         metavar="FILE",
-        help="Keep the data in this binary cache: built in the first pass, again when the data have changed, and read "
-        "in their place else. By default more passes than one build one that is removed at the end.",
+        help="Cache parsed data in FILE and reuse it until the data change.  [default: a temporary file if --passes is "
+        "above 1]",
     ),
     click.option(
-        "--validation", metavar="FILE", multiple=True, help="Validate on this file after every pass. May be repeated."
+        "--validation", metavar="FILE", multiple=True, help="Validate on this file after every pass. Repeatable."
     ),
     click.option(
         "--holdout",
-        metavar="SHARE",
-        help="Validate on this share of the rows, every tenth for 0.1, which are not learned.",
+        metavar="FRACTION",
+        help="Hold this fraction of the rows out of training and validate on them; 0.1 holds out every tenth row.",
     ),
     click.option(
-        "--early-stop", is_flag=True, help="Stop when the validation's log-loss gets no better; keep the best model."
+        "--early-stop",
+        is_flag=True,
+        help="Stop when the validation log-loss no longer improves, and save the best model.",
     ),
     click.option(
         "--patience",
-        type=click.IntRange(1),
+        type=POSITIVE_INTEGER,
         default=1,
         show_default=True,
-        help="With --early-stop: after how many passes without a better one.",
+        help="With --early-stop, stop after this many passes without improvement.",
     ),
-    *saving_options(
-        "rows", "Go on training this finished model with more data, exactly as if it had seen them all at once."
-    ),
+    *saving_options("rows", "Continue training this model with more data, as if it had trained on all data at once."),
 ]
-
-
-def train_options(command: Any) -> Any:
-    """Add the options that do not belong to a rule."""
-    for option in reversed(
-        [*in_section("The learner", learner_options), *in_section("On a cluster", cluster_options), *OPTIONS]
-    ):
-        command = option(command)
-    return command
 
 
 @click.command(cls=Sectioned)
 @data_argument
 @rule_options
 @reading_options
-@train_options
+@learner_options
+@cluster_options
+@lambda command: add_options(command, _OPTIONS)
 @json_option
 @click.pass_context
 def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
-    """Learn a model from data of any size, in little memory.
+    """Train a classifier on data of any size in little memory.
 
-    DATA are files, read one after the other, or - for standard input. Labels are integers or words; of two classes
-    the label 1 is the positive one, else the second to appear. Every row is predicted before its label is used: the
-    share of rows predicted wrongly is the progressive error. Ctrl-C finishes what was begun and leaves a checkpoint
-    beside the model.
+    DATA are files, read in order, or - for standard input. Labels are integers or strings. With two classes, label 1
+    is positive; without a label 1, the second label seen is. Every row is predicted before training on it; the fraction
+    of rows misclassified is the progressive validation error. Ctrl-C completes the current batch and saves a
+    checkpoint beside the model.
     """
     _check_usage(ctx, data, options)
-    from ..output.accounts import saved
-    from ..output.summary import result_of, summary
-    from ..training.classifier import Training
+    from ..output.summaries import saved, training_text
+    from ..training.classifier import ClassifierTraining
+    from ..training.saving import open_checkpoints, run_to_end
 
-    report = reporter(options["quiet"], options["as_json"])
+    report = reporter(CLASSIFIER, options["quiet"], options["as_json"])
     checkpoints, cluster = None, dict[str, Any]()
     with reported():
         if on_cluster(options):
-            training = Training(data, options | {"passes": 1}, None, report)
-            cluster = learn_on_cluster(training, data, options["passes"])
+            from ..training.cluster import train_on_cluster
+
+            training = ClassifierTraining(data, options | {"passes": 1}, None, report)
+            cluster = train_on_cluster(training, data, options["passes"])
         else:
-            checkpoints = checkpoints_of(ctx, data, options, report)
-            training = Training(data, options, checkpoints, report)
+            checkpoints = open_checkpoints(ctx, data, options, report)
+            training = ClassifierTraining(data, options, checkpoints, report)
             run_to_end(training)
-    result = result_of(training) | cluster | saved(training.final_model(), options["output_path"])
+    result = training.result() | cluster | saved(training.final_model(), options["output_path"])
     if checkpoints is not None:
         checkpoints.remove()
-    click.echo(json.dumps(result) if options["as_json"] else summary(result))
+    click.echo(json.dumps(result) if options["as_json"] else training_text(result))
 
 
 def _check_usage(ctx: click.Context, data: tuple[str, ...], options: dict[str, Any]) -> None:
@@ -107,30 +110,30 @@ def _check_usage(ctx: click.Context, data: tuple[str, ...], options: dict[str, A
     check_output(options["cache"], [*data, *options["validation"]])
     _check_validation(ctx, options)
     check_cluster(ctx, data, options)
-    check_saving(ctx, options, WITH_START)
+    check_saving(ctx, options, WITH_INIT_MODEL)
 
 
 def _check_validation(ctx: click.Context, options: dict[str, Any]) -> None:
     if options["validation"] and options["holdout"]:
-        raise click.UsageError("--validation and --holdout are two ways to validate: give one of them")
+        raise click.UsageError("--validation and --holdout are mutually exclusive; use one")
     if "-" in options["validation"]:
-        raise click.UsageError("--validation is read after every pass: give a file, not standard input")
+        raise click.UsageError("--validation is read after every pass, got standard input; use a file")
     if options["holdout"] is not None:
-        _check_share(options["holdout"])
+        _check_fraction(options["holdout"])
     if options["early_stop"] and not (options["validation"] or options["holdout"]):
-        raise click.UsageError("--early-stop needs a validation: give --validation FILE or --holdout SHARE")
+        raise click.UsageError("--early-stop needs a validation; use --validation or --holdout")
     if options["early_stop"] and options["passes"] == 1:
-        raise click.UsageError("--early-stop looks after every pass: give the most there may be with --passes")
+        raise click.UsageError("--early-stop needs several passes; pass their maximum to --passes")
     if is_given(ctx, "patience") and not options["early_stop"]:
-        raise click.UsageError("--patience is for --early-stop")
+        raise click.UsageError("--patience needs --early-stop")
 
 
-def _check_share(text: str) -> None:
+def _check_fraction(text: str) -> None:
     from fractions import Fraction
 
     try:
-        fits = 0 < Fraction(text) < 1
+        valid = 0 < Fraction(text) < 1
     except (ValueError, ZeroDivisionError):
-        fits = False
-    if not fits:
-        raise click.UsageError(f"--holdout takes a share of the rows between 0 and 1, as 0.1; got {text!r}")
+        valid = False
+    if not valid:
+        raise click.UsageError(f"--holdout: expected a fraction between 0 and 1, got {text!r}; use, for example, 0.1")

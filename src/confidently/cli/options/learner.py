@@ -1,4 +1,4 @@
-"""Learners as the options of the command line describe them: new ones, and those of models that go on."""
+"""The learner that options describe, and the learner of a model that training continues."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...data.classes import ClassTable
+from .arguments import add_options
+from .reading import multilabel_option
+from .sections import in_section
 
 if TYPE_CHECKING:
     from ...data.features import Features
@@ -15,78 +17,88 @@ if TYPE_CHECKING:
     from ...models.model import Model
     from ...rules.rule import Rule
 
-# of every learner
-form_options = [
+classes_option = click.option(
+    "--classes",
+    metavar="NAMES",
+    help="Fix all classes, separated by commas, in this order; of two classes the second is positive.",
+)
+calibration_option = click.option(
+    "--calibration",
+    type=click.Choice(["progressive", "none"]),
+    default="progressive",
+    show_default=True,
+    help="Calibrate probabilities with each prediction made before training on the example, or report uncalibrated "
+    "posterior probabilities.",
+)
+
+_FORM = [
     click.option(
         "--covariance",
         type=click.Choice(["diag", "full", "shared"]),
         default="diag",
         show_default=True,
-        help="What is kept of the weights' covariance: a variance each, all of it, or one matrix for all classes. "
-        "Kernels keep examples, without end on a stream: they are for Python (OnlineClassifier).",
+        help="Store the covariance of the weights as variances, as a full matrix per class, or as one full matrix for "
+        "all classes. Kernels are available in Python (OnlineClassifier).",
     ),
     click.option(
-        "--prior-variance", type=float, default=1.0, show_default=True, help="Variance of every weight at the start."
+        "--prior-variance", type=float, default=1.0, show_default=True, help="Set the prior variance of every weight."
     ),
     click.option(
         "--min-variance",
         type=float,
         default=1e-12,
         show_default=True,
-        help="No variance counts as smaller than this share of the prior's.",
+        help="Bound every variance from below by this fraction of the prior variance.",
     ),
     click.option("--no-intercept", is_flag=True, help="Do not add a constant feature to every row."),
     click.option(
-        "--average", is_flag=True, help="Predict with the mean of the weights over all rows, not the last ones."
+        "--average",
+        is_flag=True,
+        help="Predict with the mean of the weights over all rows instead of the last weights.",
     ),
     click.option(
         "--dtype",
         type=click.Choice(["float64", "float32"]),
         default="float64",
         show_default=True,
-        help="Type of the model's numbers.",
+        help="Store the model's numbers in this type.",
     ),
     click.option(
         "--multiclass",
         type=click.Choice(["joint", "one-vs-rest"]),
         default="joint",
         show_default=True,
-        help="With three or more classes: the true one against its strongest rival, or a learner for each.",
+        help="With three or more classes, train the true class against its strongest rival, or one learner per class.",
     ),
-    click.option(
-        "--multilabel",
-        is_flag=True,
-        help="Rows have sets of labels, separated by commas; by default the first 1,000 rows show whether they have.",
-    ),
-    click.option(
-        "--classes",
-        metavar="A,B,...",
-        help="All classes there are, in this order; of two the second is the positive one.",
-    ),
+    multilabel_option,
+    classes_option,
 ]
-learner_options = [
-    *form_options,
+_LEARNER = [
+    *_FORM,
     click.option(
         "--forget",
         type=float,
         default=0.0,
         show_default=True,
-        metavar="SHARE",
-        help="For data that drift: the share of what is known beyond the prior that every row takes away again, so "
-        "that about the last 1/SHARE rows count. With --covariance diag.",
+        help="Discard this fraction of the accumulated precision with every row, for data that drift: about the last "
+        "1/FLOAT rows count. Needs --covariance diag.",
     ),
-    click.option(
-        "--calibration",
-        type=click.Choice(["progressive", "none"]),
-        default="progressive",
-        show_default=True,
-        help="Whether the margins met while learning calibrate the probabilities, or these are the posterior's vote.",
-    ),
+    calibration_option,
 ]
 
 
+def form_options(command: Any) -> Any:
+    """Add the options of :func:`form_of` to a command."""
+    return add_options(command, _FORM)
+
+
+def learner_options(command: Any) -> Any:
+    """Add the options of :func:`new_stream_learner` to a command."""
+    return add_options(command, in_section("Learner", _LEARNER))
+
+
 def form_of(options: dict[str, Any]) -> dict[str, Any]:
-    """Settings of a learner that the options choose, except the rule, the task and the sizes."""
+    """Return the settings of a learner that the options choose, except rule, task and sizes."""
     return {
         "covariance": options["covariance"],
         "prior_variance": options["prior_variance"],
@@ -97,10 +109,15 @@ def form_of(options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def chosen_calibration(options: dict[str, Any]) -> str | None:
+    """Return the calibration that the options choose."""
+    return None if options["calibration"] == "none" else "progressive"
+
+
 def new_stream_learner(
     options: dict[str, Any], rule: Rule, classes: list[int | str], multilabel: bool, features: Features | None
 ) -> StreamLearner:
-    """A learner of nothing yet.
+    """Return an untrained learner.
 
     Raises
     ------
@@ -109,6 +126,7 @@ def new_stream_learner(
     """
     from ...covariances.settings import Settings
     from ...covariances.table import kind_of
+    from ...data.classes import ClassTable
     from ...learner.learner import Learner
     from ...learner.streams import StreamLearner
 
@@ -123,7 +141,8 @@ def new_stream_learner(
 
 
 def continued(model: Model) -> StreamLearner:
-    """The learner of a model, to go on."""
+    """Return the learner of a model, to continue its training."""
+    from ...data.classes import ClassTable
     from ...learner.streams import StreamLearner
 
     multilabel = model.learner.settings.task == "multilabel"
@@ -132,11 +151,11 @@ def continued(model: Model) -> StreamLearner:
 
 
 def announced(text: str | None) -> list[int | str]:
-    """The classes of ``--classes``; integers in any spelling are one class, as in the data."""
+    """Return the classes of ``--classes``; all spellings of an integer are one class, as in data."""
     names: list[int | str] = []
     for name in text.split(",") if text else []:
         number = re.fullmatch(r"([+-]?[0-9]+)(\.0*)?", name.strip())
         names.append(int(number[1]) if number else name.strip())
     if text is not None and (len(names) < 2 or "" in names or len(set(names)) < len(names)):
-        raise click.UsageError(f"--classes takes two or more different names separated by commas; got {text!r}")
+        raise click.UsageError(f"--classes: expected two or more different names separated by commas, got {text!r}")
     return names

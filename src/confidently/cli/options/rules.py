@@ -1,8 +1,7 @@
-"""An option for every parameter of every rule, made from the rules themselves."""
+"""The rule, and one option for every parameter of every rule, derived from the rules themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -10,37 +9,58 @@ import click
 
 from ...rules import RULES, make_rule
 from ...rules.rule import Rule
+from .arguments import add_options
 from .sections import in_section
 
 PREFIX = "rule_parameter_"
-PARAMETERS: dict[str, list[type[Rule]]] = {}
-for _rule in RULES.values():
-    for _field in fields(_rule):
-        PARAMETERS.setdefault(_field.name, []).append(_rule)
 
 
-def _help(name: str) -> str:
-    rules = PARAMETERS[name]
-    meaning = next(f for f in fields(rules[0]) if f.name == name).metadata["meaning"]
-    return f"{meaning[0].upper()}{meaning[1:]} ({', '.join(rule.name for rule in rules)})."
+def parameters() -> dict[str, dict[str, list[str]]]:
+    """Return the meanings of each parameter, by name, with the rules for which it has them."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for rule in RULES.values():
+        for field in fields(rule):
+            found.setdefault(field.name, {}).setdefault(field.metadata["meaning"], []).append(rule.name)
+    return found
 
 
-def rule_options(command: Callable[..., Any]) -> Callable[..., Any]:
+PARAMETERS = parameters()
+
+
+def parameter_help(name: str) -> str:
+    """Return what a parameter means for each rule, and its defaults."""
+    defaults: dict[str, list[str]] = {}
+    for rule in (rule for rules in PARAMETERS[name].values() for rule in rules):
+        value = RULES[rule]().get_params()[name]
+        if value is not None:
+            defaults.setdefault(f"{value:g}", []).append(rule)
+    meanings = "; ".join(f"{', '.join(rules)}: {meaning}" for meaning, rules in PARAMETERS[name].items())
+    if len(defaults) == 1:
+        return f"{meanings}.  [default: {next(iter(defaults))}]"
+    each = "; ".join(f"{', '.join(rules)}: {value}" for value, rules in defaults.items())
+    return f"{meanings}." + (f"  [default: {each}]" if each else "")
+
+
+def rule_options(command: Any) -> Any:
     """Add ``--rule``, an option for every parameter and ``--rule-param NAME=VALUE`` to a command."""
     options = [
         click.option(
-            "--rule", default="arow", metavar="NAME", show_default=True, help="How to learn; see: confidently rules."
+            "--rule", default="arow", metavar="NAME", show_default=True,
+            help="Train with this update rule; confidently rules lists them.",
         ),
-        *(click.option(f"--{name}", PREFIX + name, type=float, metavar="X", help=_help(name)) for name in PARAMETERS),
-        click.option("--rule-param", metavar="NAME=VALUE", multiple=True, help="The same as --NAME VALUE."),
-    ]
-    for option in reversed(in_section("The rule", options)):
-        command = option(command)
-    return command
+        *(
+            click.option(f"--{name}", PREFIX + name, type=float, metavar="FLOAT", help=parameter_help(name))
+            for name in PARAMETERS
+        ),
+        click.option(
+            "--rule-param", metavar="NAME=VALUE", multiple=True, help="Set a parameter like --NAME VALUE. Repeatable."
+        ),
+    ]  # fmt: skip
+    return add_options(command, in_section("Rule", options))
 
 
 def chosen_rule(options: dict[str, Any]) -> Rule:
-    """Take the options of :func:`rule_options` out of ``options`` and make the rule they ask for."""
+    """Take the options of :func:`rule_options` out of ``options`` and make the rule they name."""
     parameters = {name: options.pop(PREFIX + name) for name in PARAMETERS}
     parameters = {name: value for name, value in parameters.items() if value is not None}
     for text in options.pop("rule_param"):
@@ -51,7 +71,7 @@ def chosen_rule(options: dict[str, Any]) -> Rule:
             parameters[name] = float(value)
         except ValueError:
             raise click.UsageError(
-                f"--rule-param takes NAME=VALUE with a number, each name once; got {text!r}"
+                f"--rule-param: expected NAME=VALUE with a number, each name once, got {text!r}"
             ) from None
     try:
         return make_rule(options.pop("rule"), **parameters)

@@ -1,4 +1,4 @@
-"""Help in sections: a command with forty options shows them by what they are about."""
+"""Help in sections: long lists of options are grouped by topic."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Decorator = Callable[[Any], Any]
 
 
 class Sectioned(click.Command):
-    """A command whose help lists options under the sections they were marked with, after the others."""
+    """A command whose help lists options in their sections, after the options without one."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {"Options": []}
@@ -26,11 +26,11 @@ class Sectioned(click.Command):
 
 
 def in_section(title: str, options: list[Decorator]) -> list[Decorator]:
-    """The same options, marked as belonging to a section of the help."""
-    return [_marked(title, option) for option in options]
+    """Return the same options, assigned to a section of the help."""
+    return [_assigned(title, option) for option in options]
 
 
-def _marked(title: str, option: Decorator) -> Decorator:
+def _assigned(title: str, option: Decorator) -> Decorator:
     def decorate(command: Any) -> Any:
         command = option(command)
         last: Any = (command.params if isinstance(command, click.Command) else command.__click_params__)[-1]

@@ -1,1 +1,1 @@
-"""What commands print, draw and write."""
+"""What commands print, plot and write."""

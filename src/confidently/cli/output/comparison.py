@@ -1,32 +1,20 @@
-"""How a comparison is going: where the learner with the fewest mistakes stands, once it takes a while."""
+"""Progress of a comparison: the learner with the fewest mistakes so far, once training takes a while."""
 
 from __future__ import annotations
 
-import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..training.position import Standing
-from .progress import Plain
+from .counts import Counts
+from .progress import Kind
+from .reporter import reporter
+from .text import parameters_text
 
 if TYPE_CHECKING:
     from ...data import Batch
     from ...evaluation.comparison import Contender
 
-SILENT_SECONDS = 2.0  # who waits no longer need not be told
-
-
-class Lines(Plain):
-    """A line each time the rows have doubled."""
-
-    best = ""
-
-    def _line(self, now: Standing) -> None:
-        if not self.headed:
-            self._say(f"comparing\n{'rows':>13} {'error':>9} {'rows/s':>12}  best so far")
-            self.headed = True
-        self._say(f"{now.rows:13,} {now.error:9.4f} {now.rows_per_second:12,.0f}  {self.best}")
-        self.last = now
+SILENT_SECONDS = 2.0  # shorter comparisons need no report
 
 
 class ComparisonProgress:
@@ -39,8 +27,10 @@ class ComparisonProgress:
     """
 
     def __init__(self, total_bytes: int | None) -> None:
-        self.report, self.total_bytes = _report(), total_bytes
-        self.began, self.now = time.monotonic(), Standing()
+        self.total_bytes, self.best = total_bytes, ""
+        header = f"{'rows':>13} {'error':>9} {'rows/s':>12}  best so far"
+        self.report = reporter(Kind("comparing", header, self._line, lambda now, since: {}, self._status))
+        self.began, self.now = time.monotonic(), Counts()
         self.reporting = False
 
     def __enter__(self) -> ComparisonProgress:
@@ -52,22 +42,20 @@ class ComparisonProgress:
         self.report.close()
 
     def learned(self, batch: Batch, best: Contender) -> None:
-        """All have learned a batch."""
+        """All learners have trained on a batch."""
         learner, seconds = best.learner, time.monotonic() - self.began
         counts = learner.n_seen, learner.mistakes, learner.updates
-        self.now = Standing(best.rows, *counts, best.log_loss, batch.bytes_read, seconds)
+        self.now = Counts(best.rows, *counts, best.log_loss, batch.bytes_read, seconds)
         if not self.reporting and seconds >= SILENT_SECONDS:
             self.report.begin(1, 1, self.now, self.total_bytes)
             self.reporting = True
         if self.reporting:
-            given = {name: value for name, value in best.rule.get_params().items() if value is not None}
-            self.report.best = " ".join([best.rule.name, *(f"{name}={value:g}" for name, value in given.items())])
+            parameters = parameters_text(best.rule.get_params()).replace(", ", " ")
+            self.best = f"{best.rule.name} {parameters}".rstrip()
             self.report.update(self.now)
 
+    def _line(self, now: Counts, since: Counts) -> str:
+        return f"{now.rows:13,} {now.error:9.4f} {now.rows_per_second:12,.0f}  {self.best}"
 
-def _report() -> Any:
-    if sys.stderr.isatty():
-        from .live import LiveComparison
-
-        return LiveComparison()
-    return Lines()
+    def _status(self, now: Counts) -> str:
+        return f"{now.rows:,} rows  {now.rows_per_second:,.0f} rows/s  best so far {self.best} {now.error:.4f}"

@@ -1,4 +1,4 @@
-"""A bar that moves, on a terminal."""
+"""A live progress bar on a terminal."""
 
 from __future__ import annotations
 
@@ -8,41 +8,35 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ..training.position import Standing
-from .progress import Quiet, validation_text
+from .counts import Counts
+from .progress import Kind, Quiet, validation_text
 
 REFRESH_SECONDS = 0.1
 
 
 class Live(Quiet):
-    """A bar for every pass; how far it is, where the size of the input is known."""
+    """One bar per pass, with its percentage if the size of the input is known, and one for reading data into memory."""
 
-    title = "learning"
-
-    def __init__(self) -> None:
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
         self.console = Console(stderr=True, highlight=False)
         self.progress: Progress | None = None
         self.shown = 0.0
 
-    def begin(self, number: int, passes: int, now: Standing, total: int | None) -> None:
-        columns: list[Any] = [TextColumn("{task.description}"), BarColumn(bar_width=16)]
-        if total is not None:
-            columns += [TextColumn("{task.percentage:>3.0f} %")]
-        columns += [TextColumn("{task.fields[status]}")]
-        if total is not None:
-            columns += [TextColumn("eta"), TimeRemainingColumn(compact=True)]
-        self.total, self.last, self.number, self.passes = total, now, number, passes
-        self.progress = Progress(*columns, console=self.console)
-        title = f"pass {number}/{passes}" if passes > 1 else self.title
-        self.task = self.progress.add_task(title, total=total, status="")
-        self.progress.start()
+    def begin(self, number: int, passes: int, now: Counts, total: int | None) -> None:
+        self._open(f"pass {number}/{passes}" if passes > 1 else self.kind.title, total)
 
-    def update(self, now: Standing) -> None:
+    def reading(self, read: Counts, total: int | None) -> None:
+        if self.progress is None:
+            self._open("reading", total)
+        self.update(read)
+
+    def update(self, now: Counts) -> None:
         if time.monotonic() - self.shown >= REFRESH_SECONDS:
             self._show(now)
             self.shown = time.monotonic()
 
-    def end(self, now: Standing) -> None:
+    def end(self, now: Counts) -> None:
         self._show(now)
         assert self.progress is not None
         self.progress.update(self.task, total=now.done, completed=now.done)
@@ -59,19 +53,18 @@ class Live(Quiet):
             self.progress.stop()
             self.progress = None
 
-    def _show(self, now: Standing) -> None:
+    def _open(self, title: str, total: int | None) -> None:
+        self.close()
+        columns: list[Any] = [TextColumn("{task.description}"), BarColumn(bar_width=16)]
+        if total is not None:
+            columns += [TextColumn("{task.percentage:>3.0f} %")]
+        columns += [TextColumn("{task.fields[status]}")]
+        if total is not None:
+            columns += [TextColumn("eta"), TimeRemainingColumn(compact=True)]
+        self.progress = Progress(*columns, console=self.console)
+        self.task = self.progress.add_task(title, total=total, status="")
+        self.progress.start()
+
+    def _show(self, now: Counts) -> None:
         assert self.progress is not None
-        self.progress.update(self.task, completed=now.done, status=self._status(now))
-
-    def _status(self, now: Standing) -> str:
-        log_loss = "" if now.mean_log_loss is None else f"  log-loss {now.mean_log_loss:.4f}"
-        return f"{now.rows:,} rows  error {now.error:.4f}{log_loss}  {now.rows_per_second:,.0f} rows/s"
-
-
-class LiveComparison(Live):
-    """A bar for a comparison."""
-
-    title, best = "comparing", ""
-
-    def _status(self, now: Standing) -> str:
-        return f"{now.rows:,} rows  {now.rows_per_second:,.0f} rows/s  best so far {self.best} {now.error:.4f}"
+        self.progress.update(self.task, completed=now.done, status=self.kind.status(now))

@@ -1,61 +1,108 @@
-"""Validation: how good a model that is still being trained is about rows it does not learn."""
+"""Measures of a classifier's predictions for labeled data, of ``evaluate`` and of validations."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
-from fractions import Fraction
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...evaluation.metrics import MIN_SCORED_PROBABILITY, ClassMetrics
-from ..commands.evaluate import numbered, relevant_labels
-from .answers import probabilities
+from ...arrays import row_numbers
+from ...evaluation.metrics import MIN_SCORED_PROBABILITY, ClassMetrics, LabelMetrics, area_under_curve
+from ...learner.streams import Answering
+from ..inputs import open_for
+from .predictions import class_probabilities
+from .text import class_names
 
 if TYPE_CHECKING:
+    from ... import _core
+    from ...data import Batch
     from ...models.model import Model
 
 
-class Holdout:
-    """Which rows are held out: of every 1/share rows the last, by their number in the data."""
-
-    def __init__(self, share: str) -> None:
-        self.share = Fraction(share)
-
-    def mask(self, first: int, n: int) -> np.ndarray:
-        """Booleans of rows ``first`` to ``first + n - 1``."""
-        rows = np.arange(first, first + n + 1, dtype=object if first + n > 2**40 else np.int64)
-        return (np.diff(rows * self.share.numerator // self.share.denominator) > 0).astype(bool)
+def evaluate_model(model: Model, paths: Sequence[str]) -> dict[str, Any]:
+    """Return all measures, overall and by class."""
+    return _evaluate_labels(model, paths) if model.learner.settings.task == "multilabel" else _evaluate(model, paths)
 
 
-def measure(model: Model, paths: Sequence[str]) -> dict[str, Any]:
-    """Rows, error and mean log-loss (over labels too, where rows have sets of them); the model is left as it is."""
-    from ...learner.streams import Answering
-
+def validate_model(model: Model, paths: Sequence[str]) -> dict[str, Any]:
+    """Return rows, error and mean log-loss of a model that is still being trained, and leave the model as it is."""
     learner = copy.copy(model.learner)
     learner.state = dict(learner.state)  # answering may add a feature; arrays are replaced, never written to
-    asked = copy.copy(model)
-    asked.learner = learner
-    answering = Answering(learner)
+    snapshot = copy.copy(model)
+    snapshot.learner = learner
     if learner.settings.task == "multilabel":
-        return _sets(asked, answering, paths)
+        return _validate_labels(snapshot, paths)
     metrics = ClassMetrics(max(2, len(model.classes)))
-    for batch, truth in numbered(asked, paths, multilabel=False):
-        matrix = answering.matrix(batch)
-        metrics.add(truth, learner.predict(matrix), probabilities(asked, matrix))
+    for _ in _measured(snapshot, paths, metrics):
+        pass
     result = metrics.result()
     return {name: result[name] for name in ("rows", "error", "log_loss")}
 
 
-def _sets(model: Model, answering: Any, paths: Sequence[str]) -> dict[str, Any]:
-    rows, wrong, loss = 0, 0, 0.0
-    for batch, label in numbered(model, paths, multilabel=True):
+def _evaluate(model: Model, paths: Sequence[str]) -> dict[str, Any]:
+    metrics = ClassMetrics(len(model.classes))
+    binary, scores, truths = model.learner.settings.task == "binary", [], []
+    for matrix, truth in _measured(model, paths, metrics):
+        if binary:
+            scores.append(model.learner.decision(matrix)[truth >= 0])
+            truths.append(truth[truth >= 0] == 1)
+    result: dict[str, Any] = metrics.result()
+    if binary:
+        result["auc"] = area_under_curve(np.concatenate(scores), np.concatenate(truths))
+    return result | {"classes": _by_class(model, metrics), "confusion": metrics.confusion.tolist()}
+
+
+def _measured(model: Model, paths: Sequence[str], metrics: ClassMetrics) -> Iterator[tuple[_core.Matrix, np.ndarray]]:
+    """Add all rows to the metrics; yield them with their class numbers."""
+    answering = Answering(model.learner)
+    for batch, truth in _numbered(model, paths, multilabel=False):
         matrix = answering.matrix(batch)
-        relevant, unknown = relevant_labels(batch, label, len(model.classes))
-        p = probabilities(model, matrix)
+        metrics.add(truth, model.learner.predict(matrix), class_probabilities(model, matrix))
+        yield matrix, truth
+
+
+def _evaluate_labels(model: Model, paths: Sequence[str]) -> dict[str, Any]:
+    n_labels = len(model.classes)
+    answering, metrics = Answering(model.learner), LabelMetrics(n_labels)
+    for batch, label in _numbered(model, paths, multilabel=True):
+        relevant, unknown = _relevant_labels(batch, label, n_labels)
+        metrics.add(relevant, unknown, model.learner.decision(answering.matrix(batch)))
+    return metrics.result() | {"classes": _by_class(model, metrics)}
+
+
+def _validate_labels(model: Model, paths: Sequence[str]) -> dict[str, Any]:
+    """Measures of predicted probabilities; the log-loss is a mean over labels too."""
+    rows, wrong, loss, answering = 0, 0, 0.0, Answering(model.learner)
+    for batch, label in _numbered(model, paths, multilabel=True):
+        relevant, unknown = _relevant_labels(batch, label, len(model.classes))
+        p = class_probabilities(model, answering.matrix(batch))
         given = np.maximum(np.where(relevant, p, 1.0 - p), MIN_SCORED_PROBABILITY)
         loss -= float(np.log(given).mean(axis=1).sum()) if relevant.shape[1] else 0.0
         wrong += int((((p > 0.5) != relevant).any(axis=1) | (unknown > 0)).sum())
         rows += len(batch)
     return {"rows": rows, "error": wrong / rows, "log_loss": loss / rows}
+
+
+def _numbered(model: Model, paths: Sequence[str], multilabel: bool) -> Iterator[tuple[Batch, np.ndarray]]:
+    """Yield batches with the model's class numbers of their labels; -1 for labels it does not know."""
+    number = {name: k for k, name in enumerate(model.classes) if name is not None}
+    number_of = np.empty(0, dtype=np.int64)
+    with open_for(model, paths, multilabel=multilabel) as stream:
+        for batch in stream:
+            number_of = np.append(number_of, [number.get(new.name, -1) for new in batch.new_labels]).astype(np.int64)
+            yield batch, number_of[batch.labels]
+
+
+def _relevant_labels(batch: Batch, label: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows' labels as booleans (rows, labels), and the number of unknown labels of each row."""
+    assert batch.label_start is not None  # the rows are multilabel
+    row = row_numbers(batch.label_start)
+    relevant = np.zeros((len(batch), n_labels), dtype=bool)
+    relevant[row[label >= 0], label[label >= 0]] = True
+    return relevant, np.bincount(row[label < 0], minlength=len(batch))
+
+
+def _by_class(model: Model, metrics: ClassMetrics | LabelMetrics) -> list[dict[str, Any]]:
+    return [{"name": name, **entry} for name, entry in zip(class_names(model), metrics.by_class(), strict=True)]

@@ -1,20 +1,105 @@
-"""How training is going: a live bar on a terminal, plain lines at doubling counts elsewhere, or JSON lines."""
+"""Progress of a training: a live bar on a terminal, lines at doubling counts elsewhere, or JSON lines."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
-from ..training.position import Standing
+from .counts import Counts
 
 FIRST_LINE = 1000  # rows; then twice as many, and so on
 
 
+@dataclass(frozen=True)
+class Kind:
+    """What the progress of a kind of training shows.
+
+    Attributes
+    ----------
+    title : str
+        The title of a single pass.
+    header : str
+        The header of the lines.
+    line : callable
+        The line of the counts of the pass and of the counts since the last line.
+    fields : callable
+        The same as plain data.
+    status : callable
+        The counts of the pass beside a live bar.
+    """
+
+    title: str
+    header: str
+    line: Callable[[Counts, Counts], str]
+    fields: Callable[[Counts, Counts], dict[str, Any]]
+    status: Callable[[Counts], str]
+
+
+def _rows_line(now: Counts, since: Counts) -> str:
+    log_loss = "-" if now.mean_log_loss is None else f"{now.mean_log_loss:.4f}"
+    return (
+        f"{now.rows:13,} {now.error:9.4f} {since.error:11.4f} {log_loss:>9} {now.updates:13,} "
+        f"{now.rows_per_second:12,.0f}"
+    )
+
+
+def _rows_fields(now: Counts, since: Counts) -> dict[str, Any]:
+    return {
+        "rows": now.rows,
+        "error": now.error,
+        "error_since_last": since.error,
+        "log_loss": now.mean_log_loss,
+        "log_loss_since_last": since.mean_log_loss,
+        "updates": now.updates,
+        "seconds": round(now.seconds, 6),
+        "rows_per_second": round(now.rows_per_second, 1),
+        "bytes_read": now.bytes_read,
+    }
+
+
+def _rows_status(now: Counts) -> str:
+    log_loss = "" if now.mean_log_loss is None else f"  log-loss {now.mean_log_loss:.4f}"
+    return f"{now.rows:,} rows  error {now.error:.4f}{log_loss}  {now.rows_per_second:,.0f} rows/s"
+
+
+def _documents_line(now: Counts, since: Counts) -> str:
+    return f"{now.rows:13,} {now.words:15,} {now.words_per_second:13,.0f}"
+
+
+def _documents_fields(now: Counts, since: Counts) -> dict[str, Any]:
+    return {
+        "documents": now.rows,
+        "words": now.words,
+        "seconds": round(now.seconds, 6),
+        "words_per_second": round(now.words_per_second, 1),
+    }
+
+
+def _documents_status(now: Counts) -> str:
+    words = f"  {now.words:,} words  {now.words_per_second:,.0f} words/s" if now.words else ""
+    return f"{now.rows:,} documents{words}"
+
+
+CLASSIFIER = Kind(
+    "training", f"{'rows':>13} {'error':>9} {'since last':>11} {'log-loss':>9} {'updates':>13} {'rows/s':>12}",
+    _rows_line, _rows_fields, _rows_status,
+)  # fmt: skip
+TOPICS = Kind(
+    "training",
+    f"{'documents':>13} {'words':>15} {'words/s':>13}",
+    _documents_line,
+    _documents_fields,
+    _documents_status,
+)
+
+
 def next_line(rows: int) -> int:
-    """The number of rows, above ``rows``, at which a line is due."""
+    """Return the number of rows, above ``rows``, at which a line is due."""
     due = FIRST_LINE
     while due <= rows:
         due *= 2
@@ -22,79 +107,70 @@ def next_line(rows: int) -> int:
 
 
 class Quiet:
-    """Says nothing, except what must not be missed."""
+    """Reports nothing."""
 
-    def begin(self, number: int, passes: int, now: Standing, total: int | None) -> None:
-        """A pass begins, or goes on: its number from 1, of how many, where it stands, the whole of what is to do."""
+    def begin(self, number: int, passes: int, now: Counts, total: int | None) -> None:
+        """A pass begins or resumes: its number from 1, of how many, its counts, its size in units of ``now.done``."""
 
-    def reading(self, read: Standing, total: int | None) -> None:
-        """Data are read that are learned later."""
+    def reading(self, read: Counts, total: int | None) -> None:
+        """Data are read into memory before training."""
 
-    def update(self, now: Standing) -> None:
-        """A batch has been learned."""
+    def update(self, now: Counts) -> None:
+        """A batch has been used for training."""
 
-    def end(self, now: Standing) -> None:
-        """The pass is over."""
+    def end(self, now: Counts) -> None:
+        """The pass is complete."""
 
     def validated(self, number: int, result: dict[str, Any]) -> None:
         """A model has been validated after a pass."""
 
     def note(self, event: str, text: str, **numbers: Any) -> None:
-        """Something happened, in words and as plain data."""
+        """Something happened, as text and as plain data."""
 
     def close(self) -> None:
         """No pass follows, or an error ended it."""
 
 
-class Plain(Quiet):
-    """A line each time the rows have doubled, and one at the end of a pass."""
+class Lines(Quiet):
+    """One line each time the rows have doubled, and one at the end of a pass, on standard error."""
 
-    heading = f"{'rows':>13} {'error':>9} {'since last':>11} {'log-loss':>9} {'updates':>13} {'rows/s':>12}"
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
 
-    def begin(self, number: int, passes: int, now: Standing, total: int | None) -> None:
-        self.title = f"pass {number}" if passes > 1 else "learning"
-        self.due, self.last, self.headed = next_line(now.rows), now, False
+    def begin(self, number: int, passes: int, now: Counts, total: int | None) -> None:
+        self.title = f"pass {number}" if passes > 1 else self.kind.title
+        self.due, self.last, self.has_header, self.number = next_line(now.rows), now, False, number
 
-    def update(self, now: Standing) -> None:
+    def update(self, now: Counts) -> None:
         if now.rows >= self.due:
             self._line(now)
             self.due = next_line(now.rows)
 
-    def end(self, now: Standing) -> None:
-        if now.rows > self.last.rows or not self.headed:
+    def end(self, now: Counts) -> None:
+        if now.rows > self.last.rows or not self.has_header:
             self._line(now)
 
     def validated(self, number: int, result: dict[str, Any]) -> None:
-        self._say(validation_text(result))
+        self._print(validation_text(result))
 
     def note(self, event: str, text: str, **numbers: Any) -> None:
-        self._say(text)
+        self._print(text)
 
-    def _say(self, text: str) -> None:
+    def _line(self, now: Counts) -> None:
+        self._print_line(now, now.since(self.last))
+        self.has_header, self.last = True, now
+
+    def _print_line(self, now: Counts, since: Counts) -> None:
+        if not self.has_header:
+            self._print(f"{self.title}\n{self.kind.header}")
+        self._print(self.kind.line(now, since))
+
+    def _print(self, text: str) -> None:
         click.echo(text, err=True)
 
-    def _line(self, now: Standing) -> None:
-        if not self.headed:
-            self._say(f"{self.title}\n{self.heading}")
-            self.headed = True
-        self._say(self._columns(now, now.since(self.last)))
-        self.last = now
 
-    def _columns(self, now: Standing, since: Standing) -> str:
-        """The line: of the whole pass, and of what came since the last line."""
-        log_loss = "-" if now.mean_log_loss is None else f"{now.mean_log_loss:.4f}"
-        return (
-            f"{now.rows:13,} {now.error:9.4f} {since.error:11.4f} {log_loss:>9} {now.updates:13,} "
-            f"{now.rows_per_second:12,.0f}"
-        )
-
-
-class JsonLines(Plain):
-    """The same as JSON objects on standard output, a line each, with a key "event"."""
-
-    def begin(self, number: int, passes: int, now: Standing, total: int | None) -> None:
-        super().begin(number, passes, now, total)
-        self.number = number
+class JsonLines(Lines):
+    """The same as JSON objects on standard output, one per line, with a key "event"."""
 
     def validated(self, number: int, result: dict[str, Any]) -> None:
         self._event("validation", {"pass": number, **result})
@@ -102,24 +178,8 @@ class JsonLines(Plain):
     def note(self, event: str, text: str, **numbers: Any) -> None:
         self._event(event, numbers)
 
-    def _line(self, now: Standing) -> None:
-        self.headed = True
-        self._event("progress", {"pass": self.number, **self._numbers(now, now.since(self.last))})
-        self.last = now
-
-    def _numbers(self, now: Standing, since: Standing) -> dict[str, Any]:
-        """What the line says."""
-        return {
-            "rows": now.rows,
-            "error": now.error,
-            "error_since_last": since.error,
-            "log_loss": now.mean_log_loss,
-            "log_loss_since_last": since.mean_log_loss,
-            "updates": now.updates,
-            "seconds": round(now.seconds, 6),
-            "rows_per_second": round(now.rows_per_second, 1),
-            "bytes_read": now.bytes_read,
-        }
+    def _print_line(self, now: Counts, since: Counts) -> None:
+        self._event("progress", {"pass": self.number, **self.kind.fields(now, since)})
 
     def _event(self, event: str, numbers: dict[str, Any]) -> None:
         click.echo(json.dumps({"event": event, **numbers}))
@@ -127,22 +187,9 @@ class JsonLines(Plain):
 
 
 def validation_text(result: dict[str, Any]) -> str:
-    """A validation as people read it."""
+    """Return a validation as text."""
     best = "" if result.get("best") is None else ", the best so far" if result["best"] else ", no better"
     return (
         f"validation after pass {result['pass']}: error {result['error']:.4f}, log-loss {result['log_loss']:.5f} of "
         f"{result['rows']:,} rows{best}"
     )
-
-
-def reporter(quiet: bool, as_json: bool) -> Quiet:
-    """The way to report progress that was asked for, or suits standard error."""
-    if quiet:
-        return Quiet()
-    if as_json:
-        return JsonLines()
-    if sys.stderr.isatty():
-        from .live import Live
-
-        return Live()
-    return Plain()

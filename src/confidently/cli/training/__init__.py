@@ -1,1 +1,1 @@
-"""How commands train: passes, checkpoints, holdouts."""
+"""Training of the commands: passes, checkpoints, held-out rows, clusters."""

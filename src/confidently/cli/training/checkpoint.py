@@ -1,7 +1,7 @@
-"""Checkpoints: a model in the middle of its training, beside the file it is to become.
+"""Checkpoints: the model of an unfinished training, in a file beside the model file.
 
-A checkpoint is a model file whose header says where the training stands. The best model of a training with validation
-stands in a file of its own, which is written first.
+A checkpoint is a model file whose header has the position of the training. With validation, the best model so far is a
+file of its own, which is written first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from ...data.sources.whole_files import remove_leftovers
-from ..common import model_type
+from ..inputs import model_type
 from .position import Position
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ class Checkpoints:
     Parameters
     ----------
     output : str
-        The model file to be.
+        The model file.
     every : int, optional
         Rows between two checkpoints.
     run : dict
-        What the training is: its options and the fingerprints of its data. A checkpoint of another is refused.
+        The training's options and the fingerprints of its data. A checkpoint of another training is rejected.
     """
 
     def __init__(self, output: str, every: int | None, run: dict[str, Any]) -> None:
@@ -41,44 +41,44 @@ class Checkpoints:
         self.output, self.every, self.run = output, every, run
 
     def load(
-        self, kind: Literal["linear", "topics"] = "linear", position_type: type[Position] = Position
+        self, kind: Literal["linear", "topics"] = "linear"
     ) -> tuple[Model | TopicModel, Model | TopicModel | None, Position] | None:
-        """The model to go on with, the best so far if there was a validation, and where they stand.
+        """Load the model to continue with, the best model so far if there was a validation, and the position.
 
         ``None`` if there is no checkpoint.
 
         Raises
         ------
         click.UsageError
-            If options or data are not what they were, or the checkpoint's second file is missing.
+            If options or data have changed, or the checkpoint's second file is missing.
         """
         if not self.path.exists():
             return None
         model = model_type(kind).load(self.path)
         if not model.training:
-            raise click.UsageError(f"{self.path} is a model, but no checkpoint: move it, or leave out --resume")
+            raise click.UsageError(f"{self.path} is a model, not a checkpoint; move it, or omit --resume")
         if changes := _changes(model.training["run"], self.run):
             raise click.UsageError(
-                f"{self.path} is the checkpoint of another training: {'; '.join(changes)}; go back to what it was, or "
-                "start anew without --resume"
+                f"{self.path} is the checkpoint of another training: {'; '.join(changes)}; restore that, or omit "
+                "--resume to train from scratch"
             )
-        position, best = position_type.from_dict(model.training["position"]), None
+        position, best = Position.from_dict(model.training["position"]), None
         if position.best is not None:
             if not self.best_path.exists():
                 raise click.UsageError(
-                    f"{self.best_path} belongs to {self.path} and is missing: start anew without --resume"
+                    f"{self.best_path}: missing part of {self.path}; omit --resume to train from scratch"
                 )
             best = model_type(kind).load(self.best_path)
         return model, best, position
 
     def save(self, model: Model | TopicModel, best: Model | TopicModel | None, position: Position) -> None:
-        """Write both files, each whole or not at all; the one a checkpoint needs is there before it."""
+        """Write both files atomically, the best model before the checkpoint that needs it."""
         if best is not None:
             best.save(self.best_path)
         replace(model, training={"run": self.run, "position": position.as_dict()}).save(self.path)
 
     def remove(self) -> None:
-        """The training is over."""
+        """Remove the checkpoint of a finished training."""
         for path in (self.path, self.best_path):
             path.unlink(missing_ok=True)
             remove_leftovers(path)
@@ -86,12 +86,12 @@ class Checkpoints:
 
 
 def _changes(was: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """What differs between two trainings, in words."""
+    """Return the differences between two trainings as text."""
     found = []
     for name in dict.fromkeys([*was["options"], *now["options"]]):
         left, right = was["options"].get(name), now["options"].get(name)
         if left != right:
-            found.append(f"{name} was {_told(left)} and is {_told(right)}")
+            found.append(f"{name} was {_text(left)} and is {_text(right)}")
     for what in ("data", "validation"):
         left, right = [source["path"] for source in was[what]], [source["path"] for source in now[what]]
         if left != right:
@@ -103,7 +103,7 @@ def _changes(was: dict[str, Any], now: dict[str, Any]) -> list[str]:
     return found
 
 
-def _told(value: Any) -> str:
+def _text(value: Any) -> str:
     if value in (None, [], ()):
-        return "not given"
+        return "not set"
     return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

@@ -1,4 +1,4 @@
-"""The data of a training: read, cached in the first pass, held out in part."""
+"""The data of a training: read in passes, cached in the first pass, partly held out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,47 +19,58 @@ from ...data.cache.reading import Cache
 from ...data.memory.matrix import largest_value
 from ...data.selection import chosen, joined_features, pass_over
 from ...data.sources.whole_files import WINDOWS
-from ..common import BadInput, open_data, total_bytes
+from ..inputs import BadInput, open_data, total_bytes
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
     from ...data import ReaderOptions, Stream
     from ...data.features import Features
-    from ..output.measures import Holdout
 
 CACHE_SUFFIX, HOLDOUT_SUFFIX = ".training-cache", ".training-holdout"
 
 
+class Holdout:
+    """Chooses the held-out rows: the last of every 1/fraction rows, by their number in the data."""
+
+    def __init__(self, fraction: str) -> None:
+        self.fraction = Fraction(fraction)
+
+    def mask(self, first: int, n: int) -> np.ndarray:
+        """Return booleans for rows ``first`` to ``first + n - 1``."""
+        rows = np.arange(first, first + n + 1, dtype=object if first + n > 2**40 else np.int64)
+        return (np.diff(rows * self.fraction.numerator // self.fraction.denominator) > 0).astype(bool)
+
+
 class TrainingData:
-    """Files as a training reads them, pass after pass; a context that removes the caches nobody asked for.
+    """Files as a training reads them, pass after pass; a context that removes temporary caches.
 
     Parameters
     ----------
     paths : sequence of str
-    reading : Reading
+    reading : ReaderOptions
     dtype : {"float64", "float32"}
     multilabel : bool, optional
-        ``None``: the first rows decide.
+        ``None``: inferred from the first rows.
     on_error : "stop", "skip" or int
     classes : sequence of str
-        All labels there may be, if rows with others are to be passed over.
+        All labels, if rows with others are to be skipped.
     cache : str, optional
-        A cache that is to be there afterwards.
+        A cache to build or to reuse, and to keep.
     beside : str, optional
-        The model file to be: caches that are not asked for stand beside it, and stay if ``keep`` is set.
+        The model file: temporary caches are files beside it, which stay if ``keep`` is set.
     caching : bool
-        Whether to have a cache, asked for or not.
+        Whether to use a cache even if ``cache`` names none.
     holdout : Holdout, optional
-        Which rows are not learned.
+        The rows to hold out of training.
 
     Attributes
     ----------
     skipped : int
     skipped_examples : list of str
-        Rows that were passed over in the first pass of this run.
+        Rows skipped in the first pass of this run.
     keep : bool
-        Whether the training is to go on later.
+        Whether training will resume later.
     """
 
     def __init__(
@@ -82,11 +94,11 @@ class TrainingData:
         self.folder: TemporaryDirectory[str] | None = None
         self.origin = Origin(sources=fingerprints(paths), multilabel=multilabel, classes=list(classes))
         cached_already = all(is_cache(path) for path in paths)
-        self.cache_asked = cache is not None
+        self.keeps_cache = cache is not None
         self.cache = cache or (self._beside(CACHE_SUFFIX) if caching and not cached_already else None)
         self.held = self._beside(HOLDOUT_SUFFIX) if holdout else None
-        self.cache_ready = self.cache is not None and self._stands(self.cache, self.origin)
-        self.held_ready = self.held is not None and self._stands(self.held, self._held_origin())
+        self.cache_ready = self.cache is not None and self._is_current(self.cache, self.origin)
+        self.held_ready = self.held is not None and self._is_current(self.held, self._held_origin())
 
     def __enter__(self) -> TrainingData:
         return self
@@ -95,20 +107,20 @@ class TrainingData:
         if self.folder is not None:
             self.folder.cleanup()
         elif not self.keep:
-            for path in (None if self.cache_asked else self.cache, self.held):
+            for path in (None if self.keeps_cache else self.cache, self.held):
                 if path is not None:
                     Path(path).unlink(missing_ok=True)
 
     @property
     def total_bytes(self) -> int | None:
-        """Bytes of what the next pass will read; ``None`` where they are not known."""
+        """Bytes that the next pass will read; ``None`` if unknown."""
         return total_bytes([str(self.cache)] if self.cache_ready else self.paths)
 
     @contextmanager
     def one_pass(self, rows: int, features: Features | None) -> Iterator[tuple[Stream, Iterator[Batch]]]:
-        """The stream of a pass, and its batches from row ``rows`` on, those held out with weight 0.
+        """Open the stream of a pass and its batches from row ``rows`` on; held-out rows have weight 0.
 
-        Whatever cache is missing is built meanwhile.
+        A missing cache is built along the way.
         """
         build_cache = self.cache is not None and not self.cache_ready
         build_held = self.held is not None and not self.held_ready
@@ -149,19 +161,19 @@ class TrainingData:
         self.skipped, self.skipped_examples = stream.skipped, stream.skipped_examples
 
     def _held_origin(self) -> Origin:
-        return replace(self.origin, holdout=None if self.holdout is None else str(self.holdout.share))
+        return replace(self.origin, holdout=None if self.holdout is None else str(self.holdout.fraction))
 
-    def _stands(self, path: str, origin: Origin) -> bool:
-        """Whether a file is the cache that would be built, and does not have what would be refused."""
+    def _is_current(self, path: str, origin: Origin) -> bool:
+        """Return whether a file is the cache that would be built, without rows that would be rejected."""
         if not os.path.exists(path):
             return False
         if not is_cache(path):
-            raise BadInput(f"{path} is there and no cache file: move it, or name another with --cache")
+            raise BadInput(f"{path} exists and is not a cache; move it, or pass another file to --cache")
         with Cache(path) as cache:
             limit = self.options["on_error"]
-            most = {"stop": 0, "skip": cache.skipped}.get(limit, limit)
+            max_skipped = {"stop": 0, "skip": cache.skipped}.get(limit, limit)
             return bool(
-                cache.stands_for(origin, self.reading) and cache.skipped <= most
+                cache.stands_for(origin, self.reading) and cache.skipped <= max_skipped
                 and cache.largest <= largest_value(self.dtype)
             )  # fmt: skip
 
@@ -176,7 +188,7 @@ class TrainingData:
 
 
 class _HeldOut:
-    """Collects the rows held out in a cache of their own."""
+    """Collects the held-out rows in a cache of their own."""
 
     def __init__(self, builder: CacheBuilder) -> None:
         self.builder = builder
@@ -184,7 +196,7 @@ class _HeldOut:
         self.features: list[Any] = []
 
     def add(self, batch: Batch, mask: np.ndarray) -> None:
-        """Keep some rows, and what all of them announce."""
+        """Keep the held-out rows, with the labels and features that all rows introduce."""
         self.labels += [new._replace(row=0) for new in batch.new_labels]
         if batch.new_features is not None:
             self.features.append(batch.new_features._replace(row=np.zeros_like(batch.new_features.row)))

@@ -1,4 +1,4 @@
-"""Signals that end a command in order: what was begun is finished, and the signal's number is kept."""
+"""Signals that end a command in order: the current batch is completed, and the signal's number is kept."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Interrupted(Exception):
 
 
 class Interruptions:
-    """A context in which SIGINT and SIGTERM are noticed only between two batches, or while one is waited for.
+    """A context in which SIGINT and SIGTERM take effect only between two batches, or while waiting for one.
 
-    The second signal acts as it would have without. A signal that is ignored stays ignored.
+    A second signal acts as it would without the context. An ignored signal stays ignored.
     """
 
     def __init__(self) -> None:
@@ -43,12 +43,12 @@ class Interruptions:
         self._restore()
 
     def check(self) -> None:
-        """Raise :class:`Interrupted` if a signal has come."""
+        """Raise :class:`Interrupted` if a signal has arrived."""
         if self.received is not None:
             raise Interrupted(self.received)
 
     def watch(self, items: Iterable[Item]) -> Iterator[Item]:
-        """The same items; waiting for the next ends when a signal comes."""
+        """Yield the same items; a signal interrupts the wait for the next one."""
         iterator = iter(items)
         while True:
             try:

@@ -1,4 +1,4 @@
-"""``confidently topics train``: learn a topic model from documents."""
+"""``confidently topics train``: train a topic model on documents."""
 
 from __future__ import annotations
 
@@ -8,163 +8,134 @@ from typing import Any
 
 import click
 
-from ...common import check_output, data_argument, json_option, reported
-from ...options.reading import counting_options, on_error_option
+from ...inputs import reported
+from ...options.arguments import (
+    NONNEGATIVE_INTEGER,
+    POSITIVE_FLOAT,
+    POSITIVE_INTEGER,
+    add_options,
+    check_output,
+    data_argument,
+    json_option,
+)
+from ...options.learner import calibration_option, classes_option
+from ...options.reading import counting_options, multilabel_option, on_error_option
+from ...options.saving import NOT_IN_MODEL, check_saving, saving_options
 from ...options.sections import Sectioned, in_section
-from ...training.saving import HOW, check_saving, checkpoints_of, run_to_end, saving_options
+from ...output.progress import TOPICS
+from ...output.reporter import reporter
 
-POSITIVE = click.FloatRange(0, min_open=True)
-WHOLE, NOT_NEGATIVE = click.IntRange(1), click.IntRange(0)
-
-
-def _number(name: str, kind: click.ParamType[Any], help: str, **how: Any) -> Any:
-    return click.option(name, type=kind, help=help, **how)
+WITH_INIT_MODEL = (*NOT_IN_MODEL, "passes", "init_model", "on_error", "stream", "seed")
 
 
-MODEL = [
+def _number(name: str, kind: click.ParamType[Any], help: str, default: Any = None) -> Any:
+    return click.option(name, type=kind, default=default, show_default=default is not None, help=help)
+
+
+_MODEL = [
     click.option(
-        "--topics", "n_topics", metavar="K|any", default="20", show_default=True,
+        "--topics", "n_topics", metavar="INTEGER|any", default="20", show_default=True,
         callback=lambda ctx, parameter, value: _topics(value),
-        help="Topics (of each class, if there are three or more); any: as many as the documents ask for.",
+        help="Learn this many topics, per class if there are three or more; any infers the number from the documents.",
     ),
     click.option(
         "--classifier", type=click.Choice(["gibbs", "averaging"]), default="gibbs", show_default=True,
-        help="The expected loss of the classifiers drawn from the posterior, or the loss of their mean.",
+        help="Minimize the expected loss of classifiers drawn from the posterior, or the loss of their mean.",
     ),
-    _number("--step-size", POSITIVE, "Every document counts so many times. [default: 10; averaging: 1]"),
-    _number("--batch-size", WHOLE, "Documents learned together. [default: 32; averaging: 1]"),
-    _number("--inner", WHOLE, "Rounds between topics and classifiers in a batch. [default: 1; averaging: 2]"),
-    _number("--samples", WHOLE, "Sweeps over a batch's words that are averaged. [default: 3; averaging: 1]"),
-    _number("--burn-in", NOT_NEGATIVE, "Sweeps before those.", default=0, show_default=True),
-    _number("--c", POSITIVE, "Weight of the loss. [default: 1; averaging: 25]"),
-    _number("--epsilon", POSITIVE, "Margin asked for. [default: the documents' mean number of words]"),
-    _number("--prior-variance", POSITIVE, "Variance of a topic's weight at the start. [default: K; averaging: 0.1]"),
-    _number("--doc-topic-prior", POSITIVE, "alpha of a document's topics. [default: 0.5; any: 5 for all together]"),
-    _number("--topic-word-prior", POSITIVE, "gamma of a topic's words.", default=0.1, show_default=True),
-    _number("--stick-prior", POSITIVE, "With --topics any: the larger, the more.", default=1.0, show_default=True),
-    _number("--max-topics", WHOLE, "With --topics any: at most so many.", default=50, show_default=True),
+    _number("--step-size", POSITIVE_FLOAT, "Count every document this many times.  [default: 10; averaging: 1]"),
+    _number("--batch-size", POSITIVE_INTEGER, "Train on this many documents together.  [default: 32; averaging: 1]"),
+    _number(
+        "--inner", POSITIVE_INTEGER,
+        "Alternate this many times between topics and classifiers in a batch.  [default: 1; averaging: 2]",
+    ),
+    _number(
+        "--samples", POSITIVE_INTEGER, "Average this many sweeps over a batch's words.  [default: 3; averaging: 1]"
+    ),
+    _number("--burn-in", NONNEGATIVE_INTEGER, "Discard this many sweeps before those.", 0),
+    _number("--c", POSITIVE_FLOAT, "Set the weight of the loss.  [default: 1; averaging: 25]"),
+    _number("--epsilon", POSITIVE_FLOAT, "Set the margin.  [default: the documents' mean number of words]"),
+    _number(
+        "--prior-variance", POSITIVE_FLOAT,
+        "Set the prior variance of a topic's weight.  [default: the number of topics; averaging: 0.1]",
+    ),
+    _number(
+        "--doc-topic-prior", POSITIVE_FLOAT,
+        "Set the Dirichlet prior alpha of a document's topics.  [default: 0.5; with --topics any: 5 in total]",
+    ),
+    _number("--topic-word-prior", POSITIVE_FLOAT, "Set the Dirichlet prior gamma of a topic's words.", 0.1),
+    _number("--stick-prior", POSITIVE_FLOAT, "With --topics any: larger values give more topics.", 1.0),
+    _number("--max-topics", POSITIVE_INTEGER, "With --topics any: learn at most this many topics.", 50),
     click.option(
         "--topic-expectation", type=click.Choice(["ratio", "digamma"]), default="ratio", show_default=True,
-        help="A word's weight in a topic: its expected probability, or exp of the expected logarithm.",
+        help="Weight a word in a topic by its expected probability, or by exp of its expected log-probability.",
     ),
-    click.option(
-        "--calibration", type=click.Choice(["progressive", "none"]), default="progressive", show_default=True,
-        callback=lambda ctx, parameter, value: None if value == "none" else value,
-        help="Whether documents scored before they are learned calibrate the probabilities, or these are the "
-        "posterior's vote.",
-    ),
+    calibration_option,
 ]  # fmt: skip
-WORK = [
+_WORK = [
     on_error_option,
     click.option(
         "--stop-words", metavar="english|FILE",
-        help="Leave out these words: scikit-learn's English ones and single letters, or those of a file.",
+        help="Ignore these words: scikit-learn's English stop words and single letters, or the words in FILE.",
     ),
-    click.option(
-        "--classes", metavar="A,B,...",
-        help="All classes there are, in this order; of two the second is the positive one.",
-    ),
-    click.option(
-        "--multilabel", is_flag=True,
-        help="Rows have sets of labels, separated by commas; by default the first 1,000 rows show whether they have.",
-    ),
+    classes_option,
+    multilabel_option,
     click.option(
         "--stream", is_flag=True,
-        help="Learn documents as they come, in memory that does not grow with their number; needs --classes. By "
-        "default all are read before the first is learned, in random order.",
+        help="Train on documents as they arrive, in constant memory; needs --classes.  [default: read all documents, "
+        "then train in random order]",
     ),
-    click.option(
-        "--passes", type=WHOLE, default=1, show_default=True,
-        help="How many times to learn the documents; more count each more often.",
-    ),
-    click.option("--seed", type=NOT_NEGATIVE, default=0, show_default=True, help="All that is random follows from it."),
-    click.option("--jobs", type=WHOLE, default=1, show_default=True, help="Threads; what is learned is the same."),
+    _number("--passes", POSITIVE_INTEGER, "Train on the documents this many times.", 1),
+    _number("--seed", NONNEGATIVE_INTEGER, "Set the random seed.", 0),
+    _number("--jobs", POSITIVE_INTEGER, "Use this many threads; the model does not depend on them.", 1),
     *saving_options(
         "documents",
-        "Go on training this finished model, with its words, classes and settings, as partial_fit of Python does.",
+        "Continue training this model, with its words, classes and settings, as partial_fit does in Python.",
     ),
 ]  # fmt: skip
-# Options that may go with --start; a model has all the others already.
-WITH_START = (*HOW, "passes", "start", "on_error", "stream", "seed")
 
 
 def _topics(value: str) -> int | None:
     if value == "any":
         return None
     if not value.isdecimal() or int(value) < 1:
-        raise click.BadParameter(f"{value!r} is neither a number of topics, 1 or more, nor the word any")
+        raise click.BadParameter(f"expected a positive integer or any, got {value!r}")
     return int(value)
-
-
-def _options(command: Any) -> Any:
-    for option in reversed([*in_section("The topic model", MODEL), *WORK]):
-        command = option(command)
-    return command
 
 
 @click.command(cls=Sectioned)
 @data_argument
 @counting_options
-@_options
+@lambda command: add_options(command, [*in_section("Topic model", _MODEL), *_WORK])
 @json_option
 @click.pass_context
 def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
-    """Learn topics that tell the classes of documents apart.
+    """Train a topic model that discriminates the classes of documents.
 
-    DATA are files, or - for standard input: text (--format text, or columns of text named with --text), or counts of
-    words. Topics and classifiers over them are learned together, in one pass. Rows are never scaled: what is counted
-    are words. Ctrl-C finishes the documents begun and leaves a checkpoint beside the model.
+    DATA are files, or - for standard input: text (--format text, or text columns named with --text), or word counts.
+    Training fits topics and classifiers over them together, in one pass. Rows are word counts and never scaled. Ctrl-C
+    completes the current batch and saves a checkpoint beside the model.
     """
     check_output(options["output_path"], data)
     _check_usage(ctx, options)
-    from ...output.accounts import saved
-    from ...output.topics_progress import topic_reporter
+    from ...output.summaries import saved, topic_training_text
+    from ...training.saving import open_checkpoints, run_to_end
     from ...training.topics import TopicTraining
 
-    report = topic_reporter(options["quiet"], options["as_json"])
+    report = reporter(TOPICS, options["quiet"], options["as_json"])
     with reported():
-        checkpoints = checkpoints_of(ctx, data, options, report)
+        checkpoints = open_checkpoints(ctx, data, options, report)
         training = TopicTraining(data, options, checkpoints, report)
         run_to_end(training)
     result = training.result() | saved(training.model(), options["output_path"])
     if checkpoints is not None:
         checkpoints.remove()
-    click.echo(json.dumps(result) if options["as_json"] else _summary(result))
+    click.echo(json.dumps(result) if options["as_json"] else topic_training_text(result))
 
 
 def _check_usage(ctx: click.Context, options: dict[str, Any]) -> None:
-    check_saving(ctx, options, WITH_START)
-    if options["stream"] and not (options["classes"] or options["start"]):
-        raise click.UsageError(
-            "--stream learns from the first document on, so all classes must be named with --classes"
-        )
+    check_saving(ctx, options, WITH_INIT_MODEL)
+    if options["stream"] and not (options["classes"] or options["init_model"]):
+        raise click.UsageError("--stream trains on the first document before it has seen all classes; use --classes")
     words = options["stop_words"]
     if words not in (None, "english") and not Path(words).is_file():
-        raise click.UsageError(f"--stop-words takes english or the name of a file; there is no file {words!r}")
-
-
-def _summary(result: dict[str, Any]) -> str:
-    from ...output.accounts import classes_called, classes_text, file_text, rows_text, skipped_lines
-
-    rate = result["words"] / max(result["seconds"], 1e-9)
-    each = " a class" if result["task"] == "one-vs-rest" else ""
-    lines = [
-        f"documents  {rows_text(result['documents'], result['passes'])}",
-        f"words      {result['words']:,} of {result['vocabulary']:,} different ones",
-        f"{classes_called(result['task']):10} {classes_text(result['classes'])}",
-        f"topics     {result['topics']:,}{each}{' at most' if result['nonparametric'] else ''}, {result['classifier']}",
-        f"margin     {result['epsilon']:.4g} asked for",
-        *_beforehand_lines(result["beforehand"]),
-        f"seconds    {result['seconds']:.2f} ({rate:,.0f} words/s)",
-        *skipped_lines(result),
-    ]
-    return "\n".join([*lines, f"model      {file_text(result)}"])
-
-
-def _beforehand_lines(found: dict[str, Any] | None) -> list[str]:
-    """How well documents were told apart before they were learned."""
-    if found is None:
-        return []
-    measure = f"accuracy {found['accuracy']:.3f}" if "accuracy" in found else f"micro-F1 {found['micro_f1']:.3f}"
-    told = [f"warning    {found['told']}"] if found["told"] else []
-    return [f"foretold   {measure} of {found['documents']} documents, scored before they were learned", *told]
+        raise click.UsageError(f"--stop-words: file not found, got {words!r}; use english or a file of words")

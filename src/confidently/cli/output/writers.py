@@ -1,6 +1,6 @@
-"""How answers are written: columns of text, JSON lines, Parquet.
+"""Writers of predictions: columns of text, JSON Lines, Parquet.
 
-A batch of rows is one pattern, repeated, filled in with all their values at once: many times faster than row by row.
+The text of a batch is one pattern per row, filled with the values of all rows at once: many times faster than a loop.
 """
 
 from __future__ import annotations
@@ -18,18 +18,34 @@ import numpy as np
 
 from ...data.formats.table import BY_SUFFIX
 from ...data.sources.whole_files import new_file
-from ..common import ABSENT, output
-from .answers import ABSTAINED, Column
+from ..inputs import open_for, reported
+from ..options.predictions import JSON_FORMAT
+from .files import output
+from .predictions import ABSTAINED, Column, Predictions
+from .text import ABSENT
 
 ABSTAIN_MARK = "-"
 DEFAULT = "tsv"
-ROWS_PER_GROUP = 2**16  # of Parquet, at least
+ROWS_PER_GROUP = 2**16  # of a Parquet file, at least
 
 
 class Writer(Protocol):
-    """Takes the values of columns, batch by batch."""
+    """Writes the values of columns, batch by batch."""
 
     def write(self, values: Sequence[Sequence[Any]]) -> None: ...
+
+
+def write_predictions(predictions: Predictions, data: Sequence[str], options: dict[str, Any]) -> None:
+    """Write a model's predictions for data as the options of :mod:`confidently.cli.options.predictions` say."""
+    path = options["output_path"]
+    kind = options["output_format"] or (JSON_FORMAT if options["as_json"] else format_of(path))
+    with (
+        reported(),
+        writer(kind, path, predictions.columns, predictions.names) as file,
+        open_for(predictions.model, data, ignore_labels=True, keep=predictions.requested.keep) as stream,
+    ):
+        for batch in stream:
+            file.write(predictions.of(batch))
 
 
 def format_of(path: str | None) -> str:
@@ -40,9 +56,9 @@ def format_of(path: str | None) -> str:
 
 @contextmanager
 def writer(kind: str, path: str | None, columns: list[Column], names: Sequence[Any]) -> Iterator[Writer]:
-    """A writer to standard output, or to a file that appears when all is written.
+    """Open a writer to standard output, or to a file that appears when all is written.
 
-    ``names`` are those of the classes.
+    ``names`` are the names of the classes.
     """
     with WRITERS[kind].opened(path, columns, names) as found:
         yield found
@@ -57,28 +73,28 @@ class Lines:
         self.file, self.columns = file, columns
         self.memory: dict[Any, str] = {}
         self.pattern = self.line()
-        self.heading: str | None = None  # to be written first, with the first rows: without any there is an error
+        self.header: str | None = None  # written with the first rows: without any row there is an error
 
     @classmethod
     @contextmanager
     def opened(cls, path: str | None, columns: list[Column], names: Sequence[Any]) -> Iterator[Lines]:
-        """A writer to a file or to standard output."""
+        """Open a writer to a file or to standard output."""
         with output(path) as file:
             yield cls(file, columns)
 
     def line(self) -> str:
-        """A row's pattern, with a place for each column."""
+        """Return the pattern of a row, with one placeholder per column."""
         raise NotImplementedError
 
     def text(self, value: Any) -> str:
-        """A string, a class or a list of them, as it is written."""
+        """Return a string, a class or a list of them as it is written."""
         raise NotImplementedError
 
     def write(self, values: Sequence[Sequence[Any]]) -> None:
-        """Write rows; who waits for them gets them at once."""
-        if self.heading is not None:
-            self.file.write(self.heading)
-            self.heading = None
+        """Write rows; standard output passes them on at once."""
+        if self.header is not None:
+            self.file.write(self.header)
+            self.header = None
         parts = [self._encoded(column, found) for column, found in zip(self.columns, values, strict=True)]
         self.file.write(self.pattern * len(parts[0]) % tuple(chain.from_iterable(zip(*parts, strict=True))))
         if self.file is sys.stdout:
@@ -97,35 +113,35 @@ class Lines:
 
 
 class Tsv(Lines):
-    """Columns separated by tabs; a heading where there are several. Tabs and line ends in a value become spaces."""
+    """Columns separated by tabs, with a header if there are several. Tabs and line ends in a value become spaces."""
 
     format = DEFAULT
     separator = "\t"
 
     def __init__(self, file: TextIO, columns: list[Column]) -> None:
         super().__init__(file, columns)
-        if self.has_heading():
-            self.heading = self.separator.join(self.text(column.heading) for column in columns) + "\n"
+        if self.has_header():
+            self.header = self.separator.join(self.text(column.header) for column in columns) + "\n"
 
-    def has_heading(self) -> bool:
-        """Whether a first line names the columns."""
+    def has_header(self) -> bool:
+        """Return whether the first line names the columns."""
         return len(self.columns) > 1
 
     def line(self) -> str:
-        places = ["%.9g" if column.kind == "number" else "%s" for column in self.columns]
-        return self.separator.join(places) + "\n"
+        placeholders = ["%.9g" if column.kind == "number" else "%s" for column in self.columns]
+        return self.separator.join(placeholders) + "\n"
 
     def text(self, value: Any) -> str:
         return " ".join(_plain(value).splitlines()).replace("\t", " ")
 
 
 class Csv(Tsv):
-    """Columns separated by commas, with a heading; quoted where it must be (RFC 4180)."""
+    """Columns separated by commas, with a header; quoted where necessary (RFC 4180)."""
 
     format = "csv"
     separator = ","
 
-    def has_heading(self) -> bool:
+    def has_header(self) -> bool:
         return True
 
     def text(self, value: Any) -> str:
@@ -134,26 +150,26 @@ class Csv(Tsv):
 
 
 class JsonLines(Lines):
-    """A JSON object a row; numbers of several classes are an object within it."""
+    """One JSON object per row; numbers of several classes are an object within it."""
 
-    format = "jsonl"
+    format = JSON_FORMAT
 
     def line(self) -> str:
         parts: dict[str, str | dict[str, str]] = {}
         for column in self.columns:
-            place = "%r" if column.kind == "number" else "%s"
+            placeholder = "%r" if column.kind == "number" else "%s"
             if column.part is None:
-                parts[column.name] = place
+                parts[column.name] = placeholder
             else:
                 inner = parts.setdefault(column.name, {})
                 if isinstance(inner, str):
-                    raise click.UsageError(f"--keep {column.name}: predict has a column of this name")
-                inner[column.part] = place
+                    raise click.UsageError(f"--keep: {column.name!r} is also a column of predictions")
+                inner[column.part] = placeholder
         return self._object({name: p if isinstance(p, str) else self._object(p) for name, p in parts.items()}) + "\n"
 
     @staticmethod
     def _object(parts: dict[str, str]) -> str:
-        return "{" + ", ".join(f"{json.dumps(name).replace('%', '%%')}: {place}" for name, place in parts.items()) + "}"
+        return "{" + ", ".join(f"{json.dumps(name).replace('%', '%%')}: {part}" for name, part in parts.items()) + "}"
 
     def text(self, value: Any) -> str:
         return json.dumps(None if value is ABSTAINED else value)
@@ -166,24 +182,24 @@ def _plain(value: Any) -> str:
 
 
 class Parquet:
-    """Row groups of a Parquet file. A class the model abstains from is null."""
+    """Row groups of a Parquet file. Where the model abstains, the class is null."""
 
     format = "parquet"
 
     @staticmethod
     @contextmanager
     def opened(path: str | None, columns: list[Column], names: Sequence[Any]) -> Iterator[Parquet]:
-        """A writer to a file."""
+        """Open a writer to a file."""
         if path is None:
-            raise click.UsageError("Parquet cannot be written to standard output: give -o FILE")
+            raise click.UsageError("--output-format: Parquet cannot be written to standard output; use -o FILE")
         try:
             import pyarrow as pa
             import pyarrow.parquet as parquet
         except ImportError:
-            raise click.UsageError("Parquet needs pyarrow, which is not installed: pip install pyarrow") from None
+            raise click.UsageError("--output-format: pyarrow is not installed; run pip install pyarrow") from None
         name = pa.int64() if all(isinstance(n, int) for n in names if n is not None) else pa.string()
         types = {"string": pa.string(), "class": name, "classes": pa.list_(name), "number": pa.float64()}
-        schema = pa.schema([(column.heading, types[column.kind]) for column in columns])
+        schema = pa.schema([(column.header, types[column.kind]) for column in columns])
         with new_file(path) as temporary, parquet.ParquetWriter(temporary, schema) as file:
             found = Parquet(file, schema)
             yield found
@@ -194,7 +210,7 @@ class Parquet:
         self.held: list[Any] = []
 
     def write(self, values: Sequence[Sequence[Any]]) -> None:
-        """Keep rows until there are enough for a group."""
+        """Hold rows until there are enough for a group."""
         import pyarrow as pa
 
         fields = zip(self.schema, values, strict=True)
@@ -204,7 +220,7 @@ class Parquet:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is kept."""
+        """Write the rows held."""
         import pyarrow as pa
 
         if self.held:

@@ -1,0 +1,78 @@
+"""Models and data that commands read, and what is wrong with them as one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import click
+
+if TYPE_CHECKING:
+    from ..data import ReaderOptions, Stream
+    from ..models.model import Model
+    from ..topics.model import TopicModel
+
+
+class BadInput(click.ClickException):
+    """Input that cannot be used; the message says where and why."""
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """Turn errors in data and model files into one line for the user."""
+    from ..data import DataError
+    from ..models.file import ModelFileError
+
+    try:
+        yield
+    except (DataError, ModelFileError) as error:
+        raise BadInput(str(error)) from error
+
+
+@overload
+def load_model(path: str) -> Model: ...
+@overload
+def load_model(path: str, kind: Literal["topics"]) -> TopicModel: ...
+@overload
+def load_model(path: str, kind: Literal["linear", "topics"]) -> Model | TopicModel: ...
+def load_model(path: str, kind: Literal["linear", "topics"] = "linear") -> Model | TopicModel:
+    """Load a model file, or report one clear error."""
+    with reported():
+        return model_type(kind).load(path)
+
+
+def model_type(kind: Literal["linear", "topics"]) -> type[Model] | type[TopicModel]:
+    """Return the class of models of a kind; importing it here keeps the start of the command line fast."""
+    if kind == "topics":
+        from ..topics.model import TopicModel
+
+        return TopicModel
+    from ..models.model import Model
+
+    return Model
+
+
+def open_for(model: Model | TopicModel, paths: Sequence[str], **options: Any) -> Stream:
+    """Open data for a trained model, read as its training data were."""
+    from ..data import ReaderOptions
+
+    reading, dtype = ReaderOptions.from_dict(model.source), getattr(model.learner.settings, "dtype", "float64")
+    return open_data(paths, reading, dtype, features=model.features, freeze=True, **options)
+
+
+def open_data(paths: Sequence[str], reading: ReaderOptions, dtype: str, **options: Any) -> Stream:
+    """Open data whose values must fit a model's floating-point type."""
+    from ..data import open_stream
+    from ..data.memory.matrix import largest_value
+
+    return open_stream(list(paths), reading, largest=largest_value(dtype), **options)
+
+
+def total_bytes(paths: Sequence[str]) -> int | None:
+    """Return the bytes of all files together; ``None`` if one of them is unknown."""
+    from ..data.sources.paths import expanded
+    from ..data.sources.source import size_of
+
+    sizes = [size_of(path) for path in expanded(paths)]
+    return None if None in sizes else sum(size for size in sizes if size is not None)

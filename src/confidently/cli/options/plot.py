@@ -1,0 +1,36 @@
+"""The option ``--plot``, and whether a plot can be drawn, checked before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from .arguments import check_output
+
+SUFFIXES = (".png", ".svg", ".pdf")
+
+plot_option = click.option(
+    "--plot", metavar="FILE", help="Also draw a plot to FILE.png, FILE.svg or FILE.pdf. Needs matplotlib."
+)
+
+
+def check_plot(path: str | None, inputs: Sequence[str]) -> None:
+    """Reject, before any work, a plot that cannot be drawn or written."""
+    if path is None:
+        return
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise click.UsageError(f"--plot: unknown file type, got {path}; expected one of {', '.join(SUFFIXES)}")
+    if not can_plot():
+        raise click.UsageError("--plot: matplotlib is not installed; run pip install 'confidently[plots]'")
+    check_output(path, inputs, option="--plot")
+
+
+def can_plot() -> bool:
+    """Return whether matplotlib is installed, without importing it."""
+    try:
+        return find_spec("matplotlib") is not None
+    except ValueError:  # an entry of sys.modules that is no module
+        return False

@@ -1,0 +1,84 @@
+"""Options of the commands that predict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from ...data.formats.table import FOR_PREDICTIONS
+from .arguments import FRACTION, add_options, check_output
+
+JSON_FORMAT = "jsonl"  # of --json
+NUMBERS = ("proba", "margin", "std", "variance")  # in the order of their columns
+TOPIC = "topic"  # the columns of a topic model with the topics' proportions
+
+
+@dataclass(frozen=True)
+class Requested:
+    """What to predict for each row."""
+
+    numbers: frozenset[str] = frozenset()
+    ranking: bool = False
+    abstain: float | None = None
+    keep: tuple[str, ...] = ()
+
+
+_OPTIONS = [
+    click.option("--proba", is_flag=True, help="Add the probability of every class (label)."),
+    click.option(
+        "--margin",
+        is_flag=True,
+        help="Add the margin: with two classes one, positive for the second; otherwise one per class.",
+    ),
+    click.option("--std", is_flag=True, help="Add the standard deviation of every margin."),
+    click.option(
+        "--variance", is_flag=True, help="Add the variance of every margin under the model's Gaussian over weights."
+    ),
+    click.option("--ranking", is_flag=True, help="Add all classes (labels), the most probable first."),
+    click.option(
+        "--abstain",
+        type=FRACTION,
+        help="Predict - (in JSON and Parquet: null) where the probability of the predicted class is below FLOAT.",
+    ),
+    click.option(
+        "--keep",
+        metavar="NAMES",
+        multiple=True,
+        help="Write these input columns, separated by commas, before the prediction; tag is the tag of VW text. "
+        "Repeatable.",
+    ),
+    click.option(
+        "--output-format",
+        type=click.Choice(FOR_PREDICTIONS),
+        help="Format of the predictions.  [default: by the suffix of -o FILE, otherwise tsv]",
+    ),
+    click.option("-o", "--output", "output_path", metavar="FILE", help="Write to FILE.  [default: standard output]"),
+    click.option("--json", "as_json", is_flag=True, help=f"Same as --output-format {JSON_FORMAT}."),
+]
+
+
+def prediction_options(command: Any) -> Any:
+    """Add the options that :func:`requested` reads."""
+    return add_options(command, _OPTIONS)
+
+
+def check_predictions(model_path: str, data: tuple[str, ...], options: dict[str, Any]) -> None:
+    """Reject, before any work, options that do not fit together and outputs that cannot be written."""
+    if options["as_json"] and options["output_format"] not in (None, JSON_FORMAT):
+        raise click.UsageError(
+            f"--json writes JSON Lines, got --output-format {options['output_format']}; use one of the two"
+        )
+    check_output(options["output_path"], [model_path, *data])
+
+
+def requested(options: dict[str, Any], further: tuple[str, ...] = ()) -> Requested:
+    """Return what to predict: what the options name, and ``further`` columns of numbers."""
+    keep = tuple(name.strip() for names in options["keep"] for name in names.split(","))
+    if "" in keep:
+        raise click.UsageError(f"--keep: empty column name, got {','.join(keep)!r}; use names separated by commas")
+    if twice := [name for name in keep if keep.count(name) > 1]:
+        raise click.UsageError(f"--keep: duplicate column {twice[0]!r}; name each column once")
+    numbers = frozenset([*further, *(name for name in NUMBERS if options[name])])
+    return Requested(numbers, options["ranking"], options["abstain"], keep)

@@ -1,0 +1,52 @@
+"""Options of commands that train: the model file, checkpoints and the model to begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import click
+
+from .arguments import POSITIVE_INTEGER, is_given, listed, quiet_option
+
+# Options that change how to train but not the model: they may differ when training resumes.
+NOT_IN_MODEL = ("data", "output_path", "as_json", "quiet", "cache", "checkpoint_every", "resume", "jobs")
+
+
+def saving_options(rows_noun: str, init_model_help: str) -> list[Any]:
+    """Return the options of a command that trains."""
+    return [
+        click.option("-o", "--output", "output_path", metavar="MODEL", help="Save the model to MODEL."),
+        click.option(
+            "--checkpoint-every",
+            type=POSITIVE_INTEGER,
+            help=f"Save a checkpoint to MODEL.checkpoint after every INTEGER {rows_noun}.",
+        ),
+        click.option(
+            "--resume",
+            is_flag=True,
+            help="Resume from MODEL.checkpoint if it exists. The model is bit-identical to that of uninterrupted "
+            "training.",
+        ),
+        click.option("--init-model", metavar="MODEL", help=init_model_help),
+        quiet_option,
+    ]
+
+
+def check_saving(ctx: click.Context, options: dict[str, Any], with_init_model: Collection[str]) -> None:
+    """Reject checkpoints without a model file, and options that an initial model determines.
+
+    ``with_init_model`` are the options that may go with ``--init-model``.
+    """
+    for name in ("checkpoint_every", "resume"):
+        if options[name] and not options["output_path"]:
+            raise click.UsageError(f"{listed([name])} needs a model file for its checkpoint; use -o MODEL")
+    if options["init_model"] is None:
+        return
+    given = [
+        max(parameter.opts, key=len)
+        for parameter in ctx.command.params
+        if parameter.name not in with_init_model and is_given(ctx, str(parameter.name))
+    ]
+    if given:
+        raise click.UsageError(f"--init-model keeps the model's settings; omit {', '.join(given)}")

@@ -1,0 +1,56 @@
+"""Counts of one pass over the data, which progress reports and checkpoints share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Counts since the beginning of a pass.
+
+    ``learned`` excludes rows of weight 0, held-out rows, and rows without a label before the first label. ``log_loss``
+    is a sum; ``None`` if no calibration is learned. ``words`` counts the words of documents. Topic models count
+    ``rows`` (documents) and ``words`` only.
+    """
+
+    rows: int = 0
+    learned: int = 0
+    mistakes: int = 0
+    updates: int = 0
+    log_loss: float | None = None
+    bytes_read: int = 0
+    seconds: float = 0.0
+    words: int = 0
+
+    @property
+    def done(self) -> int:
+        """How much of the pass is done: bytes of data that are read in the pass, rows of data in memory."""
+        return self.bytes_read or self.rows
+
+    @property
+    def error(self) -> float:
+        """Progressive validation error: mistakes per row, each made before training on the row."""
+        return self.mistakes / self.learned if self.learned else 0.0
+
+    @property
+    def mean_log_loss(self) -> float | None:
+        """Mean of -log P(true label) before training on the row."""
+        return self.log_loss / self.learned if self.log_loss is not None and self.learned else None
+
+    @property
+    def rows_per_second(self) -> float:
+        return self.rows / self.seconds if self.seconds else 0.0
+
+    @property
+    def words_per_second(self) -> float:
+        return self.words / self.seconds if self.seconds else 0.0
+
+    def since(self, last: Counts) -> Counts:
+        """Return the counts after ``last``."""
+        differences = {
+            field.name: getattr(self, field.name) - (getattr(last, field.name) or 0)
+            for field in fields(self)
+            if getattr(self, field.name) is not None
+        }
+        return Counts(**differences)

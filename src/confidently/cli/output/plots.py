@@ -1,0 +1,232 @@
+"""Plots that commands draw: weights with their uncertainty, learning curves. Needs matplotlib."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from ...data.sources.whole_files import new_file
+from .text import parameters_text
+
+if TYPE_CHECKING:
+    from ...evaluation.comparison import Comparison, Trial
+    from ...models.explanation import Explanation
+    from ...models.inspection import ClassView
+    from ...models.model import Model
+    from ...topics.model import TopicModel
+    from ...topics.views import TopicsOfClass, TopicView
+
+MIN_WIDTH = 6.5  # inches of a figure, for its title
+POSITIVE_COLOR, NEGATIVE_COLOR = "tab:blue", "tab:red"
+MAX_CLASSES, MAX_TOPIC_CLASSES = 9, 6
+MAX_NAME, MAX_TOPIC_NAME = 28, 56  # characters of a bar's name
+WORDS_PER_TOPIC = 6
+COLORS = 10  # of matplotlib's cycle; further lines are dashed
+FIRST_ROW = 100  # earlier errors are averages of too few rows to mean much
+FIRST_POINT = 5  # the same for the demo's short curves
+
+
+class Panel(NamedTuple):
+    """The weights of one class: the class, and the name, mean and standard deviation of each weight."""
+
+    of: Any
+    names: list[str]
+    means: list[float]
+    stds: list[float]
+
+
+def save_plot(figure: Figure, path: str) -> None:
+    """Write a figure in the format of the file's suffix."""
+    FigureCanvasAgg(figure)
+    with new_file(path) as temporary:
+        figure.savefig(temporary, dpi=120, format=Path(path).suffix.lower()[1:])
+
+
+# --- weights ---------------------------------------------------------------------------------------------------------
+
+
+def plot_model(model: Model, views: list[ClassView]) -> Figure:
+    """Plot the most decisive weights of each class with two standard deviations to either side."""
+    shown = [view for view in views if view.decisive][:MAX_CLASSES]
+    panels = [
+        Panel(
+            view.name,
+            [_shortened(_feature_name(weight.feature)) for weight in view.decisive],
+            [weight.mean for weight in view.decisive],
+            [weight.std for weight in view.decisive],
+        )
+        for view in shown
+    ]
+    return _plot_panels(model, panels, len(views) - len(shown), "Most decisive weights", max_columns=3, width=4.3)
+
+
+def plot_topics(model: TopicModel, views: list[TopicsOfClass]) -> Figure:
+    """Plot the weight of each topic with two standard deviations to either side; one panel per class."""
+    shown = views[:MAX_TOPIC_CLASSES]
+    panels = [
+        Panel(
+            view.name,
+            [_topic_name(topic) for topic in view.topics],
+            [topic.mean for topic in view.topics],
+            [topic.std for topic in view.topics],
+        )
+        for view in shown
+    ]
+    return _plot_panels(model, panels, len(views) - len(shown), "Weights of topics", max_columns=2, width=9.5)
+
+
+def plot_row(found: Explanation, top: int) -> Figure:
+    """Plot the contribution of each feature of a row to the margin, the largest on top."""
+    shown, rest = found.contributions[:top], found.contributions[top:]
+    names = [_shortened(f"{_feature_name(c.feature)} = {c.value:.3g}") for c in shown]
+    means, variances = [c.mean for c in shown], [c.variance for c in shown]
+    if rest:
+        names.append(f"{len(rest):,} others")
+        means.append(sum(c.mean for c in rest))
+        variances.append(sum(c.variance for c in rest))
+    names, means, variances = [*names, "margin"], [*means, found.mean], [*variances, found.variance]
+    figure = Figure(figsize=(7.5, 1.2 + 0.27 * len(names)), layout="constrained")
+    axes = figure.subplots()
+    _draw_bars(axes, names, means, [2.0 * math.sqrt(max(v, 0.0)) for v in variances])
+    axes.axhline(len(names) - 1.5, color="0.7", linewidth=0.8)
+    against = "" if found.rival is None else f" (right) against {found.rival} (left)"
+    axes.set_title(f"Contributions to the margin of {found.supported}{against}", loc="left", fontsize=11)
+    return figure
+
+
+def _plot_panels(
+    model: Model | TopicModel, panels: Sequence[Panel], left_out: int, title: str, max_columns: int, width: float
+) -> Figure:
+    """Plot panels side by side, each ``width`` inches wide, under a title; ``left_out`` classes are not shown."""
+    columns = min(max_columns, max(1, len(panels)))
+    rows = max(1, math.ceil(len(panels) / columns))
+    bars = max([len(panel.names) for panel in panels], default=1)
+    figure = Figure(figsize=(max(MIN_WIDTH, width * columns), 1.2 + rows * (0.8 + 0.24 * bars)), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axes, panel in zip(grid, panels, strict=False):
+        _draw_bars(axes, panel.names, panel.means, [2.0 * std for std in panel.stds])
+        axes.set_title(_panel_title(model, panel.of), loc="left", fontsize=10)
+    for axes in grid[len(panels) :]:
+        axes.set_visible(False)
+    more = f" ({left_out} more classes)" if left_out else ""
+    figure.suptitle(f"{title}: mean ± two standard deviations{more}", fontsize=12)
+    return figure
+
+
+def _draw_bars(axes: Any, names: list[str], means: list[float], spread: list[float]) -> None:
+    """Draw bars from 0 to the right or left, from top to bottom, each with its name and ``spread`` to either side."""
+    colors = [POSITIVE_COLOR if mean >= 0 else NEGATIVE_COLOR for mean in means]
+    positions = range(len(names))
+    axes.barh(positions, means, xerr=spread, color=colors, alpha=0.8, error_kw={"ecolor": "0.25", "elinewidth": 0.9})
+    axes.set_yticks(positions, names, fontsize=9)
+    axes.invert_yaxis()
+    axes.axvline(0.0, color="0.3", linewidth=0.8)
+    axes.grid(axis="x", alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _panel_title(model: Model | TopicModel, name: Any) -> str:
+    if model.learner.settings.task == "binary":
+        return f"{name} (right) against {model.classes[0]} (left)"
+    return str(name)
+
+
+def _feature_name(feature: str | int) -> str:
+    return f"feature {feature}" if isinstance(feature, int) else feature
+
+
+def _shortened(name: str) -> str:
+    return _escaped(name if len(name) <= MAX_NAME else name[: MAX_NAME - 1] + "…")
+
+
+def _topic_name(topic: TopicView) -> str:
+    """A topic's number and as many of its words as fit."""
+    text = f"{topic.number}:"
+    for word in map(str, topic.words[:WORDS_PER_TOPIC]):
+        if len(text) + len(word) >= MAX_TOPIC_NAME:
+            break
+        text += f" {word}"
+    return _escaped(text)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("$", r"\$")  # a dollar sign would begin a formula
+
+
+# --- learning curves -------------------------------------------------------------------------------------------------
+
+
+def plot_comparison(found: Comparison) -> Figure:
+    """Plot the progressive error of each rule's best trial; the best rule comes first in the legend."""
+    figure = Figure(figsize=(10, 5.6), layout="constrained")
+    axes = figure.subplots()
+    trials = found.best_by_rule()
+    for k, trial in enumerate(trials):
+        rows, error = zip(*(point for point in trial.curve if point[0] >= min(FIRST_ROW, trial.rows)), strict=True)
+        axes.plot(
+            rows, [100 * e for e in error], color=f"C{k % COLORS}", linestyle="-" if k < COLORS else "--",
+            linewidth=2.2 if k == 0 else 1.2, label=_trial_name(trial), zorder=len(trials) - k + 2,
+        )  # fmt: skip
+    axes.set(xlabel="rows seen", ylabel="progressive error (%)", xscale="log")
+    axes.set_title("Rows misclassified before training on them", loc="left")
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside right upper", frameon=False, fontsize=9)
+    return figure
+
+
+def _trial_name(trial: Trial) -> str:
+    parameters = parameters_text(trial.parameters)
+    return f"{100 * trial.error:.2f} %  {trial.rule.name}" + (f"({parameters})" if parameters else "")
+
+
+def plot_demo(runs: list[dict[str, Any]], model: Any, stride: int) -> Figure:
+    """Plot the demo's learning curves, and each class's weights with their standard deviations as images.
+
+    Every run has one point of its curve per ``stride`` rows.
+    """
+    figure = Figure(figsize=(10, 7.2), layout="constrained")
+    curves, images = figure.subfigures(2, 1, squeeze=False, height_ratios=[3, 2.2]).ravel()
+    _draw_curves(curves, runs, stride)
+    _draw_weights(images, model)
+    return figure
+
+
+def _draw_curves(figure: Any, runs: list[dict[str, Any]], stride: int) -> None:
+    axes = figure.subplots()
+    for run in runs:
+        peer = "classifier" not in run
+        rows = stride * np.arange(1, len(run["curve"]) + 1)
+        axes.plot(
+            rows[FIRST_POINT:], 100 * run["curve"][FIRST_POINT:],
+            label=f"{run['name']} ({run['progressive_error']:.1%})",
+            color="0.4" if peer else None, linestyle="--" if peer else "-",
+        )  # fmt: skip
+    axes.set(xlabel="digits seen", ylabel="progressive error (%)", ylim=(0, None))
+    axes.set_title("Digits misclassified before training on them", loc="left")
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False, ncols=2)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_weights(figure: Any, model: Any) -> None:
+    mean, std = model.coef_, np.sqrt(model.variance_)
+    rows = figure.subplots(2, len(mean), gridspec_kw={"wspace": 0.05, "hspace": 0.05})
+    for axes in rows.flat:
+        axes.set(xticks=[], yticks=[])
+    for k, (above, below) in enumerate(rows.T):
+        limit = np.abs(mean).max()
+        weights = above.imshow(mean[k].reshape(8, 8), cmap="RdBu", vmin=-limit, vmax=limit)
+        stds = below.imshow(std[k].reshape(8, 8), cmap="viridis", vmin=0, vmax=std.max())
+        above.set_title(str(model.classes_[k]), fontsize=10)
+    rows[0, 0].set_ylabel("mean")
+    rows[1, 0].set_ylabel("std. deviation")
+    figure.colorbar(weights, ax=rows[0].tolist(), shrink=0.8)
+    figure.colorbar(stds, ax=rows[1].tolist(), shrink=0.8)
+    figure.suptitle("CW-Stdev: weights of each digit and their uncertainty", x=0.01, ha="left", fontsize=12)

@@ -1,0 +1,219 @@
+"""Predictions for batches of rows, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from ...learner.streams import Answering
+from ..options.predictions import NUMBERS, TOPIC, Requested
+from .text import class_names
+
+if TYPE_CHECKING:
+    from ... import _core
+    from ...data import Batch
+    from ...models.model import Model
+    from ...topics.model import TopicModel
+
+
+class Abstained:
+    """Takes the place of a class where the model is not certain enough."""
+
+
+ABSTAINED = Abstained()
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of predictions.
+
+    Attributes
+    ----------
+    name : str
+        "class", "labels", "ranking", one of :data:`NUMBERS`, "topic", or the name of a column kept of the input.
+    part : str or None
+        The class that the column is about, if there is one column of this name per class.
+    kind : str
+        "string"; "class", a name or :data:`ABSTAINED`; "classes", lists of names; "number".
+    """
+
+    name: str
+    part: str | None
+    kind: str
+
+    @property
+    def header(self) -> str:
+        return self.name if self.part is None else f"{self.name}:{self.part}"
+
+
+class Predictions:
+    """Predictions of a model; each kind of model supplies its numbers.
+
+    Parameters
+    ----------
+    model : Model or TopicModel
+    requested : Requested
+    """
+
+    numbers: tuple[str, ...] = NUMBERS
+
+    def __init__(self, model: Model | TopicModel, requested: Requested) -> None:
+        self.model, self.requested = model, requested
+        self.task = model.learner.settings.task
+        self.names = [*model.classes, None][: max(2, len(model.classes))] if self.task == "binary" else model.classes
+        if requested.abstain is not None and self.task == "multilabel":
+            raise click.UsageError("--abstain needs a model of one class per row; this model is multilabel")
+        self.columns = list(self._columns())
+        headers = [column.header for column in self.columns]
+        if twice := {header for header in headers if headers.count(header) > 1}:
+            raise click.UsageError(f"--keep: {twice.pop()!r} is also a column of predictions")
+
+    def inputs(self, batch: Batch) -> Any:
+        """Return rows as the model takes them."""
+        raise NotImplementedError
+
+    def scores(self, inputs: Any) -> np.ndarray:
+        """Return the margin of each row: one per class unless there are two classes."""
+        raise NotImplementedError
+
+    def distribution(self, inputs: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the mean and the variance of each margin."""
+        raise NotImplementedError
+
+    def probabilities(self, inputs: Any) -> np.ndarray:
+        """Return the probability of every class (label); one column each."""
+        raise NotImplementedError
+
+    def of(self, batch: Batch) -> list[Sequence[Any]]:
+        """Return the values of all columns for a batch of rows, numbers as arrays."""
+        requested, inputs = self.requested, self.inputs(batch)
+        numbers: dict[str, np.ndarray] = {}
+        if requested.numbers & {"std", "variance"}:
+            numbers["margin"], numbers["variance"] = self.distribution(inputs)
+            numbers["std"] = np.sqrt(numbers["variance"])
+        else:
+            numbers["margin"] = self.scores(inputs)
+        if self.needs_probabilities:
+            numbers["proba"] = self.probabilities(inputs)
+        if TOPIC in requested.numbers:
+            numbers[TOPIC] = inputs.reshape(len(inputs), -1)
+        found: list[Sequence[Any]] = [list(batch.kept[name]) for name in requested.keep]
+        found.append(self._predicted(numbers["margin"], numbers.get("proba")))
+        if requested.ranking:
+            found.append(self._ranked(numbers["margin"]))
+        for name in self.numbers:
+            if name in requested.numbers:
+                found += list(np.atleast_2d(numbers[name].T))
+        return found
+
+    @property
+    def needs_probabilities(self) -> bool:
+        return "proba" in self.requested.numbers or self.requested.abstain is not None
+
+    def _columns(self) -> Iterator[Column]:
+        for name in self.requested.keep:
+            yield Column(name, None, "string")
+        yield Column("labels", None, "classes") if self.task == "multilabel" else Column("class", None, "class")
+        if self.requested.ranking:
+            yield Column("ranking", None, "classes")
+        for name in self.numbers:
+            if name in self.requested.numbers:
+                for part in self._parts(name):
+                    yield Column(name, part, "number")
+
+    def _parts(self, name: str) -> list[str | None]:
+        """What each column of this name is about."""
+        return [None] if self.task == "binary" and name != "proba" else list(class_names(self.model))
+
+    def _predicted(self, scores: np.ndarray, proba: np.ndarray | None) -> list[Any]:
+        names = self.names
+        if self.task == "multilabel":
+            return [[names[k] for k in row.nonzero()[0]] for row in scores > 0]
+        number = (scores > 0).astype(np.intp) if self.task == "binary" else scores.argmax(axis=1)
+        found = [names[k] for k in number.tolist()]
+        if self.requested.abstain is not None:
+            assert proba is not None  # as needs_probabilities says
+            for i in np.flatnonzero(proba[np.arange(len(number)), number] < self.requested.abstain).tolist():
+                found[i] = ABSTAINED
+        return found
+
+    def _ranked(self, scores: np.ndarray) -> list[list[Any]]:
+        if self.task == "binary":
+            both = [self.names[::-1], self.names[:2]]
+            return [both[s <= 0] for s in scores.tolist()]
+        return [[self.names[k] for k in row] for row in np.argsort(-scores, axis=1, kind="stable").tolist()]
+
+
+class ClassifierPredictions(Predictions):
+    """Predictions of a classifier."""
+
+    def __init__(self, model: Model, requested: Requested) -> None:
+        super().__init__(model, requested)
+        self.classifier, self.answering = model, Answering(model.learner)
+
+    def inputs(self, batch: Batch) -> _core.Matrix:
+        return self.answering.matrix(batch)
+
+    def scores(self, inputs: _core.Matrix) -> np.ndarray:
+        return self.classifier.learner.decision(inputs)
+
+    def distribution(self, inputs: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
+        return self.classifier.learner.margin_distribution(inputs)
+
+    def probabilities(self, inputs: _core.Matrix) -> np.ndarray:
+        return class_probabilities(self.classifier, inputs)
+
+
+class TopicPredictions(Predictions):
+    """Predictions of a topic model; the columns ``topic`` have the topics' proportions.
+
+    Parameters
+    ----------
+    n_threads : int
+        Threads; the predictions do not depend on them.
+    """
+
+    numbers = (*NUMBERS, TOPIC)
+
+    def __init__(self, model: TopicModel, requested: Requested, n_threads: int = 1) -> None:
+        self.learner, self.n_threads = model.learner, n_threads
+        super().__init__(model, requested)
+
+    def inputs(self, batch: Batch) -> np.ndarray:
+        from ...topics.documents import bags_of_batch
+
+        return self.learner.proportions(bags_of_batch(batch, self.learner.n_features), self.n_threads)
+
+    def scores(self, inputs: np.ndarray) -> np.ndarray:
+        return self._columns_of(self.learner.scores(inputs))
+
+    def distribution(self, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.scores(inputs), self._columns_of(self.learner.score_variances(inputs))
+
+    def probabilities(self, inputs: np.ndarray) -> np.ndarray:
+        return _both_classes(self._columns_of(self.learner.probabilities(inputs)), self.task)
+
+    def _columns_of(self, numbers: np.ndarray) -> np.ndarray:
+        return numbers[:, 0] if self.task == "binary" else numbers
+
+    def _parts(self, name: str) -> list[str | None]:
+        if name != TOPIC:
+            return super()._parts(name)
+        K = self.learner.settings.n_topics
+        if self.task == "one-vs-rest":
+            return [f"{each}:{k}" for each in class_names(self.model) for k in range(K)]
+        return [str(k) for k in range(K)]
+
+
+def class_probabilities(model: Model, matrix: _core.Matrix) -> np.ndarray:
+    """Return the probability of every class (label); one column each."""
+    p = model.learner.probabilities(matrix, model.estimator.get("calibration", "progressive"))
+    return _both_classes(p, model.learner.settings.task)
+
+
+def _both_classes(p: np.ndarray, task: str) -> np.ndarray:
+    return np.column_stack([1.0 - p, p]) if task == "binary" else p

@@ -1,0 +1,237 @@
+"""Summaries of trainings and models: plain data for ``--json``, text for people."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .progress import validation_text
+from .text import class_name, class_names, class_noun, classes_text, counted, parameters_text, percent, table
+
+if TYPE_CHECKING:
+    from ...models.model import Model
+    from ...topics.model import TopicModel
+
+MAX_CLASSES_SHOWN = 12
+
+
+# --- trainings -------------------------------------------------------------------------------------------------------
+
+
+def saved(model: Model | TopicModel, path: str | None) -> dict[str, Any]:
+    """Save a model if there is a path to save it at; return the summary of its file."""
+    if not path:
+        return {}
+    model.save(path)
+    return {"model": path, "model_bytes": os.path.getsize(path)}
+
+
+def training_text(result: dict[str, Any]) -> str:
+    """Return the summary of a classifier's training."""
+    rate = result["rows"] * result["passes"] / max(result["seconds"], 1e-9)
+    log_loss = "" if result["log_loss"] is None else f", a log-loss of {result['log_loss']:.4f}"
+    lines = [
+        f"rows       {_rows_text(result['rows'], result['passes'])}",
+        f"{class_noun(result['task']):10} {classes_text(result['classes'])}",
+        f"features   {result['features']:,}",
+        f"learner    {_learner_text(result)}",
+        f"mistakes   {result['mistakes']:,}, a progressive error of {percent(result['error'])}{log_loss}",
+        f"updates    {result['updates']:,}",
+        f"seconds    {result['seconds']:.2f} ({rate:,.0f} rows/s)",
+        *skipped_lines(result),
+    ]
+    if "rounds" in result:
+        lines.append(
+            f"cluster    {counted(result['partitions'], 'partition')} on {counted(result['workers'], 'worker')}, "
+            f"{counted(result['rounds'], 'round')}, {result['bytes_moved']:,} bytes moved"
+        )
+    if result["rows_learned"] < result["rows"]:
+        lines.insert(1, f"learned    {result['rows_learned']:,} of them")
+    if "validation" in result:
+        best = ", the best" if result["stopped_early"] else ""
+        lines.append(validation_text(result["validation"] | {"best": None}) + best)
+    if result["infeasible"]:
+        lines.append(
+            f"infeasible skipped {counted(result['infeasible'], 'example')} that no classifier in the ellipsoid "
+            "satisfies: the data are not separable with this margin; lower --gamma or use --rule iellip"
+        )
+    return "\n".join([*lines, f"model      {_file_text(result)}"])
+
+
+def topic_training_text(result: dict[str, Any]) -> str:
+    """Return the summary of a topic model's training."""
+    rate = result["words"] / max(result["seconds"], 1e-9)
+    each = " per class" if result["task"] == "one-vs-rest" else ""
+    lines = [
+        f"documents  {_rows_text(result['documents'], result['passes'])}",
+        f"words      {result['words']:,}, {result['vocabulary']:,} of them distinct",
+        f"{class_noun(result['task']):10} {classes_text(result['classes'])}",
+        f"topics     {result['topics']:,}{each}{' at most' if result['nonparametric'] else ''}, {result['classifier']}",
+        f"margin     {result['epsilon']:.4g}",
+        *_progressive_lines(result["progressive"]),
+        f"seconds    {result['seconds']:.2f} ({rate:,.0f} words/s)",
+        *skipped_lines(result),
+    ]
+    return "\n".join([*lines, f"model      {_file_text(result)}"])
+
+
+def _progressive_lines(found: dict[str, Any] | None) -> list[str]:
+    """The progressive score of the last documents."""
+    if found is None:
+        return []
+    measure = f"accuracy {found['accuracy']:.3f}" if "accuracy" in found else f"micro-F1 {found['micro_f1']:.3f}"
+    warning = [f"warning    {found['warning']}"] if found["warning"] else []
+    return [f"predicted  {measure} on {counted(found['documents'], 'document')}, before training on them", *warning]
+
+
+def skipped_lines(result: dict[str, Any]) -> list[str]:
+    """Return how many rows were skipped, and why the first of them."""
+    if not result.get("skipped"):
+        return []
+    examples = result["skipped_examples"]
+    rest = result["skipped"] - len(examples)
+    lines = [f"skipped    {counted(result['skipped'], 'invalid row')}:"]
+    lines += [f"           {example}" for example in examples]
+    return lines + ([f"           and {rest:,} more"] if rest > 0 else [])
+
+
+def _file_text(result: dict[str, Any]) -> str:
+    if "model" not in result:
+        return "not saved; use -o MODEL to save it"
+    return f"{result['model']} ({result['model_bytes']:,} bytes)"
+
+
+def _learner_text(result: dict[str, Any]) -> str:
+    rule = result["rule"]
+    return f"{rule['name']}({parameters_text(rule['parameters'])}), covariance {result['covariance']}, {result['task']}"
+
+
+def _rows_text(rows: int, passes: int) -> str:
+    return f"{rows:,}" + (f" in each of {passes} passes" if passes > 1 else "")
+
+
+# --- models ----------------------------------------------------------------------------------------------------------
+
+
+def model_facts(model: Model, path: str) -> dict[str, Any]:
+    """Return what a classifier is and how it was trained."""
+    learner = model.learner
+    settings = learner.settings
+    facts = {
+        "model": path,
+        "model_bytes": os.path.getsize(path),
+        "rule": {"name": settings.rule.name, "parameters": settings.rule.get_params()},
+        "covariance": settings.covariance,
+        "task": settings.task,
+        "prior_variance": settings.prior_variance,
+        "fit_intercept": settings.fit_intercept,
+        "average": settings.average,
+        "forget": settings.forget,
+        "dtype": settings.dtype,
+        "classes": class_names(model),
+        "features": learner.n_features,
+        "names": model.features is not None,
+        "rows_seen": learner.n_seen,
+        "mistakes": learner.mistakes,
+        "updates": learner.updates,
+        "infeasible": learner.infeasible if settings.rule.counts_misses else None,
+        "source": model.source,
+        "estimator": model.estimator,
+    }
+    if learner.covariance.keeps_examples:
+        facts["kernel"] = {
+            "name": settings.kernel, "parameters": settings.kernel_params, "budget": settings.budget,
+            "examples_kept": learner.covariance.n_examples(learner.state),
+        }  # fmt: skip
+    return facts
+
+
+def model_text(facts: dict[str, Any]) -> str:
+    """Return the facts about a classifier as text."""
+    fraction = percent(facts["mistakes"] / facts["rows_seen"]) if facts["rows_seen"] else "no rows"
+    rows = [
+        ["model", _file_text(facts)],
+        ["learner", _learner_text(facts)],
+        ["trained on", f"{counted(facts['rows_seen'], 'row')} (all passes together)"],
+        ["mistakes", f"{facts['mistakes']:,} of them misclassified before training on them ({fraction})"],
+        ["updates", f"{facts['updates']:,}"],
+        [class_noun(facts["task"]), classes_text(facts["classes"])],
+        ["features", f"{facts['features']:,}"],
+    ]
+    if kernel := facts.get("kernel"):
+        texts = {name: f"{v:.4g}" if isinstance(v, float) else str(v) for name, v in kernel["parameters"].items()}
+        given = ", ".join(f"{name}={text}" for name, text in texts.items())
+        most = "" if kernel["budget"] is None else f", at most {kernel['budget']:,}"
+        rows.append(["kernel", f"{kernel['name']}({given})"])
+        rows.append(["kept", f"{counted(kernel['examples_kept'], 'example')}{most}"])
+    if facts["source"].get("format"):
+        rows.append(["format", facts["source"]["format"]])
+    return table(rows, str.ljust)
+
+
+def topic_model_facts(model: TopicModel, path: str) -> dict[str, Any]:
+    """Return what a topic model is and how it was trained."""
+    learner = model.learner
+    settings = learner.settings
+    return {
+        "model": path,
+        "model_bytes": os.path.getsize(path),
+        "classifier": settings.classifier,
+        "task": settings.task,
+        "topics": settings.n_topics,
+        "nonparametric": settings.nonparametric,
+        "epsilon": settings.epsilon,
+        "classes": class_names(model),
+        "vocabulary": learner.n_features,
+        "documents_seen": learner.n_seen,
+        "words_seen": int(learner.state["counters"][1]),
+        "source": model.source,
+        "estimator": model.estimator,
+    }
+
+
+def topic_model_text(facts: dict[str, Any]) -> str:
+    """Return the facts about a topic model as text."""
+    each = " per class" if facts["task"] == "one-vs-rest" else ""
+    most = " at most" if facts["nonparametric"] else ""
+    documents, words = counted(facts["documents_seen"], "document"), counted(facts["words_seen"], "word")
+    rows = [
+        ["model", _file_text(facts)],
+        ["topics", f"{facts['topics']}{each}{most}, classifier {facts['classifier']}, {facts['task']}"],
+        ["trained on", f"{documents}, {words} (all passes together)"],
+        [class_noun(facts["task"]), classes_text(facts["classes"])],
+        ["vocabulary", counted(facts["vocabulary"], "word")],
+    ]
+    return table(rows, str.ljust)
+
+
+# --- models, class by class ------------------------------------------------------------------------------------------
+
+
+def check_class(model: Model | TopicModel, name: str | None) -> None:
+    """Reject the name of an unknown class."""
+    if name is not None and name not in class_names(model):
+        raise click.UsageError(f"--class: unknown class {name!r}; expected one of {', '.join(class_names(model))}")
+
+
+def of_class(views: list[Any], name: str | None) -> list[Any]:
+    """Return the view of the class asked for; all views if none was, or if one view shows both classes."""
+    return views if name is None or len(views) == 1 else [view for view in views if str(view.name) == name]
+
+
+def class_title(model: Model | TopicModel, name: Any) -> str:
+    """Return the title of a class's weights."""
+    if model.learner.settings.task == "binary":
+        return f"positive weights favor {class_name(name)}, negative weights {class_names(model)[0]}"
+    return f"{'label' if model.learner.settings.task == 'multilabel' else 'class'} {class_name(name)}"
+
+
+def print_classes(facts: str, views: Sequence[Any], text: Callable[[Any], list[str]], plot: str | None) -> None:
+    """Print the facts about a model, then the paragraphs that ``text`` returns for each class."""
+    parts = [facts, *(part for view in views[:MAX_CLASSES_SHOWN] for part in text(view))]
+    if len(views) > MAX_CLASSES_SHOWN:
+        parts.append(f"({len(views) - MAX_CLASSES_SHOWN} more classes; use --class NAME to show one)")
+    click.echo("\n\n".join(parts + ([f"Plot: {plot}"] if plot else [])))

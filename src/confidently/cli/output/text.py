@@ -1,0 +1,57 @@
+"""Numbers, names and tables as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ...models.model import Model
+    from ...topics.model import TopicModel
+
+ABSENT = "?"  # the name of a class not seen yet: one of two, of which only the other has appeared
+MAX_CLASSES_LISTED = 10
+
+
+def class_name(name: Any) -> str:
+    """Return a class as it is written."""
+    return ABSENT if name is None else str(name)
+
+
+def class_names(model: Model | TopicModel) -> list[str]:
+    """Return the classes as they are written, by class number."""
+    return [class_name(name) for name in model.classes]
+
+
+def class_noun(task: str) -> str:
+    """Return what the classes of a task are called."""
+    return "labels" if task == "multilabel" else "classes"
+
+
+def classes_text(names: Sequence[str]) -> str:
+    """Return the number of classes and the names of the first."""
+    listed = ", ".join(names[:MAX_CLASSES_LISTED]) + (", ..." if len(names) > MAX_CLASSES_LISTED else "")
+    return f"{len(names):,} ({listed})"
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a number with its noun: 1 row, 2 rows."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def parameters_text(parameters: dict[str, Any]) -> str:
+    """Return a rule's parameters that are set, as ``r=0.1``."""
+    return ", ".join(f"{name}={value:g}" for name, value in parameters.items() if value is not None)
+
+
+def percent(fraction: float) -> str:
+    """Return a fraction as a percentage."""
+    return f"{100 * fraction:.2f} %"
+
+
+def table(rows: Sequence[Sequence[str]], align: Callable[[str, int], str] = str.rjust, lefts: int = 1) -> str:
+    """Return rows as aligned columns, the first ``lefts`` of them to the left."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    aligned = [str.ljust] * lefts + [align] * (len(widths) - lefts)
+    lines = ["  ".join(put(cell, w) for put, cell, w in zip(aligned, row, widths, strict=True)) for row in rows]
+    return "\n".join(line.rstrip() for line in lines)

@@ -1,0 +1,80 @@
+"""Help of the command line: every command, every parameter of every rule, and the page made of it."""
+
+import importlib.util
+from dataclasses import fields
+from pathlib import Path
+
+import click
+import pytest
+
+from confidently import RULES
+from confidently.cli import COMMANDS, cli
+from confidently.cli.options.rules import PARAMETERS, parameter_help
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def help_of(command, option):
+    (found,) = [p for p in cli.get_command(None, command).params if f"--{option}" in p.opts]
+    return found.help
+
+
+def commands():
+    """Every command and the commands below groups, by what is typed."""
+    for name in COMMANDS:
+        command = cli.get_command(None, name)
+        yield (name,), command
+        for below in command.list_commands(None) if isinstance(command, click.Group) else ():
+            yield (name, below), command.get_command(None, below)
+
+
+@pytest.mark.parametrize("arguments", [[], *(list(name) for name, _ in commands())])
+def test_help_works_everywhere(ok, arguments):
+    assert "Usage: confidently" in ok(*arguments, "--help")
+
+
+def test_lists_of_commands_repeat_the_commands_help():
+    lists = {(): COMMANDS, ("topics",): cli.get_command(None, "topics").about}
+    for name, command in commands():
+        assert command.help.split("\n\n")[0].replace("\n", " ") == lists[name[:-1]][name[-1]]
+
+
+def test_every_command_has_json():
+    for name, command in commands():
+        assert isinstance(command, click.Group) or any("--json" in p.opts for p in command.params), name
+
+
+def test_every_option_has_help_of_one_form():
+    """A sentence that begins with a capital letter or a name, and then the default."""
+    for name, command in commands():
+        for option in command.params:
+            if isinstance(option, click.Option):
+                text = option.help.split("  [default: ")[0]
+                assert text.endswith("."), (name, option.name)
+                assert text[0].isupper() or ": " in text, (name, option.name)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_options_say_what_a_parameter_means_for_each_rule(rule):
+    for field in fields(RULES[rule]):
+        text, _, defaults = help_of("train", field.name).partition("  [default: ")
+        assert rule in PARAMETERS[field.name][field.metadata["meaning"]]
+        assert f"{', '.join(PARAMETERS[field.name][field.metadata['meaning']])}: {field.metadata['meaning']}" in text
+        value = RULES[rule]().get_params()[field.name]
+        if value is not None:
+            given = [part.rpartition(": ") for part in defaults.rstrip("]").split("; ")]
+            assert f"{value:g}" in [text for names, _, text in given if not names or rule in names.split(", ")]
+
+
+def test_a_parameter_of_several_rules_has_all_their_meanings():
+    assert set(PARAMETERS) == {field.name for rule in RULES.values() for field in fields(rule)}
+    text = parameter_help("c")
+    assert "iellip: depth of the first cut" in text and "bayespa, gibbs_pa, gibbs_pa_exact: weight of the loss" in text
+    assert text.endswith("[default: iellip: 0.1; bayespa: 0.5; gibbs_pa, gibbs_pa_exact: 8]")
+
+
+def test_the_page_of_the_command_line_is_current():
+    spec = importlib.util.spec_from_file_location("command_line_page", DOCS / "command_line.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.PAGE.read_text(encoding="utf-8") == module.page(), f"docs are stale; run: {module.REFRESH}"
