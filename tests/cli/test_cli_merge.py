@@ -77,7 +77,7 @@ def test_base(here, capsys):
         (["0.cw", "r1.cw"], "r = 0.1 in 0.cw, r = 1 in r1.cw: only models of one form can be merged"),
         (["0.cw", "0.cw"], "0.cw: duplicate model, whose rows would count twice"),
         (["0.cw", "nowhere.cw"], "nowhere.cw: No such file"),
-        (["0.cw", "0.svm"], "0.svm is no model file"),
+        (["0.cw", "0.svm"], "0.svm: not a model file"),
         (["0.cw", "1.cw", "--base", "r1.cw"], "r = 0.1 in 0.cw, r = 1 in r1.cw"),
         (["0.cw", "1.cw", "--base", "on.cw"], "0.cw was not trained from on.cw: it has seen 400 rows and 0.cw 200"),
         (["0.cw", "text.cw"], "format = svmlight in 0.cw, format = text in text.cw"),

@@ -45,7 +45,7 @@ WRONG = [
     (["train", "{data}", "--init-model", "{model}", "--rule", "pa", "--zero-based"], "omit --rule, --zero-based"),
     (["train", "{data}", "--init-model", "{tmp}/missing.cw"], "missing.cw: No such file"),
     (["train", "{data}", "--dtype", "float16"], "float16"),
-    (["predict", "{data}", "{data}"], "data.svm is no model file"),
+    (["predict", "{data}", "{data}"], "data.svm: not a model file"),
     (["predict", "{damaged}", "{data}"], "damaged"),
     (["predict", "{model}", "{bad}"], "bad.svm, line 2"),
     (["evaluate", "{model}", "{sets}"], "--multilabel"),

@@ -267,12 +267,10 @@ def test_models_of_another_kind_say_what_to_do(call, ok, data, tmp_path):
     ok("topics", "train", data, "--topics", 3, "-q", "-o", tmp_path / "topics")
     for command in ("predict", "evaluate", "inspect"):
         code, _, err = call(command, tmp_path / "topics", *([] if command == "inspect" else [data]))
-        assert code == 2 and "holds a topic model: use confidently topics predict or confidently topics show" in err
+        assert code == 2 and "got a topic model; use confidently topics predict or confidently topics show" in err
     for command in (("predict", tmp_path / "linear", data), ("show", tmp_path / "linear")):
         code, _, err = call("topics", *command)
-        assert (
-            code == 2 and "holds a classifier, not a topic model: use confidently predict, inspect or evaluate" in err
-        )
+        assert code == 2 and "got a classifier; use confidently predict, inspect or evaluate" in err
     code, _, err = call("topics", "show", tmp_path / "topics", "--class", "x")
     assert code == 2 and "--class: unknown class 'x'" in err
 

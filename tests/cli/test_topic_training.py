@@ -148,7 +148,7 @@ def test_progress_of_a_training_that_goes_on(ok, tmp_path, stopped_after):
         (("--checkpoint-every", "5"), "--checkpoint-every needs a model file for its checkpoint"),
         (("--init-model", "{m}", "--topics", "9"), "--init-model keeps the model's settings; omit --topics"),
         (("--init-model", "{m}", "--label", "y"), "--init-model keeps the model's settings; omit --label"),
-        (("--init-model", "{linear}"), "holds a classifier, not a topic model"),
+        (("--init-model", "{linear}"), "expected a topic model, got a classifier"),
         (("--init-model", "{m}"), "the label 'food' is none of the classes announced (politics, sport)"),
     ],
 )

@@ -248,7 +248,7 @@ def test_a_row_from_standard_input_and_plots(data, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["{data}"], "no model file"),
+        (["{data}"], "not a model file"),
         (["{model}", "--row", "1:x"], "error: --row, line 1, column"),
         (["{model}", "--row", "1:1\n2:1"], "--row: expected 1 row, got 2"),
         (["{model}", "--row", ""], "--row has no rows"),

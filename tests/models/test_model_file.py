@@ -1,4 +1,4 @@
-"""Model files: exact resume in a new process, small when sparse, whole or not there, and clear about damage."""
+"""Model files: training resumes exactly in a new process, sparse models are small, and damage is reported."""
 
 import json
 import subprocess
@@ -76,7 +76,7 @@ def test_exact_resume_in_a_new_process(covariance, task, tmp_path):
             assert array.tobytes() == resumed.learner_.state[name].tobytes(), (rule, name)
 
 
-def test_settings_and_names_come_back(tmp_path):
+def test_settings_and_names_are_restored(tmp_path):
     import pandas as pd
 
     X, y = rows("joint")
@@ -103,7 +103,7 @@ def test_classes_keep_their_type(classes, tmp_path):
     assert after.classes_.dtype.kind == before.classes_.dtype.kind
 
 
-def test_only_touched_features_are_stored(tmp_path):
+def test_features_at_the_prior_are_not_stored(tmp_path):
     X = csr_matrix((np.ones(4), ([0, 0, 1, 1], [5, 70_000, 900, 99_999])), shape=(2, 100_000))
     classifier = OnlineClassifier("arow").fit(X, [0, 1])
     classifier.save(tmp_path / "m.cw")
@@ -112,8 +112,8 @@ def test_only_touched_features_are_stored(tmp_path):
     np.testing.assert_array_equal(same.learner_.weights, classifier.learner_.weights)
 
 
-def test_late_prior_comes_back_too(tmp_path):
-    """Untouched features of an ellipsoid whose scale was folded into the store."""
+def test_a_prior_that_changed_is_restored(tmp_path):
+    """Features at the prior of an ellipsoid whose scale was folded into the stored covariance."""
     classifier = OnlineClassifier("iellip", prior_variance=0.1).set_params(rule__b=0.999, rule__c=0.9, dtype="float32")
     X = csr_matrix((np.ones(200), (np.arange(200), np.arange(200) % 7)), shape=(200, 5000))
     classifier.fit(X, np.arange(200) % 2)
@@ -133,7 +133,7 @@ def saved(tmp_path):
     return path
 
 
-def test_every_truncation_is_refused(saved):
+def test_every_truncation_is_rejected(saved):
     content = saved.read_bytes()
     for length in [*range(0, len(content), 97), len(content) - 1]:
         saved.write_bytes(content[:length])
@@ -142,7 +142,7 @@ def test_every_truncation_is_refused(saved):
 
 
 def test_flipped_bytes_never_crash(saved):
-    """A changed bit is refused, or was one that means nothing."""
+    """A changed bit is rejected, or has no meaning."""
     content, whole = saved.read_bytes(), load(saved)
     rng = np.random.default_rng(0)
     for position in rng.integers(0, len(content), 300):
@@ -166,11 +166,14 @@ def header_of(path):
 
 
 FOREIGN = {
-    "later format": (lambda h, a: h.update(format=99), "format 99; this version of confidently reads formats up to 3"),
+    "later format": (
+        lambda h, a: h.update(format=99),
+        "unknown format, got 99; this version .* reads formats up to 3",
+    ),
     "unknown rule": (lambda h, a: h["settings"]["rule"].update(name="x"), "no rule is called 'x'"),
     "huge sizes": (lambda h, a: h.update(n_features=10**15), "damaged"),
     "negative sizes": (lambda h, a: h.update(n_features=-5), "damaged"),
-    "sizes that are words": (lambda h, a: h.update(n_classes="many"), "damaged"),
+    "sizes that are strings": (lambda h, a: h.update(n_classes="many"), "damaged"),
     "missing array": (lambda h, a: a.pop("counters"), "counters"),
     "wrong shape": (lambda h, a: a.update(scale=np.ones(7)), "scale is float64"),
     "wrong type": (lambda h, a: a.update(updates=np.ones(1)), "updates is float64"),
@@ -209,10 +212,10 @@ def test_a_model_that_met_one_class_only(tmp_path):
 
 def test_other_files(tmp_path):
     save_file({"x": np.ones(3)}, tmp_path / "other.safetensors")
-    with pytest.raises(ModelFileError, match="not one of confidently's models"):
+    with pytest.raises(ModelFileError, match="not a model file of confidently"):
         load(tmp_path / "other.safetensors")
     (tmp_path / "text.cw").write_text("+1 1:0.5\n" * 100)
-    with pytest.raises(ModelFileError, match="no model file"):
+    with pytest.raises(ModelFileError, match="not a model file, or damaged"):
         load(tmp_path / "text.cw")
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "missing.cw")
@@ -229,7 +232,7 @@ def test_a_failed_write_leaves_the_old_file(saved, monkeypatch):
     assert [p.name for p in saved.parent.iterdir()] == ["m.cw"]
 
 
-def test_unsavable_classes_are_refused(tmp_path):
+def test_unsavable_classes_are_rejected(tmp_path):
     classifier = OnlineClassifier().fit([[0.0], [1.0]], [0, 1])
     classifier.classes_ = np.array([(1,), (2,)], dtype=object)
     with pytest.raises(TypeError, match="numbers or strings"):

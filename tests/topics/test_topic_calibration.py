@@ -1,4 +1,4 @@
-"""Probabilities of topic models: the fit against an optimiser, and scores that were made before labels were used."""
+"""Probabilities of topic models: the fit equals an optimizer's, and its scores precede the use of labels."""
 
 from dataclasses import asdict
 
@@ -22,10 +22,10 @@ TARGETS = {
 }
 
 
-def noisy(y, share=0.25, seed=9):
+def noisy(y, fraction=0.25, seed=9):
     """The same classes, some of them at random."""
     random = np.random.default_rng(seed)
-    return np.where(random.random(len(y)) < share, random.choice(np.unique(y), len(y)), y)
+    return np.where(random.random(len(y)) < fraction, random.choice(np.unique(y), len(y)), y)
 
 
 @pytest.mark.parametrize("n", [0, 1, 3, 200])
@@ -61,13 +61,13 @@ def test_softmax_is_the_maximum(n):
         return -weight @ log_softmax(a * u, axis=1)[np.arange(n), true] + 0.5 * (a - 1) ** 2
 
     np.testing.assert_allclose(fitted_softmax(u, true, weight)[0], minimize_scalar(cost).x, atol=1e-5)
-    assert fitted_softmax(-10 * u, true, weight)[0] > 0  # scores that mislead count little, and are not turned round
+    assert fitted_softmax(-10 * u, true, weight)[0] > 0  # misleading scores count little, but keep their sign
 
 
 def test_which_documents_are_scored_before_they_are_learned():
-    looked = scored_documents(0, 3000)
+    scored = scored_documents(0, 3000)
     expected = [start + i for start in [*range(128, 1024, 128), *range(1024, 3000, 512)] for i in range(32)]
-    assert looked.tolist() == expected
+    assert scored.tolist() == expected
     assert (scored_documents(1000, 2000) + 1000).tolist() == [d for d in expected if d >= 1000]
 
 
@@ -79,26 +79,26 @@ def test_scores_are_those_of_a_model_that_has_not_learned_the_batch(task, classi
     classes = None if task == "labels" else np.unique(y)
     whole = OnlineMedLDA(**settings).partial_fit(X[:400], y[:400], classes=classes)
     state = whole.learner_.state
-    looked = scored_documents(0, 400)
-    assert state["looked"][0] == len(looked) == 32 + 32 + 16
+    scored = scored_documents(0, 400)
+    assert state["looked"][0] == len(scored) == 32 + 32 + 16
     before = OnlineMedLDA(**settings, calibration=None)
     for start in range(0, 400, 24):
         batch = slice(start, min(start + 24, 400))
-        for row, document in enumerate(looked):
+        for row, document in enumerate(scored):
             if batch.start <= document < batch.stop:
                 scores = before.decision_function(X[document : document + 1])
                 np.testing.assert_allclose(state["looked.scores"][row], np.ravel(scores))
         before.partial_fit(X[batch], y[batch], classes=classes)
-    signs = state["looked.signs"][: len(looked)] > 0
-    expected = y[looked] if task == "labels" else y[looked][:, None] == (["b"] if task == "binary" else classes)
+    signs = state["looked.signs"][: len(scored)] > 0
+    expected = y[scored] if task == "labels" else y[scored][:, None] == (["b"] if task == "binary" else classes)
     np.testing.assert_array_equal(signs, expected)
-    np.testing.assert_array_equal(before.coef_, whole.coef_)  # looking changes nothing that is learned
+    np.testing.assert_array_equal(before.coef_, whole.coef_)  # scoring changes nothing that is learned
     np.testing.assert_array_equal(before.components_, whole.components_)
 
 
 @pytest.mark.parametrize("task", ["binary", "classes"])
 def test_probabilities_are_those_of_noisy_classes(task):
-    """A quarter of the labels at random: the vote of the posterior is far too sure, calibrated scores are not."""
+    """With a quarter of the labels at random, only uncalibrated probabilities are far too confident."""
     y = noisy(TARGETS[task])
     found = {}
     for calibration in ("progressive", None):
@@ -128,7 +128,7 @@ def test_probabilities_of_labels():
         assert log_loss(truth[:, label], p[:, label]) < 0.6 * chance
 
 
-def test_before_the_first_document_that_is_scored_documents():
+def test_probabilities_before_the_first_scored_document():
     model = OnlineMedLDA(4, random_state=0).fit(X[:100], TARGETS["binary"][:100])
     expected = 1 / (1 + np.exp(-model.decision_function(X[100:]) / model.epsilon_))
     np.testing.assert_allclose(model.predict_proba(X[100:])[:, 1], expected, rtol=1e-9)
@@ -143,6 +143,6 @@ def test_models_saved_before_there_was_a_calibration_load():
     np.testing.assert_array_equal(found.means(), learner.means())
 
 
-def test_only_what_is_known_is_allowed():
+def test_unknown_calibrations_are_rejected():
     with pytest.raises(ValueError, match="calibration"):
         OnlineMedLDA(calibration="sigmoid").fit(X, Y)

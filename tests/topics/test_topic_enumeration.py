@@ -1,4 +1,4 @@
-"""The topic model's steps on corpora so small that all assignments of topics to words can be listed."""
+"""Steps of the topic model on corpora so small that all assignments of topics to words can be enumerated."""
 
 from dataclasses import replace
 from itertools import product
@@ -22,7 +22,7 @@ SMALL = replace(SETTINGS, n_topics=K, epsilon=1.5, c=1.3, prior_variance=2.0, st
 
 
 def state(settings, seed=0):
-    """Beliefs away from the prior, so that everything pulls."""
+    """A state away from the prior, so that every term matters."""
     learner = TopicLearner(settings, 2, V)
     rng = np.random.default_rng(seed)
     learner.state["words"][:, 0] = rng.uniform(0.2, 3, (V, K))
@@ -36,7 +36,7 @@ def state(settings, seed=0):
 
 
 def posteriors(s, globals_):
-    """Of every document: the list of shares, q of each assignment, its 1/lambda, its topics, and log of the sum."""
+    """Per document: its words, all assignments, their proportions, q and 1/lambda, and the log of the sum."""
     words, totals, precision, shift, sticks = globals_
     likelihood = np.log(expected_topics(s, words, totals, V))
     prior = document_prior(s, sticks)
@@ -63,7 +63,7 @@ def posteriors(s, globals_):
 
 
 def moved(s, before, found):
-    """The globals that are best for exact beliefs about topics and lambda."""
+    """The optimal globals for the exact distribution of topics and lambda."""
     words, totals, precision, shift, sticks = before
     counts, precision, shift = np.zeros((V, K)), precision.copy(), shift.copy()
     for (w, assignments, shares, q, inverse, _), sign in zip(found, SIGNS, strict=True):
@@ -97,7 +97,7 @@ def globals_of(learner):
 
 
 def test_the_objective_never_rises():
-    """KL - E log p(X | Phi, Z) + the bound of the loss, at each round's beliefs, all expectations exact."""
+    """KL - E log p(X | Phi, Z) + the bound of the loss after each round, with exact expectations."""
     before = globals_of(state(SMALL))
     now, objective = before, []
     for _ in range(30):
@@ -110,7 +110,7 @@ def test_the_objective_never_rises():
 
 
 def test_gaussian_divergence_by_sampling():
-    """The ruler of the test above, measured."""
+    """The divergences of the test above equal their estimates from samples."""
     before = globals_of(state(SMALL))
     now = moved(SMALL, before, posteriors(SMALL, before))
     q, p = (multivariate_normal(np.linalg.solve(g[2], g[3]), np.linalg.inv(g[2])) for g in (now, before))
@@ -142,6 +142,6 @@ def test_the_compiled_chain_has_the_enumerated_means(nonparametric, expectation)
         np.testing.assert_allclose(chain[4] - before[4], [atoms, [atoms[1], 0]], atol=0.02)
 
 
-def test_documents_are_read_as_they_are():
+def test_words_of_documents():
     bags = bags_of(csr_matrix(COUNTS.astype(float)))
     assert [words_of(bags, r).tolist() for r in range(4)] == [[0, 0, 1], [1, 2, 2], [0, 2], [2]]

@@ -1,4 +1,4 @@
-"""The compiled topic model against its plain twin, draw for draw, and the laws it obeys."""
+"""The compiled topic model equals its reference implementation, draw for draw, and obeys its laws."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ CASES = {
     "gibbs, two rounds, digamma": replace(SETTINGS, n_inner=2, topic_expectation="digamma", batch_size=4),
     "gibbs, one-vs-rest": replace(SETTINGS, task="one-vs-rest"),
     "gibbs, labels": replace(SETTINGS, task="multilabel", n_inner=2),
-    "gibbs, number of topics open": replace(SETTINGS, nonparametric=True, document_prior=4.0, n_inner=2),
+    "gibbs, nonparametric": replace(SETTINGS, nonparametric=True, document_prior=4.0, n_inner=2),
     "averaging, a document at a time": replace(AVERAGING, n_inner=2, batch_size=1),
     "averaging, one-vs-rest": replace(AVERAGING, task="one-vs-rest", n_inner=3, batch_size=1),
     "averaging, labels": replace(AVERAGING, task="multilabel", batch_size=1, n_inner=2, nonparametric=True),
@@ -54,7 +54,7 @@ def learned(settings, bags, signs, threads=1, weights=None):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("settings", CASES.values(), ids=CASES)
-def test_equals_the_plain_twin(settings, weighted):
+def test_equals_the_reference(settings, weighted):
     bags, signs = documents()
     weights = np.random.default_rng(2).choice([0.2, 1.0, 3.0], 20) if weighted else None
     fast, slow = learned(settings, bags, signs, weights=weights), ReferenceTopics(settings, 3, bags.n_words)
@@ -68,7 +68,7 @@ def test_equals_the_plain_twin(settings, weighted):
 
 
 @pytest.mark.parametrize("settings", CASES.values(), ids=CASES)
-def test_a_weight_of_all_is_the_step_size(settings):
+def test_a_common_weight_multiplies_the_step_size(settings):
     bags, signs = documents()
     twice, weighted = (
         learned(replace(settings, step_size=2 * settings.step_size), bags, signs),
@@ -81,7 +81,7 @@ def test_a_weight_of_all_is_the_step_size(settings):
 @pytest.mark.parametrize(
     "settings", [SETTINGS, AVERAGING, CASES["gibbs, labels"]], ids=["gibbs", "averaging", "labels"]
 )
-def test_a_whole_weight_is_repetitions_in_expectation(settings):
+def test_an_integer_weight_equals_repetitions_in_expectation(settings):
     """A batch of one document of weight 4, or of it four times: the same means of all that is learned."""
     start, signs = documents()
     once = start.rows(np.array([0]))
@@ -117,7 +117,7 @@ def test_threads_change_nothing(settings):
         assert one.proportions(bags).tobytes() == several.proportions(bags, threads).tobytes()
 
 
-def test_the_seed_and_nothing_else_decides():
+def test_results_depend_on_the_seed_alone():
     bags, signs = documents()
     first, again = learned(SETTINGS, bags, signs), learned(SETTINGS, bags, signs)
     other = learned(replace(SETTINGS, seed=12), bags, signs)
@@ -169,7 +169,7 @@ def test_special_functions():
 
 
 def test_extreme_classifiers_do_not_break_the_sampler():
-    """Exponents far beyond what doubles can hold: every word goes to one topic."""
+    """Exponents far beyond the range of doubles: every word goes to one topic."""
     bags, signs = documents()
     learner = TopicLearner(replace(SETTINGS, n_topics=2, step_size=1.0, c=1e4, epsilon=1e4), 3, bags.n_words)
     learner.state["shift"][0, 0] = [3e5, -3e5]

@@ -50,11 +50,11 @@ def test_options_allow_what_the_settings_allow(name):
     if "choices" in allowed:
         assert list(kind.choices) == [str(choice).lower() for choice in allowed["choices"]]
     elif "minimum" in allowed:
-        assert (type(kind), kind.min, kind.max) == (click.IntRange, allowed["minimum"], None)
+        assert isinstance(kind, click.IntRange) and (kind.min, kind.max) == (allowed["minimum"], None)
     else:
         bounds = allowed["range"]
-        assert (type(kind), kind.min, kind.min_open, kind.max) == (click.FloatRange, bounds.low, True, None)
-        assert not bounds.closed_low
+        assert isinstance(kind, click.FloatRange) and not bounds.closed_low
+        assert (kind.min, kind.min_open, kind.max) == (bounds.low, True, None)
 
 
 @pytest.mark.parametrize("name", SETTING)

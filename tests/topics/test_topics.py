@@ -76,9 +76,9 @@ def test_predictions_depend_on_nothing_but_the_document():
 
 def test_passes():
     """Each pass counts every document once more, is reported, and only the first calibrates."""
-    y, told = TARGETS["binary"], []
-    once, thrice = (OnlineMedLDA(4, passes=n, random_state=0).fit(X, y, progress=told.append) for n in (1, 3))
-    assert (once.n_seen_, thrice.n_seen_) == (240, 720) and told[-1] == 720
+    y, reported = TARGETS["binary"], []
+    once, thrice = (OnlineMedLDA(4, passes=n, random_state=0).fit(X, y, progress=reported.append) for n in (1, 3))
+    assert (once.n_seen_, thrice.n_seen_) == (240, 720) and reported[-1] == 720
     words = X.sum() * once.learner_.settings.step_size
     assert thrice.components_.sum() - once.components_.sum() == pytest.approx(2 * words)
     np.testing.assert_array_equal(thrice.learner_.state["looked.scores"], once.learner_.state["looked.scores"])
@@ -105,7 +105,7 @@ def test_top_words():
 
 
 def test_stream_with_new_words():
-    """Words that come later are learned; who never sees them keeps what it learned."""
+    """Words that appear later are learned and do not change what was learned before."""
     y = TARGETS["binary"]
     model = OnlineMedLDA(5, random_state=0, epsilon=40.0).partial_fit(X[:120, :20], y[:120], classes=["a", "b"])
     before = model.components_
@@ -120,7 +120,7 @@ def test_stream_with_new_words():
             answer(X[:, :20])
 
 
-def test_words_by_name_must_stay_in_place():
+def test_named_words_must_stay_in_place():
     import pandas as pd
 
     frame = pd.DataFrame(X.toarray(), columns=[f"w{j}" for j in range(30)])
@@ -131,7 +131,7 @@ def test_words_by_name_must_stay_in_place():
         model.partial_fit(frame[frame.columns[::-1]].assign(new=1), Y == 0)
 
 
-def test_words_never_seen_are_dropped():
+def test_unseen_words_are_skipped():
     model = OnlineMedLDA(4, random_state=0).fit(hstack([X, np.zeros((240, 2))]).tocsr(), TARGETS["binary"])
     strange = csr_matrix(([7.0], ([0], [31])), shape=(2, 32))
     assert model.decision_function(strange).tolist() == [0.0, 0.0]
@@ -174,7 +174,7 @@ def test_exact_resume_in_a_new_process(task, settings, tmp_path):
     assert after.get_params() == model.get_params()
 
 
-def test_files_are_checked(tmp_path):
+def test_damaged_and_unexpected_files_are_rejected(tmp_path):
     model = OnlineMedLDA(3, random_state=0).fit(X, TARGETS["binary"])
     model.save(tmp_path / "m.cw")
     content = bytearray((tmp_path / "m.cw").read_bytes())
@@ -182,16 +182,16 @@ def test_files_are_checked(tmp_path):
     (tmp_path / "bad.cw").write_bytes(content)
     with pytest.raises(ModelFileError, match="damaged"):
         load(tmp_path / "bad.cw")
-    with pytest.raises(ModelFileError, match="holds a topic model: use confidently topics predict"):
+    with pytest.raises(ModelFileError, match="got a topic model; use confidently topics predict"):
         Model.load(tmp_path / "m.cw")
 
 
-def test_collapse_is_told():
+def test_a_collapse_is_reported():
     with pytest.warns(CollapseWarning, match=r"all 240 documents are predicted to be of one class.*step_size"):
         model = OnlineMedLDA(4, "averaging", n_inner=1, random_state=0).fit(X, TARGETS["binary"])
     with pytest.warns(CollapseWarning):
         model.predict(X)
-    model.predict(X[:50])  # may well be of one class by chance
+    model.predict(X[:50])  # may be of one class by chance
     with pytest.warns(CollapseWarning):
         OnlineMedLDA(4, "averaging", n_inner=1, random_state=0).fit(X, TARGETS["labels"][:, ::2])
 
@@ -229,7 +229,7 @@ def test_bad_input():
         model.set_params(n_topics=4).partial_fit(X, TARGETS["classes"])
 
 
-def test_counts_that_are_not_whole_are_rounded_up():
+def test_fractional_counts_are_rounded_up():
     y = TARGETS["binary"]
     whole = OnlineMedLDA(3, random_state=0).fit(X, y)
     parts = OnlineMedLDA(3, random_state=0).fit(X - 0.4 * (X > 0), y)
@@ -237,7 +237,7 @@ def test_counts_that_are_not_whole_are_rounded_up():
 
 
 @pytest.mark.parametrize("task", TARGETS)
-def test_weight_0_is_not_seen(task):
+def test_documents_of_weight_0_are_skipped(task):
     y, there = TARGETS[task], np.arange(240) % 3 > 0
     weighted = OnlineMedLDA(3, random_state=0).fit(X, y, sample_weight=there)
     absent = OnlineMedLDA(3, random_state=0).fit(X[there], y[there])
@@ -248,7 +248,7 @@ def test_weight_0_is_not_seen(task):
     np.testing.assert_array_equal(weighted.components_, before)
 
 
-def test_weights_move_the_classes(tmp_path):
+def test_weights_favor_their_classes(tmp_path):
     """A class that counts more is predicted more often, by sample_weight as by class_weight, and likelier."""
     random = np.random.default_rng(0)
     y = np.where(random.random(240) < 0.4, random.permutation(TARGETS["binary"]), TARGETS["binary"])
@@ -300,17 +300,17 @@ def test_bad_class_weights(class_weight, task, message):
 
 
 def test_progress_is_reported():
-    told = []
+    reported = []
     OnlineMedLDA(3, random_state=0, batch_size=7).fit(
-        csr_matrix(np.tile(X.toarray(), (5, 1))), np.tile(Y, 5), progress=told.append
+        csr_matrix(np.tile(X.toarray(), (5, 1))), np.tile(Y, 5), progress=reported.append
     )
-    assert told[-1] == 1200 and told == sorted(told) and len(told) > 1
+    assert reported[-1] == 1200 and reported == sorted(reported) and len(reported) > 1
 
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
 @pytest.mark.parametrize(("n_topics", "seeds", "least"), [(5, 3, 0.82), (20, 3, 0.82), (50, 2, 0.81), (100, 2, 0.81)])
 def test_atheism_against_religion(classifier, n_topics, seeds, least):
-    """By-date parts, stop words removed: the mean over seeds, with the defaults."""
+    """Split by date, without stop words: mean accuracy over seeds with the defaults."""
     X, y, X_test, y_test = word_counts("newsgroups", ("alt.atheism", "talk.religion.misc"))
     found = [OnlineMedLDA(n_topics, classifier, random_state=s).fit(X, y).score(X_test, y_test) for s in range(seeds)]
     assert np.mean(found) >= least

@@ -1,7 +1,7 @@
 """The online topic model in plain NumPy: the specification, and the reference for the compiled one.
 
-Formulas as `docs/topics.md` prints them, every exponent in full for every word. Only the random numbers are the same,
-so that the two can be compared draw for draw.
+The formulas are those of `docs/topics.md`, with every exponent computed in full for every word. Only the random numbers
+are generated as in the compiled model, so that both can be compared draw for draw.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scipy.special import digamma
 from confidently.topics.learner import SCORED, Bags, State, TopicSettings, new_state
 
 MASK = 2**64 - 1
-NOT_LEARNED = ("counters", *SCORED)  # arrays that are not of a model each
+NOT_PER_MODEL = ("counters", *SCORED)  # arrays without an axis of models
 GOLDEN = 0x9E3779B97F4A7C15
 
 
@@ -28,7 +28,7 @@ def mix64(x: int) -> int:
 
 
 def key(*parts: int) -> int:
-    """A seed from several numbers."""
+    """Return a seed made of several numbers."""
     found = parts[0]
     for part in parts[1:]:
         found = mix64((found + GOLDEN * (part + 1)) & MASK)
@@ -62,13 +62,13 @@ class Stream:
 
 
 def expected_topics(s: TopicSettings, counts: np.ndarray, totals: np.ndarray, n_words: int) -> np.ndarray:
-    """Weight of each word (row) in each topic (column)."""
+    """Return the weight of each word (row) in each topic (column)."""
     delta, total = counts + s.word_prior, totals + s.word_prior * n_words
     return np.exp(digamma(delta) - digamma(total)) if s.topic_expectation == "digamma" else delta / total
 
 
 def document_prior(s: TopicSettings, sticks: np.ndarray | None) -> np.ndarray:
-    """alpha for every topic, or a exp(E log share) of the truncated sticks."""
+    """Return alpha for every topic, or a exp(E log fraction) of the truncated sticks."""
     if sticks is None:
         return np.full(s.n_topics, s.document_prior)
     u, v = sticks
@@ -80,7 +80,7 @@ def document_prior(s: TopicSettings, sticks: np.ndarray | None) -> np.ndarray:
 def gibbs_exponent(
     s: TopicSettings, sign: float, lam: float, n: int, others: np.ndarray, mu: np.ndarray, sigma: np.ndarray
 ) -> np.ndarray:
-    """What a Gibbs classifier adds to the log weight of every topic for a word, C being the counts of the others."""
+    """Return what a Gibbs classifier adds to the log weight of every topic for a word; ``others`` counts the rest."""
     linear = sign * s.c * (s.c * s.epsilon + lam) * mu / (n * lam)
     quadratic = mu**2 + np.diag(sigma) + 2 * (mu * (mu @ others) + sigma @ others)
     exponent: np.ndarray = linear - s.c**2 / (2 * n**2 * lam) * quadratic
@@ -88,7 +88,7 @@ def gibbs_exponent(
 
 
 def lambda_rate(s: TopicSettings, sign: float, share: np.ndarray, mu: np.ndarray, sigma: np.ndarray) -> float:
-    """b, with 1/lambda ~ inverse Gaussian of mean 1/b and shape 1."""
+    """Return b, where 1/lambda is inverse Gaussian with mean 1/b and shape 1."""
     return s.c * sqrt((s.epsilon - sign * mu @ share) ** 2 + share @ sigma @ share)
 
 
@@ -96,7 +96,7 @@ def move_gibbs(
     s: TopicSettings, signs: np.ndarray, proportions: np.ndarray, inverse: np.ndarray, copies: np.ndarray,
     P: np.ndarray, h: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Precision and shift after this many copies of documents with kept proportions (n, S, K) and 1/lambda (n, S)."""
+    """Return precision and shift after copies of documents with proportions (n, S, K) and 1/lambda (n, S)."""
     part = copies / proportions.shape[1]
     P = P + s.c**2 * np.einsum("d,ds,dsi,dsj->ij", part, inverse, proportions, proportions)
     return P, h + s.c * np.einsum("d,ds,d,dsi->i", part, 1 + s.c * s.epsilon * inverse, signs, proportions)
@@ -105,7 +105,7 @@ def move_gibbs(
 def move_averaging(
     s: TopicSettings, signs: np.ndarray, proportions: np.ndarray, copies: np.ndarray, mu: np.ndarray
 ) -> tuple[np.ndarray, ...]:
-    """The mean after copies of documents with mean proportions (n, K), and the multipliers, by a general optimizer."""
+    """Return the mean after copies of documents with mean proportions (n, K), and the multipliers of an optimizer."""
     signed = signs[:, None] * proportions
     gap, gram = s.epsilon - signed @ mu, s.prior_variance * signed @ signed.T
     most = 2 * s.c * copies
@@ -120,7 +120,7 @@ def move_averaging(
 
 
 class ReferenceTopics:
-    """One model with its tasks, learned batch by batch: the same state as the compiled learner's, slowly."""
+    """The reference of the compiled learner: the same state, learned batch by batch."""
 
     def __init__(self, settings: TopicSettings, n_classes: int, n_words: int) -> None:
         self.s, self.n_words, self.seen = settings, n_words, 0
@@ -139,7 +139,7 @@ class ReferenceTopics:
     def _learn_batch(self, bags: Bags, signs: np.ndarray, copies: np.ndarray, rows: list[int], l: int) -> None:  # noqa: E741
         s = self.s
         before = {name: a[:, l].copy() if name == "words" else a[l].copy()
-                  for name, a in self.state.items() if name not in NOT_LEARNED}  # fmt: skip
+                  for name, a in self.state.items() if name not in NOT_PER_MODEL}  # fmt: skip
         now: dict[str, Any] = dict(before)
         streams = [Stream(key(s.seed, l, self.seen + r)) for r in rows]
         words = [words_of(bags, r) for r in rows]
@@ -162,7 +162,7 @@ class ReferenceTopics:
         self, now: State, signs: np.ndarray, words: np.ndarray, z: np.ndarray, stream: Stream, tau: np.ndarray,
         lam: np.ndarray, first: bool,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-        """Kept topics (S, n) and 1/lambda (S, T) of one document; tau of each copy; z and lam are moved along."""
+        """Return kept topics (S, n) and 1/lambda (S, T) of a document, changing z and lam; tau is per copy."""
         s, n, K = self.s, len(words), self.s.n_topics
         likelihood = expected_topics(s, now["words"], now["totals"], self.n_words)
         prior = document_prior(s, now.get("sticks"))
@@ -203,7 +203,7 @@ class ReferenceTopics:
         self, before: State, prior: np.ndarray, signs: np.ndarray, copies: np.ndarray, words: list[np.ndarray],
         kept: list[tuple[np.ndarray, np.ndarray]], tau: np.ndarray,
     ) -> State:  # fmt: skip
-        """What is believed after a batch, from what was before; tau is replaced."""
+        """Return the state after a batch from the state before it; tau is replaced."""
         s, K = self.s, self.s.n_topics
         counts, proportions = np.zeros_like(before["words"]), np.zeros((len(words), s.n_samples, K))
         atoms = np.zeros(K)
@@ -258,6 +258,6 @@ class ReferenceTopics:
 
 
 def words_of(bags: Bags, row: int) -> np.ndarray:
-    """The words of a document, each as often as it occurs."""
+    """Return the words of a document, each as often as it occurs."""
     entries = slice(bags.start[row], bags.start[row + 1])
     return np.repeat(bags.words[entries], bags.counts[entries])

@@ -51,7 +51,7 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier | OnlineMedLDA:
         estimator["multiclass"] = settings.task
     unknown = estimator.keys() - OnlineClassifier._get_param_names()
     if unknown:
-        raise ModelFileError(f"{path} is a damaged model file: unknown settings {sorted(unknown)}")
+        raise ModelFileError(f"{path}: damaged model file, unknown settings {sorted(unknown)}")
     parameters = {name: getattr(settings, name) for name in SHARED}
     parameters["kernel"] = settings.kernel or "rbf"
     return put_model(OnlineClassifier(**parameters, **estimator), model)
@@ -77,4 +77,4 @@ def _topic_model(path: str | os.PathLike[str], model: TopicModel) -> OnlineMedLD
     try:
         return OnlineMedLDA.of(model)
     except TypeError as error:
-        raise ModelFileError(f"{path} is a damaged model file: unknown settings ({error})") from error
+        raise ModelFileError(f"{path}: damaged model file, unknown settings ({error})") from error

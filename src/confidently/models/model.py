@@ -1,4 +1,4 @@
-"""Models: a learner and what its numbers mean, saved to and loaded from model files."""
+"""Models: a learner, the classes and features its numbers stand for, and how both go into a model file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .file import checked_arrays
 
 @dataclass
 class SavedModel(ABC):
-    """A learner and what its numbers mean: what every kind of model has.
+    """Base of the models: a learner and the meaning of its numbers.
 
     Attributes
     ----------
@@ -26,11 +26,11 @@ class SavedModel(ABC):
     features : Features, optional
         Names of the features, where they have any.
     estimator : dict, optional
-        Settings of :class:`confidently.OnlineClassifier` that the learner does not know.
+        Settings of the estimator that are not the learner's.
     source : dict, optional
-        How rows were read: what prediction must do in the same way.
+        How rows were read, so that prediction reads them in the same way.
     training : dict, optional
-        Where the training stands, in a checkpoint.
+        Position of the training, in a checkpoint.
     """
 
     kind: ClassVar[str]
@@ -44,15 +44,15 @@ class SavedModel(ABC):
 
     @abstractmethod
     def packed(self) -> State:
-        """The learner's arrays as the file keeps them."""
+        """Return the learner's arrays as the file holds them."""
 
     @staticmethod
     @abstractmethod
     def unpacked(header: dict[str, Any], arrays: State) -> Any:
-        """The learner of a header and packed arrays; an error where they do not fit."""
+        """Return the learner of a header and packed arrays; an error if they do not fit."""
 
     def header(self) -> dict[str, Any]:
-        """Everything that is not an array."""
+        """Return everything that is not an array."""
         return {
             "classes": self.classes,
             "estimator": self.estimator,
@@ -62,11 +62,11 @@ class SavedModel(ABC):
         }
 
     def arrays(self) -> State:
-        """The packed arrays of the learner and of the names of features."""
+        """Return the packed arrays of the learner and those of the names of features."""
         return self.packed() | ({} if self.features is None else self.features.arrays())
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a model file, which appears whole or not at all."""
+        """Write a model file, which appears only when it is complete."""
         file.write(path, self.header(), self.arrays())
 
     @classmethod
@@ -76,8 +76,7 @@ class SavedModel(ABC):
         Raises
         ------
         ModelFileError
-            If it is not one, is damaged or truncated, or was written by a later version; or holds another kind of
-            model.
+            If it is not a model file, is damaged or truncated, was written by a later version, or is of another kind.
         OSError
             If it cannot be read.
         """
@@ -85,7 +84,7 @@ class SavedModel(ABC):
 
     @classmethod
     def from_contents(cls, contents: file.Contents) -> Self:
-        """The model that a file holds."""
+        """Return the model of a file's contents."""
         header = contents.header
         with file.damage_reported(contents.path):
             learner = cls.unpacked(header, contents.arrays)
@@ -98,19 +97,19 @@ class SavedModel(ABC):
 
 @dataclass
 class Model(SavedModel):
-    """A classifier and what its numbers mean."""
+    """A classifier: its learner and the meaning of the learner's numbers."""
 
     kind: ClassVar[str] = "linear"
 
     learner: Learner
 
     def packed(self) -> State:
-        """The state as its covariance packs it."""
+        """Return the state as its covariance packs it."""
         return self.learner.covariance.packed(self.learner.state, self.learner.n_features)
 
     @staticmethod
     def unpacked(header: dict[str, Any], arrays: State) -> Learner:
-        """The learner of a header and packed arrays; an error where they do not fit."""
+        """Return the learner of a header and packed arrays; an error if they do not fit."""
         learner = Learner.from_header(header, {})
         state = learner.covariance.unpacked(arrays, learner.size)
         learner.state = checked_arrays(state, learner.covariance.shapes(learner.size, state))
@@ -118,7 +117,7 @@ class Model(SavedModel):
 
 
 def _check_names(learner: Any, classes: list[Any], features: Features | None) -> None:
-    unnamed = 1 if learner.settings.task == "binary" else 0  # a stream may not have shown its second class yet
+    unnamed = 1 if learner.settings.task == "binary" else 0  # the second class may not have appeared in the stream yet
     if not learner.n_classes - unnamed <= len(classes) <= learner.n_classes:
         raise ValueError(f"{len(classes)} names for {learner.n_classes} classes")
     if features is not None and len(features) != learner.n_features:

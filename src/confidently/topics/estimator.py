@@ -31,14 +31,13 @@ from ..data.memory.labels import (
 )
 from ..rules.ranges import check_integer
 from .inputs import bags_of, check_counts, chosen_settings
-from .learner import Bags, TopicLearner, TopicSettings
+from .learner import MAX_SEED, Bags, TopicLearner, TopicSettings
 from .model import TopicModel
 from .views import relevances
 
 # Settings that shape the state and cannot change once something was learned.
 FIXED_SETTINGS = ("classifier", "n_topics", "nonparametric", "word_prior", "prior_variance")
-MAX_SEED = 2**31 - 1
-# Fewer predictions may all be of one class by chance; fit checks at most so many of the training documents.
+# Fewer predictions may all be of one class by chance; fit predicts at most MAX_PREDICTIONS training documents.
 MIN_PREDICTIONS, MAX_PREDICTIONS = 100, 300
 
 
@@ -228,7 +227,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         Warns
         -----
         CollapseWarning
-            If the first 300 training documents are all predicted to be of one class.
+            If a sample of up to 300 training documents is predicted to be all of one class.
         """
         with rollback_on_error(self):
             for name in ("learner_", "classes_", "source_", "features_"):
@@ -300,14 +299,14 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         return shuffled
 
     def _weights(self, sample_weight: Any, y: Any, n: int, known: np.ndarray, partial: bool) -> np.ndarray:
-        """How often each document counts."""
+        """Return how often each document counts."""
         weights = np.ones(n) if sample_weight is None else example_weights(sample_weight, n, partial)
         check_class_weight(self.class_weight, partial)
         of_class = class_weights(self.class_weight, known, y, is_multilabel(y))
         return weights if of_class is None else weights * of_class[places(y, known)]
 
     def _brings_words(self, X: Any) -> bool:
-        """Whether X has more columns than are known; names of new columns must come after the known ones."""
+        """Return whether X has more columns than are known, checking that the known ones come first."""
         shape, before = getattr(X, "shape", None) or np.shape(X), self.learner_.n_features
         if len(shape) != 2 or shape[1] <= before:
             return False

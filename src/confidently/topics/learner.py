@@ -45,6 +45,7 @@ SCORED = ("looked", "looked.scores", "looked.signs", "looked.weights")  # entrie
 # Documents per call of the core, between two reports of progress; rounded up to whole batches.
 DOCUMENTS_PER_CALL = 512
 MAX_COUNT = 2**24  # of one word in one document
+MAX_SEED = 2**31 - 1
 
 
 def _choice(*choices: object, **default: Any) -> Any:

@@ -19,7 +19,7 @@ from ...data.features import Features
 from ...data.selection import in_blocks
 from ...topics.documents import DocumentReader, Documents, block_size
 from ...topics.inputs import DEFAULTS, chosen_settings
-from ...topics.learner import TopicLearner, TopicSettings
+from ...topics.learner import MAX_SEED, TopicLearner, TopicSettings
 from ...topics.model import TopicModel
 from ..inputs import BadInput
 from ..options.learner import announced, chosen_calibration
@@ -30,7 +30,6 @@ from .data import TrainingData
 from .loop import TrainingLoop
 
 RENAMED = {"n_inner": "inner", "n_samples": "samples"}  # the estimator's parameters with options of another name
-MAX_SEED = 2**31 - 1
 FIRST_DOCUMENTS = 512  # of a stream; their mean length is the default margin
 
 
