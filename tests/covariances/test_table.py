@@ -42,7 +42,7 @@ def twin_of(name, X, y, **options):
 
 def sigma_of(twin):
     """Sigma of the weights, the intercept last, as a matrix."""
-    return np.diag(twin.sigma[0]) if np.shape(twin.sigma) == (1, D + 1) else twin.sigma
+    return np.column_stack([twin.covariance.times(unit[None], 0)[0] for unit in np.eye(D + 1)])
 
 
 def classifier_of(name, X, y, **options):

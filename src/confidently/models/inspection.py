@@ -48,8 +48,8 @@ class Weight:
         return abs(self.mean) / self.std if self.std > 0 else math.inf if self.mean else 0.0
 
     @property
-    def certainty(self) -> float:
-        """Probability that the weight's sign is not that of its mean: Phi(-|mean|/std)."""
+    def sign_error(self) -> float:
+        """Probability that the weight's sign differs from its mean's: Phi(-|mean|/std)."""
         return 0.5 * math.erfc(self.decisive / math.sqrt(2.0))
 
 

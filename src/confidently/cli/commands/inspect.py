@@ -94,7 +94,7 @@ def _view(view: ClassView) -> dict[str, Any]:
 
 
 def _weight(weight: Weight) -> dict[str, Any]:
-    return {**asdict(weight), "ratio": weight.decisive, "sign_wrong": weight.certainty}
+    return {**asdict(weight), "ratio": weight.decisive, "sign_wrong": weight.sign_error}
 
 
 def _view_text(model: Model, view: ClassView) -> list[str]:
@@ -107,7 +107,7 @@ def _view_text(model: Model, view: ClassView) -> list[str]:
     if view.uncertain is None:
         return [*parts, f"The rule {model.learner.settings.rule.name} keeps no variances, so no weight is uncertain."]
     uncertain = [["feature", "mean", "std", "|mean|/std", "variance left", "P(sign wrong)"]]
-    uncertain += [[*_cells(weight), _left(weight), f"{weight.certainty:.3f}"] for weight in view.uncertain]
+    uncertain += [[*_cells(weight), _left(weight), f"{weight.sign_error:.3f}"] for weight in view.uncertain]
     return [*parts, f"{title}: the least decisive of the half with the most updates\n{aligned(uncertain)}"]
 
 
