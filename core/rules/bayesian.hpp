@@ -71,4 +71,6 @@ struct Probit {
     }
 };
 
+using BayesianRules = RuleList<BayesPA, GibbsPA, GibbsPAExact, Probit>;
+
 }  // namespace confidently

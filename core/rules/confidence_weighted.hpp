@@ -100,4 +100,6 @@ struct NHERD {
     }
 };
 
+using ConfidenceWeightedRules = RuleList<SOP, CWStdev, CWVar, AROW, SCW1, SCW2, NHERD>;
+
 }  // namespace confidently

@@ -32,4 +32,6 @@ struct IELLIP {
     }
 };
 
+using EllipsoidRules = RuleList<CELLIP, IELLIP>;
+
 }  // namespace confidently

@@ -37,4 +37,6 @@ struct PA2 {
     }
 };
 
+using PassiveAggressiveRules = RuleList<Perceptron, PA, PA1, PA2>;
+
 }  // namespace confidently

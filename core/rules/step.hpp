@@ -27,4 +27,8 @@ inline Step weighted(Step step, double w) {
     return {w * step.alpha, w * step.zeta, step.scale == 1.0 ? 1.0 : std::pow(step.scale, w), step.infeasible};
 }
 
+// The rules of a header; table.hpp joins them.
+template <class... Rules>
+struct RuleList {};
+
 }  // namespace confidently

@@ -1,6 +1,7 @@
 // The rules: each computes, from the margin m and its variance v alone, the step of the Gaussian. docs/mathematics.md
 // states every formula with its source. w is the weight of the example: it multiplies the loss where the rule has one
-// (C -> wC, r -> r/w, c -> wc); the step of a hard rule is weighted as a whole. A rule is a struct with
+// (C -> wC, r -> r/w, c -> wc); the step of a hard rule is weighted as a whole. A rule is a struct, entered in the list at
+// the end of its header, with
 //   name         what Python calls it
 //   parameters   how many numbers it has; its members, in this order, are given by Rule.core_parameters of Python
 //   rescales     true if its steps have a scale other than 1; missing otherwise
@@ -22,9 +23,11 @@
 
 namespace confidently {
 
-// The only list of rules.
-using AnyRule = std::variant<Perceptron, PA, PA1, PA2, SOP, CWStdev, CWVar, AROW, SCW1, SCW2, NHERD, CELLIP, IELLIP,
-                             BayesPA, GibbsPA, GibbsPAExact, Probit>;
+template <class... A, class... B, class... C, class... D>
+std::variant<A..., B..., C..., D...> any_of(RuleList<A...>, RuleList<B...>, RuleList<C...>, RuleList<D...>);
+
+// Any of the rules, in the order of Python's RULES.
+using AnyRule = decltype(any_of(PassiveAggressiveRules(), ConfidenceWeightedRules(), EllipsoidRules(), BayesianRules()));
 
 template <class R>
 inline constexpr bool kRescales = requires { R::rescales; };

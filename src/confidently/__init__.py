@@ -11,35 +11,15 @@ far it moves, and the *covariance* how its covariance matrix is stored::
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .rules import (
-    AROW,
-    CELLIP,
-    IELLIP,
-    NHERD,
-    PA,
-    PA1,
-    PA2,
-    RULES,
-    SCW1,
-    SCW2,
-    SOP,
-    BayesPA,
-    CWStdev,
-    CWVar,
-    GibbsPA,
-    GibbsPAExact,
-    Perceptron,
-    Probit,
-    make_rule,
-    step,
-)
+from .rules import RULES as RULES
+from .rules import make_rule as make_rule
+from .rules import step as step
+from .rules.bayesian import *  # noqa: F403
+from .rules.confidence_weighted import *  # noqa: F403
+from .rules.ellipsoid import *  # noqa: F403
+from .rules.passive_aggressive import *  # noqa: F403
 
 __version__ = "0.1.0"
-__all__ = [
-    "AROW", "CELLIP", "IELLIP", "MIRA", "NHERD", "PA", "PA1", "PA2", "RULES", "SCW1", "SCW2", "SOP", "BayesPA",
-    "CWStdev", "CWVar", "GibbsPA", "GibbsPAExact", "OnlineClassifier", "OnlineMedLDA", "Perceptron", "Probit", "load",
-    "make_rule", "merge", "progressive_validation", "step",
-]  # fmt: skip
 
 LAZY = {  # public names that are imported when they are used, and their modules
     "MIRA": "estimators.mira",
@@ -51,13 +31,14 @@ LAZY = {  # public names that are imported when they are used, and their modules
 }
 
 if TYPE_CHECKING:  # type checkers see the same names and no others
-    from .estimators.classifier import OnlineClassifier
-    from .estimators.loading import load
-    from .estimators.merging import merge
-    from .estimators.mira import MIRA
-    from .evaluation.progressive import progressive_validation
-    from .topics.estimator import OnlineMedLDA
+    from .estimators.classifier import OnlineClassifier as OnlineClassifier
+    from .estimators.loading import load as load
+    from .estimators.merging import merge as merge
+    from .estimators.mira import MIRA as MIRA
+    from .evaluation.progressive import progressive_validation as progressive_validation
+    from .topics.estimator import OnlineMedLDA as OnlineMedLDA
 else:
+    __all__ = [*LAZY, "RULES", "make_rule", "step", *(rule.__name__ for rule in RULES.values())]
 
     def __getattr__(name: str) -> Any:
         # scikit-learn takes a second to import, which the rules and the command line save

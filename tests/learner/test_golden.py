@@ -1,8 +1,8 @@
 """Golden numbers: the decisions of every rule on real data, one pass with default parameters, counted.
 
-``golden.csv`` has a line for each data set x covariance x rule: progressive mistakes and updates over the training
-rows, and wrong predictions on the test rows. A change that moves one of them changes an algorithm. Where that is
-meant, ``python tests/learner/test_golden.py`` writes the file anew; say why in the commit.
+``golden.csv`` has one line per data set, covariance and rule: progressive mistakes and updates over the training rows,
+and wrong predictions on the test rows. A change of one of them is a change of an algorithm. For a new rule, or where
+the change is meant, ``python -m tests.learner.test_golden`` writes the file again; say why in the commit.
 """
 
 import csv
@@ -39,7 +39,7 @@ RUNS = {
 
 
 def counted(name, covariance, rule):
-    """The line of golden.csv, as it comes out now."""
+    """The line of golden.csv for the present code."""
     X, y, X_test, y_test = load(name, *RUNS[name, covariance])
     classifier = OnlineClassifier(rule, covariance).fit(X, y)
     wrong = classifier.predict(X_test) != y_test
@@ -57,7 +57,8 @@ def golden_lines():
 
 
 def test_golden_file_is_complete():
-    assert set(golden_lines()) == {(name, covariance, rule) for name, covariance in RUNS for rule in RULES}
+    lines = {(name, covariance, rule) for name, covariance in RUNS for rule in RULES}
+    assert set(golden_lines()) == lines, "run python -m tests.learner.test_golden"
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -67,7 +68,7 @@ def test_decisions_are_golden(name, covariance, rule):
 
 
 def write_golden():
-    """Write golden.csv anew."""
+    """Write golden.csv."""
     with FILE.open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()

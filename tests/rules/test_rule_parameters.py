@@ -11,29 +11,15 @@ import numpy as np
 import pytest
 
 from confidently import RULES, make_rule, step
+from tests.tables.rule_cases import RANGES
 
-# Parameter -> an interval it may lie in, as the message prints it, values outside, values inside.
-POSITIVE = ("(0, inf)", [0, -1, inf, -inf, nan, 10**400], [1e-300, 1, 1e300])
-UNIT = ("(0, 1)", [0, 1, -0.5, 1.5, nan], [1e-300, 0.999])
-RANGES = {
-    "C": POSITIVE,
-    "r": POSITIVE,
-    "phi": POSITIVE,
-    "gamma": POSITIVE,
-    "noise": POSITIVE,
-    "eta": ("(0.5, 1)", [0.5, 1, 0, -1, 2, nan, inf], [0.500001, 0.999]),
-    "a": ("[0, 1]", [-1e-9, 1.0000001, nan, inf], [0, 0.5, 1]),
-    "epsilon": ("[0, inf)", [-1e-9, inf, nan], [0, 1, 1e300]),
-    "b": UNIT,
-    "c": POSITIVE,
-    ("iellip", "c"): UNIT,
-}
 PAIRS = [(name, f.name) for name, cls in RULES.items() for f in fields(cls)]
 EVERY_RULE = pytest.mark.parametrize("name", list(RULES))
 EVERY_PARAMETER = pytest.mark.parametrize(("name", "parameter"), PAIRS)
 
 
 def range_of(name, parameter):
+    assert parameter in RANGES, f"enter the range of {parameter} in tests/tables/rule_cases.py"
     return RANGES.get((name, parameter)) or RANGES[parameter]
 
 

@@ -1,12 +1,19 @@
-"""One table of all rules for the property tests: where each acts, its parameters, what holds after its step."""
+"""One table of all rules for the tests: the formula as its paper prints it, where it acts, what holds after its step.
+
+The formulas are the specification that the compiled rules are compared with, and share nothing with them. A new rule is
+one entry here; a new parameter is one more in :data:`RANGES`.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import copysign, hypot, sqrt
+from math import copysign, exp, hypot, inf, log, nan, pi, sqrt
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
+from scipy.optimize import brentq
+from scipy.special import log_ndtr
 
 from confidently import make_rule, step
 
@@ -83,6 +90,14 @@ def mistake(m, v, p):
     return m <= 0
 
 
+def one(v, p):
+    return 1.0
+
+
+def inside_the_ellipsoid(m, v, p):
+    return m <= 0 and 0 < p["a"] * p["gamma"] - m < sqrt(v)
+
+
 def demanded(v, p):
     return phi_of(p) * sqrt(v)
 
@@ -137,14 +152,46 @@ def after_iellip(a):
     return [(a.m1, a.p["gamma"], abs(a.m)), (a.v1, a.v, 0.0), (a.scale, 1 / (1 - a.p["c"]), 0.0)]
 
 
+def after_cw_var(a):
+    return [gains(a, 2 * a.alpha * phi_of(a.p) * a.v), (a.m1, phi_of(a.p) * a.v1, abs(a.m))]
+
+
+def after_arow(a):
+    return [(a.m1 + a.alpha * a.p["r"], 1.0, abs(a.m)), gains(a, a.v / a.p["r"])]
+
+
+def after_nherd(a):
+    return [(a.m1 + a.alpha / a.p["C"], 1.0, abs(a.m)), (float(a.gained), (1 + a.p["C"] * a.v) ** 2, 0.0)]
+
+
+# --- the table ----------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class Case:
-    """A rule's parameters, where it acts (None: not said) and what holds after its step."""
+    """A rule's formula, where it acts (None: not specified), what holds after its step, its parameters."""
 
+    formula: Callable[[float, float, float, int, Any], tuple[float, float, float] | None]
     acts: Callable[[float, float, dict[str, float]], bool | None]
     after: Callable[[After], list[tuple[float, float, float]]] | None  # None: see test_rule_moments.py
     parameters: dict[str, Any]
-    loss: str | None = None  # the parameter that the weight of an example multiplies (divides: r); None for hard rules
+
+
+CASES: dict[str, Case] = {}
+
+
+def case(acts, after, **parameters):
+    """Enter a formula, a function with the name of its rule, into :data:`CASES`.
+
+    The formula returns alpha, zeta and scale for the margin m, its variance v, the weight w of the example, k updates
+    so far and the parameters p; or None, where the rule does not act. phi, psi and xi of the confidence are among p.
+    """
+
+    def enter(formula):
+        CASES[formula.__name__] = Case(formula, acts, after, parameters)
+        return formula
+
+    return enter
 
 
 WIDE = log_uniform(-6, 6)
@@ -154,50 +201,170 @@ CONFIDENCE = st.one_of(
 )
 MARGIN = st.one_of(st.sampled_from([0.0, 1.0]), log_uniform(-6, 3))
 UNIT = st.floats(1e-6, 1.0, exclude_max=True)
-GIBBS = {"c": WIDE, "epsilon": MARGIN}
 
-CASES = {
-    "perceptron": Case(mistake, lambda a: [(a.alpha, 1.0, 0.0)], {}),
-    "pa": Case(below(lambda v, p: 1.0), lambda a: [(a.m1, 1.0, abs(a.m))], {}),
-    "pa1": Case(below(lambda v, p: 1.0), capped(lambda p: p["C"], lambda p: 1.0), {"C": WIDE}, "C"),
-    "pa2": Case(
-        below(lambda v, p: 1.0), lambda a: [(a.m1 + a.alpha / (2 * a.p["C"]), 1.0, abs(a.m))], {"C": WIDE}, "C"
-    ),
-    "sop": Case(mistake, lambda a: [(a.m1 + a.alpha, 1.0, abs(a.m)), gains(a, a.v)], {}),
-    "cw_stdev": Case(below(demanded), lambda a: [cw_gain(a), cw_reached(a)], {"confidence": CONFIDENCE}),
-    "cw_var": Case(
-        below(lambda v, p: phi_of(p) * v),
-        lambda a: [gains(a, 2 * a.alpha * phi_of(a.p) * a.v), (a.m1, phi_of(a.p) * a.v1, abs(a.m))],
-        {"confidence": CONFIDENCE},
-    ),
-    "arow": Case(
-        below(lambda v, p: 1.0),
-        lambda a: [(a.m1 + a.alpha * a.p["r"], 1.0, abs(a.m)), gains(a, a.v / a.p["r"])],
-        {"r": WIDE},
-        "r",
-    ),
-    "scw1": Case(below(demanded), after_scw1, {"confidence": CONFIDENCE, "C": WIDE}, "C"),
-    "scw2": Case(below(demanded), after_scw2, {"confidence": CONFIDENCE, "C": WIDE}, "C"),
-    "nherd": Case(
-        below(lambda v, p: 1.0),
-        lambda a: [
-            (a.m1 + a.alpha / a.p["C"], 1.0, abs(a.m)),
-            (float(a.gained), (1 + a.p["C"] * a.v) ** 2, 0.0),
-        ],
-        {"C": WIDE},
-        "C",
-    ),
-    "cellip": Case(
-        lambda m, v, p: m <= 0 and 0 < p["a"] * p["gamma"] - m < sqrt(v),
-        after_cellip,
-        {"gamma": log_uniform(-6, 3), "a": st.floats(0.0, 1.0)},
-    ),
-    "iellip": Case(mistake, after_iellip, {"gamma": log_uniform(-6, 3), "b": UNIT, "c": UNIT}),
-    "bayespa": Case(below(lambda v, p: p["epsilon"]), capped(lambda p: 2 * p["c"], lambda p: p["epsilon"]), GIBBS, "c"),
-    "gibbs_pa": Case(lambda m, v, p: True, after_gibbs, GIBBS, "c"),
-    "gibbs_pa_exact": Case(within_deviations(lambda m, v, p: (m - p["epsilon"]) / sqrt(v)), None, GIBBS, "c"),
-    "probit": Case(within_deviations(lambda m, v, p: m / hypot(p["noise"], sqrt(v))), None, {"noise": WIDE}),
+# Parameter -> its range as messages print it, values outside, values inside.
+POSITIVE = ("(0, inf)", [0, -1, inf, -inf, nan, 10**400], [1e-300, 1, 1e300])
+OPEN_UNIT = ("(0, 1)", [0, 1, -0.5, 1.5, nan], [1e-300, 0.999])
+RANGES = {
+    "C": POSITIVE,
+    "r": POSITIVE,
+    "phi": POSITIVE,
+    "gamma": POSITIVE,
+    "noise": POSITIVE,
+    "eta": ("(0.5, 1)", [0.5, 1, 0, -1, 2, nan, inf], [0.500001, 0.999]),
+    "a": ("[0, 1]", [-1e-9, 1.0000001, nan, inf], [0, 0.5, 1]),
+    "epsilon": ("[0, inf)", [-1e-9, inf, nan], [0, 1, 1e300]),
+    "b": OPEN_UNIT,
+    "c": POSITIVE,
+    ("iellip", "c"): OPEN_UNIT,
 }
+
+
+def weighted(w, alpha, zeta=0.0, scale=1.0):
+    """The step of a hard rule: the weight of the example multiplies all of it."""
+    return w * alpha, w * zeta, scale**w
+
+
+@case(acts=mistake, after=lambda a: [(a.alpha, 1.0, 0.0)])
+def perceptron(m, v, w, k, p):
+    return weighted(w, 1.0) if m <= 0 else None
+
+
+@case(acts=below(one), after=lambda a: [(a.m1, 1.0, abs(a.m))])
+def pa(m, v, w, k, p):
+    return weighted(w, (1 - m) / v) if m < 1 else None
+
+
+@case(acts=below(one), after=capped(lambda p: p["C"], lambda p: 1.0), C=WIDE)
+def pa1(m, v, w, k, p):
+    return (min(w * p.C, (1 - m) / v), 0.0, 1.0) if m < 1 else None
+
+
+@case(acts=below(one), after=lambda a: [(a.m1 + a.alpha / (2 * a.p["C"]), 1.0, abs(a.m))], C=WIDE)
+def pa2(m, v, w, k, p):
+    return ((1 - m) / (v + 1 / (2 * w * p.C)), 0.0, 1.0) if m < 1 else None
+
+
+@case(acts=mistake, after=lambda a: [(a.m1 + a.alpha, 1.0, abs(a.m)), gains(a, a.v)])
+def sop(m, v, w, k, p):
+    return weighted(w, (1 - m) / (1 + v), 1.0) if m <= 0 else None
+
+
+def cw_alpha(m, v, p):
+    return (-m * p.psi + sqrt(m**2 * p.phi**4 / 4 + v * p.phi**2 * p.xi)) / (v * p.xi)
+
+
+def cw_zeta(alpha, v, phi):
+    # sqrt(u) = (-alpha v phi + sqrt(alpha^2 v^2 phi^2 + 4v))/2, rewritten: as it stands it cancels to 0 for large alpha
+    sqrt_u = 2 * v / (alpha * v * phi + sqrt(alpha**2 * v**2 * phi**2 + 4 * v))
+    return alpha * phi / sqrt_u
+
+
+@case(acts=below(demanded), after=lambda a: [cw_gain(a), cw_reached(a)], confidence=CONFIDENCE)
+def cw_stdev(m, v, w, k, p):
+    if m >= p.phi * sqrt(v):
+        return None
+    alpha = cw_alpha(m, v, p)
+    return weighted(w, alpha, cw_zeta(alpha, v, p.phi))
+
+
+@case(acts=below(lambda v, p: phi_of(p) * v), after=after_cw_var, confidence=CONFIDENCE)
+def cw_var(m, v, w, k, p):
+    if m >= p.phi * v:
+        return None
+    b = 1 + 2 * p.phi * m
+    alpha = (-b + sqrt(b**2 - 8 * p.phi * (m - p.phi * v))) / (4 * p.phi * v)
+    return weighted(w, alpha, 2 * alpha * p.phi)
+
+
+@case(acts=below(one), after=after_arow, r=WIDE)
+def arow(m, v, w, k, p):
+    return ((1 - m) / (v + p.r / w), w / p.r, 1.0) if m < 1 else None
+
+
+@case(acts=below(demanded), after=after_scw1, confidence=CONFIDENCE, C=WIDE)
+def scw1(m, v, w, k, p):
+    if m >= p.phi * sqrt(v):
+        return None
+    alpha = min(w * p.C, cw_alpha(m, v, p))
+    return alpha, cw_zeta(alpha, v, p.phi), 1.0
+
+
+@case(acts=below(demanded), after=after_scw2, confidence=CONFIDENCE, C=WIDE)
+def scw2(m, v, w, k, p):
+    if m >= p.phi * sqrt(v):
+        return None
+    n = v + 1 / (2 * w * p.C)
+    g = p.phi * sqrt(p.phi**2 * m**2 * v**2 + 4 * n * v * (n + v * p.phi**2))
+    alpha = (-(2 * m * n + p.phi**2 * m * v) + g) / (2 * (n**2 + n * v * p.phi**2))
+    return alpha, cw_zeta(alpha, v, p.phi), 1.0
+
+
+@case(acts=below(one), after=after_nherd, C=WIDE)
+def nherd(m, v, w, k, p):
+    C = w * p.C
+    return ((1 - m) / (v + 1 / C), 2 * C + C**2 * v, 1.0) if m < 1 else None
+
+
+@case(acts=inside_the_ellipsoid, after=after_cellip, gamma=log_uniform(-6, 3), a=st.floats(0.0, 1.0))
+def cellip(m, v, w, k, p):
+    t = (p.a * p.gamma - m) / sqrt(v)
+    return weighted(w, t / sqrt(v), 2 * t / ((1 - t) * v), 1 - t**2) if m <= 0 and t < 1 else None
+
+
+@case(acts=mistake, after=after_iellip, gamma=log_uniform(-6, 3), b=UNIT, c=UNIT)
+def iellip(m, v, w, k, p):
+    ck = p.c * p.b**k
+    return weighted(w, (p.gamma - m) / v, ck / ((1 - ck) * v), 1 / (1 - ck)) if m <= 0 else None
+
+
+@case(
+    acts=below(lambda v, p: p["epsilon"]),
+    after=capped(lambda p: 2 * p["c"], lambda p: p["epsilon"]),
+    c=WIDE,
+    epsilon=MARGIN,
+)
+def bayespa(m, v, w, k, p):
+    return (min(2 * w * p.c, (p.epsilon - m) / v), 0.0, 1.0) if m < p.epsilon else None
+
+
+@case(acts=lambda m, v, p: True, after=after_gibbs, c=WIDE, epsilon=MARGIN)
+def gibbs_pa(m, v, w, k, p):
+    # zeta solves zeta^2 ((epsilon - m')^2 + v') = c^2 with m', v' after the step
+    c = w * p.c
+
+    def gap(a):
+        d = (p.epsilon - m - c * v) / (1 + a * v)
+        return a**2 * (d**2 + v / (1 + a * v)) - c**2
+
+    high = 1.0
+    while gap(high) < 0:
+        high *= 2
+    zeta = brentq(gap, 0, high, xtol=1e-300, rtol=1e-15, maxiter=1000)
+    return (c + zeta * (p.epsilon - m)) / (1 + zeta * v), zeta, 1.0
+
+
+@case(acts=within_deviations(lambda m, v, p: (m - p["epsilon"]) / sqrt(v)), after=None, c=WIDE, epsilon=MARGIN)
+def gibbs_pa_exact(m, v, w, k, p):
+    c, s = w * p.c, sqrt(v)
+    log_a = log_ndtr((m - p.epsilon) / s)
+    log_b = -2 * c * (p.epsilon - m) + 2 * c**2 * v + log_ndtr((p.epsilon - m - 2 * c * v) / s)
+    if log_a - log_b > log(np.finfo(float).max):  # the odds of a step underflow: there is none
+        return None
+    log_z = np.logaddexp(log_a, log_b)
+    density = exp(-((p.epsilon - m) ** 2) / (2 * v) - log(2 * pi * v) / 2 - log_z)
+    r, rest = exp(log_b - log_z), exp(log_a - log_z)
+    kappa = min(max(2 * c * density - 4 * c**2 * r * rest, 0.0), (1 - 1e-12) / v)
+    return 2 * c * r, kappa / (1 - kappa * v), 1.0
+
+
+@case(acts=within_deviations(lambda m, v, p: m / hypot(p["noise"], sqrt(v))), after=None, noise=WIDE)
+def probit(m, v, w, k, p):
+    s = sqrt(p.noise**2 + v)
+    t = m / s
+    V = exp(-(t**2) / 2 - log(2 * pi) / 2 - log_ndtr(t))
+    W = min(max(V * (V + t) / s**2, 0.0), (1 - 1e-12) / v)
+    return weighted(w, V / s, W / (1 - W * v))
 
 
 def parameters_of(name):

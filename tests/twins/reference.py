@@ -1,177 +1,22 @@
 """The learners in plain NumPy: the specification, and the slow reference that the compiled core is compared with.
 
-:data:`RULES` has the formula of every rule as its paper prints it, :data:`COVARIANCES` the update of every covariance,
-and :class:`ReferenceLearner` the training loop. Nothing here is fast, and nothing is shared with the core. A new rule
-is one function here, a new covariance one class.
+:data:`COVARIANCES` has the update of every covariance and :class:`ReferenceLearner` the training loop; the formulas of
+the rules are in ``tests/tables/rule_cases.py``. Nothing here is fast, and nothing is shared with the core. A new
+covariance is one class here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import exp, inf, isfinite, log, pi, sqrt
+from math import inf, isfinite
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import log_ndtr
 from scipy.stats import norm
 
-# --- rules --------------------------------------------------------------------------------------------------------
-#
-# Each function returns alpha, zeta and scale for the margin m, its variance v, the weight w of the example, k updates
-# so far and the parameters p; or None, where the rule does not act. phi, psi and xi of the confidence are among p.
+from tests.tables.rule_cases import CASES
 
 Step = tuple[float, float, float]
-RULES: dict[str, Callable[..., Step | None]] = {}
-
-
-def rule(formula: Callable[..., Step | None]) -> Callable[..., Step | None]:
-    """Enter a formula, which is called as its rule, into :data:`RULES`."""
-    RULES[formula.__name__] = formula
-    return formula
-
-
-def weighted(w: float, alpha: float, zeta: float = 0.0, scale: float = 1.0) -> Step:
-    """The step of a hard rule: the weight of the example multiplies all of it."""
-    return w * alpha, w * zeta, scale**w
-
-
-@rule
-def perceptron(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
-    return weighted(w, 1.0) if m <= 0 else None
-
-
-@rule
-def pa(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
-    return weighted(w, (1 - m) / v) if m < 1 else None
-
-
-@rule
-def pa1(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
-    return (min(w * p.C, (1 - m) / v), 0.0, 1.0) if m < 1 else None
-
-
-@rule
-def pa2(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
-    return ((1 - m) / (v + 1 / (2 * w * p.C)), 0.0, 1.0) if m < 1 else None
-
-
-@rule
-def sop(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
-    return weighted(w, (1 - m) / (1 + v), 1.0) if m <= 0 else None
-
-
-def cw_alpha(m: float, v: float, p: Any) -> float:
-    return (-m * p.psi + sqrt(m**2 * p.phi**4 / 4 + v * p.phi**2 * p.xi)) / (v * p.xi)
-
-
-def cw_zeta(alpha: float, v: float, phi: float) -> float:
-    # sqrt(u) = (-alpha v phi + sqrt(alpha^2 v^2 phi^2 + 4v))/2, rewritten: as it stands it cancels to 0 for large alpha
-    sqrt_u = 2 * v / (alpha * v * phi + sqrt(alpha**2 * v**2 * phi**2 + 4 * v))
-    return alpha * phi / sqrt_u
-
-
-@rule
-def cw_stdev(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
-    if m >= p.phi * sqrt(v):
-        return None
-    alpha = cw_alpha(m, v, p)
-    return weighted(w, alpha, cw_zeta(alpha, v, p.phi))
-
-
-@rule
-def cw_var(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
-    if m >= p.phi * v:
-        return None
-    b = 1 + 2 * p.phi * m
-    alpha = (-b + sqrt(b**2 - 8 * p.phi * (m - p.phi * v))) / (4 * p.phi * v)
-    return weighted(w, alpha, 2 * alpha * p.phi)
-
-
-@rule
-def arow(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
-    return ((1 - m) / (v + p.r / w), w / p.r, 1.0) if m < 1 else None
-
-
-@rule
-def scw1(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
-    if m >= p.phi * sqrt(v):
-        return None
-    alpha = min(w * p.C, cw_alpha(m, v, p))
-    return alpha, cw_zeta(alpha, v, p.phi), 1.0
-
-
-@rule
-def scw2(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
-    if m >= p.phi * sqrt(v):
-        return None
-    n = v + 1 / (2 * w * p.C)
-    g = p.phi * sqrt(p.phi**2 * m**2 * v**2 + 4 * n * v * (n + v * p.phi**2))
-    alpha = (-(2 * m * n + p.phi**2 * m * v) + g) / (2 * (n**2 + n * v * p.phi**2))
-    return alpha, cw_zeta(alpha, v, p.phi), 1.0
-
-
-@rule
-def nherd(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
-    C = w * p.C
-    return ((1 - m) / (v + 1 / C), 2 * C + C**2 * v, 1.0) if m < 1 else None
-
-
-@rule
-def cellip(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
-    t = (p.a * p.gamma - m) / sqrt(v)
-    return weighted(w, t / sqrt(v), 2 * t / ((1 - t) * v), 1 - t**2) if m <= 0 and t < 1 else None
-
-
-@rule
-def iellip(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
-    ck = p.c * p.b**k
-    return weighted(w, (p.gamma - m) / v, ck / ((1 - ck) * v), 1 / (1 - ck)) if m <= 0 else None
-
-
-@rule
-def bayespa(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
-    return (min(2 * w * p.c, (p.epsilon - m) / v), 0.0, 1.0) if m < p.epsilon else None
-
-
-@rule
-def gibbs_pa(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
-    # zeta solves zeta^2 ((epsilon - m')^2 + v') = c^2 with m', v' after the step
-    c = w * p.c
-
-    def gap(a: float) -> float:
-        d = (p.epsilon - m - c * v) / (1 + a * v)
-        return a**2 * (d**2 + v / (1 + a * v)) - c**2
-
-    high = 1.0
-    while gap(high) < 0:
-        high *= 2
-    zeta = brentq(gap, 0, high, xtol=1e-300, rtol=1e-15, maxiter=1000)
-    return (c + zeta * (p.epsilon - m)) / (1 + zeta * v), zeta, 1.0
-
-
-@rule
-def gibbs_pa_exact(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
-    c, s = w * p.c, sqrt(v)
-    log_a = log_ndtr((m - p.epsilon) / s)
-    log_b = -2 * c * (p.epsilon - m) + 2 * c**2 * v + log_ndtr((p.epsilon - m - 2 * c * v) / s)
-    if log_a - log_b > log(np.finfo(float).max):  # the odds of a step underflow: there is none
-        return None
-    log_z = np.logaddexp(log_a, log_b)
-    density = exp(-((p.epsilon - m) ** 2) / (2 * v) - log(2 * pi * v) / 2 - log_z)
-    r, rest = exp(log_b - log_z), exp(log_a - log_z)
-    kappa = min(max(2 * c * density - 4 * c**2 * r * rest, 0.0), (1 - 1e-12) / v)
-    return 2 * c * r, kappa / (1 - kappa * v), 1.0
-
-
-@rule
-def probit(m: float, v: float, w: float, k: int, p: Any) -> Step | None:
-    s = sqrt(p.noise**2 + v)
-    t = m / s
-    V = exp(-(t**2) / 2 - log(2 * pi) / 2 - log_ndtr(t))
-    W = min(max(V * (V + t) / s**2, 0.0), (1 - 1e-12) / v)
-    return weighted(w, V / s, W / (1 - W * v))
 
 
 def step(name: str, m: float, v: float, w: float = 1.0, updates: int = 0, **parameters: float) -> Step | None:
@@ -181,7 +26,7 @@ def step(name: str, m: float, v: float, w: float = 1.0, updates: int = 0, **para
         p.phi = parameters.get("phi") or norm.ppf(p.eta)
         p.psi, p.xi = 1 + p.phi**2 / 2, 1 + p.phi**2
     with np.errstate(all="ignore"):
-        found = RULES[name](m, v, w, updates, p)
+        found = CASES[name].formula(m, v, w, updates, p)
     # a step that over- or underflows is none
     return found if found and (found[0] or found[1]) and all(map(isfinite, found)) and found[2] else None
 
@@ -296,7 +141,7 @@ class ReferenceLearner:
     Parameters
     ----------
     rule : str
-        A name in :data:`RULES`.
+        The name of a rule.
     parameters : dict
     covariance : str
         A name in :data:`COVARIANCES`.

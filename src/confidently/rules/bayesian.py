@@ -7,6 +7,8 @@ import math
 from .ranges import POSITIVE, Range
 from .rule import Rule, parameter
 
+__all__ = ["BayesPA", "GibbsPA", "GibbsPAExact", "Probit"]
+
 
 class BayesPA(Rule):
     """Online Bayesian passive-aggressive learning, averaging classifier: PA-I with C = 2c at margin epsilon."""
@@ -15,6 +17,7 @@ class BayesPA(Rule):
     acts_when = "m < epsilon"
     formula = "alpha = min(2c, (epsilon - m)/v)"
     source = "Shi & Zhu, ICML 2014, Lemma 2.2"
+    loss = "c"
     learns_precision = False
     c: float = parameter(POSITIVE, "weight of the loss", default=0.5, grid=(0.005, 0.05, 0.5, 5.0))
     epsilon: float = parameter(Range(0.0, math.inf, closed_low=True), "margin", default=1.0)
@@ -27,6 +30,7 @@ class GibbsPA(Rule):
     acts_when = "always"
     formula = "a = c/sqrt((epsilon - m')^2 + v'): alpha = (c + a (epsilon - m))/(1 + a v), zeta = a"
     source = "Shi & Zhu, ICML 2014, Appendix B, in closed form"
+    loss = "c"
     c: float = parameter(POSITIVE, "weight of the loss", default=8.0, grid=(0.08, 0.8, 8.0, 80.0))
     epsilon: float = BayesPA.__dataclass_fields__["epsilon"]
 
@@ -38,6 +42,7 @@ class GibbsPAExact(Rule):
     acts_when = "always"
     formula = "mean and variance of N(m, v) exp(-2c (epsilon - margin)_+)"
     source = "moments of Shi & Zhu's (ICML 2014) posterior, Appendix B, without augmentation"
+    loss = "c"
     c: float = parameter(POSITIVE, "weight of the loss", default=8.0, grid=(0.08, 0.8, 8.0, 80.0))
     epsilon: float = BayesPA.__dataclass_fields__["epsilon"]
 

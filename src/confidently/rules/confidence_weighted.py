@@ -5,6 +5,8 @@ from __future__ import annotations
 from .ranges import POSITIVE
 from .rule import ConfidenceRule, Rule, parameter
 
+__all__ = ["AROW", "NHERD", "SCW1", "SCW2", "SOP", "CWStdev", "CWVar"]
+
 
 class SOP(Rule):
     """Second-order perceptron: AROW with r = 1 behind a mistake gate; the prior variance plays 1/a."""
@@ -47,6 +49,7 @@ class AROW(Rule):
     acts_when = "m < 1"
     formula = "alpha = (1 - m)/(v + r), zeta = 1/r"
     source = "Crammer, Kulesza & Dredze, NIPS 2009"
+    loss = "r"
     r: float = parameter(
         POSITIVE, "noise: large values trust single examples less", default=0.1, grid=(0.01, 0.1, 1.0, 10.0)
     )
@@ -59,6 +62,7 @@ class SCW1(ConfidenceRule):
     acts_when = "m < phi sqrt(v)"
     formula = "alpha = min(C, alpha of cw_stdev), zeta = alpha phi/sqrt(u)"
     source = "Wang, Zhao & Hoi, ICML 2012"
+    loss = "C"
     default_eta = 0.9
     eta_grid = (0.75, 0.9, 0.99)
     C: float = parameter(POSITIVE, "weight of the loss: the longest step", default=1.0, grid=(0.1, 1.0, 10.0))
@@ -71,6 +75,7 @@ class SCW2(ConfidenceRule):
     acts_when = "m < phi sqrt(v)"
     formula = "alpha = (-(2 m n + phi^2 m v) + g)/(2 (n^2 + n v phi^2)), n = v + 1/(2C), zeta = alpha phi/sqrt(u)"
     source = "Wang, Zhao & Hoi, ICML 2012"
+    loss = "C"
     default_eta = 0.9
     eta_grid = (0.75, 0.9, 0.99)
     C: float = parameter(POSITIVE, "weight of the squared loss", default=1.0, grid=(0.1, 1.0, 10.0))
@@ -83,4 +88,5 @@ class NHERD(Rule):
     acts_when = "m < 1"
     formula = "alpha = (1 - m)/(v + 1/C), zeta = 2C + C^2 v"
     source = "Crammer & Lee, NIPS 2010"
+    loss = "C"
     C: float = parameter(POSITIVE, "aggressiveness", default=1.0, grid=(0.01, 0.1, 1.0, 10.0))

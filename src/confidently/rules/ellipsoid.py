@@ -5,6 +5,8 @@ from __future__ import annotations
 from .ranges import POSITIVE, UNIT, Range
 from .rule import Rule, parameter
 
+__all__ = ["CELLIP", "IELLIP"]
+
 
 class CELLIP(Rule):
     """Classical ellipsoid method: cut the ellipsoid by the example's half-space, keep one around the rest.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from .ranges import POSITIVE
 from .rule import Rule, parameter
 
+__all__ = ["PA", "PA1", "PA2", "Perceptron"]
+
 
 class Perceptron(Rule):
     """Rosenblatt's perceptron: a fixed step on every mistake."""
@@ -33,6 +35,7 @@ class PA1(Rule):
     acts_when = "m < 1"
     formula = "alpha = min(C, (1 - m)/v)"
     source = PA.source
+    loss = "C"
     learns_precision = False
     C: float = parameter(POSITIVE, "aggressiveness: the longest step", default=1.0, grid=(0.01, 0.1, 1.0, 10.0))
 
@@ -44,5 +47,6 @@ class PA2(Rule):
     acts_when = "m < 1"
     formula = "alpha = (1 - m)/(v + 1/(2C))"
     source = PA.source
+    loss = "C"
     learns_precision = False
     C: float = parameter(POSITIVE, "aggressiveness: weight of the loss", default=1.0, grid=(0.01, 0.1, 1.0, 10.0))

@@ -26,6 +26,9 @@ class Rule:
     source: ClassVar[str]
     learns_precision: ClassVar[bool] = True  # False: zeta is always 0, so that no covariance need be stored
     counts_misses: ClassVar[bool] = False  # True: some examples cannot be satisfied inside the ellipsoid
+    loss: ClassVar[str | None] = (
+        None  # the parameter that a weight of an example multiplies; None: it multiplies the step
+    )
 
     def __init_subclass__(cls) -> None:
         # of a frozen dataclass's six methods only the first differs: the others, written anew for each rule, would be a

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import math
 
-from .bayesian import BayesPA, GibbsPA, GibbsPAExact, Probit
-from .confidence_weighted import AROW, NHERD, SCW1, SCW2, SOP, CWStdev, CWVar
-from .ellipsoid import CELLIP, IELLIP
-from .passive_aggressive import PA, PA1, PA2, Perceptron
+from . import bayesian, confidence_weighted, ellipsoid, passive_aggressive
 from .ranges import POSITIVE, Range, check_number
 from .rule import Rule
 
+# Every rule of these modules, in the order of their definitions and of core/rules/table.hpp.
 RULES: dict[str, type[Rule]] = {
-    cls.name: cls
-    for cls in (Perceptron, PA, PA1, PA2, SOP, CWStdev, CWVar, AROW, SCW1, SCW2, NHERD, CELLIP, IELLIP, BayesPA,
-                GibbsPA, GibbsPAExact, Probit)
-}  # fmt: skip
+    found.name: found
+    for family in (passive_aggressive, confidence_weighted, ellipsoid, bayesian)
+    for found in vars(family).values()
+    if isinstance(found, type) and issubclass(found, Rule) and "name" in vars(found)
+}
 
 
 def make_rule(rule: str | Rule, **parameters: float) -> Rule:
