@@ -142,7 +142,7 @@ def test_weights_are_those_of_the_arrays(case):
         assert [w.decisive for w in view.uncertain] == sorted(w.decisive for w in view.uncertain)
 
 
-def test_a_variance_left_means_updates_and_doubt_means_a_sign_that_may_be_wrong():
+def test_a_variance_left_means_updates_and_a_small_ratio_means_a_sign_that_may_be_wrong():
     """One feature of each kind: often and clear, often and noise, seldom."""
     random = np.random.default_rng(0)
     n = 600
@@ -156,7 +156,7 @@ def test_a_variance_left_means_updates_and_doubt_means_a_sign_that_may_be_wrong(
     left = {w.feature: w.variance_left for w in view.decisive}
     assert left[2] > max(left[0], left[1])
     assert view.uncertain[0].feature == 1
-    assert view.uncertain[0].certainty == pytest.approx(0.5 * math.erfc(view.uncertain[0].decisive / math.sqrt(2)))
+    assert view.uncertain[0].sign_error == pytest.approx(0.5 * math.erfc(view.uncertain[0].decisive / math.sqrt(2)))
 
 
 @pytest.mark.parametrize("labels", [("-1", "+1"), ("a", "b", "c"), ("1,2", "2", "3,1")])
