@@ -13,7 +13,7 @@ from confidently.data import open_stream
 from confidently.data.classes import ClassTable
 from confidently.data.features import Features
 from confidently.learner.learner import Learner
-from confidently.learner.streams import Answering, StreamLearner
+from confidently.learner.streams import StreamLearner, StreamPredictor
 from tests.data_sets import SEED, shared_data
 from tests.json_rows import Row
 
@@ -78,7 +78,7 @@ def learned(path, **how):
 
 
 def answers(learner, path, **how):
-    answering = Answering(learner.learner)
+    answering = StreamPredictor(learner.learner)
     stream = open_stream(path, ignore_labels=True, **how)
     return np.concatenate([learner.learner.decision(answering.matrix(batch)) for batch in stream])
 

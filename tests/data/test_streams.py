@@ -9,7 +9,7 @@ from confidently.data import Batch, DataError, open_stream
 from confidently.data.classes import ClassTable
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
-from confidently.learner.streams import Answering, StreamLearner
+from confidently.learner.streams import StreamLearner, StreamPredictor
 from confidently.models.model import Model
 from tests.data_sets import shared_data
 
@@ -240,7 +240,7 @@ def test_unknown_features_only_add_their_priors_variance(tmp_path, task, covaria
     asked = trained(file, covariance=covariance, prior_variance=0.5)
     grown = trained(file, covariance=covariance, prior_variance=0.5)
     [batch] = open_stream(more, ignore_labels=True)
-    answering = Answering(asked.learner)
+    answering = StreamPredictor(asked.learner)
     grown.learner.grow(n_features=batch.n_columns)
     for method in ("margin_distribution", "probabilities", "decision"):
         left = getattr(asked.learner, method)(answering.matrix(batch))
@@ -257,7 +257,7 @@ def test_a_learner_fresh_from_training_answers_about_unknown_features(tmp_path):
     learner = trained(file, chunk_bytes=100, prior_variance=0.5).learner
     assert len(learner.state["weights"]) > learner.n_features + 2  # there is room, or nothing is tested
     [batch] = open_stream(more, ignore_labels=True)
-    mean, variance = learner.margin_distribution(Answering(learner).matrix(batch))
+    mean, variance = learner.margin_distribution(StreamPredictor(learner).matrix(batch))
     assert mean[0] == mean[1] and variance[0] - variance[1] == pytest.approx(0.5)
 
 

@@ -8,7 +8,7 @@ from confidently.data import open_stream
 from confidently.data.classes import ClassTable
 from confidently.data.features import Features
 from confidently.learner.learner import Learner
-from confidently.learner.streams import Answering, StreamLearner
+from confidently.learner.streams import StreamLearner, StreamPredictor
 from tests.data.test_streams import trained
 
 
@@ -48,7 +48,7 @@ def test_they_only_add_their_priors_variance(tmp_path, kind, covariance, vocabul
     [batch] = open_stream(new, ignore_labels=True, features=features, **how)
     assert batch.n_columns > len(features) + 50
     grown.grow(n_features=batch.n_columns)
-    answering = Answering(known)
+    answering = StreamPredictor(known)
     for chunk_bytes in (1 << 20, 100):
         with open_stream(
             new, ignore_labels=True, features=features, freeze=True, chunk_bytes=chunk_bytes, **how

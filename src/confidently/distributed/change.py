@@ -11,8 +11,9 @@ import numpy as np
 
 from ..data.features import Features
 from ..learner.learner import Learner
+from ..learner.streams import prune_names
 from ..models.alignment import aligned
-from ..models.merging import forget_names, merge_round
+from ..models.merging import merge_round
 from ..models.model import Model
 
 
@@ -102,7 +103,7 @@ def advanced(base: Model, change: Change) -> Model:
     if base.features is not None:
         assert change.new is not None  # of one form
         features = base.features.followed_by(change.new)
-        forget_names(learner, features)
+        prune_names(learner, features)
     return replace(change.model, learner=learner, features=features)
 
 

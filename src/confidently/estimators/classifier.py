@@ -34,7 +34,7 @@ from ..data.memory.labels import (
 from ..data.memory.matrix import UnsortedColumns, as_matrix
 from ..learner.learner import Learner
 from ..learner.posterior import Marginal
-from ..learner.streams import Answering, StreamLearner
+from ..learner.streams import StreamLearner, StreamPredictor
 from ..models.model import Model
 from ..rules import make_rule
 from ..rules.ranges import check_choice
@@ -417,8 +417,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         check_choice("method", method, STREAM_METHODS)
         learner = copy(self.learner_)
-        learner.state = dict(learner.state)  # Answering makes room in it for unseen features
-        answering = Answering(learner)
+        learner.state = dict(learner.state)  # StreamPredictor makes room in it for unseen features
+        answering = StreamPredictor(learner)
         with self._open(paths, ignore_labels=True, freeze=True, **options) as stream:
             for batch in stream:
                 yield self._apply(method, answering.matrix(batch), learner)

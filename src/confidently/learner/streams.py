@@ -1,7 +1,6 @@
-"""Learning from a stream of batches whose features and classes are not known beforehand.
+"""Training on a stream of batches whose features and classes are not known in advance.
 
-The result is that of learning row by row, wherever the batches are cut: a feature or class exists from its first row
-on, and not before.
+The result does not depend on how the stream is cut into batches: a feature or class exists from its first row on.
 """
 
 from __future__ import annotations
@@ -27,18 +26,18 @@ class StreamLearner:
     Parameters
     ----------
     learner : Learner
-        Of the task "multilabel", of a multiclass task if the classes are known, else "binary".
+        With the task "multilabel", a multiclass task if the classes are known, or otherwise "binary".
     classes : ClassTable
         Classes the learner knows.
     multiclass : {"joint", "one-vs-rest"}
         What a binary learner becomes when a third class appears.
     features : Features, optional
-        Where the features of the stream have names: those the learner knows.
+        The known features, if the features of the stream have names.
 
     Attributes
     ----------
     log_loss : float64 array of shape (1,)
-        Sum over the rows learned of the log-loss of their labels before they were used (:meth:`Learner.learn`).
+        Sum over all rows of the log-loss of their labels before training on them (:meth:`Learner.learn`).
     """
 
     def __init__(
@@ -48,12 +47,12 @@ class StreamLearner:
         self.log_loss = np.zeros(1)
 
     def learn(self, batches: Iterable[Batch], calibrate: bool = True) -> Iterator[Batch]:
-        """Learn the batches of one stream as they come; gives each back once it is learned.
+        """Train on the batches of one stream; yield each batch after training on it.
 
         Raises
         ------
         DataError
-            If a label is none of a closed set of classes, or a feature's number makes a model too large for the memory.
+            If a label is not in a closed set of classes, or a feature number makes the model too large for the memory.
         """
         number_of = np.empty(0, dtype=np.int32)  # the learner's number of each label of the stream
         for batch in in_any_order(batches) if calibrate else batches:
@@ -71,8 +70,8 @@ class StreamLearner:
             yield batch
 
     def _cuts(self, batch: Batch, known: list[int | None], first: int) -> list[int]:
-        """Rows before which something changes, among them the end: a new class changes the learner, and too many names
-        of features call for forgetting some, whose weights must be those of a row, not those of a batch."""
+        """Rows before which something changes, and the end: a new class changes the learner, and too many names of
+        features are pruned by their weights, which must be those after a row, not after a batch."""
         new_class = [new.row for new, number in zip(batch.new_labels, known, strict=True) if number is None]
         cuts = [*new_class, len(batch)]
         if self.features is not None and batch.new_features is not None:
@@ -86,13 +85,11 @@ class StreamLearner:
         if self.features is None or part.new_features is None:
             return
         self.features.add(part.new_features)
-        if self.features.room() < 0:
-            weights = self.learner.weights[self.learner.settings.fit_intercept :, 0]
-            self.features.prune(np.abs(weights).max(axis=1, initial=0.0))
+        prune_names(self.learner, self.features)
 
     def _learn(self, part: Batch, labels: np.ndarray, calibrate: bool) -> None:
         self.learner.grow(n_classes=len(self.classes), multiclass=self.multiclass)
-        if self.learner.n_classes:  # rows before the first label of all have nothing to teach
+        if self.learner.n_classes:  # rows before the first label teach nothing
             cost = self.log_loss
             self.learner.learn(
                 part.matrix, labels, part.label_start, weight=part.weights, calibrate=calibrate, log_loss=cost
@@ -103,10 +100,10 @@ class StreamLearner:
         if batch.n_columns <= learner.n_features:
             return
         row_bytes = learner.covariance.bytes_per_feature(learner.state)
-        needed, there = batch.n_columns * row_bytes, memory_bytes()
+        needed, available = batch.n_columns * row_bytes, memory_bytes()
         try:
-            if needed > there:
-                raise MemoryError(f"{needed:,} bytes, and this machine has {there:,}")
+            if needed > available:
+                raise MemoryError(f"{needed:,} bytes, and this machine has {available:,}")
             learner.grow(n_features=batch.n_columns)
         except MemoryError as error:
             raise DataError(
@@ -115,34 +112,41 @@ class StreamLearner:
             ) from None
 
 
+def prune_names(learner: Learner, features: Features) -> None:
+    """Keep a bounded number of names of hashed features: those with the largest weights."""
+    if features.room() < 0:
+        weights = learner.weights[learner.settings.fit_intercept :, 0]
+        features.prune(np.abs(weights).max(axis=1, initial=0.0))
+
+
 def class_number(classes: ClassTable, label: NewLabel) -> int:
-    """Return the number of a class; a ``DataError`` says where its label stands if the classes are closed."""
+    """Return the number of a class; a ``DataError`` names the label's position if the classes are closed."""
     try:
         return classes.number(label.name)
     except LookupError as error:
         raise DataError(f"{label.place}: {error}") from None
 
 
-class Answering:
-    """A learner that is asked about a stream, which may have features beyond those it knows.
+class StreamPredictor:
+    """A learner that predicts a stream, which may have unseen features.
 
-    Such a feature's weight still stands at its prior: mean 0 and the prior's variance, independent of all others. So
-    the unknown features of a row add nothing to its scores, and to their variances what one feature adds whose value
-    is the root of the sum of their squares. One feature is added to the learner to stand for all of them.
+    The weight of an unseen feature is at its prior: mean 0 and the prior variance, independent of all others. So
+    the unseen features of a row add nothing to its scores, and to their variances what one feature adds whose value
+    is the root of the sum of their squares. One feature is added to the learner to represent all of them.
     """
 
     def __init__(self, learner: Learner) -> None:
         self.learner, self.known = learner, learner.n_features
 
     def matrix(self, batch: Batch) -> _core.Matrix:
-        """The batch with its unknown features folded into one, for the learner to answer about."""
+        """The batch with its unseen features folded into one."""
         if batch.n_columns <= self.known:
             return batch.matrix
         if self.learner.n_features == self.known:
             self.learner.grow(n_features=self.known + 1)
-        unknown = batch.columns >= self.known  # the last of their row: columns ascend
+        unknown = batch.columns >= self.known  # the last of each row, because columns ascend
         row = np.repeat(np.arange(len(batch)), np.diff(batch.start))
-        values = batch.values.astype(np.float64)  # a copy, and those of a cache may be of 32 bits
+        values = batch.values.astype(np.float64)  # a copy; values from a cache may have 32 bits
         size = np.sqrt(np.bincount(row[unknown], values[unknown] ** 2, minlength=len(batch)))
         first = unknown & np.append(True, ~unknown[:-1] | (np.diff(row) > 0))
         columns = np.minimum(batch.columns, self.known)

@@ -1,22 +1,26 @@
-"""Several models side by side: which of their classes and features are the same, and what differs between them."""
+"""Several models compared: which of their classes and features are the same, and which settings differ."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
+from ..covariances.settings import Settings
 from ..data.classes import ClassTable
 from ..data.features import Features, Strings
+from ..data.reading import ReaderOptions
 from .model import Model
 
-FORM = ("covariance", "prior_variance", "fit_intercept", "average", "min_variance", "dtype", "forget")
-NOT_OF_FEATURES = ("label", "weight", "closed")  # in a model's source: they say nothing of what features mean
+# All but the rule, which is compared with its parameters, the task, which grows with the classes, and the speed.
+COMPARED = [field.name for field in fields(Settings) if field.name not in ("rule", "task", "rows_per_product")]
+NOT_OF_FEATURES = ("label", "weight", "closed")  # options of a model's source that do not change what features mean
 
 
 def differences(one: Model, other: Model) -> Iterator[tuple[str, str, str]]:
-    """What must be the same in models to be merged, and is not: its name and both values."""
+    """Yield what differs between two models that must be the same to merge them: its name and both values."""
     left, right = _form(one), _form(other)
     if left["rule"] != right["rule"]:  # whose parameters cannot be compared then
         yield "rule", left["rule"], right["rule"]
@@ -24,21 +28,21 @@ def differences(one: Model, other: Model) -> Iterator[tuple[str, str, str]]:
     for name in dict.fromkeys([*left, *right]):
         a, b = left.get(name), right.get(name)
         if a != b:
-            yield name, _told(a), _told(b)
+            yield name, _text(a), _text(b)
 
 
 def _form(model: Model) -> dict[str, Any]:
     settings, estimator = model.learner.settings, model.estimator
-    sets = settings.task == "multilabel"
+    multilabel = settings.task == "multilabel"
     features = "numbered" if model.features is None else "hashed" if model.features.bounded else "named"
     return {
         "rule": settings.rule.name,
         **settings.rule.get_params(),
-        **{name: getattr(settings, name) for name in FORM},
-        "labels": "sets" if sets else "one a row",
+        **{name: getattr(settings, name) for name in COMPARED},
+        "labels": "sets" if multilabel else "one per row",
         **(
             {}
-            if sets
+            if multilabel
             else {"multiclass": estimator.get("multiclass", "joint") if settings.task == "binary" else settings.task}
         ),
         "calibration": estimator.get("calibration", "progressive"),
@@ -49,15 +53,13 @@ def _form(model: Model) -> dict[str, Any]:
 
 
 def _reading(model: Model) -> dict[str, Any]:
-    """How rows are read, options that older files do not name included."""
+    """How rows are read, including options that older files lack."""
     if not model.source:
         return {}
-    from ..data import ReaderOptions
-
     return ReaderOptions.from_dict(model.source).as_dict()
 
 
-def _told(value: Any) -> str:
+def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else "none" if value in (None, []) else str(value)
 
 
@@ -65,7 +67,7 @@ def _told(value: Any) -> str:
 
 
 def all_classes(models: Sequence[Model]) -> ClassTable:
-    """The classes of all models, the first one's first, each numbered as if they had appeared in one stream."""
+    """The classes of all models, numbered as if they had appeared in one stream, the first model's first."""
     table = ClassTable(models[0].classes, models[0].learner.settings.task == "multilabel")
     for model in models[1:]:
         for name in model.classes:
@@ -74,16 +76,16 @@ def all_classes(models: Sequence[Model]) -> ClassTable:
     return table
 
 
-def class_places(model: Model, table: ClassTable) -> np.ndarray:
-    """The number among all of each class of a model; of one that has not appeared yet, the first that is left."""
+def class_numbers(model: Model, table: ClassTable) -> np.ndarray:
+    """The number among all classes of each of a model's; a class that has not appeared gets the first free one."""
     names = [*model.classes, *[None] * (model.learner.n_classes - len(model.classes))]
-    places = [None if name is None else table.get(name) for name in names]
-    left = (k for k in range(len(table)) if k not in places)
-    return np.array([next(left) if place is None else place for place in places], dtype=np.intp)
+    numbers = [None if name is None else table.get(name) for name in names]
+    free = (k for k in range(len(table)) if k not in numbers)
+    return np.array([next(free) if number is None else number for number in numbers], dtype=np.intp)
 
 
 def appeared(model: Model, table: ClassTable) -> np.ndarray:
-    """The numbers among all of the classes that have a name by now."""
+    """The numbers among all classes of those of a model that have appeared."""
     return np.array([table.get(name) for name in model.classes if name is not None], dtype=np.intp)
 
 
@@ -91,7 +93,7 @@ def appeared(model: Model, table: ClassTable) -> np.ndarray:
 
 
 def all_features(models: Sequence[Model]) -> tuple[list[np.ndarray], Features | None]:
-    """The column among all of every feature of each model, and the names of all; None where they have numbers only."""
+    """The column among all features of each of every model's, and the names of all; None if they only have numbers."""
     tables = [model.features for model in models if model.features is not None]
     if not tables:
         return [np.arange(model.learner.n_features) for model in models], None
@@ -99,33 +101,33 @@ def all_features(models: Sequence[Model]) -> tuple[list[np.ndarray], Features | 
 
 
 def aligned(tables: Sequence[Features]) -> tuple[list[np.ndarray], Features]:
-    """The number among all of every feature of each table, and all of them.
+    """The column among all features of each of every table's, and all of them.
 
-    Features are the same whose names are, or of hashed ones whose hashes are.
+    Features are the same if their names are; hashed ones, if their hashes are.
     """
     if tables[0].bounded:
-        places, n = _places_of_keys([features.key for features in tables])
+        columns, n = _columns_of_keys([features.key for features in tables])
     else:
         known: dict[bytes, int] = {}
         identities = [features.names.encoded() for features in tables]
-        places = [np.array([known.setdefault(one, len(known)) for one in own], dtype=np.intp) for own in identities]
+        columns = [np.array([known.setdefault(one, len(known)) for one in own], dtype=np.intp) for own in identities]
         n = len(known)
-    return places, _joined(tables, places, n, tables[0].bounded)
+    return columns, _joined(tables, columns, n, tables[0].bounded)
 
 
-def _places_of_keys(keys: Sequence[np.ndarray]) -> tuple[list[np.ndarray], int]:
-    """The number of every key by its first appearance, and how many there are."""
+def _columns_of_keys(keys: Sequence[np.ndarray]) -> tuple[list[np.ndarray], int]:
+    """The number of every key in order of appearance, and how many there are."""
     different, first, which = np.unique(np.concatenate(keys), return_index=True, return_inverse=True)
     number = np.empty(len(different), dtype=np.intp)
     number[np.argsort(first)] = np.arange(len(different))
     return np.split(number[which], np.cumsum([len(own) for own in keys[:-1]])), len(different)
 
 
-def _joined(tables: Sequence[Features], places: Sequence[np.ndarray], n: int, bounded: bool) -> Features:
+def _joined(tables: Sequence[Features], columns: Sequence[np.ndarray], n: int, bounded: bool) -> Features:
     key = np.empty(n, dtype=np.uint32)
-    for features, place in zip(tables, places, strict=True):
-        key[place] = features.key
-    named = np.concatenate([place[features.column] for features, place in zip(tables, places, strict=True)])
-    columns, first = np.unique(named, return_index=True)  # of several names of a hash, the first
+    for features, column in zip(tables, columns, strict=True):
+        key[column] = features.key
+    named = np.concatenate([column[features.column] for features, column in zip(tables, columns, strict=True)])
+    found, first = np.unique(named, return_index=True)  # of several names of a hash, the first
     strings = Strings.joined([features.names for features in tables]).chosen(first)
-    return Features(key, columns.astype(np.int32), strings, bounded)
+    return Features(key, found.astype(np.int32), strings, bounded)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..data import Batch
 from ..learner.learner import Learner
-from ..learner.streams import Answering
+from ..learner.streams import StreamPredictor
 from .inspection import INTERCEPT, Naming
 from .model import Model
 
@@ -116,7 +116,7 @@ def explain(model: Model, batch: Batch, about: Any = None) -> Explanation:
     learner = copy(model.learner)
     learner.state = dict(learner.state)  # it may get a feature that stands for all unknown ones
     entries = Entries(model.learner, batch)
-    matrix = Answering(learner).matrix(batch)
+    matrix = StreamPredictor(learner).matrix(batch)
     mean, variance = (array[0] for array in learner.margin_distribution(matrix))
     probability = learner.probabilities(matrix, model.estimator.get("calibration", "progressive"))[0]
     plus, minus, supported, rival = _pair(model, mean, about)

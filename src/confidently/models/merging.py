@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..data.classes import ClassTable
-from ..data.features import Features
 from ..learner.learner import Learner
-from .alignment import all_classes, all_features, appeared, class_places, differences
+from ..learner.streams import prune_names
+from .alignment import all_classes, all_features, appeared, class_numbers, differences
 from .merged_learner import ROUNDS, MergeError, Part, Space, check_begun, merge_learners
 from .model import Model
 
@@ -36,7 +36,7 @@ def merge_models(
         return replace(deepcopy(models[0]), training={})
     learner = merge_learners(parts, start, how)
     if features is not None:
-        forget_names(learner, features)
+        prune_names(learner, features)
     return Model(learner, table.names, features, models[0].estimator, _source(models))
 
 
@@ -59,7 +59,7 @@ def _parts(
     n_features = max(int(place.max(initial=-1)) + 1 for place in places)
     space = Space(_settings(models, len(table)), n_features, len(table))
     return table, [
-        Part(name, model.learner, place, class_places(model, table), space, appeared(model, table))
+        Part(name, model.learner, place, class_numbers(model, table), space, appeared(model, table))
         for name, model, place in zip(names, models, places, strict=True)
     ]
 
@@ -87,13 +87,6 @@ def _prior(space: Space) -> Part:
     """A learner of nothing, where every one begins that had no base."""
     learner = Learner(space.settings, space.n_classes)
     return Part("the prior", learner, np.arange(0), np.arange(space.n_classes), space)
-
-
-def forget_names(learner: Learner, features: Features) -> None:
-    """Of hashed features a bounded number of names is kept, as in training."""
-    if features.room() < 0:
-        weights = learner.weights[learner.settings.fit_intercept :, 0]
-        features.prune(np.abs(weights).max(axis=1, initial=0.0))
 
 
 def _source(models: Sequence[Model]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from ...learner.streams import Answering
+from ...learner.streams import StreamPredictor
 from ..options.predictions import NUMBERS, TOPIC, Requested
 from .text import class_names
 
@@ -153,7 +153,7 @@ class ClassifierPredictions(Predictions):
 
     def __init__(self, model: Model, requested: Requested) -> None:
         super().__init__(model, requested)
-        self.classifier, self.answering = model, Answering(model.learner)
+        self.classifier, self.answering = model, StreamPredictor(model.learner)
 
     def inputs(self, batch: Batch) -> _core.Matrix:
         return self.answering.matrix(batch)
