@@ -428,7 +428,7 @@ def test_refused_inputs():
     with pytest.raises(MergeError, match="classes mix strings and numbers"):
         merge([learned(), OnlineClassifier(prior_variance=PRIOR).fit(rows(9)[0], [0, 1, 0, 1, 0, 1, 0, 1, 1])])
     X = rows(20)[0]
-    with pytest.raises(MergeError, match="labels = one a row in model 1, labels = sets in model 2"):
+    with pytest.raises(MergeError, match="labels = one per row in model 1, labels = sets in model 2"):
         merge([learned(), OnlineClassifier(prior_variance=PRIOR).fit(X, X[:, :2] > 0)])
 
 
