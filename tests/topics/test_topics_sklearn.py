@@ -4,9 +4,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from confidently import OnlineMedLDA
 
-# the tests of calibration ask for the same of counts
-REPEATED = "weights are repetitions in expectation, and topics are drawn; the learner's tests compare the means"
-NEGATIVE = "it takes negative numbers, which are no counts of words"
+# the tests of calibration check the same with counts
+REPEATED = "weights equal repetitions in expectation, since topics are sampled; the learner's tests compare the means"
+NEGATIVE = "it uses negative numbers, which are not counts of words"
 FAILING = {
     "check_decision_proba_consistency": NEGATIVE,
     "check_class_weight_classifiers": NEGATIVE,
