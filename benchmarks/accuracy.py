@@ -1,14 +1,14 @@
-"""Test error after one pass: all rules beside scikit-learn's online and batch linear classifiers.
+"""Test error after one pass: all rules compared with scikit-learn's online and batch linear classifiers.
 
 Preprocessing is the same for every learner (``tests/data_sets.py``): text as hashed binary words and word pairs,
-measurements standardised on the training rows, every row of unit length. Rows come in one order, the same for all;
-online learners see each once. Rules run with a diagonal covariance and the joint multiclass update.
+measurements standardized on the training rows, every row of unit L2 norm. Rows have one order, the same for all;
+online learners see each row once. Rules run with a diagonal covariance and the joint multiclass update.
 
-Every learner has one setting for all data sets. It is chosen on training rows only: of each set the first
-SELECTION_ROWS training rows are cut 4 : 1, each setting of the learner's grid learns the four parts and is tested on
-the fifth, and the setting with the smallest error, averaged over the sets, is kept. The peers' C, eta0 and alpha are
-chosen in the same way, from five or six values each; rules with two parameters have up to 21 settings. Then each
-learner learns all training rows once and is tested.
+Every learner has one setting for all data sets, chosen on training rows only: the first SELECTION_ROWS training rows of
+each set are split 4 : 1, each setting of the learner's grid is trained on the four parts and tested on the fifth, and
+the setting with the smallest error, averaged over the sets, is kept. The peers' C, eta0 and alpha are chosen in the
+same way, from five or six values each; rules with two parameters have up to 21 settings. Then each learner is trained
+on all training rows once and tested.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ Setting = dict[str, float]
 
 
 def grid(**values: tuple[float, ...]) -> list[Setting]:
-    """All combinations."""
+    """Return all combinations."""
     return [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
 
 
 STEPS = (0.01, 0.03, 0.1, 0.3, 1.0)
 CONFIDENCES = (0.55, 0.65, 0.75, 0.85, 0.9, 0.95, 0.98)
 CELLIP_GRID = [
-    {**setting, "prior_variance": 1 + setting["gamma"] * (1 - setting["a"])}  # as Theorem 1 asks
+    {**setting, "prior_variance": 1 + setting["gamma"] * (1 - setting["a"])}  # as Theorem 1 requires
     for setting in grid(gamma=(0.01, 0.03, 0.1, 0.3), a=(0.0, 0.5, 1.0))
 ]
 IELLIP_GRID = [
@@ -69,7 +69,7 @@ GRIDS: dict[str, list[Setting]] = {
 
 @dataclass(frozen=True)
 class Entrant:
-    """A learner, and the settings it may choose from."""
+    """A learner, and the settings from which one is chosen."""
 
     name: str
     make: Callable[..., Any]
@@ -77,7 +77,7 @@ class Entrant:
 
 
 def rule_entrant(name: str) -> Entrant:
-    """One of our rules."""
+    """Return the entrant of one of our rules."""
 
     def make(prior_variance: float = 1.0, **parameters: float) -> OnlineClassifier:
         return OnlineClassifier(make_rule(name, **parameters), prior_variance=prior_variance)
@@ -86,7 +86,7 @@ def rule_entrant(name: str) -> Entrant:
 
 
 def one_epoch(cls: type, **fixed: Any) -> Callable[..., Any]:
-    """scikit-learn's online learners, one pass in the order given."""
+    """Return a scikit-learn online learner that makes one pass in the given order."""
     return lambda **setting: cls(max_iter=1, tol=None, shuffle=False, **fixed, **setting)
 
 
@@ -108,12 +108,12 @@ PEERS = [
 
 
 def error(entrant: Entrant, setting: Setting, X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> float:
-    """Share of test rows that are predicted wrongly."""
+    """Return the fraction of test rows predicted wrongly."""
     return 1.0 - float(entrant.make(**setting).fit(X, y).score(X_test, y_test))
 
 
 def validation_errors(entrants: list[Entrant], name: str) -> dict[str, list[float]]:
-    """By entrant: the error of each of its settings on the fifth part of training rows."""
+    """Return by entrant the error of each of its settings on the fifth part of the training rows."""
     X, y, _, _ = load(name)
     n = min(len(y), SELECTION_ROWS)
     cut = n * 4 // 5
@@ -122,7 +122,7 @@ def validation_errors(entrants: list[Entrant], name: str) -> dict[str, list[floa
 
 
 def choose(entrants: list[Entrant]) -> dict[str, Setting]:
-    """Each entrant's one setting for all sets."""
+    """Choose one setting per entrant for all sets."""
     by_set = []
     for name in SETS:
         by_set.append(validation_errors(entrants, name))
@@ -132,7 +132,7 @@ def choose(entrants: list[Entrant]) -> dict[str, Setting]:
 
 
 def test_errors(entrants: list[Entrant], chosen: dict[str, Setting]) -> dict[str, dict[str, float]]:
-    """By entrant and set, learned from all training rows."""
+    """Return the errors by entrant and set, trained on all training rows."""
     errors: dict[str, dict[str, float]] = {e.name: {} for e in entrants}
     for name in SETS:
         split = load(name)
@@ -146,7 +146,7 @@ def main() -> None:
     options = arguments(
         __doc__,
         ("--markdown", {"metavar": "FILE", "help": "write the table as Markdown"}),
-        ("--only", {"metavar": "NAME", "nargs": "+", "help": "only learners whose name begins so"}),
+        ("--only", {"metavar": "NAME", "nargs": "+", "help": "only learners whose names begin with this"}),
     )
     if not have_data():
         return

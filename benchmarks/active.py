@@ -1,9 +1,9 @@
-"""Active learning on text: test error with a fifth of the labels, chosen in several ways, beside all labels.
+"""Active learning on text: test error with a fifth of the labels, selected in several ways, compared with all labels.
 
-Tasks and rows are those of ``confidently reproduce cw2008`` (words and pairs of neighbours, rows of unit length), at
-most ROWS of each; the last quarter is for testing. AROW with its default r = 0.1, diagonal. Stream: rows come one by
-one, and the label of each is asked for or not. Pool: FIRST random rows, then rounds of STEP labels from all rows,
-learned as they come; again: the pool once more, fitted anew in each round in PASSES passes. Means over SEEDS orders.
+Tasks and rows are those of ``confidently reproduce cw2008`` (words and bigrams, rows of unit L2 norm), at most ROWS of
+each; the last quarter is for testing. AROW with its default r = 0.1, diagonal. Stream: for each row in turn the label
+is requested or not. Pool: FIRST random rows, then rounds of STEP labels from all rows, each trained on as it comes.
+Refit: the same pool, trained from scratch in each round with PASSES passes. Means over SEEDS orders.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from confidently import OnlineClassifier
 from confidently.evaluation.active import STRATEGIES, Selector, simulate
 from confidently.papers.experiments.text import TASKS, rows_of
 
-ROWS, SEEDS, SHARE = 2000, 3, 0.2
+ROWS, SEEDS, BUDGET = 2000, 3, 0.2
 FIRST, STEP = 20, 4  # labels of a pool's first round, and of each later one
 PASSES = 10
 ONCE = OnlineClassifier("arow")
-AGAIN = OnlineClassifier("arow", passes=PASSES, shuffle=True, random_state=0)
-WAYS = [f"{way}, {strategy}" for way in ("stream", "pool", "again") for strategy in STRATEGIES]
+REFIT = OnlineClassifier("arow", passes=PASSES, shuffle=True, random_state=0)
+WAYS = [f"{way}, {strategy}" for way in ("stream", "pool", "refit") for strategy in STRATEGIES]
 HEADER = ["task", "rows", "all labels", f"all labels, {PASSES} passes", *WAYS]
 
 
 def stream_error(X: object, y: np.ndarray, X_test: object, y_test: np.ndarray, strategy: str, seed: int) -> float:
-    """Test error after one reading of a stream."""
+    """Return the test error after one pass over a stream."""
     classifier = clone(ONCE)
-    selector = Selector(classifier, SHARE, strategy, seed)
+    selector = Selector(classifier, BUDGET, strategy, seed)
     for k in range(len(y)):
         if selector.should_query(X[[k]]):
             classifier.partial_fit(X[[k]], y[[k]], classes=[0, 1])
@@ -36,15 +36,15 @@ def stream_error(X: object, y: np.ndarray, X_test: object, y_test: np.ndarray, s
 
 
 def errors(X: object, y: np.ndarray, seed: int) -> list[float]:
-    """Of one order of the rows: all labels, then every way to ask."""
+    """Return the test errors for one order of the rows: with all labels, then for every way to select labels."""
     order = np.random.default_rng(seed).permutation(len(y))
     train, test = order[: len(y) * 3 // 4], order[len(y) * 3 // 4 :]
     parts = X[train], y[train], X[test], y[test]
-    labels = range(FIRST, int(SHARE * len(train)) + 1, STEP)
+    labels = range(FIRST, int(BUDGET * len(train)) + 1, STEP)
     return [
-        *(1 - clone(classifier).fit(*parts[:2]).score(*parts[2:]) for classifier in (ONCE, AGAIN)),
+        *(1 - clone(classifier).fit(*parts[:2]).score(*parts[2:]) for classifier in (ONCE, REFIT)),
         *(stream_error(*parts, strategy, seed) for strategy in STRATEGIES),
-        *(simulate(way, *parts, labels, strategy, seed)[-1] for way in (ONCE, AGAIN) for strategy in STRATEGIES),
+        *(simulate(way, *parts, labels, strategy, seed)[-1] for way in (ONCE, REFIT) for strategy in STRATEGIES),
     ]
 
 

@@ -1,10 +1,10 @@
-"""Log-loss of probabilities after one pass, beside batch logistic regression and a calibrated SGD classifier.
+"""Log-loss of probabilities after one pass, compared with batch logistic regression and calibrated SGD.
 
 Our rules run with the parameters of RULES_COMPARED, a diagonal covariance and the joint multiclass update, one pass.
-"progressive" is what ``predict_proba`` returns: calibrated by the stream itself while it learns. "vote" is the share
-of the posterior's classifiers, Phi(m/sqrt(v)). Batch LogisticRegression (C=10) and CalibratedClassifierCV over an
-SGDClassifier (hinge, its default settings) see the rows as often as they want; their fit times are given as multiples
-of AROW's. Preprocessing is the same for all: ``tests/data_sets.py``.
+"progressive" is what ``predict_proba`` returns: calibrated online during training. "uncalibrated" is the posterior
+probability Phi(m/sqrt(v)). Batch LogisticRegression (C=10) and CalibratedClassifierCV of an SGDClassifier (hinge, its
+default settings) make as many passes as they need; their fit times are multiples of AROW's. Preprocessing is the same
+for all: ``tests/data_sets.py``.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ PEERS = {
 
 
 def fitted(classifier: Any, X: Any, y: np.ndarray) -> tuple[Any, float]:
-    """The classifier, and the seconds it took to learn."""
+    """Fit a classifier; return it and the seconds this took."""
     start = time.perf_counter()
     classifier.fit(X, y)
     return classifier, time.perf_counter() - start
 
 
 def losses(name: str) -> tuple[dict[str, float], dict[str, float]]:
-    """Test log-loss and seconds of fitting by column of the table."""
+    """Return test log-loss and seconds of fitting by column of the table."""
     X, y, X_test, y_test = load(name)
     loss, seconds = {}, {}
 
@@ -48,7 +48,7 @@ def losses(name: str) -> tuple[dict[str, float], dict[str, float]]:
     for rule_name, rule in RULES_COMPARED.items():
         classifier, seconds[rule_name] = fitted(OnlineClassifier(rule), X, y)
         judge(f"{rule_name} progressive", classifier)
-        judge(f"{rule_name} vote", classifier.set_params(calibration=None))
+        judge(f"{rule_name} uncalibrated", classifier.set_params(calibration=None))
     for peer_name, make in PEERS.items():
         classifier, seconds[peer_name] = fitted(make(), X, y)
         judge(peer_name, classifier)

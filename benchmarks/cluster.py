@@ -1,10 +1,10 @@
-"""Training on a cluster: test error against rounds, bytes that are moved, and rows a second of one and of two workers.
+"""Training on a cluster: test error against rounds, bytes moved, and rows per second of one and of two workers.
 
-Errors: reviews of films as JSON lines, hashed binary words and word pairs of unit length, AROW with r = 0.1, one pass,
-16 parts; beside one learner of all rows, and beside as many passes in one round each. No setting is chosen on the test
-rows. Rows are shuffled beforehand, the same for all. Speed: a generated svmlight file, a part a worker; one worker and
-two take turns, both clusters standing already. How much two can be faster depends on the machine's processors, which
-two processes show that learn half of the file each and merge nothing.
+Errors: film reviews as JSON lines, hashed binary words and word pairs of unit L2 norm, AROW with r = 0.1, one pass, 16
+partitions; compared with one classifier trained on all rows, and with several passes of one round each. No setting is
+chosen on the test rows. Rows are shuffled beforehand, the same for all. Speed: a generated svmlight file, one partition
+per worker; one worker and two take turns, and both clusters are started before. The possible gain of a second worker
+depends on the machine's processors: two processes that train on half of the file each, without merging, show it.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ from confidently.data import ReaderOptions, open_stream
 from confidently.data.sources.file_range import FileRange
 from confidently.distributed.cluster import connected
 
-PARTS, R, SEED = 16, 0.1, 0
+PARTITIONS, R, SEED = 16, 0.1, 0
 ROUNDS, PASSES = (1, 2, 4, 8, 16, 32), (2, 4)
 READING = ReaderOptions(format="jsonl", text=("text",), ngrams=(1, 2), counts="binary")
-HEADER = ["learner", "test error %", "seconds", "MB moved a round"]
+HEADER = ["learner", "test error %", "seconds", "MB moved per round"]
 SPEED_ROUNDS = (4, 16)
 BLOCK_ROWS, FEATURES, NONZEROS = 25_000, 100_000, 60
 
 
 def shuffled(name: str, folder: Path) -> tuple[str, np.ndarray]:
-    """A file of reviews in random order, and their labels."""
+    """Write a file of reviews in random order; return its path and their labels."""
     with gzip.open(FOLDER / "imdb" / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
         rows = list(lines)
     rows = [rows[k] for k in np.random.default_rng(SEED).permutation(len(rows))]
     path = folder / f"{name}.jsonl"
-    found = [{what: row[what] for what in ("text", "label")} for row in map(json.loads, rows)]  # no other columns
+    found = [{key: row[key] for key in ("text", "label")} for row in map(json.loads, rows)]  # no other columns
     path.write_text("".join(json.dumps(row) + "\n" for row in found), encoding="utf-8")
     return str(path), np.array([row["label"] for row in found])
 
 
 def measured(name: str, fit: Any, test: str, truth: np.ndarray) -> list[str]:
-    """Test error, seconds, and bytes a round if there are any."""
-    accounts: list[distributed.Round] = []
+    """Return test error, seconds, and bytes per round if there are any."""
+    summaries: list[distributed.Round] = []
     began = time.perf_counter()
-    classifier = fit(accounts.append)
+    classifier = fit(summaries.append)
     seconds = time.perf_counter() - began
     wrong = np.mean(np.concatenate(list(classifier.predict_stream(test))) != truth)
-    moved = f"{np.mean([one.bytes_moved for one in accounts]) / 1e6:.1f}" if accounts else ""
+    moved = f"{np.mean([one.bytes_moved for one in summaries]) / 1e6:.1f}" if summaries else ""
     row = [name, f"{100 * wrong:.2f}", f"{seconds:.0f}", moved]
     print(*row, sep=", ", flush=True)
     return row
@@ -69,24 +69,24 @@ def errors(folder: Path, workers: int) -> list[list[str]]:
 
     def many(report: Any, client: Any, rounds: int, passes: int = 1) -> OnlineClassifier:
         return distributed.fit(
-            OnlineClassifier(AROW(r=R), passes=passes), train, client=client, partitions=PARTS, rounds=rounds,
+            OnlineClassifier(AROW(r=R), passes=passes), train, client=client, partitions=PARTITIONS, rounds=rounds,
             reading=READING, progress=report,
         )  # fmt: skip
 
     rows = [measured("one learner", one, test, truth)]
     with connected(workers=workers) as client:
-        many(lambda account: None, client, 1)  # workers import what they need
+        many(lambda summary: None, client, 1)  # so that workers have imported what they need
         for rounds in ROUNDS:
             fit = partial(many, client=client, rounds=rounds)
-            rows.append(measured(f"{PARTS} parts, {rounds} rounds", fit, test, truth))
+            rows.append(measured(f"{PARTITIONS} partitions, {rounds} rounds", fit, test, truth))
         for passes in PASSES:
             fit = partial(many, client=client, rounds=1, passes=passes)
-            rows.append(measured(f"{PARTS} parts, {passes} passes of 1 round", fit, test, truth))
+            rows.append(measured(f"{PARTITIONS} partitions, {passes} passes of 1 round", fit, test, truth))
     return rows
 
 
-def written(path: Path, least: float) -> None:
-    """Rows of two classes, as many bytes as asked for: one block again and again."""
+def write_rows(path: Path, min_bytes: float) -> None:
+    """Write rows of two classes with at least so many bytes: one block repeated."""
     random = np.random.default_rng(SEED)
     weights, lines = random.normal(size=FEATURES), []
     for _ in range(BLOCK_ROWS):
@@ -96,22 +96,22 @@ def written(path: Path, least: float) -> None:
         lines.append(f"{label} " + " ".join(f"{c + 1}:{v}" for c, v in zip(columns, values, strict=True)))
     block = ("\n".join(lines) + "\n").encode()
     with path.open("wb") as file:
-        while file.tell() < least:
+        while file.tell() < min_bytes:
             file.write(block)
 
 
 def alone(path: Path, parts: int, part: int) -> float:
-    """Seconds to learn a part of a file, in one thread, that nobody merges."""
+    """Return the seconds of training on one part of a file, in one thread, without merging."""
     size, began = path.stat().st_size, time.perf_counter()
     rows = FileRange(str(path), size * part // parts, size * (part + 1) // parts)
     OnlineClassifier(AROW(r=R)).fit_stream(open_stream([rows], parsers=0))
     return time.perf_counter() - began
 
 
-def speed(folder: Path, least: float, repetitions: int) -> dict[str, Any]:
-    """Rows a second of one and of two workers in turn; and what two processes can do that merge nothing."""
+def speed(folder: Path, min_bytes: float, repetitions: int) -> dict[str, Any]:
+    """Return rows per second of one and of two workers in turn, and of one and two processes without merging."""
     path = folder / "rows.svm"
-    written(path, least)
+    write_rows(path, min_bytes)
     found: dict[str, list[float]] = {}
 
     def note(name: str, rows_per_second: float) -> None:
@@ -128,18 +128,18 @@ def speed(folder: Path, least: float, repetitions: int) -> dict[str, Any]:
                 seconds = max(processes.map(partial(alone, path, parts), range(parts)))
                 note(f"{parts} processes, no merging", classifier.n_seen_ / seconds)
     ratios = {}
-    for what in (*(f"workers, {rounds} rounds" for rounds in SPEED_ROUNDS), "processes, no merging"):
-        several = zip(found[f"1 {what}"][1:], found[f"2 {what}"][1:], strict=True)
-        ratios[what] = median(b / a for a, b in several)
-        print(f"two {what}: {ratios[what]:.2f} times as fast as one (median of {repetitions})")
+    for name in (*(f"workers, {rounds} rounds" for rounds in SPEED_ROUNDS), "processes, no merging"):
+        several = zip(found[f"1 {name}"][1:], found[f"2 {name}"][1:], strict=True)
+        ratios[name] = median(b / a for a, b in several)
+        print(f"two {name}: {ratios[name]:.2f} times as fast as one (median of {repetitions})")
     return {"bytes": path.stat().st_size, "rows_per_second": found, "ratios": ratios}
 
 
 def main() -> None:
     options = arguments(
         __doc__,
-        ("--workers", {"type": int, "default": 2, "help": "of the cluster that errors are measured on"}),
-        ("--gigabytes", {"type": float, "default": 1.0, "help": "size of the generated file; 0: no speed"}),
+        ("--workers", {"type": int, "default": 2, "help": "of the cluster on which errors are measured"}),
+        ("--gigabytes", {"type": float, "default": 1.0, "help": "size of the generated file; 0: skip the speed"}),
         ("--repetitions", {"type": int, "default": 5}),
         ("--no-errors", {"action": "store_true", "help": "measure the speed only"}),
     )

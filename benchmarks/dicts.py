@@ -1,8 +1,8 @@
-"""Microseconds to predict and learn a row that is a dict, beside River's passive-aggressive classifier, in turn.
+"""Microseconds to predict and train on a row that is a dict, compared with River's passive-aggressive classifier.
 
-75 features with a standard normal value each; the names are the same 75 strings in every row, as when a file with a
-header is read, or (last lines) strings made anew for every row, as when words are cut from text. One process, its own
-processor time, medians of interleaved repetitions.
+75 features with a standard normal value each; the names are the same 75 strings in every row, as in a file with a
+header, or (last lines) new strings for every row, as for words of a text. One process, processor time, medians of
+interleaved repetitions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
 
 
 def stream(same_names: bool) -> list[tuple[dict[str, float], bool]]:
-    """Rows and labels of a noisy random teacher."""
+    """Return rows and labels of a noisy random teacher."""
     chance = random.Random(0)
     teacher = [chance.gauss(0, 1) for _ in range(FEATURES)]
     names = [f"feature_{j}" for j in range(FEATURES)]
@@ -44,7 +44,7 @@ def stream(same_names: bool) -> list[tuple[dict[str, float], bool]]:
 
 
 def microseconds(make: Callable[[], Any], rows: list[tuple[dict[str, float], bool]]) -> float:
-    """A row, predicted and then learned."""
+    """Return the time per row, for predicting it and then training on it."""
     model = make()
     start = time.process_time()
     for x, y in rows:
@@ -65,10 +65,10 @@ def main() -> None:
                 taken[name].append(microseconds(make, rows))
         for name, values in taken.items():
             times = median(pa / own for pa, own in zip(taken["River PAClassifier"], values, strict=True))
-            shown = name if same_names else f"{name}, names made anew"
+            shown = name if same_names else f"{name}, new names"
             lines.append([shown, f"{median(values):.1f}", f"{times:.1f}"])
             result[shown] = {"microseconds": values, "times_faster": times}
-    print(table(["predict and learn", "microseconds a row", "times as fast as PAClassifier"], lines))
+    print(table(["predict and train", "microseconds per row", "times as fast as PAClassifier"], lines))
     write_json(options.json, {"rows": result})
 
 

@@ -1,8 +1,8 @@
-"""When forgetting helps: progressive error (predict, then learn) on prices of electricity, in time's order or shuffled.
+"""When forgetting helps: progressive validation error on electricity prices, in the order of time or shuffled.
 
 elec2 has 45,312 half hours of 1996 to 1998 from New South Wales; the label is whether the price is above its mean of
-the last day. Features are standardised as they come, by River's StandardScaler. Shuffled (one seed), the same rows do
-not drift. "The last label" predicts the label before. All that was tried is shown; beside it, learners of River.
+the last day. Features are standardized online, by River's StandardScaler. Shuffled (one seed), the same rows do not
+drift. "last label" predicts the previous label. The tables show everything that was tried, and learners of River.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SEED = 20090614
 
 
 class LastLabel:
-    """Predicts the label of the row before."""
+    """Predicts the label of the previous row."""
 
     def __init__(self) -> None:
         self.label = False
@@ -38,7 +38,7 @@ class LastLabel:
 
 
 class Restarted:
-    """A classifier that begins anew when ADWIN finds that its errors have become more."""
+    """A classifier that restarts from scratch when ADWIN detects an increase of its errors."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self.make, self.model, self.detector, self.restarts = make, make(), drift.ADWIN(), 0
@@ -55,8 +55,8 @@ class Restarted:
 
 
 OTHERS: dict[str, Callable[[], Any]] = {
-    "the last label": LastLabel,
-    "arow, begun anew by ADWIN": lambda: Restarted(lambda: OnlineClassifier("arow")),
+    "last label": LastLabel,
+    "arow, restarted by ADWIN": lambda: Restarted(lambda: OnlineClassifier("arow")),
     "River PAClassifier": linear_model.PAClassifier,
     "River LogisticRegression": linear_model.LogisticRegression,
     "River HoeffdingAdaptiveTree": lambda: tree.HoeffdingAdaptiveTreeClassifier(seed=SEED),
@@ -64,14 +64,14 @@ OTHERS: dict[str, Callable[[], Any]] = {
 
 
 def rows() -> Stream:
-    """As they stand in the file."""
+    """Return the rows in the order of the file."""
     with gzip.open(FOLDER / "elec2" / "elec2.csv.gz", "rt") as file:
         read = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
     return [({name: v for name, v in row.items() if name != "class"}, row["class"] == 1.0) for row in read]
 
 
-def standardised(stream: Stream) -> Stream:
-    """By the means and deviations up to each row, itself included."""
+def standardized(stream: Stream) -> Stream:
+    """Standardize by the means and standard deviations up to and including each row."""
     scaler, found = preprocessing.StandardScaler(), []
     for x, y in stream:
         scaler.learn_one(x)
@@ -80,7 +80,7 @@ def standardised(stream: Stream) -> Stream:
 
 
 def error(model: Any, stream: Stream) -> float:
-    """Share of rows in percent whose class was predicted wrongly before they were learned."""
+    """Return the percentage of rows predicted wrongly before training on them."""
     wrong = 0
     for x, y in stream:
         wrong += bool(model.predict_one(x)) != y
@@ -96,14 +96,14 @@ def main() -> None:
     in_order = rows()
     shuffled = random.Random(SEED).sample(in_order, len(in_order))
     result: dict[str, dict[str, float]] = {}
-    for order, stream in (("in the order of time", standardised(in_order)), ("shuffled", standardised(shuffled))):
+    for order, stream in (("in the order of time", standardized(in_order)), ("shuffled", standardized(shuffled))):
         found = {f"{rule} {f:g}": error(OnlineClassifier(rule, forget=f), stream) for rule in RULES for f in FORGET}
         found |= {name: error(make(), stream) for name, make in OTHERS.items()}
         result[order] = found
         header = [order, *(f"forget={f:g}" for f in FORGET)]
         by_rule = [[rule, *(f"{found[f'{rule} {f:g}']:.1f}" for f in FORGET)] for rule in RULES]
         print(table(header, by_rule), markdown(header, by_rule), sep="\n\n")
-    header = ["beside them", *result]
+    header = ["other learners", *result]
     others = [[name, *(f"{found[name]:.1f}" for found in result.values())] for name in OTHERS]
     print(table(header, others), markdown(header, others), sep="\n\n")
     write_json(options.json, {"error": result})

@@ -1,7 +1,7 @@
-"""Full covariance by blocks against row-by-row updates and the machine's own rate of multiplying matrices; kernels.
+"""Full covariance: products of matrices compared with row-by-row updates and the machine's rate of products; kernels.
 
 Parts: ``speed`` (random dense rows), ``data`` (usps and mnist, one shared covariance), ``kernel`` (usps), ``picture``
-(error against time). Everything compared in a table is timed in turn, in one run; medians.
+(error against time). Everything in one table is timed in turn, in one run; medians.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ KERNELS = (
 
 
 class RowByRow:
-    """A full covariance updated row by row: (a) textbook NumPy; (b) the best BLAS-2 form, one triangle only."""
+    """A full covariance updated row by row: (a) textbook NumPy; (b) the best form in BLAS 2, on one triangle."""
 
     def __init__(self, rule: str, d: int, triangle: bool) -> None:
         self.rule, self.triangle = rule, triangle
@@ -50,20 +50,20 @@ class RowByRow:
                 continue
             alpha, zeta, _ = found
             self.mean += alpha * sign * direction
-            share = zeta / (1.0 + zeta * v)
+            factor = zeta / (1.0 + zeta * v)
             if self.triangle:
-                blas.dsyr(-share, direction, lower=1, a=self.sigma, overwrite_a=1)
+                blas.dsyr(-factor, direction, lower=1, a=self.sigma, overwrite_a=1)
             else:
-                self.sigma = self.sigma - share * np.outer(direction, direction)
+                self.sigma = self.sigma - factor * np.outer(direction, direction)
 
 
 def noise(rng: np.random.Generator, n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of length about 1 with labels that cannot be learned: nearly every row is an update."""
+    """Return rows of norm about 1 with random labels: nearly every row is an update."""
     return rng.normal(size=(n, d)) / np.sqrt(d), rng.integers(0, 2, n).astype(np.int32)
 
 
 def rates(rule: str, d: int, repetitions: int) -> dict[str, Any]:
-    """Rows a second of every form, and gemm's rate."""
+    """Return rows per second of every form, and the rate of gemm."""
     rng = np.random.default_rng(0)
     pool = [noise(rng, ROWS, d) for _ in range(repetitions + 1)]
     few = {"loop": max(4, min(ROWS, 4_000_000 // d**2)), "blas2": max(16, min(ROWS, 40_000_000 // d**2))}
@@ -85,39 +85,37 @@ def rates(rule: str, d: int, repetitions: int) -> dict[str, Any]:
     gemm = {name: 2 * size**3 / seconds[f"gemm {name}"] for name in learners}
     return {
         "rule": rule, "d": d, "rows/s": found, "gemm GF/s": {name: rate / 1e9 for name, rate in gemm.items()},
-        "share": {name: 3 * d**2 * found[name] / gemm[name] for name in learners},
+        "fraction": {name: 3 * d**2 * found[name] / gemm[name] for name in learners},
         "updates": learners["float64"].updates / learners["float64"].n_seen,
     }  # fmt: skip
 
 
 def speed(rules: list[str], sizes: list[int], repetitions: int) -> list[dict[str, Any]]:
-    """Part 1: rows a second on random dense rows."""
+    """Part 1: rows per second on random dense rows."""
     found = []
     for rule in rules:
         for d in sizes:
             found.append(rates(rule, d, repetitions))
             print(found[-1], flush=True)
     head = [
-        "rule", "d", "ours", "(a) NumPy loop", "(b) dsymv + dsyr", "ours/(a)", "ours/(b)", "share of gemm", "float32",
-        "float32/float64", "its share",
+        "rule", "d", "ours", "(a) NumPy loop", "(b) dsymv + dsyr", "ours/(a)", "ours/(b)", "of gemm", "float32",
+        "float32/float64", "of gemm",
     ]  # fmt: skip
     lines = []
     for f in found:
         r = f["rows/s"]
         lines.append([
             f["rule"], f["d"], f"{r['float64']:,.0f}", f"{r['loop']:,.0f}", f"{r['blas2']:,.0f}",
-            f"{r['float64'] / r['loop']:.1f}x", f"{r['float64'] / r['blas2']:.1f}x", f"{f['share']['float64']:.0%}",
-            f"{r['float32']:,.0f}", f"{r['float32'] / r['float64']:.1f}x", f"{f['share']['float32']:.0%}",
+            f"{r['float64'] / r['loop']:.1f}x", f"{r['float64'] / r['blas2']:.1f}x", f"{f['fraction']['float64']:.0%}",
+            f"{r['float32']:,.0f}", f"{r['float32'] / r['float64']:.1f}x", f"{f['fraction']['float32']:.0%}",
         ])  # fmt: skip
-    print(
-        "\nRows a second, random dense rows, one pass; share: 3 d^2 flops a row against gemm's rate in the same run\n"
-    )
+    print("\nRows per second, random dense rows; of gemm: 3 d^2 flops per row over gemm's rate in the same run\n")
     print(table(head, lines))
     return found
 
 
 def timed(model: Any, data: tuple[Any, ...]) -> list[Any]:
-    """Seconds of one fit, and the test error."""
+    """Return the seconds of one fit, and the test error."""
     X, y, X_test, y_test = data
     start = time.perf_counter()
     model.fit(X, y)
@@ -140,7 +138,7 @@ def data() -> list[list[Any]]:
             models["cw_stdev, full joint"] = OnlineClassifier("cw_stdev", "full")
         for label, model in models.items():
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # LinearSVC stops before it has converged
+                warnings.simplefilter("ignore")  # LinearSVC stops before it converges
                 lines.append([name, label, *timed(model, split)])
                 print(*lines[-1], sep="  ", flush=True)
     print(table(["data", "learner", "seconds", "test error %"], lines))
@@ -148,7 +146,7 @@ def data() -> list[list[Any]]:
 
 
 def kernel() -> list[list[Any]]:
-    """Part 3: kernel learners on usps beside SVC."""
+    """Part 3: kernel learners on usps compared with SVC."""
     split, lines = load("usps"), []
     X = split[0]
     gamma = 1.0 / (X.shape[1] * X.var())  # SVC's default
@@ -159,7 +157,7 @@ def kernel() -> list[list[Any]]:
         )
     for label, model in models.items():
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the budget bites
+            warnings.simplefilter("ignore")  # the budget drops examples
             found = timed(model, split)
         lines.append([label, len(model.support_vectors_), *found])
         print(*lines[-1], sep="  ", flush=True)
@@ -168,15 +166,15 @@ def kernel() -> list[list[Any]]:
 
 
 def picture(file: Path) -> None:
-    """Part 4: test error against seconds of learning, one pass."""
+    """Part 4: test error against seconds of training, one pass."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-    for axis, (name, dense, most) in zip(axes, (("usps", "shared", None), ("a9a", "full", 6000)), strict=True):
-        X, y, X_test, y_test = load(name, most, 2000)
+    for axis, (name, dense, max_rows) in zip(axes, (("usps", "shared", None), ("a9a", "full", 6000)), strict=True):
+        X, y, X_test, y_test = load(name, max_rows, 2000)
         for covariance in ("diag", dense, "kernel"):
             classifier = OnlineClassifier("arow", covariance, budget=400, kernel_params={"gamma": 1.0})
             seconds, errors, spent = [], [], 0.0
@@ -191,7 +189,7 @@ def picture(file: Path) -> None:
                 errors.append(100 * (1 - classifier.score(X_test, y_test)))
             axis.plot(seconds, errors, marker="o", markersize=3, label=covariance)
             print(name, covariance, f"{spent:.2f} s, {errors[-1]:.2f} %", flush=True)
-        axis.set(xscale="log", xlabel="seconds of learning", ylabel="test error, %", title=f"{name}, AROW, one pass")
+        axis.set(xscale="log", xlabel="seconds of training", ylabel="test error, %", title=f"{name}, AROW, one pass")
         axis.legend(frameon=False)
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, dpi=110)

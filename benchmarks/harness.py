@@ -1,4 +1,4 @@
-"""What the benchmarks share: the data sets of the tests, interleaved timing, tables, one line about the machine."""
+"""Common code of the benchmarks: the data sets of the tests, interleaved timing, tables, a line about the machine."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ __all__ = [
 
 
 def have_data() -> bool:
-    """Whether the data sets are there; says so where they are not."""
+    """Return whether the data sets exist; print a message if they do not."""
     if not FOLDER.is_dir():
-        print("This benchmark needs the data sets in the folder shared/data beside the repository.")
+        print("This benchmark needs the data sets in the folder shared/data next to the repository.")
     return FOLDER.is_dir()
 
 
 def arguments(description: str, *more: tuple[str, dict[str, Any]]) -> argparse.Namespace:
-    """The command line of a benchmark: ``--json FILE``, and more options if given."""
+    """Parse the command line of a benchmark: ``--json FILE``, and further options."""
     parser = argparse.ArgumentParser(description=description.split("\n")[0])
     parser.add_argument("--json", metavar="FILE", type=Path, help="write all numbers to this file")
     for flag, options in more:
@@ -55,7 +55,7 @@ def arguments(description: str, *more: tuple[str, dict[str, Any]]) -> argparse.N
 
 
 def machine() -> str:
-    """Processor and versions, for the head of a report."""
+    """Return processor and versions, for the first line of a report."""
     model = platform.processor() or platform.machine()
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
@@ -69,7 +69,7 @@ def machine() -> str:
 
 
 def interleaved(runs: dict[str, Callable[[], Any]], repetitions: int = 5) -> dict[str, list[float]]:
-    """Seconds of each run: all of them in turn, again and again, so that a busy machine slows all alike."""
+    """Return the seconds of each run; the runs take turns, so that a busy machine slows all of them equally."""
     for run in runs.values():
         run()
     seconds: dict[str, list[float]] = {name: [] for name in runs}
@@ -82,12 +82,12 @@ def interleaved(runs: dict[str, Callable[[], Any]], repetitions: int = 5) -> dic
 
 
 def ratio(seconds: dict[str, list[float]], other: str, own: str) -> float:
-    """How many times as long the other takes: the median over repetitions of the quotient in the same turn."""
+    """Return how many times as long the other takes: the median over repetitions of the ratio in the same turn."""
     return median(a / b for a, b in zip(seconds[other], seconds[own], strict=True))
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns of text, the first to the left, the rest to the right."""
+    """Return columns of text, the first aligned to the left, the others to the right."""
     widths = [max(len(str(cell)) for cell in column) for column in zip(header, *rows, strict=True)]
 
     def line(cells: Sequence[str]) -> str:
@@ -98,12 +98,12 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The same as a Markdown table."""
+    """Return the same as a Markdown table."""
     lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
     return "".join(f"| {' | '.join(str(cell) for cell in line)} |\n" for line in lines)
 
 
 def write_json(file: Path | None, result: Any) -> None:
-    """Write all numbers, with the machine's line, if a file was asked for."""
+    """Write all numbers, with the line about the machine, if there is a file."""
     if file is not None:
         file.write_text(json.dumps({"machine": machine(), **result}, indent=1) + "\n")

@@ -1,7 +1,7 @@
-"""Long streams under a full covariance: does it stay positive definite, and close to a slow twin that forgets no digit?
+"""Full covariance on long streams: does it stay positive definite and close to a reference of higher precision?
 
-A million rows of 200 features whose axes' lengths are far apart; the twin (tests/twins/slow_twin.py) sums Sigma's
-inverse in long double and makes Sigma afresh from it every thousand rows.
+A million rows of 200 features with very different scales; the reference (tests/twins/slow_twin.py) sums the inverse of
+Sigma in long double and computes Sigma from it every thousand rows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from tests.twins.slow_twin import RefactoredTwin, correlated_stream, distances
 
-# rule, its parameters, share of flipped labels, longest over shortest axis of the rows
+# rule, its parameters, fraction of flipped labels, longest over shortest axis of the rows
 STREAMS: list[tuple[str, dict[str, float], float, float]] = [
     ("arow", {"r": 0.1}, 0.1, 1000.0),
     ("cw_stdev", {"phi": 1.0}, 0.0, 10.0),
@@ -25,7 +25,7 @@ STREAMS: list[tuple[str, dict[str, float], float, float]] = [
 
 
 def watched(stream: int, n: int, d: int) -> list[list[Any]]:
-    """A line for each type at 1 %, 10 % and all of the rows."""
+    """Return one line per type after 1 %, 10 % and all of the rows."""
     rule, parameters, noise, spread = STREAMS[stream]
     twin, lines, seen, spent = RefactoredTwin(rule, d, **parameters), [], 0, {"float64": 0.0, "float32": 0.0}
     learners = {
@@ -64,9 +64,11 @@ def main() -> None:
         lines += watched(stream, options.rows, options.features)
     head = [
         "rule", "noise", "spread", "type", "rows", "least eigenvalue", "condition", "covariance", "worst direction",
-        "mean", "mistakes / twin's", "updates / twin's", "rows/s",
+        "mean", "mistakes / reference", "updates / reference", "rows/s",
     ]  # fmt: skip
-    print("\nDifferences from the twin: of the largest entry; of the variance in the worst direction; of the mean\n")
+    print(
+        "\nDifferences from the reference: of the largest entry; of the variance in the worst direction; of the mean\n"
+    )
     print(table(head, lines))
     if options.json:
         write_json(options.json, {"lines": lines})

@@ -1,7 +1,7 @@
-"""Whole processes, from a file to a saved model, beside Vowpal Wabbit, scikit-learn and pandas.
+"""Whole processes, from a file to a saved model, compared with Vowpal Wabbit, scikit-learn and pandas.
 
-Commands take turns; every figure is a median, every ratio the median of the ratios in the same turn. Two sizes of file
-show what starting a process costs: the rate "in the long run" is that of the rows the larger one has more.
+Commands take turns; every number is a median, every ratio the median of the ratios in the same turn. Two sizes of file
+separate the cost of starting a process: the "marginal" rate is that of the additional rows of the larger one.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ joblib.dump(model, sys.argv[2])
 
 
 def vowpal_wabbit(folder: Path, repetitions: int) -> dict[str, Any]:
-    """The same rows as svmlight and VW text, and from either's cache."""
+    """Compare the same rows as svmlight and VW text, and from each program's cache."""
     runs = {}
     for rows in (SMALL, LARGE):
         svm, vw, model = folder / f"{rows}.svm", folder / f"{rows}.vw", str(folder / "model")
@@ -65,32 +65,32 @@ def vowpal_wabbit(folder: Path, repetitions: int) -> dict[str, Any]:
     lines, result = [], {}
     for name, peer in peers.items():
         found = {rows: medians(runs[rows][name]) for rows in runs}
-        long_run = _long_run(runs, peer) / _long_run(runs, name)
+        marginal = _marginal_seconds(runs, peer) / _marginal_seconds(runs, name)
         ratios = [quotient(runs[rows], peer, name) for rows in runs]
-        result[name] = {"runs": found, "ratios": ratios, "long_run": long_run}
+        result[name] = {"runs": found, "ratios": ratios, "marginal": marginal}
         lines.append([
             name, *(f"{found[rows]['seconds']:.2f} s" for rows in runs), *(f"{r:.1f}x" for r in ratios),
-            f"{(LARGE - SMALL) / _long_run(runs, name) / 1e3:,.0f} k rows/s", f"{long_run:.1f}x",
+            f"{(LARGE - SMALL) / _marginal_seconds(runs, name) / 1e3:,.0f} k rows/s", f"{marginal:.1f}x",
             f"{found[LARGE]['peak_mb']:.0f} MB",
         ])  # fmt: skip
     print(f"\n{SMALL:,} and {LARGE:,} rows of 63 features; ratios to VW on its own text or cache")
-    print(table(["", *(f"{r:,}" for r in runs), "ratio", "ratio", "in the long run", "ratio", "peak memory"], lines))
+    print(table(["", *(f"{r:,}" for r in runs), "ratio", "ratio", "marginal", "ratio", "peak memory"], lines))
     return result
 
 
-def _long_run(runs: dict[int, Any], name: str) -> float:
-    """Seconds of the rows that the larger file has more."""
+def _marginal_seconds(runs: dict[int, Any], name: str) -> float:
+    """Return the seconds for the additional rows of the larger file."""
     pairs = zip(runs[LARGE][name], runs[SMALL][name], strict=True)
     return median(large["seconds"] - small["seconds"] for large, small in pairs)
 
 
 def text(folder: Path, repetitions: int) -> dict[str, Any]:
-    """Reviews: words and pairs of words in 2^22 columns."""
+    """Compare on reviews: words and pairs of words in 2^22 columns."""
     packed, plain = FOLDER / "imdb" / "train.jsonl.gz", folder / "imdb.jsonl"
     plain.write_bytes(gzip.decompress(packed.read_bytes()))
     how = ["--text", "text", "--ngrams", "1-2", "--drop", "id", "--drop", "rating"]
     return {
-        path.name: _beside(
+        path.name: _compare(
             path.name, "scikit-learn", [sys.executable, "-c", SKLEARN_TEXT, str(path), str(folder / "theirs")],
             [*TRAIN, str(path), *how, "-o", str(folder / "ours")], repetitions,
         )
@@ -99,29 +99,29 @@ def text(folder: Path, repetitions: int) -> dict[str, Any]:
 
 
 def csv(folder: Path, repetitions: int) -> dict[str, Any]:
-    """Two million names: n-grams of one to three characters."""
+    """Compare on two million names: n-grams of one to three characters."""
     path = folder / "names.csv"
     with gzip.open(FOLDER / "ssa_names" / "names.csv.gz") as packed:
         path.write_bytes(packed.read())
     how = ["--label", "sex", "--drop", "year", "--drop", "count", "--text", "name", "--analyzer", "char"]
-    return _beside(
+    return _compare(
         path.name, "pandas, scikit-learn", [sys.executable, "-c", PANDAS_CSV, str(path), str(folder / "theirs")],
         [*TRAIN, str(path), *how, "--ngrams", "1-3", "-o", str(folder / "ours")], repetitions,
     )  # fmt: skip
 
 
-def _beside(what: str, peer: str, theirs: list[str], ours: list[str], repetitions: int) -> dict[str, Any]:
+def _compare(title: str, peer: str, theirs: list[str], ours: list[str], repetitions: int) -> dict[str, Any]:
     runs = in_turns({peer: theirs, "confidently": ours}, repetitions)
     found = {name: medians(measured) for name, measured in runs.items()}
     ratio = quotient(runs, peer, "confidently")
     rows = [[name, f"{m['seconds']:.2f} s", f"{m['peak_mb']:.0f} MB"] for name, m in found.items()]
-    print(f"\n{what}: {ratio:.1f}x")
+    print(f"\n{title}: {ratio:.1f}x")
     print(table(["", "whole process", "peak memory"], rows))
     return {"runs": found, "ratio": ratio}
 
 
 def memory(folder: Path) -> dict[str, float]:
-    """Peak memory of files of 100 MB, 1 GB and 3 GB."""
+    """Return the peak memory for files of 100 MB, 1 GB and 3 GB."""
     found, content = {}, block(lambda x: f"{x:.4f}")
     path = folder / "large.svm"
     for megabytes in (100, 1000, 3000):
@@ -136,8 +136,8 @@ def memory(folder: Path) -> dict[str, float]:
 def main() -> None:
     options = arguments(
         __doc__,
-        ("--repetitions", {"type": int, "default": 5, "help": "how often each is run (default 5)"}),
-        ("--only", {"nargs": "+", "choices": ["vw", "text", "csv", "memory"], "help": "leave out the others"}),
+        ("--repetitions", {"type": int, "default": 5, "help": "runs of each (default 5)"}),
+        ("--only", {"nargs": "+", "choices": ["vw", "text", "csv", "memory"], "help": "run only these"}),
     )
     print(machine())
     results: dict[str, Any] = {}

@@ -1,7 +1,7 @@
-"""How the constants of dense covariances were chosen: rows a block, when to go row by row, which products are sparse.
+"""How the constants of dense covariances were chosen: rows per product, when to go row by row, sparse products.
 
-Parts: ``products`` (rows a second by size of the covariance and of the block), ``small`` (the compiled loop row by row
-against products), ``sparse`` (a block's product of matrices, by density). All of a line is timed in turn; medians.
+Parts: ``products`` (rows per second by size of the covariance and rows per product), ``small`` (the compiled loop row
+by row against products), ``sparse`` (dense and sparse products, by density). Each line is timed in turn; medians.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ ROWS = 1024
 
 
 def noise(d: int, n: int, dtype: str = "float64") -> tuple[Any, np.ndarray]:
-    """Rows of length about 1 with labels that cannot be learned: nearly every row is an update."""
+    """Return rows of norm about 1 with random labels: nearly every row is an update."""
     rng = np.random.default_rng(0)
     return as_matrix((rng.normal(size=(n, d)) / np.sqrt(d)).astype(dtype)), rng.integers(0, 2, n).astype(np.int32)
 
 
 def rates(runs: dict[Any, Any], rows: int, repetitions: int) -> dict[Any, float]:
-    """Rows a second."""
+    """Return rows per second."""
     return {name: rows / median(times) for name, times in interleaved(runs, repetitions).items()}
 
 
 def learning(d: int, X: Any, y: np.ndarray, small: int = 0, **options: Any) -> Any:
-    """A function that learns the rows once more, by the compiled loop if d is at most ``small``."""
+    """Return a function that trains on the rows again, by the compiled loop if d is at most ``small``."""
     learner = Learner(Settings("arow", "full", fit_intercept=False, **options), n_features=d)
 
     def run() -> None:
@@ -58,7 +58,7 @@ def product_sizes(dtype: str, repetitions: int) -> dict[int, dict[int, float]]:
         runs = {size: learning(d, X, y, rows_per_product=size, dtype=dtype) for size in BLOCKS}
         found[d] = rates(runs, n, repetitions)
         print(d, *(f"{rate:,.0f}" for rate in found[d].values()), sep="  ", flush=True)
-    print(f"\nRows a second, {dtype}, by block size\n")
+    print(f"\nRows per second, {dtype}, by rows per product\n")
     print(table(["d", *map(str, BLOCKS)], [[d, *(f"{rate:,.0f}" for rate in r.values())] for d, r in found.items()]))
     return found
 
@@ -70,7 +70,7 @@ def small(dtype: str, repetitions: int) -> dict[int, dict[str, float]]:
         X, y = noise(d, ROWS, dtype)
         runs = {"row by row": learning(d, X, y, small=d, dtype=dtype), "products": learning(d, X, y, dtype=dtype)}
         found[d] = rates(runs, ROWS, repetitions)
-    print(f"\nRows a second, {dtype}\n")
+    print(f"\nRows per second, {dtype}\n")
     print(table(["d", "row by row", "products"], [[d, *(f"{v:,.0f}" for v in r.values())] for d, r in found.items()]))
     return found
 
@@ -97,7 +97,7 @@ def sparse(repetitions: int) -> dict[str, float]:
             found[f"{d}, {density}"] = median(seconds["dense"]) / median(seconds["sparse"])
             line.append(f"{found[f'{d}, {density}']:.2f}")
         lines.append(line)
-    print("\nSeconds of a dense product over those of a sparse one, by share of values that are not 0\n")
+    print("\nSeconds of a dense product over those of a sparse one, by fraction of nonzero values\n")
     print(table(["d", *map(str, DENSITIES)], lines))
     return found
 

@@ -1,10 +1,11 @@
-"""Speed of one pass in memory, beside scikit-learn, one thread: medians of interleaved repetitions.
+"""Speed of one pass in memory, compared with scikit-learn, one thread: medians of interleaved repetitions.
 
-(a) CSR, 200,000 rows x 63 non-zeros of 47,000 features, CW-Stdev with a diagonal covariance beside Perceptron and
-    SGDClassifier's PA-I; features as frequent as words are (Zipf's law), and all equally frequent, which is the worst
-    case for a cache.
-(b) The same with 2^24 features, beside Perceptron.
-(c) MNIST, 60,000 x 784, ten classes, AROW beside SGDClassifier, dense and CSR, with test errors (needs shared/data).
+(a) CSR, 200,000 rows x 63 non-zeros of 47,000 features, CW-Stdev with a diagonal covariance, compared with
+    Perceptron and SGDClassifier's PA-I; features with the frequencies of words (Zipf's law), and with equal
+    frequencies, which is the worst case for a cache.
+(b) The same with 2^24 features, compared with Perceptron.
+(c) MNIST, 60,000 x 784, ten classes, AROW compared with SGDClassifier, dense and CSR, with test errors (needs
+    shared/data).
 
 Labels of (a) and (b) come from a random linear teacher whose decision is flipped for one row in twenty.
 """
@@ -38,7 +39,7 @@ MULTICLASS: dict[str, Callable[[], Any]] = {
 
 
 def synthetic(n_features: int, zipf: bool, seed: int = 0) -> tuple[csr_matrix, np.ndarray]:
-    """Sparse rows of unit length and their labels."""
+    """Return sparse rows of unit L2 norm and their labels."""
     rng = np.random.default_rng(seed)
     draws = (ROWS, 2 * NON_ZEROS)
     if zipf:  # density 1/x over the ranks, scattered over the columns
@@ -49,14 +50,14 @@ def synthetic(n_features: int, zipf: bool, seed: int = 0) -> tuple[csr_matrix, n
     columns = np.sort(first_distinct(columns), axis=1).astype(np.int32)
     start = np.arange(0, columns.size + 1, NON_ZEROS)
     X = csr_matrix((rng.lognormal(size=columns.size), columns.ravel(), start), shape=(ROWS, n_features))
-    lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
-    X.data /= np.repeat(lengths, np.diff(X.indptr))
+    norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+    X.data /= np.repeat(norms, np.diff(X.indptr))
     y = np.where(X @ rng.normal(size=n_features) > 0, 1, -1)
     return X, np.where(rng.random(ROWS) < FLIPPED, -y, y)
 
 
 def first_distinct(columns: np.ndarray) -> np.ndarray:
-    """The first NON_ZEROS different numbers of every row; there are more than enough."""
+    """Return the first NON_ZEROS distinct numbers of every row, which has more than enough."""
     order = np.argsort(columns, axis=1, kind="stable")
     in_order = np.take_along_axis(columns, order, axis=1)
     repeated = np.zeros(columns.shape, dtype=bool)
@@ -67,18 +68,24 @@ def first_distinct(columns: np.ndarray) -> np.ndarray:
 def compare(
     title: str, makers: dict[str, Callable[[], Any]], X: Any, y: np.ndarray, repetitions: int, test: Any = None
 ) -> dict[str, Any]:
-    """Time fits of all makers' classifiers in turn; the first is ours. Prints and returns what was measured."""
+    """Time fits of all makers' classifiers in turn, the first of which is ours; print and return the results."""
     own = next(iter(makers))
     seconds = interleaved({name: partial(_fit, make, X, y) for name, make in makers.items()}, repetitions)
     visits = X.nnz if hasattr(X, "nnz") else X.size
     rows, result = [], {}
     for name, make in makers.items():
-        middle = median(seconds[name])
+        typical = median(seconds[name])
         error = 1 - float(make().fit(X, y).score(*test)) if test else None
         result[name] = {"seconds": seconds[name], "ratio": ratio(seconds, name, own), "test_error": error}
         shown = "" if error is None else f"{100 * error:.2f} %"
         rows.append(
-            [name, f"{middle:.3f} s", f"{visits / middle / 1e6:.0f} M/s", f"{result[name]['ratio']:.2f}x", shown]
+            [
+                name,
+                f"{typical:.3f} s",
+                f"{visits / typical / 1e6:.0f} M/s",
+                f"{result[name]['ratio']:.2f}x",
+                shown,
+            ]
         )
     print(f"\n{title}", table(["", "median", "feature visits", f"time / {own}'s", "test error"], rows), sep="\n")
     return result
@@ -90,19 +97,19 @@ def _fit(make: Callable[[], Any], X: Any, y: np.ndarray) -> None:
 
 def main() -> None:
     options = arguments(
-        __doc__, ("--repetitions", {"type": int, "default": 5, "help": "how often each is timed (default 5)"})
+        __doc__, ("--repetitions", {"type": int, "default": 5, "help": "repetitions of each (default 5)"})
     )
     print(machine())
     results = {}
     with threadpool_limits(1):
         for name, zipf in (("like words", True), ("uniform", False)):
             X, y = synthetic(47_000, zipf)
-            title = f"(a) 47,000 features, {name}: {X.shape[0]} rows, {X.nnz / len(y):.0f} non-zeros a row"
+            title = f"(a) 47,000 features, {name}: {X.shape[0]} rows, {X.nnz / len(y):.0f} non-zeros per row"
             results[title] = compare(title, BINARY, X, y, options.repetitions)
         two = {name: make for name, make in BINARY.items() if name != "SGD pa1"}
         for name, zipf in (("like words", True), ("uniform", False)):
             X, y = synthetic(2**24, zipf)
-            title = f"(b) 2^24 features, {name}: {X.shape[0]} rows, {X.nnz / len(y):.0f} non-zeros a row"
+            title = f"(b) 2^24 features, {name}: {X.shape[0]} rows, {X.nnz / len(y):.0f} non-zeros per row"
             results[title] = compare(title, two, X, y, options.repetitions)
         if have_data():
             X, y, X_test, y_test = mnist_pixels()

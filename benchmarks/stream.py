@@ -1,7 +1,7 @@
-"""The command line on a large svmlight file and on none: text per second, peak memory, how long it takes to start.
+"""The command line on a large svmlight file and without one: text per second, peak memory, start-up time.
 
-Every run is a process of its own. Megabytes are of text, also where it is compressed. "whole" counts the start of the
-process and the writing of the model; "learning" is what the command itself reports: reading, parsing and learning.
+Every run is a separate process. Megabytes are those of uncompressed text. "whole" includes the start of the process and
+writing the model; "training" is what the command itself reports: reading, parsing and training.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ VALUES: dict[str, Callable[[float], str]] = {
 
 
 def repeated(arguments: Sequence[str], repetitions: int) -> dict[str, float]:
-    """Medians over several runs, after one that warms the caches."""
+    """Return medians over several runs, after one that warms the caches."""
     return medians(in_turns({"": [*CONFIDENTLY, *arguments]}, repetitions)[""])
 
 
 def throughput(folder: Path, megabytes: int, repetitions: int) -> dict[str, Any]:
-    """Training on large files."""
+    """Measure training on large files."""
     results, rows = {}, []
-    for name, written in VALUES.items():
-        text = block(written)
+    for name, format_value in VALUES.items():
+        text = block(format_value)
         for suffix in (".svm", ".svm.gz") if name == "values of 4 digits" else (".svm",):
             path = folder / f"data{suffix}"
             size = write(path, text, -(-megabytes * 1_000_000 // len(text))) / 1e6
@@ -51,13 +51,13 @@ def throughput(folder: Path, megabytes: int, repetitions: int) -> dict[str, Any]
                 f"{found['learning_mb_per_s']:.0f} MB/s", f"{found['peak_mb']:.0f} MB", f"{found['model_mb']:.1f} MB",
             ])  # fmt: skip
             path.unlink()
-    print(f"\nconfidently train, {NON_ZEROS} of {FEATURES:,} features a row, diagonal AROW")
-    print(table(["", "text", "whole", "whole", "learning", "peak memory", "model"], rows))
+    print(f"\nconfidently train, {NON_ZEROS} of {FEATURES:,} features per row, diagonal AROW")
+    print(table(["", "text", "whole", "whole", "training", "peak memory", "model"], rows))
     return results
 
 
 def starts(folder: Path, repetitions: int) -> dict[str, Any]:
-    """Whole processes that have next to nothing to do."""
+    """Measure whole processes with almost nothing to do."""
     path = folder / "small.svm"
     path.write_bytes(b"".join(line + b"\n" for line in block(VALUES["values of 4 digits"]).splitlines()[:1000]))
     runs = {
@@ -66,8 +66,8 @@ def starts(folder: Path, repetitions: int) -> dict[str, Any]:
         "confidently train, 1,000 rows": ["train", str(path), "-q", "-o", str(folder / "model.cw")],
     }
     results = {"import confidently": _python("import confidently", repetitions)}
-    for name, given in runs.items():
-        results[name] = repeated(given, repetitions)["seconds"] if given else _python("pass", repetitions)
+    for name, command in runs.items():
+        results[name] = repeated(command, repetitions)["seconds"] if command else _python("pass", repetitions)
     print("\nwhole processes", table(["", "median"], [[n, f"{s:.3f} s"] for n, s in results.items()]), sep="\n")
     return results
 
@@ -84,7 +84,7 @@ def _python(code: str, repetitions: int) -> float:
 def main() -> None:
     options = arguments(
         __doc__,
-        ("--repetitions", {"type": int, "default": 5, "help": "how often each is run (default 5)"}),
+        ("--repetitions", {"type": int, "default": 5, "help": "runs of each (default 5)"}),
         ("--megabytes", {"type": int, "default": 300, "help": "size of the files (default 300)"}),
     )
     print(machine())

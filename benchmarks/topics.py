@@ -1,8 +1,8 @@
-"""Topic models: accuracy on text, and the sampler's speed beside scikit-learn's online LDA.
+"""Topic models: accuracy on text, and the sampler's speed compared with scikit-learn's online LDA.
 
-Texts are counts of words, English stop words removed, by the data sets' own training and test parts. Settings are the
-defaults of ``OnlineMedLDA`` unless the table says otherwise. Times of the speed table are processor seconds on one
-thread, the two taken in turn in the same run.
+Texts are counts of words without English stop words, with the data sets' own training and test parts. Settings are the
+defaults of ``OnlineMedLDA`` unless the table shows others. Times in the speed table are processor seconds on one
+thread, measured in turn in the same run.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CLASSIFIERS = ("gibbs", "averaging")
 
 
 def pair(seeds: int) -> list[list[str]]:
-    """Accuracy on atheism against religion, mean and deviation over seeds, by number of topics."""
+    """Accuracy on atheism against religion, mean and standard deviation over seeds, by number of topics."""
     X, y, X_test, y_test = word_counts("newsgroups", PAIR)
     variants: dict[str, dict[str, Any]] = {c: {"classifier": c} for c in CLASSIFIERS}
     variants |= {
@@ -49,13 +49,13 @@ def pair(seeds: int) -> list[list[str]]:
     found = [
         OnlineMedLDA(None, c, random_state=s).fit(X, y).score(X_test, y_test) for c in CLASSIFIERS for s in range(seeds)
     ]
-    rows.append(["number left open, at most 50: gibbs", f"{np.mean(found[:seeds]):.3f}", "", "", "", ""])
-    rows.append(["number left open, at most 50: averaging", f"{np.mean(found[seeds:]):.3f}", "", "", "", ""])
+    rows.append(["number inferred, at most 50: gibbs", f"{np.mean(found[:seeds]):.3f}", "", "", "", ""])
+    rows.append(["number inferred, at most 50: averaging", f"{np.mean(found[seeds:]):.3f}", "", "", "", ""])
     return rows
 
 
 def groups() -> list[list[str]]:
-    """Accuracy on 16 groups, a topic model a class."""
+    """Accuracy on 16 groups, with one topic model per class."""
     X, y, X_test, y_test = word_counts("newsgroups")
     rows = []
     for classifier in CLASSIFIERS:
@@ -69,7 +69,7 @@ def groups() -> list[list[str]]:
 
 
 def reuters(K: int) -> list[list[str]]:
-    """Micro-F1 on Reuters-21578's sets of topics, beside LDA and linear classifiers of its topic shares."""
+    """Micro-F1 on Reuters-21578 (multilabel), compared with LDA and linear classifiers of its topic proportions."""
     X, y, X_test, y_test = word_counts("reuters")
     svm = OneVsRestClassifier(LinearSVC())
     entrants: dict[str, Any] = {
@@ -92,15 +92,15 @@ def reuters(K: int) -> list[list[str]]:
 
 
 def speed(K: int, repetitions: int = 5) -> list[list[str]]:
-    """Processor seconds of a pass over the same documents, in turn; LDA's best batch size counts."""
+    """Processor seconds of a pass over the same documents, in turn; of LDA, the best batch size counts."""
     X, y, _, _ = word_counts("newsgroups", FOUR)
     y = np.isin(y, PAIR)
     runs: dict[str, Callable[[], Any]] = {
-        f"{c}{', calibrating' if how else ''}": lambda c=c, how=how: OnlineMedLDA(
-            K, c, calibration=how, random_state=0
+        f"{c}{', calibrating' if calibration else ''}": lambda c=c, calibration=calibration: OnlineMedLDA(
+            K, c, calibration=calibration, random_state=0
         ).partial_fit(X, y, classes=[False, True])
         for c in CLASSIFIERS
-        for how in (None, "progressive")
+        for calibration in (None, "progressive")
     } | {f"LDA, batches of {size}": lambda size=size: lda_pass(X, K, size) for size in (64, 256, 1024)}
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(repetitions):
@@ -122,7 +122,7 @@ def lda_pass(X: Any, K: int, size: int) -> None:
 
 
 def memory(rounds: int = 10) -> str:
-    """How much the process grows while a stream goes on."""
+    """Return how much the process grows during a stream."""
     X, y, _, _ = word_counts("newsgroups", FOUR)
     y = np.isin(y, PAIR)
     model = OnlineMedLDA(random_state=0).partial_fit(X, y, classes=[False, True]).partial_fit(X, y)
@@ -140,7 +140,7 @@ def main() -> None:
     options = arguments(
         __doc__,
         ("--only", {"choices": PARTS, "nargs": "+", "default": list(PARTS)}),
-        ("--seeds", {"type": int, "default": 5, "help": "of the pair"}),
+        ("--seeds", {"type": int, "default": 5, "help": "number of seeds of the pair"}),
     )
     if not have_data():
         return
@@ -149,7 +149,7 @@ def main() -> None:
         "pair": ["atheism against religion, accuracy", *(f"K={K}" for K in (5, 10, 20, 50, 100))],
         "groups": ["16 newsgroups", "accuracy", "processor time"],
         "reuters": ["Reuters-21578, 90 topics", "micro-F1", "processor time"],
-        "speed": ["a pass over 4 newsgroups, K=20", "processor time", "1000 words/s", "times as fast as LDA"],
+        "speed": ["one pass over 4 newsgroups, K=20", "processor time", "1000 words/s", "times as fast as LDA"],
     }
     results: dict[str, Any] = {}
     print(machine())
