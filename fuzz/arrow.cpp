@@ -1,4 +1,4 @@
-// Batches of columns as Arrow has them, made from the input: sound ones, and ones whose buffers do not fit each other.
+// Batches of Arrow columns made from the input: valid ones, and ones whose buffers do not fit each other.
 #include "data/arrow_rows.hpp"
 
 #include <cstring>
@@ -27,7 +27,7 @@ struct Bytes {
         return x;
     }
 
-    // Any number, mostly a small one.
+    // Any number, usually a small one.
     std::int64_t odd_number() {
         const std::uint8_t low = next();
         if (low == 0xf0) return std::numeric_limits<std::int64_t>::max();
@@ -36,7 +36,7 @@ struct Bytes {
     }
 };
 
-// A buffer of exactly that size, so that the sanitizer sees a read beyond it.
+// A buffer of exactly this size, so that the sanitizer sees a read beyond it.
 template <class T>
 struct Buffer {
     std::unique_ptr<T[]> data;
@@ -65,7 +65,7 @@ struct Column {
         arrow.which = which;
         use = {std::string(1, static_cast<char>('a' + which)), static_cast<Use>(bytes.next() % 6), {}};
         if (which == 0) use.kept = {0};
-        if (has_lists && use.use == Use::none) use = {use.name, Use::value, {}};  // what is kept is one string a row
+        if (has_lists && use.use == Use::none) use = {use.name, Use::value, {}};  // kept values are one string per row
         if (has_lists) use.kept.clear();
         const std::size_t n = has_lists ? parts(bytes, n_rows, 4, damaged, lists, arrow.lists) : n_rows;
         (kind & 3) == 0 ? take_numbers(bytes, n) : take_strings(bytes, n, (kind & 3) == 1, damaged);
@@ -120,7 +120,7 @@ struct Column {
         arrow.entry = entries.data.get();
     }
 
-    // So many parts, each of less than so many things; returns of how many there are buffers.
+    // Sets so many parts, each of fewer than `most` elements; returns the number of elements with buffers.
     static std::size_t parts(Bytes& bytes, std::size_t n, int most, bool damaged, Buffer<std::int64_t>& start, Parts& out) {
         std::int64_t at = bytes.next() % 2, before = at;
         start.fill(n + 1, [&] { return before = at, at += bytes.next() % most, before; });
@@ -166,7 +166,7 @@ struct Table {
     void feed_blank(Stream& reader) const { finish(reader); }
 };
 
-// A sound table has strings for all entries of its dictionaries.
+// A valid table has strings for all entries of its dictionaries.
 bool is_sound(const Table& table) {
     return std::none_of(table.columns.begin(), table.columns.end(), [](const Column& column) {
         return column.arrow.entry && column.arrow.strings.n == 0 && column.arrow.n > 0;

@@ -1,10 +1,10 @@
-// What every fuzz target does: the input is read in pieces, and everything a reader promises must hold for its rows. Some
-// inputs are read several times, which shows that it does not matter where they are cut and how many readers share the
-// pieces, that rows passed over leave no trace, or that features beyond those known are forgotten.
+// The checks of every fuzz target. An input is read in pieces, and everything that a reader guarantees must hold for its rows. Some inputs are
+// read several times, to show that neither the cuts nor the number of readers matter, that skipped rows leave no trace, and that unknown
+// features are forgotten.
 //
-// The first bytes of an input choose how it is read, so that one corpus covers all options. What is shown depends on all
-// of its bytes: were it a choice, most inputs would be descendants of those that chose the slowest. Inputs are short in
-// lines, because an error, which is an exception, takes longer than a thousand bytes without one.
+// The first bytes of an input choose how it is read, so that one corpus covers all options. The check depends on all of its bytes: were it a
+// choice, most inputs would descend from those that chose the slowest check. Inputs have few lines, because an error, which is an exception,
+// takes longer than a thousand valid bytes.
 #pragma once
 
 #include <algorithm>
@@ -21,13 +21,13 @@
 
 namespace fuzz {
 
-constexpr std::size_t kMostPieces = 4, kMostLines = 4;  // for speed
+constexpr std::size_t kMaxPieces = 4, kMaxLines = 4;  // for speed
 
 struct Choices {
     static constexpr std::size_t size = 3;  // bytes
 
     std::uint8_t reader, cut, more;
-    std::uint32_t hash;  // of all of the input
+    std::uint32_t hash;  // of the whole input
 
     Choices(const std::uint8_t* data, std::size_t size)
         : reader(data[0]), cut(data[1]), more(data[2]), hash(murmur3({reinterpret_cast<const char*>(data), size}, 0)) {}
@@ -41,8 +41,8 @@ struct Choices {
     std::size_t n_readers() const { return std::max(cut / 64u, 1u); }
 
     ReaderOptions options(std::size_t n_kept) const {
-        constexpr LabelCount counts[] = {LabelCount::ignored, LabelCount::any, LabelCount::one, LabelCount::set};
-        const int bits = bit(4) ? FeatureTable::kExact : 4;  // few columns, so that names meet
+        constexpr LabelCount counts[] = {LabelCount::ignored, LabelCount::any, LabelCount::one, LabelCount::several};
+        const int bits = bit(4) ? FeatureTable::kExact : 4;  // few columns, so that names collide
         const std::int64_t most = has_few_columns() ? 6 : std::numeric_limits<std::int32_t>::max();
         std::vector<std::string> classes;
         if (more_bit(0)) classes = {"1", "-1", "a"};
@@ -60,7 +60,7 @@ struct Text {
 
     std::size_t unit_end(std::size_t first) const { return std::min(text.find('\n', first), text.size() - 1) + 1; }
 
-    // From a copy of its own, so that the sanitizer sees a read beyond it.
+    // Copies the bytes, so that the sanitizer sees a read beyond them.
     template <class Reader>
     ParsedRows feed(Reader& reader, std::size_t first, std::size_t last) const {
         const auto copy = std::make_unique_for_overwrite<char[]>(last - first);
@@ -73,14 +73,14 @@ struct Text {
         return reader.finish();
     }
 
-    // From now on no line is the first one, whose byte order mark is left out.
+    // No later line is the first one, whose byte order mark is skipped.
     template <class Reader>
     void feed_blank(Reader& reader) const {
         reader.feed("\n");
     }
 };
 
-// The ranges, fed one after the other. take(batch, options) is called for every batch. Returns what was wrong, "" if nothing was.
+// Feeds the ranges in order and calls take(batch) for every batch. Returns the error, or "".
 template <class Reader, class Source, class Take>
 std::string feed_all(Reader reader, const Source& source, const std::vector<Range>& ranges, bool may_fail, Take&& take) {
     std::int64_t n_features = 0;
@@ -110,23 +110,23 @@ Rows read(Reader reader, const Source& source, const std::vector<Range>& ranges,
 
 inline std::vector<Range> cut(std::size_t size, std::size_t piece) {
     std::vector<Range> ranges;
-    piece = std::max(piece, size / kMostPieces + 1);
+    piece = std::max(piece, size / kMaxPieces + 1);
     for (std::size_t first = 0; first < size; first += piece) ranges.emplace_back(first, std::min(first + piece, size));
     return ranges;
 }
 
-// Where the input is cut, and how many readers share the pieces, does not matter.
+// Neither the cuts nor the number of readers that share the pieces matter.
 template <class Make, class Source>
 void compare_cuts(const Choices& choices, const Source& source, bool may_fail, Make&& make) {
     const Rows whole = read(make(1), source, {{0, source.size()}}, may_fail);
     const Rows pieces = read(make(choices.n_readers()), source, cut(source.size(), choices.piece()), may_fail);
     CHECK(whole.error.empty() == pieces.error.empty());
-    // too many columns are found behind what is wrong in the same piece, or before it
+    // too many columns may be found before or behind an invalid row of the same piece
     CHECK(whole.error == pieces.error || choices.has_few_columns());
     CHECK(!whole.error.empty() || whole == pieces);  // how many rows came before an error depends on the pieces
 }
 
-// Units that are passed over leave no trace: the input without them gives the same rows, and is without errors.
+// Skipped units leave no trace: the input without them gives the same rows and no error.
 template <class Make, class Source>
 void compare_without_skipped(std::size_t n_readers, const Source& source, bool may_fail, Make&& make) {
     const auto make_inside = [&] {
@@ -155,7 +155,7 @@ void compare_without_skipped(std::size_t n_readers, const Source& source, bool m
     CHECK(read(make_inside(), source, good, false) == expected);
 }
 
-// Features beyond those known when they were frozen are forgotten, every time anew.
+// Features beyond those known at the freeze are forgotten again with every batch.
 template <class Make, class Source>
 void read_frozen(const Source& source, bool may_fail, Make&& make) {
     auto reader = make(1);
@@ -182,7 +182,7 @@ void read_frozen(const Source& source, bool may_fail, Make&& make) {
     }
 }
 
-// make(n) gives a fresh stream that so many readers share, where there may be several; units: whether whole units are passed over.
+// make(n) returns a fresh stream shared by n readers, if it can be shared; units: whether whole units are skipped.
 template <class Source, class Make>
 void run_check(const Choices& choices, const Source& source, bool may_fail, bool units, Make&& make) {
     const std::uint32_t which = choices.hash % 16;
@@ -194,7 +194,7 @@ void run_check(const Choices& choices, const Source& source, bool may_fail, bool
 
 inline std::string_view first_lines(std::string_view text) {
     std::size_t end = 0;
-    for (std::size_t k = 0; k < kMostLines; ++k)
+    for (std::size_t k = 0; k < kMaxLines; ++k)
         if ((end = text.find('\n', end) + 1) == 0) return text;
     return text.substr(0, end);
 }

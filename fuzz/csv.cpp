@@ -1,4 +1,4 @@
-// Text with a header, or with columns that are told.
+// Text with a header, or with given columns.
 #include "data/csv.hpp"
 
 #include "common.hpp"
@@ -7,7 +7,7 @@ namespace {
 
 using namespace confidently;
 
-// What columns are, by the first letters of their names.
+// The uses of columns, by the first letters of their names.
 std::vector<ColumnUse> uses(const std::vector<std::string>& names) {
     std::vector<ColumnUse> columns;
     bool kept = false;
@@ -20,7 +20,7 @@ std::vector<ColumnUse> uses(const std::vector<std::string>& names) {
     return columns;
 }
 
-// Reads a header first where no columns are told, as the package does.
+// Reads a header first unless columns are given, as the package does.
 struct TableReader {
     CsvReader reader;
     bool described;
@@ -49,7 +49,7 @@ struct TableReader {
         return reader.finish();
     }
 
-    // The columns of codes as the first rows tell them, of which the text's first piece may have enough.
+    // The columns of codes inferred from the first rows, of which the first piece may have enough.
     std::vector<std::string> codes(std::string_view text, std::size_t cut) {
         constexpr std::int64_t kRows = 4;
         for (const bool last : {false, true}) {
@@ -83,13 +83,13 @@ std::vector<std::string> told_columns(const fuzz::Choices& choices) {
     }
 }
 
-// Which columns are of codes does not depend on how the text is cut.
+// Which columns are inferred to be codes does not depend on the cuts.
 void check_codes(const fuzz::Choices& choices, const std::vector<std::string>& columns, const std::string& text) {
     try {
         const auto whole = TableReader(choices, columns).codes(text, text.size());
         const auto cut = TableReader(choices, columns).codes(text, text.size() / 2);
         CHECK(whole == cut);
-    } catch (const std::invalid_argument&) {  // a header that cannot be read
+    } catch (const std::invalid_argument&) {  // an invalid header
     }
 }
 
@@ -101,8 +101,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::vector<std::string> columns = told_columns(choices);
     const bool header = columns.empty(), quotes = !choices.bit(5);
     const auto make = [&](std::size_t) { return TableReader(choices, columns); };
-    // an error in a header is one whatever is to be passed over, and so are more columns than there may be; a header cannot be
-    // left out, nor can lines where rows may have several
+    // an invalid header is an error even if rows are skipped, and so are too many columns; a header cannot be left out, nor can lines whose rows
+    // may span several
     check_codes(choices, columns, std::string(fuzz::text_of(data, size)));
     fuzz::run_check(choices, fuzz::Text{fuzz::text_of(data, size)}, !choices.skips() || choices.has_few_columns() || header,
                     !quotes && !header, make);

@@ -1,4 +1,4 @@
-// A stream of lines, whose pieces are parsed by several readers in turn, as the package does.
+// A stream of lines whose pieces are parsed by several readers in turn, as in the package.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ class Lines {
         return reader.take();
     }
 
-    // The row of a last line without an end; what is fed next is another file.
+    // The row of a last line without an end; the next text is that of another file.
     ParsedRows finish() {
         ParsedRows rows = feed(begun_.empty() ? "" : "\n");
         line_ = 1;

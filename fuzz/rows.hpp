@@ -1,4 +1,4 @@
-// The rows of a stream, put together from its batches, and what must hold for every batch.
+// The rows of a stream, concatenated from its batches, and what must hold for every batch.
 #pragma once
 
 #include <algorithm>
@@ -65,7 +65,7 @@ inline void check_labels(const ParsedRows& rows, LabelCount count) {
         CHECK(count != LabelCount::one || n_labels == 1);
         CHECK(count != LabelCount::ignored || n_labels == 0);
         CHECK(count != LabelCount::any || n_labels == 1 ||
-              (0 <= rows.list_row && rows.list_row <= static_cast<std::int64_t>(r)));
+              (0 <= rows.multilabel_row && rows.multilabel_row <= static_cast<std::int64_t>(r)));
     }
     std::int64_t before = 0;
     for (const NewLabel& label : rows.new_labels) {

@@ -3,15 +3,15 @@
 from itertools import pairwise
 
 from confidently.data import ReaderOptions
-from confidently.data.demands import Demands
 from confidently.data.features import Strings
 from confidently.data.formats.lines import Parsers
+from confidently.data.request import ReadRequest
 from confidently.data.sources.compression import Chunk
 
 
-def parsers_of(how=None, n=2, **demands):
-    """So many parsers of one stream; ``how`` are Reading's, the others Demands'."""
-    return Parsers(ReaderOptions(**(how or {})), Demands(**demands), n)
+def parsers_of(how=None, n=2, **request):
+    """So many parsers of one stream; ``how`` are Reading's, the others ReadRequest'."""
+    return Parsers(ReaderOptions(**(how or {})), ReadRequest(**request), n)
 
 
 def pieces_of(parsers, text, cuts=()):

@@ -1,4 +1,4 @@
-// What all bindings share: NumPy arrays in and out.
+// NumPy arrays in and out, for all bindings.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -23,7 +23,7 @@ using Input = Array<const T, dimensions>;
 template <class T>
 using Optional = std::optional<Input<T, 1>>;
 
-// What Python's type checkers are told of objects made here (src/confidently/_core.pyi is written from it).
+// The types of objects made here, for type checkers (src/confidently/_core.pyi is generated from them).
 using Dict = nb::typed<nb::dict, nb::str, nb::any>;
 template <class T>
 using Vector = nb::typed<nb::object, nb::ndarray<nb::numpy, T, nb::ndim<1>>>;
@@ -32,13 +32,13 @@ inline void require(bool condition, const char* what) {
     if (!condition) throw std::invalid_argument(what);
 }
 
-// nullptr where there is no array
+// nullptr if there is no array
 template <class T>
 const T* data_or_null(const Optional<T>& array) {
     return array ? array->data() : nullptr;
 }
 
-// A NumPy array that owns what it is made of.
+// A NumPy array that owns its data.
 template <class T, class Owner>
 Vector<T> owning_array(T* data, std::int64_t size, Owner owner) {
     auto* kept = new Owner(std::move(owner));
@@ -48,7 +48,7 @@ Vector<T> owning_array(T* data, std::int64_t size, Owner owner) {
 
 template <class T>
 Vector<T> array_of(std::vector<T> v) {
-    T* data = v.data();  // moving a vector does not move what it holds
+    T* data = v.data();  // moving a vector does not move its elements
     const auto size = static_cast<std::int64_t>(v.size());
     return owning_array(data, size, std::move(v));
 }

@@ -1,4 +1,4 @@
-// Rows of compiled readers for Python, and what their features are called.
+// Rows of compiled readers as Python objects, and the names of their features.
 #pragma once
 
 #include <nanobind/stl/string.h>
@@ -40,17 +40,17 @@ inline Dict python_rows(ParsedRows rows) {
                                          python_strings(std::move(rows.new_features.names)));
     out["kept"] = kept;
     out["first_line"] = rows.first_line;
-    out["list_row"] = rows.list_row;
-    out["list_line"] = rows.list_line;
+    out["multilabel_row"] = rows.multilabel_row;
+    out["multilabel_line"] = rows.multilabel_line;
     out["n_skipped"] = rows.n_skipped;
     out["skipped"] = skipped;
     return out;
 }
 
-// Features a model knows, in the order of columns: their keys, and their names where those are kept.
+// Restores the features of a model, in the order of columns: their keys, and their names if those are kept.
 inline void restore_features(FeatureTable& features, Input<std::uint32_t, 1> keys, Input<std::uint8_t, 1> text,
                              Input<std::int64_t, 1> start) {
-    constexpr std::size_t kAhead = 16;  // enough for a slot to come from memory
+    constexpr std::size_t kAhead = 16;  // enough for a slot to arrive from memory
     const std::size_t n = keys.shape(0);
     const bool named = start.shape(0) == n + 1;
     features.reserve(static_cast<std::size_t>(features.size()) + n);
@@ -63,7 +63,7 @@ inline void restore_features(FeatureTable& features, Input<std::uint32_t, 1> key
     }
 }
 
-// The same for a reader; features that appear later are forgotten with their batch, if the features are to be frozen.
+// The same for a reader; freeze: features that appear later are forgotten with their batch.
 template <class Reader>
 void restore_reader(Reader& reader, Input<std::uint32_t, 1> keys, Input<std::uint8_t, 1> text, Input<std::int64_t, 1> start,
                     bool freeze) {

@@ -240,7 +240,7 @@ void method(nb::class_<DictLearner>& learner, const Of&... of) { learner.def(of.
 void bind_dicts(nb::module_& m) {
     const auto x = row_argument();
     nb::class_<DictLearner> learner(m, "DictLearner");
-    learner.def(nb::init<int, std::int64_t>(), "bits"_a, "most_columns"_a);
+    learner.def(nb::init<int, std::int64_t>(), "bits"_a, "max_columns"_a);
     method(learner, "bind", &DictLearner::bind, "learner"_a, "state"_a, "calibrate"_a, "largest"_a);
     method(learner, "learn", &DictLearner::learn_class, x, "label"_a, "weight"_a);
     method(learner, "learn_labels", &DictLearner::learn, x, "labels"_a, "weight"_a);

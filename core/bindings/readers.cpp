@@ -1,4 +1,4 @@
-// The text readers for Python.
+// Bindings of the readers of text.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -38,18 +38,18 @@ void bind_readers(nb::module_& m) {
         .value("ignored", LabelCount::ignored)
         .value("any", LabelCount::any)
         .value("one", LabelCount::one)
-        .value("set", LabelCount::set);
+        .value("several", LabelCount::several);
     nb::class_<ReaderOptions>(m, "ReaderOptions")
-        .def("__init__", [](ReaderOptions* self, double largest, std::int64_t most_columns, LabelCount labels, bool skip_errors,
+        .def("__init__", [](ReaderOptions* self, double largest, std::int64_t max_columns, LabelCount labels, bool skip_errors,
                             bool l2, int bits, const std::vector<std::string>& classes, std::size_t n_kept,
                             bool own_columns) {
             require(bits == FeatureTable::kExact || (bits >= 1 && bits <= 32), "bits must be from 1 to 32");
-            new (self) ReaderOptions{largest, most_columns, labels, skip_errors, l2, bits, classes, n_kept, own_columns};
-        }, nb::kw_only(), "largest"_a, "most_columns"_a, "labels"_a, "skip_errors"_a, "l2"_a, "bits"_a, "classes"_a, "n_kept"_a,
+            new (self) ReaderOptions{largest, max_columns, labels, skip_errors, l2, bits, classes, n_kept, own_columns};
+        }, nb::kw_only(), "largest"_a, "max_columns"_a, "labels"_a, "skip_errors"_a, "l2"_a, "bits"_a, "classes"_a, "n_kept"_a,
              "own_columns"_a);
     nb::class_<NgramOptions>(m, "NgramOptions")
         .def("__init__", [](NgramOptions* self, bool characters, int shortest, int longest, bool binary) {
-            require(1 <= shortest && shortest <= longest, "n-grams must have a length from 1 on");
+            require(1 <= shortest && shortest <= longest, "n-grams must have a length of at least 1");
             new (self) NgramOptions{characters, shortest, longest, binary};
         }, nb::kw_only(), "characters"_a, "shortest"_a, "longest"_a, "binary"_a);
     nb::class_<Numbering>(m, "Numbering")

@@ -1,4 +1,4 @@
-// The readers of tables for Python.
+// Bindings of the readers of tables.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -12,7 +12,7 @@ namespace confidently::python {
 
 namespace {
 
-// Names of columns may be anything: bytes.
+// Names of columns may be any bytes.
 std::optional<nb::typed<nb::list, nb::bytes>> header_of(CsvReader& reader, const nb::bytes& text) {
     const auto header = reader.header({text.c_str(), text.size()});
     if (!header) return std::nullopt;
@@ -34,7 +34,7 @@ Dict feed_text(CsvReader& reader, const nb::bytes& text) {
     return python_rows(std::move(rows));
 }
 
-// An Arrow column, and the arrays it looks at.
+// An Arrow column and the arrays that it refers to.
 struct HeldColumn {
     ArrowColumn column;
     std::vector<nb::object> arrays;
@@ -96,7 +96,7 @@ template <class Reader>
 void describe(Reader& reader, const std::vector<ColumnUse>& columns) {
     for (const ColumnUse& column : columns)
         for (const std::size_t which : column.kept)
-            require(which < reader.writer.options.n_kept, "what is kept must be as the options say");
+            require(which < reader.writer.options.n_kept, "the number of kept strings does not match the options");
     reader.describe(columns);
 }
 

@@ -1,4 +1,4 @@
-// Batches of Arrow columns as rows.
+// Rows of batches of Arrow columns.
 #pragma once
 
 #include <algorithm>
@@ -16,16 +16,16 @@
 
 namespace confidently {
 
-// Which of the values are there: a bit each, lowest first; all, if there is no bitmap.
+// Which values are present: one bit per value, lowest first; without a bitmap, all.
 struct Validity {
     const std::uint8_t* bits = nullptr;
-    std::int64_t first = 0, size = 0;  // in bits; in bytes
+    std::int64_t first = 0, size = 0;  // in bits, in bytes
 
     bool operator[](std::int64_t i) const { return !bits || (bits[(first + i) >> 3] >> ((first + i) & 7) & 1); }
     bool covers(std::int64_t n) const { return !bits || (first >= 0 && first <= 8 * size - n); }
 };
 
-// Where each of some parts of an array begins, and where the last ends.
+// Where each part of an array begins, and where the last one ends.
 struct Parts {
     const std::int64_t* start = nullptr;
     std::int64_t n = 0;
@@ -35,12 +35,12 @@ struct Parts {
     }
 };
 
-// A column: numbers, or strings, which may be entries of a dictionary; or lists of those.
+// A column of numbers or of strings, which may be entries of a dictionary; or of lists of these.
 struct ArrowColumn {
-    std::size_t which = 0;  // of the columns described
+    std::size_t which = 0;  // index among the described columns
     Validity valid;
-    const double* numbers = nullptr;  // else strings
-    std::int64_t n = 0;               // of numbers, entries or strings, whatever the rows or lists have
+    const double* numbers = nullptr;  // otherwise strings
+    std::int64_t n = 0;               // of numbers, entries or strings, over all rows and lists
     const char* text = nullptr;
     std::int64_t text_size = 0;
     Parts strings;
@@ -70,14 +70,14 @@ class ArrowReader {
   public:
     ArrowReader(ReaderOptions options, NgramOptions ngrams) : writer(std::move(options)), ngrams_(ngrams) {}
 
-    // What the columns of the batches to come are; their rows are numbered from 1.
+    // Describes the columns of the next batches, whose rows are numbered from 1.
     void describe(const std::vector<ColumnUse>& columns) {
         columns_.clear();
         for (const ColumnUse& column : columns) columns_.emplace_back(column);
         row_ = 0;
     }
 
-    // The rows of a batch. Throws std::invalid_argument, with row and column, at what is wrong.
+    // Returns the rows of a batch. Throws std::invalid_argument, with row and column, for an invalid one.
     ParsedRows feed(std::int64_t n_rows, const std::vector<ArrowColumn>& columns) {
         std::int64_t n_entries = 0;
         for (const ArrowColumn& column : columns) {
@@ -99,7 +99,7 @@ class ArrowReader {
         explicit Column(const ColumnUse& use) : cell(use) {}
 
         CellColumn cell;
-        std::vector<std::int32_t> known;  // the feature of every entry of the dictionary, -1 if it was not yet looked up
+        std::vector<std::int32_t> known;  // the feature of every entry of the dictionary; -1: not looked up yet
         std::uint64_t known_since = 0;
         std::deque<SteadyFeature> elements;  // of lists of numbers
     };
@@ -116,7 +116,7 @@ class ArrowReader {
             at = nullptr;
             writer.end_row();
         } catch (const RowError& error) {
-            writer.take_back();
+            writer.rollback_row();
             const std::string column = at ? ", column " + excerpt(at->cell.name) : "";
             writer.skip(row_, "row " + std::to_string(row_) + column + ": " + error.what);
         }
@@ -128,7 +128,7 @@ class ArrowReader {
         if (!arrow.list_valid[i]) return;
         for (std::int64_t k = first; k < last; ++k) {
             if (!arrow.valid[k]) {
-                if (column.cell.use == Use::weight) fail("", "weight", "is no number; it is missing");
+                if (column.cell.use == Use::weight) fail("", "weight", "is missing");
             } else if (arrow.numbers) {
                 number(arrow.numbers[k], arrow.lists.start ? k - first : -1, column);
             } else {
@@ -158,7 +158,7 @@ class ArrowReader {
         } else if (column.cell.use == Use::text) {
             column.cell.written(text, ngrams_, writer);
         } else {
-            token_ = text;  // what follows it is no part of a number
+            token_ = text;  // the byte behind it does not continue a number
             column.cell.written(token_, ngrams_, writer);
         }
     }

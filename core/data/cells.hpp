@@ -1,4 +1,4 @@
-// What the cells of a table become, column by column.
+// How the cells of a table become features, column by column.
 #pragma once
 
 #include <algorithm>
@@ -21,10 +21,10 @@ enum class Use { none, value, category, text, label, weight };
 struct ColumnUse {
     std::string name;
     Use use;
-    std::vector<std::size_t> kept;  // which of the things to keep of every row this column is
+    std::vector<std::size_t> kept;  // positions of this column among the kept strings of a row
 };
 
-// A feature that has a value in most rows: its column is looked up once, until features are forgotten.
+// A feature that most rows have: its column is looked up once, until features are forgotten.
 class SteadyFeature {
   public:
     explicit SteadyFeature(std::string name) : name_(std::move(name)) {}
@@ -47,8 +47,8 @@ class SteadyFeature {
     std::uint64_t forgotten_ = 0;
 };
 
-// One column. Numbers are features by the column's name, categories by column=value, n-grams by column:n-gram; what is
-// empty or 0 is no feature.
+// One column. Numbers are features with the column's name, categories column=value, n-grams column:n-gram; an empty cell or 0 adds no
+// feature.
 class CellColumn {
   public:
     explicit CellColumn(const ColumnUse& use)
@@ -58,7 +58,7 @@ class CellColumn {
     const std::string name;
     const std::vector<std::size_t> kept;
 
-    // A cell as it was written, which decides for itself what it is; what follows it cannot belong to a number.
+    // A cell as written, whose type is inferred cell by cell. The byte behind text must not continue a number.
     void written(std::string_view text, Ngrams& ngrams, RowWriter& rows) {
         for (const std::size_t which : kept) rows.keep(which, text);
         switch (use) {
@@ -79,7 +79,7 @@ class CellColumn {
         rows.add(category_, text, 1.0);
     }
 
-    // The column in the rows of a category.
+    // The feature of a category.
     std::int32_t category_feature(std::string_view text, RowWriter& rows) const { return rows.column_of(category_, text); }
 
   private:
@@ -99,7 +99,7 @@ class CellColumn {
         return text.size() <= 9 && (first == 'n' || first == 'i' || text.front() == '+' || text.front() == '-');
     }
 
-    // Sets of labels have commas between them.
+    // Several labels are separated by commas.
     static void labels(std::string_view text, RowWriter& rows) {
         const LabelCount count = rows.options.labels;
         if (text.empty() || count == LabelCount::ignored) return;

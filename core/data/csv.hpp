@@ -1,5 +1,5 @@
-// Text with a row of cells a line, a delimiter between them. A cell may stand in double quotes: then it may have
-// delimiters, line ends and, doubled, double quotes in it (RFC 4180).
+// Text with one row of cells per line, separated by a delimiter. A cell may be in double quotes: then it may contain delimiters, line
+// ends and doubled double quotes (RFC 4180).
 //
 // Bytes cut anywhere go in, checked CSR rows come out.
 #pragma once
@@ -21,7 +21,7 @@
 
 namespace confidently {
 
-inline constexpr std::size_t kLongestLine = std::size_t(64) << 20;  // a file without line ends must not fill the memory
+inline constexpr std::size_t kMaxLineBytes = std::size_t(64) << 20;  // a file without line ends must not fill the memory
 
 struct CsvFormat {
     char delimiter;
@@ -33,8 +33,8 @@ class CsvReader {
     CsvReader(CsvFormat format, ReaderOptions options, NgramOptions ngrams)
         : writer(std::move(options)), format_(format), ngrams_(ngrams) {}
 
-    // The cells of the first row, once its end has been fed; what follows is kept for the rows. Throws
-    // std::invalid_argument, whatever rows may be passed over.
+    // Returns the cells of the first row once its end has been fed, and keeps what follows for the rows. Throws std::invalid_argument
+    // even if invalid rows are skipped.
     std::optional<std::vector<std::string>> header(std::string_view text) {
         keep(text);
         const char* next = nullptr;
@@ -51,15 +51,15 @@ class CsvReader {
         return names;
     }
 
-    // What the cells of the rows to come are.
+    // Sets the use of the cells of the next rows.
     void describe(const std::vector<ColumnUse>& columns) {
         columns_.clear();
         for (const ColumnUse& column : columns) columns_.emplace_back(column);
     }
 
-    // The columns, among those that decide cell by cell, whose first rows look like codes: half of their cells or more are
-    // no numbers, and these are of several kinds. Nothing if not so many rows are there yet, unless text is the last.
-    // A reader that is asked this reads no rows.
+    // Returns the columns, among those whose type is inferred, that look like codes in the first rows: at least half of their cells are not
+    // numbers, and these have several values. Returns nothing while there are too few rows, unless text is the last one. A reader that is
+    // asked for codes reads no rows.
     std::optional<std::vector<std::string>> codes(std::string_view text, bool last, std::int64_t rows) {
         keep(text);
         if (last && !buffer_.empty()) buffer_ += '\n';
@@ -83,10 +83,10 @@ class CsvReader {
         return found;
     }
 
-    // The rows that end in text. Throws std::invalid_argument, with line and column, at what is wrong.
+    // Returns the rows that end in text. Throws std::invalid_argument, with line and column, for an invalid one.
     ParsedRows feed(std::string_view text) { return parsed(text, false); }
 
-    // The row of a last line without an end; what is fed next is another file.
+    // Returns the row of a last line without an end; the next text is that of another file.
     ParsedRows finish() {
         ParsedRows rows = parsed(buffer_.empty() ? "" : "\n", true);
         buffer_.clear();
@@ -99,15 +99,15 @@ class CsvReader {
   private:
     struct Cell {
         std::string_view text;
-        bool escaped;  // has doubled quotes
+        bool escaped;  // contains doubled quotes
     };
 
-    // What cells of a column were found to be.
+    // Counts of the cells of a column.
     struct Tally {
         static constexpr std::size_t kSeveral = 3;
 
         std::int64_t numbers = 0, others = 0;
-        std::set<std::string, std::less<>> different;  // of the others, up to kSeveral
+        std::set<std::string, std::less<>> different;  // values of the other cells, up to kSeveral
 
         bool looks_like_codes() const { return others >= numbers && different.size() >= kSeveral; }
     };
@@ -134,7 +134,7 @@ class CsvReader {
         if (text.find('\n') == std::string_view::npos && !(last && !buffer_.empty())) return writer.take();  // no row ends here
         writer.rows.room(static_cast<std::int64_t>(buffer_.size() / 2 + 2));
         const char *p = buffer_.data(), *end = p + buffer_.size();
-        const bool too_long = buffer_.size() > kLongestLine;
+        const bool too_long = buffer_.size() > kMaxLineBytes;
         while (p != end) {
             const char* next = record(p, end, last || too_long);
             if (!next) break;
@@ -146,32 +146,32 @@ class CsvReader {
     }
 
     void keep(std::string_view text) {
-        if (buffer_.size() > kLongestLine && text.find('\n') == std::string_view::npos)
+        if (buffer_.size() > kMaxLineBytes && text.find('\n') == std::string_view::npos)
             throw std::invalid_argument("line " + std::to_string(line_ + 1) +
-                                        " is longer than 64 MiB: this does not look like a table of text");
+                                        " is longer than 64 MiB; is this a table of text?");
         buffer_ += text;
     }
 
-    // The row at p. Returns the beginning of the next one, nullptr if the end of this one is not there.
+    // Reads the row at p. Returns the beginning of the next one, or nullptr if the end of this one is missing.
     const char* record(const char* p, const char* end, bool last) {
         at_ = nullptr;
         const char* next = p;
         try {
             next = cut(beginning(p), end);
             if (!next && !last) return nullptr;
-            if (!next) throw RowError{nullptr, "a quote is opened and never closed"};
+            if (!next) throw RowError{nullptr, "a quote is never closed"};
             if (cells_.size() > 1 || !trimmed(cells_[0].text).empty()) row();
         } catch (const RowError& error) {
-            if (!next || next == p) next = line_end(p, end);  // quotes are not to be trusted: only this line is lost
+            if (!next || next == p) next = line_end(p, end);  // quotes cannot be trusted: only this line is lost
             if (!next) return nullptr;
-            if (began_) writer.take_back();
+            if (began_) writer.rollback_row();
             writer.skip(line_ + 1, placed(error));
         }
         began_ = false;
         return next;
     }
 
-    // Behind the byte order mark, if this is the beginning of a file that has one.
+    // Skips the byte order mark at the beginning of a file.
     const char* beginning(const char* p) const {
         return p + (line_ == 0 && p == buffer_.data() && buffer_.starts_with("\xef\xbb\xbf") ? 3 : 0);
     }
@@ -185,8 +185,8 @@ class CsvReader {
         writer.begin_row(line_ + 1);
         began_ = true;
         if (cells_.size() != columns_.size())
-            throw RowError{nullptr, "the row has " + std::to_string(cells_.size()) + " cells, and there are " +
-                                        std::to_string(columns_.size()) + " columns"};
+            throw RowError{nullptr, "the row has " + std::to_string(cells_.size()) + " cells, expected " +
+                                        std::to_string(columns_.size())};
         for (std::size_t k = 0; k < columns_.size(); ++k) {
             at_ = &columns_[k];
             columns_[k].written(text_of(cells_[k]), ngrams_, writer);
@@ -199,7 +199,7 @@ class CsvReader {
         return "line " + std::to_string(line_ + 1) + (at_ ? ", column " + excerpt(at_->name) : "") + ": " + error.what;
     }
 
-    // Cuts the row at p into cells. Returns the beginning of the next one, nullptr if the end of this one is not there.
+    // Cuts the row at p into cells. Returns the beginning of the next one, or nullptr if the end of this one is missing.
     const char* cut(const char* p, const char* end) {
         cells_.clear();
         for (;; ++p) {
@@ -227,8 +227,8 @@ class CsvReader {
         cells_.push_back({between(first, p), escaped});
         for (++p; p != end && *p != format_.delimiter && *p != '\n'; ++p)
             if (!is_space(*p))
-                throw RowError{nullptr, "after the closing quote of " + excerpt(cells_.back().text) + " stands something else; "
-                                        "quotes within quotes are doubled"};
+                throw RowError{nullptr, "text follows the closing quote of " + excerpt(cells_.back().text) + "; "
+                                        "double the quotes inside a quoted cell"};
         return p == end ? nullptr : p;
     }
 
@@ -243,7 +243,7 @@ class CsvReader {
     Ngrams ngrams_;
     std::vector<CellColumn> columns_;
     std::vector<Cell> cells_;
-    std::string buffer_;     // a row whose end has not been seen
+    std::string buffer_;     // a row whose end is missing
     std::string unescaped_;  // a cell
     std::int64_t line_ = 0;  // lines before the row
     const CellColumn* at_ = nullptr;

@@ -1,4 +1,4 @@
-// Decimal numbers, correctly rounded as strtod reads them, but faster and in no locale.
+// Decimal numbers, rounded correctly as by strtod, but faster and independent of the locale.
 #pragma once
 
 #include <bit>
@@ -28,7 +28,7 @@ inline const char* read_digits(const char* p, std::uint64_t& number) {
     return p;
 }
 
-// Adds the exponent at p, which is an e, to exponent; returns p itself if no digits follow.
+// Adds the exponent at p, which is an e, to exponent; returns p if no digits follow.
 inline const char* read_exponent(const char* p, std::int64_t& exponent) {
     constexpr std::int64_t saturation = 100'000;
     const bool negative = p[1] == '-';
@@ -52,8 +52,8 @@ Real times_power(std::uint64_t mantissa, std::int64_t exponent) {
     return exponent < 0 ? m / kPowersOfTen<Real>[-exponent] : m * kPowersOfTen<Real>[exponent];
 }
 
-// mantissa 10^exponent if a single operation on numbers that are exact in their type gives it correctly rounded
-// (Clinger 1990): in doubles; or in 64 bits, rounded again, unless the first result is half-way between two doubles.
+// Computes mantissa 10^exponent if one operation on exact numbers rounds it correctly (Clinger 1990): in doubles, or in 64 bits and
+// rounded again, unless the first result is half-way between two doubles.
 inline bool exactly_rounded(std::uint64_t mantissa, std::int64_t exponent, double& value) {
     if (mantissa <= std::uint64_t(1) << 53 && -22 <= exponent && exponent <= 22) {
         value = times_power<double>(mantissa, exponent);
@@ -71,7 +71,7 @@ inline bool exactly_rounded(std::uint64_t mantissa, std::int64_t exponent, doubl
     return false;
 }
 
-// [first, last): any unsigned number, of so many digits times 10^exponent.
+// [first, last): any unsigned number, with so many digits times 10^exponent.
 inline double round_decimal(const char* first, const char* last, [[maybe_unused]] std::int64_t digits,
                             [[maybe_unused]] std::int64_t exponent) {
 #if !defined(_LIBCPP_VERSION) || defined(__cpp_lib_to_chars)
@@ -79,7 +79,7 @@ inline double round_decimal(const char* first, const char* last, [[maybe_unused]
     if (std::from_chars(first, last, value).ec == std::errc()) return value;
     for (const char* p = first; *p == '0' || *p == '.'; ++p) digits -= *p == '0';
     return digits + exponent > 0 ? std::numeric_limits<double>::infinity() : 0.0;  // too large or too small for doubles
-#elif defined(_WIN32)  // libc++ reads no doubles, or does not say that it does
+#elif defined(_WIN32)  // libc++ reads no doubles, or does not declare that it does
     static const _locale_t plain = _create_locale(LC_ALL, "C");
     return _strtod_l(std::string(first, last).c_str(), nullptr, plain);
 #else
@@ -88,10 +88,10 @@ inline double round_decimal(const char* first, const char* last, [[maybe_unused]
 #endif
 }
 
-// Reads [sign] digits [. digits] [e [sign] digits]. Returns the end of what was read, nullptr if it is no number. The
-// text must be followed by some character that cannot belong to a number.
+// Reads [sign] digits [. digits] [e [sign] digits]. Returns the end of the number, or nullptr if there is none. The text must be
+// followed by a byte that does not continue a number.
 CONFIDENTLY_INLINE const char* read_decimal(const char* text, double& value) {
-    constexpr std::int64_t most_digits = 19;  // that fit 64 bits for certain
+    constexpr std::int64_t most_digits = 19;  // always fit 64 bits
     const bool negative = *text == '-';
     const char* first = text + (negative || *text == '+');
     std::uint64_t mantissa = 0;
@@ -115,8 +115,8 @@ CONFIDENTLY_INLINE const char* read_decimal(const char* text, double& value) {
 
 inline constexpr std::uint64_t kTenTo[] = {1, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000};
 
-// The digits among 8 bytes, up to the first that is none: how many there are, and their number if they are less than 8.
-// No branches: how many digits a number has is hard to predict.
+// The leading digits among 8 bytes: how many there are, and their number if they are fewer than 8. Without branches, because the number
+// of digits is hard to predict.
 struct Digits {
     std::uint64_t number;
     int count;
@@ -129,16 +129,16 @@ CONFIDENTLY_INLINE Digits digits_of_8(const char* p) {
     if constexpr (std::endian::native == std::endian::big) bytes = __builtin_bswap64(bytes);
     std::uint64_t digits = bytes ^ 0x3030303030303030;  // a digit's byte is its value, all others are above 9
     const std::uint64_t others = ((digits + 0x7676767676767676) | digits) & 0x8080808080808080;
-    const int bits = std::countr_zero(others) & ~7;  // 64 where all are digits
+    const int bits = std::countr_zero(others) & ~7;  // 64 if all are digits
     digits = digits << 8 << ((56 - bits) & 63);      // leading zeros before the first
     digits = digits * 10 + (digits >> 8);            // pairs, then all four pairs
     digits = ((digits & 0x000000ff000000ff) * 0x000f424000000064 + (digits >> 16 & 0x000000ff000000ff) * 0x0000271000000001) >> 32;
     return {digits & 0xffffffff, bits / 8};
 }
 
-inline constexpr std::ptrdiff_t kShortDecimal = 24;  // bytes from its begin that read_short_decimal may look at
+inline constexpr std::ptrdiff_t kShortDecimal = 24;  // bytes that read_short_decimal may look at
 
-// The commonest numbers, [-] up to 7 digits [. up to 7 digits], faster; nullptr for others, which may be numbers too.
+// Reads the most common numbers, [-] up to 7 digits [. up to 7 digits], faster; nullptr for others, which may be numbers too.
 CONFIDENTLY_INLINE const char* read_short_decimal(const char* text, double& value) {
     const bool negative = *text == '-';
     text += negative;
@@ -156,7 +156,7 @@ CONFIDENTLY_INLINE const char* read_short_decimal(const char* text, double& valu
         p += exponent;
     }
     value = static_cast<double>(mantissa);
-    if (exponent) value /= static_cast<double>(kTenTo[exponent]);  // of two exact numbers: rounded once
+    if (exponent) value /= static_cast<double>(kTenTo[exponent]);  // quotient of two exact numbers: rounded once
     value = negative ? -value : value;
     return whole.count + exponent > 0 && *p != 'e' && *p != 'E' ? p : nullptr;
 }

@@ -1,4 +1,4 @@
-// Features by name: which column a name has, exactly or by its hash.
+// Features by name: the column of a name, exact or by its hash.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ inline std::uint32_t four_bytes(const char* p) {
     return k;
 }
 
-// The n < 4 bytes at p, which end a text of so many, as one number: without a loop, whose end could not be foreseen.
+// The n < 4 bytes at p, which end a text of at least that size, as one number. Without a loop, whose end is hard to predict.
 inline std::uint32_t last_bytes(const char* p, std::size_t n, std::size_t size) {
     if (size >= 4) return static_cast<std::uint32_t>(std::uint64_t(four_bytes(p + n - 4)) >> 8 * (4 - n));
     if (n == 0) return 0;
@@ -27,7 +27,7 @@ inline std::uint32_t last_bytes(const char* p, std::size_t n, std::size_t size) 
     return byte(0) | byte(n / 2) | byte(n - 1);
 }
 
-// Asks for memory that is about to be read.
+// Prefetches memory that is about to be read.
 inline void prefetch(const void* p) {
 #if defined(__GNUC__)
     __builtin_prefetch(p);
@@ -50,7 +50,7 @@ inline std::uint32_t murmur3(std::string_view text, std::uint32_t seed) {
     return h ^ h >> 16;
 }
 
-// What names have in common: a feature's full name is prefix + name. The prefix is hashed once.
+// The common prefix of names: a feature's full name is prefix + name. The prefix is hashed once.
 struct Namespace {
     std::string prefix;
     std::uint32_t seed;
@@ -58,8 +58,8 @@ struct Namespace {
     explicit Namespace(std::string text = "") : prefix(std::move(text)), seed(prefix.empty() ? 0 : murmur3(prefix, 0)) {}
 };
 
-// Columns of features, numbered as they appear. Hashed: names with the same low bits of their hash share a column, and
-// the table keeps those bits only. Exact: every name has its own, and the table keeps the names.
+// Columns of features, numbered as they appear. Hashed: names with the same low bits of their hash share a column, and the table keeps
+// only those bits. Exact: every name has its own column, and the table keeps the names.
 class FeatureTable {
   public:
     static constexpr int kExact = -1;
@@ -72,23 +72,23 @@ class FeatureTable {
 
     std::uint32_t key_of(const Namespace& space, std::string_view name) const { return murmur3(name, space.seed) & mask_; }
 
-    // The column of the key will be asked for soon.
+    // Prefetches the slot of a key that is looked up soon.
     void expect(std::uint32_t key) const { prefetch(&slots_[place(key)]); }
 
-    // The column of a feature with that key; -1 if it is not known.
+    // The column of the feature with this key; -1 if it is unknown.
     std::int32_t find(std::uint32_t key, const Namespace& space, std::string_view name) const {
         for (std::size_t at = place(key); slots_[at].column >= 0; at = next(at))
             if (slots_[at].key == key && (!exact_ || is_named(slots_[at].column, space.prefix, name))) return slots_[at].column;
         return -1;
     }
 
-    // Where names are kept: that of a column.
+    // The name of a column, if names are kept.
     std::string_view name(std::int64_t column) const {
         const auto k = static_cast<std::size_t>(column);
         return std::string_view(text_).substr(start_[k], start_[k + 1] - start_[k]);
     }
 
-    // The column of a feature with that key, and whether it is new. -1: there is room for no more.
+    // The column of the feature with this key, and whether it is new; -1 if there is no room for it.
     std::pair<std::int32_t, bool> column(std::uint32_t key, const Namespace& space, std::string_view name) {
         std::size_t at = place(key);
         for (; slots_[at].column >= 0; at = next(at))
@@ -103,14 +103,14 @@ class FeatureTable {
         if (2 * n > slots_.size()) resize(std::bit_ceil(2 * n));
     }
 
-    // A feature known from before, in the order of columns; its whole name counts where names are kept.
+    // Adds a known feature, in the order of columns; its whole name counts if names are kept.
     void restore(std::uint32_t key, std::string_view name) {
         std::size_t at = place(key);
         while (slots_[at].column >= 0) at = next(at);
         add(at, key, "", name);
     }
 
-    // Forgets the columns from so many on.
+    // Forgets the columns from n on.
     void truncate(std::int64_t n) {
         while (size() > n) {
             const std::int32_t last = static_cast<std::int32_t>(size() - 1);
@@ -133,7 +133,7 @@ class FeatureTable {
 
     static std::uint32_t mask_of(int bits) { return static_cast<std::uint32_t>((std::uint64_t(1) << bits) - 1); }
 
-    // Low bits of a hash are spread once more: they may be all there is of it.
+    // Spreads the low bits of a hash again: they may be all that is left of it.
     std::size_t place(std::uint32_t key) const { return static_cast<std::size_t>(key * 0x9e3779b97f4a7c15u >> 20) & (slots_.size() - 1); }
 
     std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
@@ -170,7 +170,7 @@ class FeatureTable {
     std::int64_t most_;
     std::vector<Slot> slots_;          // open addressing, linear probing, at most half full
     std::vector<std::uint32_t> keys_;  // by column
-    std::string text_;                 // exact: all names, one after the other
+    std::string text_;                 // exact: all names, concatenated
     std::vector<std::size_t> start_{0};
 };
 

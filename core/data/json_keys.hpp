@@ -1,4 +1,4 @@
-// The keys of JSON rows: what each is for, found by its path once and remembered.
+// The keys of JSON rows: the use of each, found by its path once and remembered.
 #pragma once
 
 #include <algorithm>
@@ -28,11 +28,11 @@ struct Key {
     std::string path;
     std::string_view name;  // the last part of the path
     Role role;
-    bool opaque;                   // dropped, and nothing is asked for that lies below
-    std::ptrdiff_t keep = -1;      // its number among what is kept
-    std::uint64_t object = 0;      // the last one that had it
-    Key *first = nullptr, *next = nullptr;  // the key that came first in the last object here, and next after this one
-    std::vector<Key*> elements;    // of a list here, by place
+    bool opaque;                   // dropped, and no key below has a use
+    std::ptrdiff_t keep = -1;      // its position among the kept strings
+    std::uint64_t object = 0;      // the last object that had it
+    Key *first = nullptr, *next = nullptr;  // the first key of the last object here, and the key that followed this one
+    std::vector<Key*> elements;    // of a list here, by position
     std::unique_ptr<Namespace> names;      // of its categories, or of its n-grams
 
     const Namespace& space() {
@@ -47,12 +47,12 @@ class Keys {
 
     Key& root() { return keys_.front(); }
 
-    // Between rows. Keys that differ from row to row must not fill the memory.
+    // Called between rows: keys that differ from row to row must not fill the memory.
     void begin_row() {
-        if (keys_.size() > kMostRemembered) forget();
+        if (keys_.size() > kMaxRemembered) forget();
     }
 
-    // The key of an object at parent. at: where it stands, for messages.
+    // The key of an object at parent. at: its position in the text, for messages.
     Key& child(Key& parent, std::string_view name, const char* at) {
         if (const auto found = children_.find({&parent, name}); found != children_.end()) return *found->second;
         Key& key = add(parent, name, at);
@@ -60,7 +60,7 @@ class Keys {
         return key;
     }
 
-    // The place of an element of the list at parent.
+    // The key of an element of the list at parent.
     Key& element(Key& parent, std::size_t place, const char* at) {
         while (parent.elements.size() <= place) {
             Key& key = add(parent, std::to_string(parent.elements.size()), at);
@@ -70,9 +70,9 @@ class Keys {
     }
 
   private:
-    static constexpr std::size_t kMostRemembered = std::size_t(1) << 17;
-    static constexpr std::size_t kMostInRow = std::size_t(1) << 20;
-    static constexpr std::size_t kLongestPath = 1024;
+    static constexpr std::size_t kMaxRemembered = std::size_t(1) << 17;
+    static constexpr std::size_t kMaxKeysPerRow = std::size_t(1) << 20;
+    static constexpr std::size_t kMaxPathBytes = 1024;
 
     struct Child {
         const Key* parent;
@@ -95,10 +95,10 @@ class Keys {
 
     Key& add(const Key& parent, std::string_view name, const char* at) {
         const std::string prefix = &parent == &keys_.front() ? "" : parent.path + '.';
-        if (prefix.size() + name.size() > kLongestPath)
-            throw RowError{at, "the key is longer than " + std::to_string(kLongestPath) + " bytes, the keys around it included"};
-        if (keys_.size() > kMostRemembered + kMostInRow)
-            throw RowError{at, "the row has more than " + std::to_string(kMostInRow) + " keys and places in lists"};
+        if (prefix.size() + name.size() > kMaxPathBytes)
+            throw RowError{at, "the key is longer than " + std::to_string(kMaxPathBytes) + " bytes, including the keys around it"};
+        if (keys_.size() > kMaxRemembered + kMaxKeysPerRow)
+            throw RowError{at, "the row has more than " + std::to_string(kMaxKeysPerRow) + " keys and list elements"};
         Key& key = keys_.emplace_back();
         key.path = prefix;
         key.path += name;
@@ -110,7 +110,7 @@ class Keys {
         return key;
     }
 
-    // A key that is not named does what the one around it does.
+    // A key without a use of its own has that of the key around it.
     Role role_of(const std::string& path, Role around) const {
         const auto is_in = [&](const std::vector<std::string>& paths) {
             return std::find(paths.begin(), paths.end(), path) != paths.end();
@@ -130,7 +130,7 @@ class Keys {
     }
 
     KeyOptions options_;
-    std::deque<Key> keys_;  // which stay where they are
+    std::deque<Key> keys_;  // which do not move
     std::unordered_map<Child, Key*, ChildHash> children_;
 };
 

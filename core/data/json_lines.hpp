@@ -1,10 +1,10 @@
-// JSON lines: an object a line.
+// JSON lines: one object per line.
 //
-//   number, true, false       the feature of its key, with the number, 1 or 0 as its value; 0 is left out
+//   number, true, false       the feature named by the key, with the number, 1 or 0 as its value; 0 is left out
 //   string                    the feature key=string, with the value 1
 //   null, ""                  nothing
-//   object                    its members, their keys behind the object's and a point
-//   list                      of strings: a bag, key=string each; of numbers and lists: by place, key.0, key.1, ...;
+//   object                    its members; their keys follow the object's, separated by a dot
+//   list                      of strings: a bag, key=string each; of numbers and lists: by position, key.0, key.1, ...;
 //                             of objects: the members of all of them, equal features summed
 #pragma once
 
@@ -21,7 +21,7 @@ namespace confidently {
 
 class JsonLinesFormat {
   public:
-    static constexpr std::size_t min_feature_bytes = 8;  // commonly; where there are more, room is made as they come
+    static constexpr std::size_t min_feature_bytes = 8;  // usually; room for more is made as they come
 
     JsonLinesFormat(json::KeyOptions keys, NgramOptions ngrams) : label_(keys.label), keys_(std::move(keys)), ngrams_(ngrams) {}
 
@@ -34,10 +34,10 @@ class JsonLinesFormat {
         text_end_ = text_end;
         has_label_ = false;
         const char* end = skip_spaces(object(first, keys_.root(), 0, rows));
-        if (*end != '\n') throw RowError{end, json::shown(end) + " follows the object of the row; JSON lines have one object a line"};
+        if (*end != '\n') throw RowError{end, json::shown(end) + " follows the object of the row; JSON lines have one object per line"};
         if (!has_label_ && (rows.options.labels == LabelCount::any || rows.options.labels == LabelCount::one))
             throw RowError{nullptr, "the row has no label: nothing at the key " + excerpt(label_) +
-                                        "; name the label's key (--label), or say that rows have sets of labels (--multilabel)"};
+                                        "; name the label's key with --label, or use --multilabel if rows are multilabel"};
         rows.end_row();
         return end;
     }
@@ -47,26 +47,26 @@ class JsonLinesFormat {
     using Role = json::Role;
 
     [[noreturn]] static void no_object(const char* p) {
-        if (*p == '[') throw RowError{p, "a list begins here; JSON lines are expected, an object on every line without commas between them"};
-        throw RowError{p, json::shown(p) + " is no JSON object; JSON lines are expected, { ... } on every line"};
+        if (*p == '[') throw RowError{p, "a list begins here; JSON lines have one object per line, without commas between them"};
+        throw RowError{p, json::shown(p) + " is not a JSON object; JSON lines have one object { ... } per line"};
     }
 
     const char* object(const char* p, Key& parent, int depth, RowWriter& rows) {
         depth = json::deeper(p, depth);
         const std::uint64_t number = ++n_objects_;
-        Key** guess = &parent.first;  // rows have their keys in the same order, mostly
+        Key** guess = &parent.first;  // most rows have their keys in the same order
         return json::read_members(p + 1, [&](const char* name) {
             const char* end = *guess ? behind_name(name, (*guess)->name) : nullptr;
             Key& key = end ? **guess : find(name, end, parent, guess);
             if (key.object == number && !key.opaque)
-                throw RowError{name - 1, "the key " + excerpt(key.name) + " is there twice in its object"};
+                throw RowError{name - 1, "the key " + excerpt(key.name) + " appears twice in its object"};
             key.object = number;
             guess = &key.next;
             return value(json::behind_colon(end), key, depth, rows);
         });
     }
 
-    // Behind the closing quote, if it is this name that stands at p.
+    // Returns the pointer behind the closing quote if the string at p is this name, otherwise nullptr.
     const char* behind_name(const char* p, std::string_view name) const {
         const auto there = static_cast<std::size_t>(text_end_ - p);
         const bool same = name.size() < there && p[name.size()] == '"' && std::memcmp(p, name.data(), name.size()) == 0;
@@ -77,7 +77,7 @@ class JsonLinesFormat {
         end = p;
         const std::string_view name = json::read_string(end, text_end_, room_);
         Key& key = keys_.child(parent, name, p - 1);
-        if (name.data() == p) *guess = &key;  // else it has escapes, and what it says is not how it is written
+        if (name.data() == p) *guess = &key;  // otherwise it has escapes, and is not written as it reads
         return key;
     }
 
@@ -90,7 +90,7 @@ class JsonLinesFormat {
     void keep(const char* p, const char* end, const Key& key, RowWriter& rows) {
         const auto which = static_cast<std::size_t>(key.keep);
         if (rows.rows.kept[which].size() > static_cast<std::size_t>(rows.rows.n_rows()))
-            throw RowError{p, "there is more than one " + excerpt(key.path) + " in the row, and one can be kept"};
+            throw RowError{p, "there is more than one " + excerpt(key.path) + " in the row, and only one can be kept"};
         if (*p == '"')
             rows.keep(which, json::read_string(++p, text_end_, room_));
         else
@@ -102,7 +102,7 @@ class JsonLinesFormat {
         if (ignored) return json::skip_value(p, text_end_, depth);
         switch (*p) {
             case '{':
-                if (key.role == Role::label) throw RowError{p, "the label is an object; a string, a number or a list of them is expected"};
+                if (key.role == Role::label) throw RowError{p, "the label is an object; expected a string, a number or a list of them"};
                 if (key.role == Role::weight) no_weight(p);
                 return object(p, key, depth, rows);
             case '[': return list(p, key, depth, rows);
@@ -121,7 +121,7 @@ class JsonLinesFormat {
         std::size_t place = 0;
         return json::read_elements(p + 1, [&](const char* element) {
             const char c = *element;
-            if (c == '[' && key.role == Role::label) throw RowError{element, "a label is a list; labels of a row are in one list"};
+            if (c == '[' && key.role == Role::label) throw RowError{element, "a label is a list; put all labels of a row in one list"};
             const bool by_place = key.role == Role::feature && c != '"' && c != '{' && c != 'n';
             const std::size_t at = place++;
             return by_place ? value(element, keys_.element(key, at, element), depth, rows) : read(element, key, depth, rows);
@@ -161,7 +161,7 @@ class JsonLinesFormat {
         return end;
     }
 
-    // What is no number here, whatever it looks like. p: where it stands; the text may be elsewhere.
+    // A value that is not read as a number. p: its position, for messages; text may be elsewhere.
     void word(const char* p, std::string_view text, Key& key, RowWriter& rows) {
         if (key.role == Role::label) {
             label(p, text, rows);

@@ -1,4 +1,4 @@
-// The grammar of JSON (RFC 8259) on text whose lines end in \n: what is not JSON throws RowError with its place.
+// The grammar of JSON (RFC 8259) on text whose lines end in \n. Invalid text throws RowError with its position.
 #pragma once
 
 #include <array>
@@ -14,18 +14,18 @@
 
 namespace confidently::json {
 
-inline constexpr int kDeepest = 100;  // levels of objects and lists; every level takes some of the stack
+inline constexpr int kMaxDepth = 100;  // levels of objects and lists; every level takes some of the stack
 
-// The line from p on, as it may stand in a message.
+// The line from p on, as a message shows it.
 inline std::string shown(const char* p) {
     const char* end = p;
-    while (*end != '\n' && *end != '\r' && end - p <= kLongestExcerpt) ++end;
+    while (*end != '\n' && *end != '\r' && end - p <= kMaxExcerpt) ++end;
     return excerpt({p, static_cast<std::size_t>(end - p)});
 }
 
 [[noreturn]] inline void wrong(const char* p, const std::string& problem) {
     if (*skip_spaces(p) == '\n')
-        throw RowError{p, "the line ends here, but " + problem + " (JSON lines have a whole object on every line)"};
+        throw RowError{p, "the line ends here, but " + problem + " (JSON lines have one object per line)"};
     throw RowError{p, shown(p) + " is not JSON: " + problem};
 }
 
@@ -46,7 +46,7 @@ inline Byte byte_at(const char* p) { return kBytes[static_cast<unsigned char>(*p
 // The first byte from p on that is not plain, or one before it; eight at a time while there are as many.
 inline const char* pass_plain(const char* p, const char* text_end) {
     constexpr std::uint64_t ones = 0x0101010101010101u, tops = 0x80 * ones;
-    const auto has_zero = [](std::uint64_t x) { return (x - ones) & ~x & tops; };  // where all bytes are below 0x80
+    const auto has_zero = [](std::uint64_t x) { return (x - ones) & ~x & tops; };  // if all bytes are below 0x80
     for (; text_end - p >= 8; p += 8) {
         std::uint64_t x;
         std::memcpy(&x, p, 8);
@@ -61,7 +61,7 @@ inline const char* pass_plain(const char* p, const char* text_end) {
     wrong(p, *p == '\n' || *p == '\r' ? "a string has no closing quote" : "control characters in strings are written with a backslash");
 }
 
-// The next quote or backslash of a string, all before it being UTF-8.
+// The next quote or backslash of a string. Throws if what comes before it is not UTF-8.
 inline const char* plain_end(const char* p, const char* text_end) {
     for (;;) {
         p = pass_plain(p, text_end);
@@ -85,7 +85,7 @@ inline std::uint32_t four_hex_digits(const char* p) {
     return code;
 }
 
-// Reads the escape at p, which is a backslash. Half of a surrogate pair is U+FFFD, the mark of what cannot be read.
+// Reads the escape at p, which is a backslash. Half of a surrogate pair becomes U+FFFD, the replacement character.
 inline const char* read_escape(const char* p, std::uint32_t& code) {
     constexpr std::string_view letters = "\"\\/bfnrt", meant = "\"\\/\b\f\n\r\t";
     if (p[1] != 'u') {
@@ -124,7 +124,7 @@ inline void append_utf8(std::uint32_t code, std::string& text) {
     put(0x80 | (code & 0x3f));
 }
 
-// The string whose opening quote is before p; p goes behind its closing quote. It is written to room if it has escapes.
+// Reads the string whose opening quote is before p, and moves p behind its closing quote. A string with escapes is written to room.
 inline std::string_view read_string(const char*& p, const char* text_end, std::string& room) {
     const char* first = p;
     p = plain_end(p, text_end);
@@ -167,7 +167,7 @@ inline const char* read_number(const char* p, const char* text_end, double& valu
     return read_decimal(p, value);
 }
 
-// The members of the object whose { is before p. member(p) reads one from behind the first quote of its key.
+// Reads the members of the object whose { is before p. member(p) reads one from behind the first quote of its key.
 template <class Member>
 const char* read_members(const char* p, Member&& member) {
     p = skip_spaces(p);
@@ -181,7 +181,7 @@ const char* read_members(const char* p, Member&& member) {
     }
 }
 
-// The elements of the list whose [ is before p. element(p) reads one.
+// Reads the elements of the list whose [ is before p. element(p) reads one.
 template <class Element>
 const char* read_elements(const char* p, Element&& element) {
     p = skip_spaces(p);
@@ -201,7 +201,7 @@ inline const char* behind_colon(const char* p) {
 }
 
 inline int deeper(const char* p, int depth) {
-    if (depth == kDeepest) throw RowError{p, "the row is nested deeper than " + std::to_string(kDeepest) + " levels"};
+    if (depth == kMaxDepth) throw RowError{p, "the row is nested deeper than " + std::to_string(kMaxDepth) + " levels"};
     return depth + 1;
 }
 
@@ -217,7 +217,7 @@ inline const char* skip_string(const char* p, const char* text_end) {
     }
 }
 
-// The end of the value at p. Whether its text is UTF-8 is not looked at.
+// The end of the value at p. Its text need not be UTF-8.
 inline const char* skip_value(const char* p, const char* text_end, int depth) {
     double value;
     switch (*p) {

@@ -16,15 +16,15 @@
 
 namespace confidently {
 
-inline constexpr std::size_t kLongestLabel = 256;
-inline constexpr double kLargestWrittenReal = 9007199254740992.0;  // 2^53: above it reals cannot tell integers apart
+inline constexpr std::size_t kMaxLabelBytes = 256;
+inline constexpr double kLargestWrittenReal = 9007199254740992.0;  // 2^53: above it doubles do not distinguish integers
 
 struct Label {
     std::string text;
     bool number;
 };
 
-// "nan", "-inf", "Infinity": numbers to a careless writer, never the name of a class
+// "nan", "-inf", "Infinity": never the name of a class
 inline bool is_not_finite(std::string_view token) {
     if (token.front() == '-' || token.front() == '+') token.remove_prefix(1);
     std::string lower(token);
@@ -32,7 +32,7 @@ inline bool is_not_finite(std::string_view token) {
     return lower == "nan" || lower == "inf" || lower == "infinity";
 }
 
-// [sign] digits: without a plus or leading zeros
+// [sign] digits, written without a plus or leading zeros
 inline std::string plain_integer(std::string_view token) {
     const bool negative = token.front() == '-';
     token.remove_prefix(negative || token.front() == '+');
@@ -41,14 +41,14 @@ inline std::string plain_integer(std::string_view token) {
     return plain += token;
 }
 
-// The one spelling of a label: +1, 01, 1.0 and 1e0 are the integer 1, words stay as they are. Throws what is wrong
-// with it. The token must be followed by some character that cannot belong to a number.
+// The canonical spelling of a label: +1, 01, 1.0 and 1e0 are the integer 1, strings stay as they are. Throws std::invalid_argument for an
+// invalid label. The byte behind the token must not continue a number.
 inline Label canonical_label(std::string_view token) {
     if (token.empty()) throw std::invalid_argument("has an empty label between commas");
-    if (token.size() > kLongestLabel) throw std::invalid_argument("is longer than a label may be (256 bytes)");
+    if (token.size() > kMaxLabelBytes) throw std::invalid_argument("is longer than 256 bytes");
     for (const char c : token)
         if (static_cast<unsigned char>(c) < ' ' || c == 0x7f)
-            throw std::invalid_argument("has control characters, which no label may have; is the file binary?");
+            throw std::invalid_argument("has control characters, which labels must not have; is the file binary?");
     if (!is_utf8(token)) throw std::invalid_argument("is not UTF-8 text");
     double value = 0.0;
     if (read_decimal(token.data(), value) != token.data() + token.size()) {
@@ -57,23 +57,23 @@ inline Label canonical_label(std::string_view token) {
     }
     if (token.find_first_of(".eE") == std::string_view::npos) return {plain_integer(token), true};
     if (std::floor(value) != value || std::fabs(value) > kLargestWrittenReal)
-        throw std::invalid_argument("is not a class: labels are integers or words (this is no regression)");
+        throw std::invalid_argument("is not a class: labels are integers or strings (regression is not supported)");
     return {std::to_string(static_cast<std::int64_t>(value)), true};
 }
 
 class LabelTable {
   public:
-    // The labels there may be; none: any.
+    // The allowed labels; empty: any.
     explicit LabelTable(const std::vector<std::string>& allowed = {}) : allowed_(allowed.begin(), allowed.end()) {
         for (const std::string& name : allowed) listed_ += (listed_.empty() ? "" : ", ") + name;
     }
 
-    // The label's number and whether it is new. Throws what is wrong with it.
+    // The label's number and whether it is new. Throws std::invalid_argument for an invalid label.
     std::pair<std::int32_t, bool> number_of(std::string_view token) {
         if (const auto at = ids_.find(token); at != ids_.end()) return {at->second, false};
         Label label = canonical_label(token);
         if (!allowed_.empty() && !allowed_.contains(label.text))
-            throw std::invalid_argument("is none of the classes announced (" + listed_ + ")");
+            throw std::invalid_argument("is not one of the classes (" + listed_ + ")");
         const auto [at, added] = ids_.try_emplace(label.text, static_cast<std::int32_t>(ids_.size()));
         if (added) labels_.push_back(std::move(label));
         return {at->second, added};

@@ -86,7 +86,7 @@ class LineReaderOf final : public LineReader {
             try {
                 p = format_.parse_line(p, end, line, writer);
             } catch (const RowError& error) {
-                writer.take_back();
+                writer.rollback_row();
                 writer.skip(line, placed(error, line, begin));
                 p = error.at ? error.at : begin;
             }

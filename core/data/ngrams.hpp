@@ -1,8 +1,8 @@
 // Text as n-grams of words or of characters.
 //
-// Text is lower-cased. Words are runs of letters, digits and underscores; ideographs, kana and pictographs are words of
-// their own. Characters are those of the text with every run of white space as one space, and a space at either end, so
-// that beginnings and ends of words show. What is not UTF-8 separates words, and is no character.
+// Text is lower-cased. Words are runs of letters, digits and underscores; every ideograph, kana and pictograph is a word of its own.
+// Characters are those of the text, with every run of white space as one space and a space at either end, so that n-grams show where
+// words begin and end. Bytes that are not UTF-8 separate words and are no characters.
 #pragma once
 
 #include <algorithm>
@@ -17,9 +17,9 @@
 namespace confidently {
 
 struct NgramOptions {
-    bool characters;  // rather than words
+    bool characters;  // instead of words
     int shortest, longest;
-    bool binary;  // each counts once in a text
+    bool binary;  // each counts once per text
 };
 
 // Lower case of Latin, Greek and Cyrillic letters beyond ASCII; of the same size in UTF-8.
@@ -57,7 +57,7 @@ inline CharacterKind kind_of(std::uint32_t c) {
     return CharacterKind::letter;
 }
 
-// Of every byte: the lower case of a letter, digit or underscore, 0 of what separates words, beyond of what is not ASCII.
+// For every byte: the lower case of a letter, digit or underscore; 0 if it separates words; `beyond` if it is not ASCII.
 struct WordBytes {
     static constexpr char beyond = 1;
     char of[256]{};
@@ -76,7 +76,7 @@ class Ngrams {
   public:
     explicit Ngrams(NgramOptions options) : options_(options) {}
 
-    // Adds every n-gram of the text to the row that is being written.
+    // Adds every n-gram of the text to the current row.
     void add(const Namespace& space, std::string_view text, RowWriter& rows) {
         clean_.clear();
         first_.clear();
@@ -84,7 +84,7 @@ class Ngrams {
         options_.characters ? find_characters(text) : find_words(text);
         const std::size_t n = first_.size(), lengths = static_cast<std::size_t>(options_.longest - options_.shortest + 1);
         rows.rows.room(static_cast<std::int64_t>(n * lengths));
-        rows.settle();
+        rows.flush();
         const std::int64_t before = rows.rows.size;
         for (std::size_t i = 0; i < n; ++i)
             for (std::size_t k = static_cast<std::size_t>(options_.shortest); k <= static_cast<std::size_t>(options_.longest); ++k) {
@@ -93,7 +93,7 @@ class Ngrams {
                 if (options_.characters && ngram == " ") continue;
                 rows.add_one_of_many(space, ngram, 1.0);
             }
-        rows.settle();
+        rows.flush();
         if (options_.binary) rows.once(before);
     }
 
@@ -182,7 +182,7 @@ class Ngrams {
     }
 
     NgramOptions options_;
-    std::string clean_;                      // the words, a space between two; or the characters
+    std::string clean_;                      // the words, separated by spaces; or the characters
     std::vector<std::size_t> first_, last_;  // of each in clean_
 };
 

@@ -1,6 +1,5 @@
-// Several readers of one stream, each of every so many pieces of it: their features and labels, which each of them
-// numbers by first appearance among its own rows, get the numbers of the whole stream. So results are the same for any
-// number of readers.
+// Several readers share one stream, each reading some pieces of it. Each numbers features and labels by first appearance in its own
+// pieces; here these get the numbers of the whole stream. So results do not depend on the number of readers.
 #pragma once
 
 #include <algorithm>
@@ -25,12 +24,11 @@ struct Numbers {
 class Numbering {
   public:
     explicit Numbering(const ReaderOptions& options)
-        : features_(options.bits, options.most_columns), most_columns_(options.most_columns) {}
+        : features_(options.bits, options.max_columns), max_columns_(options.max_columns) {}
 
     FeatureTable& features() { return features_; }
 
-    // Both number what is new to the rows' reader; what is new to the stream stays announced. For one piece of the stream
-    // after the other.
+    // Both number what is new to the reader of these rows; what is new to the stream stays announced. Called for the pieces in order.
     void number_features(ParsedRows& rows, Numbers& numbers) {
         const NewFeatures found = std::exchange(rows.new_features, {});
         const Strings& names = found.names;
@@ -38,7 +36,7 @@ class Numbering {
             const auto first = static_cast<std::size_t>(names.start[k]), last = static_cast<std::size_t>(names.start[k + 1]);
             const std::string_view name = std::string_view(names.text).substr(first, last - first);
             const auto [column, is_new] = features_.column(found.key[k], kNoPrefix, name);
-            if (column < 0) throw_too_many(most_columns_);
+            if (column < 0) throw_too_many(max_columns_);
             numbers.features.push_back(column);
             if (is_new) rows.new_features.add(found.row[k], found.key[k], "", name);
         }
@@ -57,10 +55,10 @@ class Numbering {
 
     FeatureTable features_;
     LabelTable labels_;
-    std::int64_t most_columns_;
+    std::int64_t max_columns_;
 };
 
-// Rows whose columns are their reader's own get those of the stream, ascending, each once.
+// Gives the rows of a reader the columns of the stream, ascending, each once.
 inline void finish_entries(ParsedRows& rows, const Numbers& numbers, bool l2, RowOrder& order) {
     const auto column_of = [&](std::int32_t own) { return numbers.features[static_cast<std::size_t>(own)]; };
     std::int64_t first = 0;

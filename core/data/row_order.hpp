@@ -1,4 +1,4 @@
-// The entries of a row in the order of their columns.
+// Sorts the entries of a row by column.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace confidently {
 
 class RowOrder {
   public:
-    // Ascending columns, each once. column_of(column) is what a column is called from now on; f(kept, value, again) makes
-    // one value of equal columns' in the order they came. Returns how many entries are left.
+    // Sorts columns ascending, each once. column_of(column) is the new number of a column; f(kept, value, again) combines the values of equal
+    // columns in the order of the entries. Returns how many entries are left.
     template <class ColumnOf, class F>
     std::int64_t sort(std::int32_t* columns, double* values, std::int64_t n, ColumnOf&& column_of, F&& f) {
         const auto length = static_cast<std::size_t>(n);
@@ -43,17 +43,17 @@ class RowOrder {
         return size;
     }
 
-    // The same, equal columns summed.
+    // The same, with the values of equal columns summed.
     template <class ColumnOf>
     std::int64_t sort_and_sum(std::int32_t* columns, double* values, std::int64_t n, ColumnOf&& column_of) {
         return sort(columns, values, n, column_of, [](double& sum, double value, bool again) { sum = again ? sum + value : value; });
     }
 
   private:
-    // Equal columns as they came: some bits of the columns after the other, which guesses no comparison wrong.
+    // Sorts stably by some bits of the columns at a time, without comparisons to mispredict.
     void sort_order(std::size_t n, int bits) {
-        constexpr std::size_t few = 24;    // that are sorted faster by comparing
-        constexpr std::size_t many = 256;  // beside which counters of a byte do not count
+        constexpr std::size_t few = 24;    // entries that are sorted faster by comparing
+        constexpr std::size_t many = 256;  // entries for which a pass over 256 counters is cheap
         if (n < few) return std::sort(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(n));
         const int digit = n < many ? 6 : 8;
         const std::uint64_t mask = (1u << digit) - 1;
@@ -71,7 +71,7 @@ class RowOrder {
     std::vector<double> values_;
 };
 
-// Scales a row to length 1.
+// Scales a row to unit L2 norm.
 inline void normalize(double* values, std::int64_t n) {
     double sum = 0.0;
     for (std::int64_t k = 0; k < n; ++k) sum += values[k] * values[k];

@@ -1,4 +1,4 @@
-// Rows as readers make them: CSR, labels, weights, and what is new in them.
+// The output of readers: CSR rows, labels, weights, and the labels and features that are new in them.
 #pragma once
 
 #include <algorithm>
@@ -21,10 +21,10 @@
 
 namespace confidently {
 
-inline constexpr std::ptrdiff_t kLongestExcerpt = 40;
-inline constexpr std::int64_t kMostWaiting = 32;  // features whose columns are looked up together
+inline constexpr std::ptrdiff_t kMaxExcerpt = 40;
+inline constexpr std::int64_t kMaxWaiting = 32;  // features whose columns are looked up together
 
-// Strings one after the other.
+// Concatenated strings.
 struct Strings {
     std::string text;
     std::vector<std::int64_t> start{0};
@@ -46,7 +46,7 @@ struct NewLabel {
     std::int64_t row, line;  // row: within its batch
 };
 
-// Features at their first appearance; they have the next columns.
+// Features at their first appearance; they take the next columns.
 struct NewFeatures {
     std::vector<std::int64_t> row;
     std::vector<std::uint32_t> key;
@@ -59,7 +59,7 @@ struct NewFeatures {
     }
 };
 
-// A row that was passed over, and why.
+// A skipped row, and why.
 struct Skipped {
     std::int64_t line;
     std::string what;
@@ -74,16 +74,16 @@ struct ParsedRows {
     std::vector<double> weights;  // empty: all 1
     std::vector<NewLabel> new_labels;
     NewFeatures new_features;
-    std::vector<Strings> kept;                   // one for each thing to be kept, a string a row
-    std::int64_t list_row = -1, list_line = -1;  // the first row that has no label or more than one
+    std::vector<Strings> kept;                   // for each of the kept strings, one per row
+    std::int64_t multilabel_row = -1, multilabel_line = -1;  // the first row without exactly one label
     std::int64_t n_skipped = 0;
     std::vector<Skipped> skipped;  // the first of them
 
     std::int64_t n_rows() const { return static_cast<std::int64_t>(start.size()) - 1; }
 
-    // Makes sure that so many entries more fit, beside those that wait for their columns.
+    // Makes room for so many more entries, in addition to those that wait for their columns.
     void room(std::int64_t more) {
-        more += kMostWaiting;
+        more += kMaxWaiting;
         if (size + more <= capacity) return;
         capacity = std::max(size + more, 2 * capacity);
         values = widened(values.get());
@@ -99,57 +99,57 @@ struct ParsedRows {
     }
 };
 
-enum class LabelCount { ignored, any, one, set };
+enum class LabelCount { ignored, any, one, several };
 
 struct ReaderOptions {
-    double largest;             // value, in size
-    std::int64_t most_columns;
+    double largest;             // allowed absolute value
+    std::int64_t max_columns;
     LabelCount labels;
-    bool skip_errors;           // pass over rows that are not as they should be
-    bool l2;                    // scale every row to length 1
+    bool skip_errors;           // skip invalid rows
+    bool l2;                    // scale every row to unit L2 norm
     int bits;                   // of hashes of names; FeatureTable::kExact: names are kept
-    std::vector<std::string> classes;  // all labels there may be; empty: any
+    std::vector<std::string> classes;  // all allowed labels; empty: any
     std::size_t n_kept;
-    bool own_columns = false;  // columns of features are numbered anew afterwards (numbering.hpp), and rows finished then
+    bool own_columns = false;  // features are numbered by this reader, and renumbered afterwards (numbering.hpp), when rows are finished
 };
 
-// What is wrong with a row. at points into its text, nullptr where there is none.
+// An invalid row. at points into its text; nullptr: nowhere in particular.
 struct RowError {
     const char* at;
     std::string what;
 };
 
-// Text as it may stand in a message: quoted, cut, everything but printable ASCII escaped.
+// Text as a message shows it: quoted, cut, everything but printable ASCII escaped.
 inline std::string excerpt(std::string_view text) {
     std::string shown = "'";
-    for (const char c : text.substr(0, kLongestExcerpt)) {
+    for (const char c : text.substr(0, kMaxExcerpt)) {
         char code[8];
         std::snprintf(code, sizeof code, c >= ' ' && c <= '~' ? "%c" : "\\x%02x", static_cast<unsigned char>(c));
         shown += code;
     }
-    return shown + (text.size() > kLongestExcerpt ? "...'" : "'");
+    return shown + (text.size() > kMaxExcerpt ? "...'" : "'");
 }
 
 [[noreturn]] inline void fail(std::string_view token, const std::string& kind, const std::string& problem) {
     throw RowError{token.data(), kind + " " + excerpt(token) + " " + problem};
 }
 
-[[noreturn]] inline void throw_too_many(std::int64_t most_columns) {
-    throw std::invalid_argument("the data have more than " + std::to_string(most_columns) +
-                                " different features; hash their names into fewer (--bits)");
+[[noreturn]] inline void throw_too_many(std::int64_t max_columns) {
+    throw std::invalid_argument("the data have more than " + std::to_string(max_columns) +
+                                " different features; hash their names into fewer columns with --bits");
 }
 
-// Collects the rows of one batch after the other. A row is begun, filled and ended, or taken back as if it had never been.
+// Collects the rows of one batch after the other. A row is begun and filled, and then ended or rolled back.
 class RowWriter {
   public:
     explicit RowWriter(ReaderOptions options)
-        : options(std::move(options)), features_(this->options.bits, this->options.most_columns), labels_(this->options.classes) {}
+        : options(std::move(options)), features_(this->options.bits, this->options.max_columns), labels_(this->options.classes) {}
 
     const ReaderOptions options;
 
     FeatureTable& features() { return features_; }
 
-    // Features known by now stay when the batches to come are over; those of a later batch are forgotten with it.
+    // Makes the features known by now permanent; those of a later batch are forgotten with it.
     void freeze() { frozen_ = features_.size(); }
 
     void begin_batch(std::int64_t first_line) {
@@ -168,7 +168,7 @@ class RowWriter {
         before_ = -1;
     }
 
-    // Entries of a row; room for them must have been made.
+    // Adds an entry to the row; room for it must have been made.
     CONFIDENTLY_INLINE void add(std::int64_t column, double value) {
         ascending_ &= column > before_;
         before_ = column;
@@ -180,17 +180,17 @@ class RowWriter {
         add(column_of(space, name), value);
     }
 
-    // The same for one of many features: its column is looked up some features later, when the memory it is in has
-    // arrived. Name and namespace must stay where they are until the row ends or settle is called.
+    // The same for one of many features: its column is looked up some features later, when its memory has arrived. Name and namespace must
+    // stay valid until the row ends or flush is called.
     CONFIDENTLY_INLINE void add_one_of_many(const Namespace& space, std::string_view name, double value) {
-        if (n_waiting_ == waiting_.size()) settle();
+        if (n_waiting_ == waiting_.size()) flush();
         const std::uint32_t key = features_.key_of(space, name);
         features_.expect(key);
         waiting_[n_waiting_++] = {&space, name, value, key};
     }
 
-    // Every feature that was added has its column now.
-    void settle() {
+    // Looks up the column of every feature that was added.
+    void flush() {
         for (std::size_t k = 0; k < n_waiting_; ++k) {
             const Waiting& feature = waiting_[k];
             add(found(feature.key, *feature.space, feature.name), feature.value);
@@ -198,23 +198,23 @@ class RowWriter {
         n_waiting_ = 0;
     }
 
-    // The column of a feature, which is announced if it is new. It stays what it is until features are forgotten.
+    // The column of a feature, which is announced if it is new. It is valid until features are forgotten.
     CONFIDENTLY_INLINE std::int32_t column_of(const Namespace& space, std::string_view name) {
-        settle();  // columns are numbered in the order of features
+        flush();  // columns are numbered in the order of features
         return found(features_.key_of(space, name), space, name);
     }
 
     // How often features were forgotten.
     std::uint64_t forgotten() const { return forgotten_; }
 
-    // The entries from first on: each column once, its value 1.
+    // Merges the entries from first on: each column once, with the value 1.
     void once(std::int64_t first) {
         rows.size = first + order_.sort(rows.columns.get() + first, rows.values.get() + first, rows.size - first, std::identity(),
                                         [](double& kept, double, bool) { kept = 1.0; });
-        ascending_ = false;  // beside what was there before
+        ascending_ = false;  // relative to the entries before
     }
 
-    // A value as it was written: finite and not too large.
+    // Checks a value as written: it must be finite and not too large.
     void check(double value, std::string_view token, const char* kind = "feature") const {
         if (std::fabs(value) <= options.largest) return;
         if (std::isnan(value)) fail(token, kind, "has a value that is not finite; leave it out, or impute it");
@@ -223,7 +223,7 @@ class RowWriter {
         fail(token, kind, "has a value above " + std::string(bound) + " in size; rescale it");
     }
 
-    // The token must be followed by some character that cannot belong to a number.
+    // The byte behind the token must not continue a number.
     void label(std::string_view token) {
         std::vector<std::int32_t>& labels = rows.labels;
         std::pair<std::int32_t, bool> found;
@@ -238,12 +238,12 @@ class RowWriter {
     }
 
     void weight(double w, std::string_view token) {
-        if (!(w >= 0.0 && w <= kLargestExampleWeight))
+        if (!(w >= 0.0 && w <= kMaxExampleWeight))
             fail(token, "weight", "is not a number from 0 to 1e9");
         weight_ = w;
     }
 
-    // As it was written; the text must be followed by some character that cannot belong to a number.
+    // The weight as written; the byte behind the text must not continue a number.
     void weight(std::string_view text, std::string_view token) {
         double w = 0.0;
         weight(read_decimal(text.data(), w) == text.data() + text.size() ? w : -1.0, token);
@@ -251,18 +251,18 @@ class RowWriter {
 
     void keep(std::size_t which, std::string_view text) { rows.kept[which].add("", text); }
 
-    // What the row's labels must be follows from the options.
+    // Checks the number of labels against the options.
     void end_row() {
         const auto n_labels = static_cast<std::int64_t>(rows.labels.size()) - rows.label_start.back();
         if (n_labels != 1 && options.labels == LabelCount::one)
             throw RowError{nullptr, "the row has " + (n_labels ? std::to_string(n_labels) : std::string("no")) +
-                                        " labels, and one is expected; if rows have sets of labels, say so (--multilabel)"};
-        if (n_labels != 1 && options.labels == LabelCount::any && rows.list_row < 0) {
-            rows.list_row = rows.n_rows();
-            rows.list_line = line_;
+                                        " labels, expected one; if rows are multilabel, use --multilabel"};
+        if (n_labels != 1 && options.labels == LabelCount::any && rows.multilabel_row < 0) {
+            rows.multilabel_row = rows.n_rows();
+            rows.multilabel_line = line_;
         }
         rows.label_start.push_back(static_cast<std::int64_t>(rows.labels.size()));
-        settle();
+        flush();
         if (!options.own_columns) finish_entries();
         if (weight_ != 1.0 && rows.weights.empty()) rows.weights.assign(rows.start.size() - 1, 1.0);
         if (weight_ != 1.0 || !rows.weights.empty()) rows.weights.push_back(weight_);
@@ -271,8 +271,8 @@ class RowWriter {
             if (column.size() < static_cast<std::size_t>(rows.n_rows())) column.add("", "");
     }
 
-    // The row that was begun is as if it had never been.
-    void take_back() {
+    // Undoes the row that was begun.
+    void rollback_row() {
         const std::int64_t row = rows.n_rows();
         rows.size = row_start_;
         n_waiting_ = 0;
@@ -290,10 +290,10 @@ class RowWriter {
         for (Strings& column : rows.kept) column.truncate(static_cast<std::size_t>(row));
     }
 
-    // A row that was taken back is counted; throws if it may not be passed over.
+    // Counts a row that was rolled back; throws if invalid rows are not skipped.
     void skip(std::int64_t line, const std::string& what) {
         if (!options.skip_errors) throw std::invalid_argument(what);
-        if (++rows.n_skipped <= kMostSkippedShown) rows.skipped.push_back({line, what});
+        if (++rows.n_skipped <= kMaxSkippedShown) rows.skipped.push_back({line, what});
     }
 
     ParsedRows take() { return std::move(rows); }
@@ -301,8 +301,8 @@ class RowWriter {
     ParsedRows rows;
 
   private:
-    static constexpr double kLargestExampleWeight = 1e9;
-    static constexpr std::int64_t kMostSkippedShown = 5;
+    static constexpr double kMaxExampleWeight = 1e9;
+    static constexpr std::int64_t kMaxSkippedShown = 5;
 
     void finish_entries() {
         std::int32_t* columns = rows.columns.get() + row_start_;
@@ -312,7 +312,7 @@ class RowWriter {
         if (rows.size > row_start_) rows.n_columns = std::max<std::int64_t>(rows.n_columns, rows.columns[rows.size - 1] + 1);
     }
 
-    // Features from the n-th on are unknown again.
+    // Forgets the features from the n-th on.
     void forget(std::int64_t n) {
         forgotten_ += features_.size() > n;
         features_.truncate(n);
@@ -325,7 +325,7 @@ class RowWriter {
     }
 
     void announce(std::int32_t column, const Namespace& space, std::string_view name) {
-        if (column < 0) throw_too_many(options.most_columns);
+        if (column < 0) throw_too_many(options.max_columns);
         rows.new_features.add(rows.n_rows(), features_.key(column), space.prefix, name);
     }
 
@@ -337,7 +337,7 @@ class RowWriter {
     };
 
     FeatureTable features_;
-    std::array<Waiting, kMostWaiting> waiting_;
+    std::array<Waiting, kMaxWaiting> waiting_;
     std::size_t n_waiting_ = 0;
     LabelTable labels_;
     std::int64_t frozen_ = -1;

@@ -1,9 +1,9 @@
 // svmlight text:
 //
 //   line     = [labels] {space index:value} [space # comment]
-//   labels   = label {, label}      integers or words; a line that begins with a space or a feature has none
+//   labels   = label {, label}      integers or strings; a line that begins with a space or a feature has none
 //
-// cost:W is the example's weight; qid:N, sid:N and blank lines are passed over.
+// cost:W is the weight of the example; qid:N, sid:N and blank lines are skipped.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ struct SvmlightFormat {
     }
 
   private:
-    static constexpr std::ptrdiff_t kMostIndexDigits = 18, kShortFeature = 8 + kShortDecimal;
+    static constexpr std::ptrdiff_t kMaxIndexDigits = 18, kShortFeature = 8 + kShortDecimal;
 
     static bool ends_line(char c) { return c == '\n' || c == '#'; }
 
@@ -53,20 +53,20 @@ struct SvmlightFormat {
 
     const char* parse_features(const char* p, const char* end, RowWriter& rows) const {
         const double largest = rows.options.largest;
-        const std::int64_t most_columns = rows.options.most_columns;
+        const std::int64_t max_columns = rows.options.max_columns;
         for (;; p += *p == ' ') {
             if (*p <= '#' && ends_line(*(p = skip_spaces(p)))) return p;
             std::int64_t column;
             double value;
             const char* next = end - p > kShortFeature ? parse_short_feature(p, column, value) : nullptr;
             if (!next) next = parse_feature(p, column, value);
-            const bool good = next && 0 <= column && column < most_columns && std::fabs(value) <= largest;
+            const bool good = next && 0 <= column && column < max_columns && std::fabs(value) <= largest;
             if (good) rows.add(column, value);
             p = good ? next : other_token(p, rows);
         }
     }
 
-    // The commonest index:value, at most kShortFeature bytes of which are looked at; nullptr for others.
+    // Reads the most common index:value, looking at no more than kShortFeature bytes; nullptr for others.
     CONFIDENTLY_INLINE const char* parse_short_feature(const char* p, std::int64_t& column, double& value) const {
         const Digits index = digits_of_8(p);
         const char* text = p + index.count + 1;
@@ -80,17 +80,17 @@ struct SvmlightFormat {
         return end && (*end == ' ' || *end == '\n') ? end : nullptr;
     }
 
-    // One index:value; nullptr if it is none.
+    // Reads one index:value; nullptr if it is none.
     const char* parse_feature(const char* p, std::int64_t& column, double& value) const {
         std::uint64_t index = 0;
         const char* colon = read_digits(p, index);
-        if (colon == p || *colon != ':' || colon - p > kMostIndexDigits) return nullptr;
+        if (colon == p || *colon != ':' || colon - p > kMaxIndexDigits) return nullptr;
         column = static_cast<std::int64_t>(index) - !zero_based;
         const char* end = read_decimal(colon + 1, value);
         return end && (ends_token(*end) || *end == '#') ? end : nullptr;
     }
 
-    // A token that is no feature: a tag, or an error.
+    // A token that is not a feature: a tag, or an error.
     const char* other_token(const char* p, RowWriter& rows) const {
         const std::string_view token = token_at(p);
         const std::size_t colon = token.find(':');
@@ -109,14 +109,14 @@ struct SvmlightFormat {
     void check_index(std::string_view token, std::string_view index, const RowWriter& rows) const {
         const std::int64_t base = !zero_based;
         if (index.empty() || index.find_first_not_of("0123456789") != std::string_view::npos)
-            fail(token, "feature", "has an index that is not a whole number from " + std::to_string(base));
+            fail(token, "feature", "has an index that is not an integer from " + std::to_string(base));
         if (base == 1 && index.find_first_not_of('0') == std::string_view::npos)
-            fail(token, "feature", "has index 0, but indices count from 1 here (--zero-based if they count from 0)");
+            fail(token, "feature", "has index 0, but indices count from 1; use --zero-based if they count from 0");
         std::uint64_t number = 0;
         read_digits(index.data(), number);
-        const std::int64_t largest = rows.options.most_columns - 1 + base;
-        if (index.size() > kMostIndexDigits || number > static_cast<std::uint64_t>(largest))
-            fail(token, "feature", "has an index above " + std::to_string(largest) + "; hash the features into fewer");
+        const std::int64_t largest = rows.options.max_columns - 1 + base;
+        if (index.size() > kMaxIndexDigits || number > static_cast<std::uint64_t>(largest))
+            fail(token, "feature", "has an index above " + std::to_string(largest) + "; hash the features into fewer columns");
     }
 };
 

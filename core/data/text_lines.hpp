@@ -1,9 +1,9 @@
-// Plain text, a row a line:
+// Plain text, one row per line:
 //
 //   line     = [labels] tab text
-//   labels   = label {, label}      integers or words, which may have spaces inside
+//   labels   = label {, label}      integers or strings, which may contain spaces
 //
-// Where labels are not looked at, a line without a tab is text alone. Blank lines are passed over.
+// If labels are ignored, a line without a tab is all text. Blank lines are skipped.
 #pragma once
 
 #include <algorithm>

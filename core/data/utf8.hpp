@@ -1,4 +1,4 @@
-// UTF-8, as the Unicode standard has it: no surrogates, nothing longer than need be.
+// UTF-8 as in the Unicode standard: no surrogates, no overlong forms.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace confidently {
 
-// A code point of UTF-8 text: how many bytes it takes, 0 if it is none.
+// A code point of UTF-8 text and its size in bytes; 0: invalid.
 struct CodePoint {
     std::uint32_t code;
     int size;

@@ -4,8 +4,8 @@
 //   feature   = name | name:value | :value | name:word
 //   label     = one, or several separated by commas; a word that touches the first bar is a tag, not a label
 //
-// The k-th :value of a namespace, from 0, is the feature named k; name:word is a feature of that very name, its value 1.
-// A base must be 0. Blank lines are passed over. Full names are namespace^name, or just the name.
+// The k-th :value of a namespace, from 0, is the feature named k; name:word is a feature with that whole name and the value 1. A base must
+// be 0. Blank lines are skipped. Full names are namespace^name, or just the name.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@
 
 namespace confidently {
 
-// The characters that end a name.
+// The bytes that end a name.
 struct VwEnds {
     bool of[256]{};
 
@@ -33,7 +33,7 @@ struct VwEnds {
 };
 inline constexpr VwEnds kVwEnds;
 
-// Namespaces by name, each hashed once. Rows tend to have the same ones in the same order, so that is tried first.
+// Namespaces by name, each hashed once. Most rows have the same ones in the same order, so that order is tried first.
 class VwNamespaces {
   public:
     void begin_row() { place_ = 0; }
@@ -43,12 +43,12 @@ class VwNamespaces {
         if (place < usual_.size() && is_named(*usual_[place], name)) return *usual_[place];
         const Namespace& found = looked_up(name);
         if (place < usual_.size()) usual_[place] = &found;
-        else if (place == usual_.size() && place < kMost) usual_.push_back(&found);
+        else if (place == usual_.size() && place < kMaxNamespaces) usual_.push_back(&found);
         return found;
     }
 
   private:
-    static constexpr std::size_t kMost = 4096;  // kept: a stream may have no end of them
+    static constexpr std::size_t kMaxNamespaces = 4096;  // a stream may have any number of them
 
     struct Hash {
         using is_transparent = void;
@@ -61,7 +61,7 @@ class VwNamespaces {
 
     const Namespace& looked_up(std::string_view name) {
         if (const auto at = spaces_.find(name); at != spaces_.end()) return at->second;
-        if (spaces_.size() >= kMost) {
+        if (spaces_.size() >= kMaxNamespaces) {
             usual_.clear();
             spaces_.clear();
         }
@@ -69,7 +69,7 @@ class VwNamespaces {
     }
 
     std::unordered_map<std::string, Namespace, Hash, std::equal_to<>> spaces_;
-    std::vector<const Namespace*> usual_;  // by place in the row
+    std::vector<const Namespace*> usual_;  // by position in the row
     std::size_t place_ = 0;
 };
 
@@ -77,7 +77,7 @@ class VwFormat {
   public:
     static constexpr std::size_t min_feature_bytes = 2;  // "a "
 
-    // keep_tag: tags are kept, as the first thing to be kept
+    // keep_tag: keep tags, as the first of the kept strings
     explicit VwFormat(bool keep_tag) : keep_tag_(keep_tag) {}
 
     const char* parse_line(const char* p, const char* end, std::int64_t line, RowWriter& rows) {
@@ -104,10 +104,10 @@ class VwFormat {
         return between(p, end);
     }
 
-    // What stands before the first bar.
+    // Reads what comes before the first bar.
     void parse_head(const char* p, const char* bar, RowWriter& rows) const {
-        constexpr std::size_t most_words = 3;
-        std::array<std::string_view, most_words> words;
+        constexpr std::size_t max_words = 3;
+        std::array<std::string_view, max_words> words;
         std::size_t n_words = 0;
         for (p = skip_spaces(p); p != bar; p = skip_spaces(p)) {
             const std::string_view word = feature_at(p);
@@ -117,7 +117,7 @@ class VwFormat {
                 if (keep_tag_) rows.keep(0, word.substr(marked));
             } else if (rows.options.labels != LabelCount::ignored) {
                 if (marked) fail(word, "tag", "is not the last word before the |");
-                if (n_words == most_words) fail(word, "word", "is one too many: label, importance, base and tag at most");
+                if (n_words == max_words) fail(word, "word", "is one too many; expected at most label, importance, base and tag");
                 words[n_words++] = word;
             }
         }
@@ -128,15 +128,15 @@ class VwFormat {
 
     static void parse_labels(std::string_view word, RowWriter& rows) {
         if (word.find(':') != std::string_view::npos)
-            fail(word, "label", "has a colon: costs and actions (cost-sensitive, contextual bandit) are not read here; "
-                                "a label is a whole number or a word, or several separated by commas");
+            fail(word, "label", "has a colon: costs and actions (cost-sensitive, contextual bandit) are not supported; "
+                                "a label is an integer or a string, or several separated by commas");
         read_labels(word, rows);
     }
 
     static void check_base(std::string_view word) {
         double base = 1.0;
         if (read_decimal(word.data(), base) != word.data() + word.size() || base != 0.0)
-            fail(word, "base", "is not 0: learning cannot start from predictions made elsewhere");
+            fail(word, "base", "is not 0; learning cannot start from given predictions");
     }
 
     const char* parse_namespace(const char* p, const char* last, RowWriter& rows) {
@@ -179,7 +179,7 @@ class VwFormat {
         return p;
     }
 
-    // The value of the feature at p; its end. A value that is a word makes the whole token a name.
+    // Reads the value of the feature at p; returns its end. If the value is a word, the whole token is the name.
     static const char* parse_value(const char* p, const char* text, double& value, std::string_view& name, const RowWriter& rows) {
         const char* end = read_decimal(text, value);
         if (end && ends_feature(*end)) return end;
@@ -192,7 +192,7 @@ class VwFormat {
     }
 
     std::string_view number_name(std::uint64_t number, RowWriter& rows) {
-        rows.settle();  // the last such name is no longer needed
+        rows.flush();  // the last such name is no longer needed
         return between(digits_.data(), std::to_chars(digits_.data(), digits_.data() + digits_.size(), number).ptr);
     }
 

@@ -242,14 +242,14 @@ class LabelCount(enum.Enum):
 
     one = 2
 
-    set = 3
+    several = 3
 
 class ReaderOptions:
     def __init__(
         self,
         *,
         largest: float,
-        most_columns: int,
+        max_columns: int,
         labels: LabelCount,
         skip_errors: bool,
         l2: bool,
@@ -427,7 +427,7 @@ class ArrowReader:
     ) -> None: ...
 
 class DictLearner:
-    def __init__(self, bits: int, most_columns: int) -> None: ...
+    def __init__(self, bits: int, max_columns: int) -> None: ...
     def bind(self, learner: LearnerSettings, state: dict[str, Any], calibrate: bool, largest: float) -> None: ...
     def learn(self, x: object, label: int, weight: float) -> bool: ...
     def learn_labels(self, x: object, labels: Sequence[int], weight: float) -> bool: ...

@@ -249,7 +249,7 @@ def test_a_model_of_the_command_line_goes_on_as_an_estimator(ok, tmp_path):
         ("+1 1:2\n-1 1:-3\n", (), "invalid count of a word, got -3"),
         ("+1 1:2\n-1 1:3\n", ("--topics", "none"), "expected a positive integer or any, got 'none'"),
         ("+1 1:2\n-1 1:3\n", ("--stream",), "before it has seen all classes; use --classes"),
-        ("+1 1:2\n3 1:3\n", ("--classes", "1,2"), "the label '3' is none of the classes announced (1, 2)"),
+        ("+1 1:2\n3 1:3\n", ("--classes", "1,2"), "the label '3' is not one of the classes (1, 2)"),
         ("+1 1:2\n-1 1:3\n", ("--stop-words", "english"), "words of svmlight are numbers"),
         ("+1 1:2\n-1 1:3\n", ("--stop-words", "nowhere"), "--stop-words: file not found, got 'nowhere'"),
         ("+1 1:2\n-1 1:3\n", ("--step-size", "0"), "0.0 is not in the range x>0"),

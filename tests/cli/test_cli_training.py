@@ -112,7 +112,7 @@ def test_classes_in_a_given_order(ok, call, tmp_path):
     ok("train", path, "-q", "--classes", "y,3.0,x", "-o", tmp_path / "m.cw")
     assert Model.load(tmp_path / "m.cw").classes == ["y", 3, "x"]
     code, _, err = call("train", path, "-q", "--classes", "x,y", "-o", tmp_path / "n.cw")
-    assert code == 2 and "the label '3' is none of the classes announced (x, y)" in err
+    assert code == 2 and "the label '3' is not one of the classes (x, y)" in err
     assert not (tmp_path / "n.cw").exists()
 
 

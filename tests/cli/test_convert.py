@@ -173,13 +173,13 @@ def test_parquet_and_feather_hold_the_table(tmp_path):
 @pytest.mark.parametrize(
     ("kind", "row", "problem"),
     [
-        ("vw", EASY[0]._replace(features=[("a b", 1.0)]), "'a b' cannot stand in VW text"),
-        ("vw", EASY[0]._replace(features=[("", 1.0)]), "'' cannot stand in VW text"),
-        ("vw", EASY[0]._replace(labels="very good"), "the label 'very good' cannot stand in VW text"),
-        ("svmlight", EASY[0]._replace(labels="a,b"), "the label 'a,b' cannot stand in svmlight"),
+        ("vw", EASY[0]._replace(features=[("a b", 1.0)]), "VW text cannot hold the name 'a b'"),
+        ("vw", EASY[0]._replace(features=[("", 1.0)]), "VW text cannot hold the name ''"),
+        ("vw", EASY[0]._replace(labels="very good"), "VW text cannot hold the label 'very good'"),
+        ("svmlight", EASY[0]._replace(labels="a,b"), "svmlight cannot hold the label 'a,b'"),
         ("jsonl", EASY[0]._replace(features=[("label", 1.0)]), "a feature is called 'label'"),
         ("csv", EASY[0]._replace(features=[("label", 1.0)]), "a feature is called 'label'"),
-        ("tsv", EASY[0]._replace(features=[("a\tb", 1.0)]), "has a tab or a line's end, which TSV cannot hold"),
+        ("tsv", EASY[0]._replace(features=[("a\tb", 1.0)]), "has a tab or a line end, which TSV cannot hold"),
     ],
 )
 def test_what_a_format_cannot_hold_is_refused(tmp_path, kind, row, problem):
@@ -192,7 +192,7 @@ def test_too_many_features_for_a_table(ok, call, tmp_path, monkeypatch):
     path = tmp_path / "a.svm"
     path.write_text("1 11:1\n")
     code, _, err = call("convert", path, "-o", tmp_path / "b.csv")
-    assert code == 2 and "more than 10 features, too many for a column each" in err
+    assert code == 2 and "more than 10 features, too many for one column each" in err
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -149,7 +149,7 @@ def test_progress_of_a_training_that_goes_on(ok, tmp_path, stopped_after):
         (("--init-model", "{m}", "--topics", "9"), "--init-model keeps the model's settings; omit --topics"),
         (("--init-model", "{m}", "--label", "y"), "--init-model keeps the model's settings; omit --label"),
         (("--init-model", "{linear}"), "expected a topic model, got a classifier"),
-        (("--init-model", "{m}"), "the label 'food' is none of the classes announced (politics, sport)"),
+        (("--init-model", "{m}"), "the label 'food' is not one of the classes (politics, sport)"),
     ],
 )
 def test_bad_usage(ok, call, tmp_path, options, message):

@@ -111,18 +111,18 @@ def test_prediction_warns_of_what_training_had(tmp_path):
         (
             "a.tsv",
             {},
-            "row and no header: name the columns with --columns, or read a label, a tab and text with --format text)",
+            "row and not a header, name the columns with --columns, or read a label, a tab and text with --format text)",
         ),
         (
             "a.csv",
             {},
-            "(--label); there are 1, some text (if that is a row and no header: name the columns with --columns)",
+            "with --label; there are 1, some text (if this is a row and not a header, name the columns with --columns)",
         ),
-        ("a.csv", {"columns": ("y", "x")}, "say which it is (--label); there are y, x"),
+        ("a.csv", {"columns": ("y", "x")}, "name it with --label; there are y, x"),
         (
             "a.csv",
             {"ignore_labels": True, "text": "x"},
-            "has no column 'x'; there are 1, some text (if that is a row and no header: name",
+            "has no column 'x'; there are 1, some text (if this is a row and not a header, name",
         ),
     ],
 )
@@ -177,7 +177,9 @@ def test_a_column_called_like_a_column_of_answers_is_not_kept(name, form, ok, ca
 def test_rows_sorted_by_label(tmp_path, command):
     """In random order a row of three classes differs from the one before with a chance of 2/3."""
     rows = [f"{k} 1:{k + 1}\n" for k in range(3) for _ in range(700)]
-    told = "rows come sorted by label, which changes 2 times in 2,100 rows and would about 1,400 times in random order"
+    told = (
+        "rows are sorted by label, which changes 2 times in 2,100 rows, compared with about 1,400 times in random order"
+    )
     file = tmp_path / "a.svm"
     options = ("--rules", "arow,pa") if command == "compare" else ("--passes", "2", "-o", str(tmp_path / "a.cw"))
     file.write_text("".join(rows))
@@ -205,7 +207,7 @@ def test_rows_of_which_the_model_knows_nothing(ok, call, tmp_path):
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             code, _, err = call(command, model, other)
-        assert code == 0 and "has met none of the features of the first 20 rows" in err
+        assert code == 0 and "knows none of the features of the first 20 rows" in err
         code, _, err = call(command, model, file)
         assert code == 0 and err == ""
 
@@ -218,4 +220,4 @@ def test_a_model_is_no_data(suffix, ok, call, tmp_path):
     for command in (["train", model], ["predict", model, model], ["evaluate", model, model]):
         code, out, err = call(*command)
         assert code == 2 and out == "" and err.count("\n") == 1
-        assert f"{model} is a model, where data are expected" in err
+        assert f"{model} is a model, expected data" in err

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from confidently import _core
 from confidently.data import DataError, ReaderOptions, open_stream
-from confidently.data.demands import Demands
+from confidently.data.request import ReadRequest
 from tests.data.test_csv import named_rows
 
 pa = pytest.importorskip("pyarrow")
@@ -146,7 +146,7 @@ def test_labels_of_all_types(tmp_path, labels, names):
         (pa.array([1.0, float("inf"), 2.0]), {}, r"row 2, column 'x': value 'inf' is not finite"),
         (pa.array([1.0, -1e200, 2.0]), {}, r"row 2, column 'x': feature '-\S*' has a value above"),
         (pa.array([1.0, -1.0, 2.0]), {"weight": "x"}, r"row 2, column 'x': weight '-1' is not a number"),
-        (pa.array([1.0, None, 2.0]), {"weight": "x"}, r"row 2, column 'x': weight '' is no number"),
+        (pa.array([1.0, None, 2.0]), {"weight": "x"}, r"row 2, column 'x': weight '' is missing"),
         (pa.array(["a", None, "b"]), {"label": "x", "drop": "label"}, r"row 2: the row has no labels"),
         (pa.array([1.0, 0.5, 1.0]), {"label": "x", "drop": "label"}, r"row 2, column 'x': label '0.5' is not a class"),
     ],
@@ -165,12 +165,12 @@ def test_wrong_rows_are_named_and_can_be_passed_over(tmp_path, column, options, 
 @pytest.mark.parametrize(
     ("column", "options", "problem"),
     [
-        (pa.array([b"a", b"b", b"c"]), {}, "binary, which cannot become features; drop it"),
+        (pa.array([b"a", b"b", b"c"]), {}, "binary, which cannot be features; drop it"),
         (pa.array([[("a", 1)]] * 3, pa.map_(pa.string(), pa.int8())), {}, "map<string, int8.*drop it"),
-        (pa.array([DAY] * 3), {}, "dates and times are no features; drop it, or take it as a category"),
-        (pa.array([[[1]], [], []]), {}, "cannot become features"),
-        (pa.array([1, 2, 3]), {"text": "x"}, "which is no text"),
-        (pa.array(["1", "2", "3"]), {"weight": "x"}, "weights are numbers"),
+        (pa.array([DAY] * 3), {}, "dates and times cannot be features; drop it, or read it as a category"),
+        (pa.array([[[1]], [], []]), {}, "cannot be features"),
+        (pa.array([1, 2, 3]), {"text": "x"}, "expected text"),
+        (pa.array(["1", "2", "3"]), {"weight": "x"}, "expected numbers for weights"),
     ],
 )
 def test_columns_that_are_refused_can_be_dropped(tmp_path, column, options, problem):
@@ -221,7 +221,7 @@ def test_tables_without_rows_or_labels(tmp_path, name):
 
 @pytest.mark.parametrize("first", [-1, 1, 2**63 - 1])
 def test_validity_bits_that_are_not_there_are_damage(first):
-    reader = _core.ArrowReader(Demands().options(ReaderOptions()), ReaderOptions().ngram_options())
+    reader = _core.ArrowReader(ReadRequest().options(ReaderOptions()), ReaderOptions().ngram_options())
     reader.describe([_core.ColumnUse("x", _core.Use.value, [])])
     column = _core.ArrowColumn(0, numbers=np.ones(8), valid=np.full(1, 255, np.uint8), valid_first=first)
     with pytest.raises(ValueError, match="buffers of a column are damaged"):

@@ -147,7 +147,7 @@ def test_another_way_of_reading_is_refused(tmp_path, data):
     cache = cached(data, tmp_path / "cache")
     with pytest.raises(DataError, match="zero_based is False there, True here"):
         open_stream(cache, ReaderOptions(zero_based=True))
-    with pytest.raises(ValueError, match="read already"):
+    with pytest.raises(ValueError, match="parsed already"):
         open_stream(cache, zero_based=True)
     with pytest.raises(DataError, match="does not keep 'tag'"):
         list(open_stream(cache, keep=["tag"]))
@@ -203,7 +203,7 @@ def test_a_file_made_by_hand_cannot_reach_beyond_its_arrays(tmp_path, change):
         if good:
             assert [len(batch) for batch in open_stream(tmp_path / "cache")] == [2]
         else:
-            with pytest.raises(CacheFileError, match="makes no sense"):
+            with pytest.raises(CacheFileError, match="is invalid"):
                 list(open_stream(tmp_path / "cache"))
 
 

@@ -205,7 +205,7 @@ def test_several_files_may_order_their_columns_differently(tmp_path):
 
 HEADER = "label,x,w\n1,1,1\n\n"
 WRONG = [
-    ("1,2", "line 4: the row has 2 cells, and there are 3 columns"),
+    ("1,2", "line 4: the row has 2 cells, expected 3"),
     ("1,2,3,4", "line 4: the row has 4 cells"),
     ("1,inf,1", "line 4, column 'x': cell 'inf' is not finite"),
     ("1,-Infinity,1", "line 4, column 'x': cell '-Infinity' is not finite"),
@@ -216,9 +216,9 @@ WRONG = [
     ("0.5,1,1", "column 'label': label '0.5' is not a class"),
     ("a\x01,1,1", "column 'label': label"),
     (",1,1", "line 4: the row has no labels"),
-    ('1,"a"b,1', "line 4: after the closing quote of 'a' stands something else"),
-    ('1,"a,1', "line 4: a quote is opened and never closed"),
-    ('1,"a\n\nb\n', "line 4: a quote is opened and never closed"),
+    ('1,"a"b,1', "line 4: text follows the closing quote of 'a'"),
+    ('1,"a,1', "line 4: a quote is never closed"),
+    ('1,"a\n\nb\n', "line 4: a quote is never closed"),
 ]
 
 
@@ -255,7 +255,7 @@ def test_a_lost_quote_costs_one_row(tmp_path):
 @pytest.mark.parametrize(
     ("text", "options", "problem"),
     [
-        ("y,x\n1,2\n", {}, "no column 'label' of labels; say which it is (--label); there are y, x"),
+        ("y,x\n1,2\n", {}, "no column 'label' of labels; name it with --label; there are y, x"),
         ("y,x\n1,2\n", {"label": "z"}, "no column 'z' of labels"),
         ("label,x\n1,2\n", {"weight": "w"}, "no column 'w' of weights; there are label, x"),
         ("label,x\n1,2\n", {"drop": "z"}, "no column 'z'; there are label, x"),
@@ -265,7 +265,7 @@ def test_a_lost_quote_costs_one_row(tmp_path):
         ("label,x\n", {}, "has no rows, only a header"),
         ("label,x", {}, "has no rows, only a header"),
         ("label,x\r1,2\r", {}, "carriage returns"),
-        ('"label"x,y\n1,2\n', {"on_error": "skip"}, "line 1: after the closing quote of 'label' stands something else"),
+        ('"label"x,y\n1,2\n', {"on_error": "skip"}, "line 1: text follows the closing quote of 'label'"),
         (b"label,\xff\n1,2\n", {}, "the header is not UTF-8 text"),
         ("", {}, "is empty"),
     ],
@@ -288,7 +288,7 @@ def test_bytes_that_are_no_utf8_are_names_like_others(tmp_path):
 
 def test_a_row_without_end_does_not_fill_the_memory(tmp_path):
     file = written(tmp_path, b'label,x\n1,"' + b"a,b,\n" * (13 << 20) + b"\n")
-    with pytest.raises(DataError, match="line 2: a quote is opened and never closed"):
+    with pytest.raises(DataError, match="line 2: a quote is never closed"):
         list(open_stream(file))
     file.write_bytes(b"label,x\n1," + b"a" * (66 << 20) + b"\n")
     with pytest.raises(DataError, match="line 2 is longer than 64 MiB"):

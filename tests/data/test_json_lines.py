@@ -14,16 +14,16 @@ from tests.json_rows import Row
 from tests.line_rows import parsers_of
 
 
-def pieces_of(text, /, cuts=(), demands=None, **how):
+def pieces_of(text, /, cuts=(), request=None, **how):
     """What the compiled readers make of the text; names are kept."""
     how = {"format": "jsonl", "vocabulary": True, "normalize": "none"} | how
-    return line_rows.pieces_of(parsers_of(how, **demands or {}), text, cuts)
+    return line_rows.pieces_of(parsers_of(how, **request or {}), text, cuts)
 
 
-def rows_of(text, /, cuts=(), demands=None, **how):
+def rows_of(text, /, cuts=(), request=None, **how):
     """(labels, {name: value}, weight, [kept]) of every row."""
     names, labels, rows = [], [], []
-    for piece in pieces_of(text, cuts, demands, **how):
+    for piece in pieces_of(text, cuts, request, **how):
         names += list(Strings(*piece["new_features"][2]))
         labels += [int(name) if number else name.decode() for name, number, _, _ in piece["new_labels"]]
         start, label_start, kept = piece["start"], piece["label_start"], [list(Strings(*k)) for k in piece["kept"]]
@@ -85,7 +85,7 @@ def test_rows_are_those_of_the_slow_twin_wherever_the_text_is_cut(rows, way, cut
 def test_what_is_kept_comes_back(row, way):
     keep = ("id", "a", "weight", "label")
     [(*_, kept)] = rows_of(
-        json.dumps(row, **way).encode(), demands={"keep": keep, "multilabel": True}, drop=("a",), weight="weight"
+        json.dumps(row, **way).encode(), request={"keep": keep, "multilabel": True}, drop=("a",), weight="weight"
     )
     for text, value in zip(kept, [row.get(name) for name in keep], strict=True):
         if isinstance(value, str):
@@ -153,7 +153,7 @@ def test_what_is_json_and_what_is_not(row, way, edits):
     if not text.strip(" \t\r"):
         return
     try:
-        accepted = bool(rows_of(text.encode(), demands={"ignore_labels": True, "largest": np.inf}))
+        accepted = bool(rows_of(text.encode(), request={"ignore_labels": True, "largest": np.inf}))
     except ValueError as error:
         assert str(error).startswith("line 1, column ")
         accepted = False
@@ -171,7 +171,7 @@ def test_rows_that_are_passed_over_leave_no_trace():
     lines = []
     for i, row in enumerate(good):
         lines += [json.dumps(row).encode(), bad[i % len(bad)]]
-    how = {"demands": {"keep": ("id",), "skip_errors": True, "multilabel": False}, "weight": "w", "normalize": "l2"}
+    how = {"request": {"keep": ("id",), "skip_errors": True, "multilabel": False}, "weight": "w", "normalize": "l2"}
     clean = pieces_of("\n".join(map(json.dumps, good)).encode(), **how)
     for cuts in ((), (10, 11, 500, 2000)):
         mixed = pieces_of(b"\n".join(lines), cuts, **how)
@@ -187,8 +187,8 @@ def test_rows_that_are_passed_over_leave_no_trace():
 
 def test_other_features_are_forgotten_with_their_batch():
     text = b'{"known":1,"new":2}\n'
-    demands = {"ignore_labels": True, "features": Features.named(["other", "known"]), "freeze": True}
-    for piece in pieces_of(text * 3, [len(text), 2 * len(text)], demands):
+    request = {"ignore_labels": True, "features": Features.named(["other", "known"]), "freeze": True}
+    for piece in pieces_of(text * 3, [len(text), 2 * len(text)], request):
         assert piece["columns"].tolist() == [1, 2]
         assert list(Strings(*piece["new_features"][2])) == ["new"]
 
@@ -209,9 +209,9 @@ def test_names_and_prefixes():
 
 
 WRONG = [
-    ("[", "column 1", "a list begins here; JSON lines are expected"),
+    ("[", "column 1", "a list begins here; JSON lines have one object per line"),
     ("{", "column 2", "the line ends here, but a key in double quotes is expected (JSON lines"),
-    ("spam,1,2", "column 1", "'spam,1,2' is no JSON object"),
+    ("spam,1,2", "column 1", "'spam,1,2' is not a JSON object"),
     ('{"label" 1}', "column 10", "'1}' is not JSON: a colon is expected"),
     ('{"label":1 "a":2}', "column 12", "a comma or } is expected"),
     ('{"label":1,}', "column 12", "a key in double quotes is expected"),
@@ -231,10 +231,10 @@ WRONG = [
     (r'{"label":1,"a":"\x"}', "column 17", "a backslash is followed by"),
     (r'{"label":1,"a":"\u12g4"}', "column 21", "four hexadecimal digits"),
     ('{"label":1} {"label":2}', "column 13", "follows the object of the row"),
-    ('{"label":1,"a":1,"a":2}', "column 18", "the key 'a' is there twice"),
-    ('{"a":1}', "", "no label: nothing at the key 'label'; name the label's key (--label)"),
+    ('{"label":1,"a":1,"a":2}', "column 18", "the key 'a' appears twice"),
+    ('{"a":1}', "", "no label: nothing at the key 'label'; name the label's key with --label"),
     ('{"label":null}', "", "no label"),
-    ('{"label":[1,2]}', "", "the row has 2 labels, and one is expected"),
+    ('{"label":[1,2]}', "", "the row has 2 labels, expected one"),
     ('{"label":0.5}', "column 10", "'0.5' is not a class"),
     ('{"label":{"a":1}}', "column 10", "the label is an object"),
     ('{"label":[[1]]}', "column 11", "a label is a list"),
@@ -306,4 +306,4 @@ def test_a_byte_order_mark_is_passed_over():
 
 def test_a_row_without_a_label_is_no_matter_where_labels_are_not_read():
     text = b'{"x":1}\n{"x":2,"label":0.5}\n{"x":3,"label":{"a":[1]}}\n'
-    assert [row[1] for row in rows_of(text, demands={"ignore_labels": True})] == [{"x": 1.0}, {"x": 2.0}, {"x": 3.0}]
+    assert [row[1] for row in rows_of(text, request={"ignore_labels": True})] == [{"x": 1.0}, {"x": 2.0}, {"x": 3.0}]

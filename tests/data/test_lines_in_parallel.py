@@ -49,13 +49,13 @@ hows = st.fixed_dictionaries({
 @settings(max_examples=150)
 def test_the_number_of_parsers_does_not_matter(rows, how, cuts, frozen, multilabel):
     text = "\n".join(LINES[how["format"]](*row) for row in rows).encode()
-    demands = {"multilabel": multilabel, "skip_errors": True}
+    request = {"multilabel": multilabel, "skip_errors": True}
     if frozen is not None and how["format"] != "svmlight" and (how["vocabulary"] or how["bits"] == 22):
-        demands |= {"features": Features.named(["a^w7", "w7", "bag=w7", "w8"]), "freeze": frozen}
+        request |= {"features": Features.named(["a^w7", "w7", "bag=w7", "w8"]), "freeze": frozen}
         if not how["vocabulary"]:
-            demands["features"] = Features(demands["features"].key & (2**22 - 1))
-    alone, *others = (pieces_of(parsers_of(how, n, **demands), text, cuts) for n in (1, 2, 3))
-    others.append(pieces_of(parsers_of(how, 1, parsers=0, **demands), text, cuts))
+            request["features"] = Features(request["features"].key & (2**22 - 1))
+    alone, *others = (pieces_of(parsers_of(how, n, **request), text, cuts) for n in (1, 2, 3))
+    others.append(pieces_of(parsers_of(how, 1, parsers=0, **request), text, cuts))
     for several in others:
         assert same(several, alone)
 

@@ -191,7 +191,7 @@ def test_a_closed_table_refuses_others(tmp_path):
     file.write_text("a 1:1\nb 1:1\nc 1:1\n")
     learner = StreamLearner(Learner(Settings()), ClassTable(["b", "a"], closed=True))
     with (
-        pytest.raises(DataError, match=r"rows.svm, line 3: the label 'c' is none of the classes announced \(b, a\)"),
+        pytest.raises(DataError, match=r"rows.svm, line 3: the label 'c' is not one of the classes \(b, a\)"),
         open_stream(file) as stream,
     ):
         list(learner.learn(stream))

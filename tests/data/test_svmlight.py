@@ -17,9 +17,9 @@ from tests import line_rows
 from tests.line_rows import parsers_of
 
 
-def rows_of(text, cuts=(), zero_based=False, **demands):
+def rows_of(text, cuts=(), zero_based=False, **request):
     """Rows as the compiled readers see them: (labels, {column: value})."""
-    parsers = parsers_of({"zero_based": zero_based}, **demands)
+    parsers = parsers_of({"zero_based": zero_based}, **request)
     return [(labels, features) for labels, _, features in line_rows.rows_of(parsers, text, cuts)]
 
 
@@ -139,7 +139,7 @@ def test_labels_that_do_not_matter_are_not_looked_at():
 
 
 WRONG = [
-    ("1 x:1", "column 3", "'x:1' has an index that is not a whole number from 1"),
+    ("1 x:1", "column 3", "'x:1' has an index that is not an integer from 1"),
     ("1 1:x", "column 3", "'1:x' has a value that is not a number"),
     ("1 1:1.5.2", "column 3", "not a number"),
     ("1 1:1e", "column 3", "not a number"),
@@ -155,13 +155,13 @@ WRONG = [
     ("1 1:1e101", "column 3", "above 1e+100"),
     ("1 1:-1e400", "column 3", "above 1e+100"),
     ("1 0:1", "column 3", "--zero-based"),
-    ("1 -3:1", "column 3", "not a whole number"),
-    ("1 1.5:1", "column 3", "not a whole number"),
+    ("1 -3:1", "column 3", "not an integer"),
+    ("1 1.5:1", "column 3", "not an integer"),
     ("1 2147483647:1", "column 3", "above 2147483646"),
     ("1 99999999999999999999:1", "column 3", "above 2147483646"),
     ("1 18446744073709551617:1", "column 3", "above 2147483646"),
-    ("1 :1", "column 3", "not a whole number"),
-    ("0.5 1:1", "column 1", "'0.5' is not a class: labels are integers or words"),
+    ("1 :1", "column 3", "not an integer"),
+    ("0.5 1:1", "column 1", "'0.5' is not a class: labels are integers or strings"),
     ("nan 1:1", "column 1", "not a class"),
     ("-inf 1:1", "column 1", "not a class"),
     ("1,,2 1:1", "column 3", "empty label between commas"),
@@ -169,7 +169,7 @@ WRONG = [
     ("\x01\x02 1:1", "column 1", "binary"),
     ("1 \x00\x00\x00", "column 3", r"'\x00\x00\x00'"),
     ("1 1:2\x00", "column 3", r"'1:2\x00'"),
-    ("x" * 300 + " 1:1", "column 1", "longer than a label"),
+    ("x" * 300 + " 1:1", "column 1", "longer than 256 bytes"),
     ("1 " + "y" * 300, "column 3", "'" + "y" * 40 + "...'"),
 ]
 

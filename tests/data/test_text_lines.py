@@ -23,8 +23,8 @@ OPTIONS = {
 }
 
 
-def read(text, cuts=(), how=PLAIN, **demands):
-    return rows_of(parsers_of(how, **{"multilabel": True, **demands}), text, cuts)
+def read(text, cuts=(), how=PLAIN, **request):
+    return rows_of(parsers_of(how, **{"multilabel": True, **request}), text, cuts)
 
 
 def random_texts(n=60):

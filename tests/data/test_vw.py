@@ -18,8 +18,8 @@ from tests.line_rows import parsers_of, pieces_of, rows_of
 PLAIN = {"format": "vw", "vocabulary": True, "normalize": "none"}
 
 
-def read(text, cuts=(), how=PLAIN, **demands):
-    return rows_of(parsers_of(how, keep=("tag",), **{"multilabel": True, **demands}), text, cuts)
+def read(text, cuts=(), how=PLAIN, **request):
+    return rows_of(parsers_of(how, keep=("tag",), **{"multilabel": True, **request}), text, cuts)
 
 
 def slowly(text):

@@ -43,7 +43,7 @@ BAD_ROWS = {
     "complex": (X + 1j, "Complex data not supported"),
     "column out of range": (
         sparse([1.0, 1.0], [0, 7], [0, 1, 2, 2, 2], 2),
-        r"row 1 of X has column 7, allowed are 0 to 1",
+        r"row 1 of X has column 7, expected 0 to 1",
     ),
     "negative column": (sparse([1.0, 1.0], [0, -1], [0, 1, 2, 2, 2], 2), r"column -1"),
 }
@@ -64,7 +64,7 @@ def test_bad_rows(case, method):
 
 
 BAD_LABELS = {
-    "never announced": ({"y": [0, 1, 2, 1]}, r"never announced: 2; known are 0, 1"),
+    "never announced": ({"y": [0, 1, 2, 1]}, r"y has unknown classes: 2; known are 0, 1"),
     "indicator instead of classes": ({"y": np.eye(4, dtype=int)}, "one class per row"),
     "too few": ({"y": [0, 1, 1]}, "inconsistent numbers of samples"),
     "nan": ({"y": [0, 1, np.nan, 1]}, "NaN"),
@@ -100,7 +100,7 @@ BAD_SETTINGS = {
     "dtype": ({"dtype": "float16"}, ValueError, "dtype must be one of"),
     "calibration": ({"calibration": "platt"}, ValueError, "calibration must be one of"),
     "class weight": ({"class_weight": {0: -1.0}}, ValueError, "finite and >= 0"),
-    "class weight of a stranger": ({"class_weight": {9: 1.0}}, ValueError, r"not there: \[9\]"),
+    "class weight of a stranger": ({"class_weight": {9: 1.0}}, ValueError, r"unknown classes: \[9\]"),
     "class weight word": ({"class_weight": "even"}, ValueError, "class_weight must be one of 'balanced'"),
 }
 
@@ -168,7 +168,7 @@ def test_weights_that_are_all_zero():
 
 def test_classes_of_two_kinds_are_refused():
     classifier = OnlineClassifier().partial_fit(X, Y, classes=[0, 1])
-    with pytest.raises(ValueError, match="mix words and numbers: 'a' beside 0, 1"):
+    with pytest.raises(ValueError, match="mix strings and numbers: 'a' and 0, 1"):
         classifier.partial_fit(X, Y, classes=["a"])
 
 

@@ -90,7 +90,7 @@ def test_a_stopped_training_goes_on(ok, stopped_after, like_windows, data, tmp_p
 
 def test_an_abandoned_cache_leaves_nothing(like_windows, tmp_path):
     writer = cache_file.CacheWriter(tmp_path / "cache", {})
-    writer.abandon()
+    writer.discard()
     assert not list(tmp_path.iterdir())
 
 

@@ -156,7 +156,7 @@ def test_a_plot_is_drawn(ok, data, tmp_path):
         (["--plot", "{tmp}/no/x.png"], "directory {tmp}/no does not exist"),
         (["--covariance", "shared", "--multiclass", "one-vs-rest", "--classes", "-1,1,2"], "couples the classes"),
         (["--prior-variance", "0"], "prior_variance must be in"),
-        (["--classes", "a,b"], "none of the classes announced"),
+        (["--classes", "a,b"], "is not one of the classes"),
         (["--threads", "0"], "--threads"),
     ],
 )

@@ -274,7 +274,7 @@ def test_weights_favor_their_classes(tmp_path):
     [
         (-np.ones(240), "sample_weight must be finite and >= 0, got -1.0 in row 0"),
         (np.full(240, np.nan), "sample_weight must be finite and >= 0, got nan"),
-        (np.ones(3), r"one number a row, shape \(240,\), got shape \(3,\)"),
+        (np.ones(3), r"one number per row, shape \(240,\), got shape \(3,\)"),
         (np.zeros(240), "at least one non-zero number"),
     ],
 )

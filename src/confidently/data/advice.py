@@ -1,4 +1,4 @@
-"""What can be read but may not be meant as it is read: a warning each, in one sentence."""
+"""Warnings about data that can be read but are perhaps not meant as they are read."""
 
 from __future__ import annotations
 
@@ -11,49 +11,51 @@ from contextlib import suppress
 import numpy as np
 
 from .batch import Batch
-from .demands import Demands
 from .reading import MAX_LISTED, ReaderOptions
+from .request import ReadRequest
 from .sources.compression import Chunk
 
-LONG = 24  # bytes from which a cell looks like text
-MIN_ROWS = 100  # fewer do not show that a column is text
-MANY = 0.5  # share of the rows
-MIN_IN_ORDER, MIN_CHANGES, SORTED = 1000, 100, 0.02  # rows, changes in random order, share of these
-MIN_LOOKED_AT, MAX_LOOKED_AT = 10, 1000  # rows one of which should have a column that features are made of
+MIN_TEXT_BYTES = 24  # of a cell that looks like text
+MIN_TEXT_ROWS = 100  # fewer do not show that a column is text
+MIN_TEXT_FRACTION = 0.5  # of the rows
+MIN_SORTED_ROWS = 1000  # fewer may be in any order
+MIN_EXPECTED_CHANGES = 100  # of the label, in random order
+MAX_SORTED_FRACTION = 0.02  # of the changes expected in random order
+MIN_ROWS, MAX_ROWS = 10, 1000  # of the first rows, one of which should have a column that is used
 
 
 class DataWarning(UserWarning):
-    """Data that can be read, but are perhaps not meant as they are read."""
+    """Data can be read, but are perhaps not meant as they are read."""
 
 
-def warn_of_texts(batch: Batch) -> None:
-    """Warn of the columns of a stream's first batch that are taken as categories and look like text."""
-    if len(batch) < MIN_ROWS or batch.new_features is None:
+def warn_if_text(batch: Batch) -> None:
+    """Warn of columns of the first batch that are read as categories and look like text."""
+    if len(batch) < MIN_TEXT_ROWS or batch.new_features is None:
         return
-    names, enough = batch.new_features.names, MANY * len(batch)
-    long = np.flatnonzero(np.diff(names.start) > LONG)
+    names, enough = batch.new_features.names, MIN_TEXT_FRACTION * len(batch)
+    long = np.flatnonzero(np.diff(names.start) > MIN_TEXT_BYTES)
     if len(long) < enough:
         return
     cells = [name.partition("=") for name in names.chosen(long)]
-    for column, found in Counter(column for column, _, cell in cells if len(cell) >= LONG).items():
+    for column, found in Counter(column for column, _, cell in cells if len(cell) >= MIN_TEXT_BYTES).items():
         if found >= enough:
             _warn(
-                f"column {column!r} has {found:,} different long values in the first {len(batch):,} rows, each taken "
-                f"as a category: --text {column} would take their words, --drop {column} leave them out"
+                f"column {column!r} has {found:,} different long values in the first {len(batch):,} rows, each read as "
+                f"a category; use --text {column} to read their words, or --drop {column} to leave the column out"
             )
 
 
-def warn_of_unknown(batch: Batch, known: int) -> None:
-    """Warn if no feature of a stream's first batch is one of the ``known`` ones of the model that is asked."""
-    if len(batch) >= MIN_LOOKED_AT and len(batch.columns) and batch.columns.min() >= known:
+def warn_if_unknown(batch: Batch, known: int) -> None:
+    """Warn if the model knows no feature of the first batch; it knows the first ``known`` columns."""
+    if len(batch) >= MIN_ROWS and len(batch.columns) and batch.columns.min() >= known:
         _warn(
-            f"the model has met none of the features of the first {len(batch):,} rows, and can say nothing about them: "
-            "are these rows of the kind that it was trained on?"
+            f"the model knows none of the features of the first {len(batch):,} rows; are these rows like those that it "
+            "was trained on?"
         )
 
 
-def in_any_order(batches: Iterable[Batch]) -> Iterator[Batch]:
-    """The same batches; warns at the end if rows of one class each came sorted by it."""
+def warn_if_sorted(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Yield the same batches; warn at the end if their rows are sorted by class."""
     rows = changes = 0
     counts, last = np.zeros(0, dtype=np.int64), None
     for batch in batches:
@@ -64,56 +66,57 @@ def in_any_order(batches: Iterable[Batch]) -> Iterator[Batch]:
             here[: len(counts)] += counts
             rows, counts, last = rows + len(batch), here, labels[-1]
         yield batch
-    if rows >= MIN_IN_ORDER:
-        _warn_if_sorted(rows, changes, rows * (1.0 - float(np.sum((counts / rows) ** 2))))
-
-
-def _warn_if_sorted(rows: int, changes: int, expected: float) -> None:
-    if expected >= MIN_CHANGES and changes < SORTED * expected:
+    if rows < MIN_SORTED_ROWS:
+        return
+    expected = rows * (1.0 - float(np.sum((counts / rows) ** 2)))
+    if expected >= MIN_EXPECTED_CHANGES and changes < MAX_SORTED_FRACTION * expected:
         times = "once" if changes == 1 else f"{changes:,} times"
         _warn(
-            f"rows come sorted by label, which changes {times} in {rows:,} rows and would about {expected:,.0f} times "
-            "in random order: what is learned last counts most, so shuffle the rows first"
+            f"rows are sorted by label, which changes {times} in {rows:,} rows, compared with about {expected:,.0f} "
+            "times in random order; shuffle the rows, because the last ones count most"
         )
 
 
-def looked_through(name: str, chunks: Iterable[Chunk], reading: ReaderOptions, demands: Demands) -> Iterator[Chunk]:
-    """The same text of JSON lines; warns of columns asked for that its first rows do not have."""
-    missing = _asked_for(reading, demands)
+def warn_if_columns_missing(
+    name: str, chunks: Iterable[Chunk], reading: ReaderOptions, request: ReadRequest
+) -> Iterator[Chunk]:
+    """Yield the same text of JSON lines; warn of columns with a use that its first rows do not have."""
+    missing = _columns_with_a_use(reading, request)
     for number, chunk in enumerate(chunks):
         if number == 0 and missing:
-            _look_through(name, chunk.data, missing)
+            _warn_of_missing(name, chunk.data, missing)
         yield chunk
 
 
-def _asked_for(reading: ReaderOptions, demands: Demands) -> dict[str, str]:
-    """Columns that must be there, and what for."""
-    asked = dict.fromkeys(reading.text, "text") | dict.fromkeys(reading.category, "category")
-    if not demands.freeze:  # to predict, what was dropped in training need not be there
-        asked |= dict.fromkeys(reading.drop, "drop")
-    if reading.weight is not None and not demands.ignore_labels:
-        asked[reading.weight] = "weight"
-    if reading.label is not None and demands.multilabel and not demands.ignore_labels:  # else its absence is an error
-        asked[reading.label] = "label"
-    return asked | dict.fromkeys(demands.keep, "keep")
+def _columns_with_a_use(reading: ReaderOptions, request: ReadRequest) -> dict[str, str]:
+    """Return the columns that should be there, with the option that names each."""
+    uses = dict.fromkeys(reading.text, "text") | dict.fromkeys(reading.category, "category")
+    if not request.freeze:  # to predict, what was dropped in training need not be there
+        uses |= dict.fromkeys(reading.drop, "drop")
+    if reading.weight is not None and not request.ignore_labels:
+        uses[reading.weight] = "weight"
+    # without multilabel, the absence of labels is an error
+    if reading.label is not None and request.multilabel and not request.ignore_labels:
+        uses[reading.label] = "label"
+    return uses | dict.fromkeys(request.keep, "keep")
 
 
-def _look_through(name: str, text: bytes, missing: dict[str, str]) -> None:
+def _warn_of_missing(name: str, text: bytes, missing: dict[str, str]) -> None:
     seen, rows = dict[str, None](), 0
-    for row in text.split(b"\n", MAX_LOOKED_AT)[:MAX_LOOKED_AT]:
-        with suppress(ValueError, RecursionError):  # the reader will say so, or the row is cut off here
+    for row in text.split(b"\n", MAX_ROWS)[:MAX_ROWS]:
+        with suppress(ValueError, RecursionError):  # the reader reports it, or the row is cut off here
             seen |= dict.fromkeys(_columns(json.loads(row)))
             rows += 1
         if missing.keys() <= seen.keys():
             return
     listed = ", ".join(list(seen)[:MAX_LISTED]) + (", ..." if len(seen) > MAX_LISTED else "")
     for column, use in missing.items():
-        if column not in seen and rows >= (1 if use == "keep" else MIN_LOOKED_AT):
+        if column not in seen and rows >= (1 if use == "keep" else MIN_ROWS):
             _warn(f"{name}: no column {column!r} (--{use}) in the first {rows:,} rows; there are {listed}")
 
 
 def _columns(row: object, prefix: str = "") -> Iterator[str]:
-    """Keys of an object, and of those in it: ``a``, ``a.b``."""
+    """Yield the keys of an object and of the objects in it: ``a``, ``a.b``."""
     if isinstance(row, dict):
         for key, value in row.items():
             yield prefix + key

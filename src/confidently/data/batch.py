@@ -1,4 +1,4 @@
-"""What every reader gives: a few thousand rows at a time, checked."""
+"""Batches of rows, which every reader returns: a few thousand rows at a time, checked."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class DataError(ValueError):
 
 
 class NewLabel(NamedTuple):
-    """A label at its first appearance: its name, its row in the batch, and where it stands."""
+    """A label at its first appearance: its name, its row in the batch and its location in the input."""
 
     name: int | str
     row: int
-    place: str
+    location: str
 
 
-class Listed(NamedTuple):
-    """A row that has no label or more than one: its row in the batch, and where it stands."""
+class RowLocation(NamedTuple):
+    """A row: its number in the batch and its location in the input."""
 
     row: int
-    place: str
+    location: str
 
 
 @dataclass
@@ -39,32 +39,32 @@ class Batch:
     Attributes
     ----------
     values, columns, start : arrays
-        The rows as CSR: float64 (of a cache float32, where that is exact), int32 and int64; columns ascend within a
-        row, values are finite.
+        The rows as CSR: float64 (from a cache float32, if that is exact), int32 and int64. Columns ascend within a
+        row; values are finite.
     n_columns : int
         One more than the largest column.
     labels : int32 array
-        Numbers of labels, by first appearance in the stream; one a row unless ``label_start`` is there.
+        Label numbers, by first appearance in the stream; one per row unless there is a ``label_start``.
     label_start : int64 array of shape (n + 1,), optional
         Multilabel: where each row's labels begin.
     weights : float64 array of shape (n,), optional
-        Weights of the examples; ``None``: all are 1.
+        Example weights; ``None``: all are 1.
     new_labels : list of NewLabel
-        Labels that appear here for the first time; they take the next numbers.
+        Labels that appear for the first time; they take the next numbers.
     new_features : NewFeatures, optional
-        Named features that appear here for the first time; they take the next columns.
+        Named features that appear for the first time; they take the next columns.
     kept : dict of Strings
-        What was to be kept of every row, by name.
-    listed : Listed, optional
-        The first row that has no label or more than one.
-    place : str
+        What was kept of every row, by name.
+    multilabel_row : RowLocation, optional
+        The first row that does not have exactly one label.
+    location : str
         File and line of the first row.
     bytes_read : int
-        Bytes of the input, as it is stored, read up to the end of the batch.
+        Stored bytes of the input read by the end of the batch.
     skipped : int
-        Rows passed over because they are not as they should be.
+        Number of invalid rows that were skipped.
     skipped_examples : list of str
-        What was wrong with the first of them, and where.
+        Location and error of the first of them.
     """
 
     values: np.ndarray
@@ -77,8 +77,8 @@ class Batch:
     new_labels: list[NewLabel] = field(default_factory=list)
     new_features: NewFeatures | None = None
     kept: dict[str, Strings] = field(default_factory=dict)
-    listed: Listed | None = None
-    place: str = ""
+    multilabel_row: RowLocation | None = None
+    location: str = ""
     bytes_read: int = 0
     skipped: int = 0
     skipped_examples: list[str] = field(default_factory=list)
@@ -88,11 +88,11 @@ class Batch:
 
     @property
     def matrix(self) -> _core.Matrix:
-        """The rows as the core sees them."""
+        """The rows as a matrix of the core."""
         return csr_matrix(self.values, self.columns, self.start, self.n_columns, checked=largest_value("float64"))
 
     def rows(self, first: int, last: int) -> Batch:
-        """Rows ``first`` to ``last - 1``, their labels numbered as before; the arrays are shared."""
+        """Return rows ``first`` to ``last - 1``, which share the arrays; labels keep their numbers."""
         begin, end = self.start[first], self.start[last]
         labels, label_start = self.labels[first:last], None
         if self.label_start is not None:
@@ -116,10 +116,10 @@ class Batch:
 
 
 def batch_of(name: str, unit: str, parsed: dict[str, Any], keep: Sequence[str], bytes_read: int) -> Batch:
-    """A batch of what a compiled reader found in the file called ``name``, whose rows are counted by ``unit``."""
-    listed = None
-    if parsed["list_row"] >= 0:
-        listed = Listed(parsed["list_row"], f"{name}, {unit} {parsed['list_line']}")
+    """Return the rows that a compiled reader parsed in the file called ``name``; messages count them by ``unit``."""
+    multilabel_row = None
+    if parsed["multilabel_row"] >= 0:
+        multilabel_row = RowLocation(parsed["multilabel_row"], f"{name}, {unit} {parsed['multilabel_line']}")
     row, key, names = parsed["new_features"]
     return Batch(
         values=parsed["values"],
@@ -132,16 +132,16 @@ def batch_of(name: str, unit: str, parsed: dict[str, Any], keep: Sequence[str], 
         new_labels=[_new_label(f"{name}, {unit} {line}", *label) for *label, line in parsed["new_labels"]],
         new_features=NewFeatures(row, key, Strings(*names)) if len(key) else None,
         kept={what: Strings(*strings) for what, strings in zip(keep, parsed["kept"], strict=True)},
-        listed=listed,
-        place=f"{name}, {unit} {parsed['first_line']}",
+        multilabel_row=multilabel_row,
+        location=f"{name}, {unit} {parsed['first_line']}",
         bytes_read=bytes_read,
         skipped=parsed["n_skipped"],
-        skipped_examples=[f"{name}, {what}" for what in parsed["skipped"]],
+        skipped_examples=[f"{name}, {error}" for error in parsed["skipped"]],
     )
 
 
-def _new_label(place: str, text: bytes, number: bool, row: int) -> NewLabel:
+def _new_label(location: str, text: bytes, number: bool, row: int) -> NewLabel:
     try:
-        return NewLabel(int(text) if number else text.decode(), row, place)
+        return NewLabel(int(text) if number else text.decode(), row, location)
     except UnicodeDecodeError:
-        raise DataError(f"{place}: the label {text!r} is not UTF-8 text") from None
+        raise DataError(f"{location}: the label {text!r} is not UTF-8 text") from None

@@ -1,9 +1,9 @@
-"""The classes of a stream: which number a label gets, before anyone has seen the whole file.
+"""The classes of a stream: the number of each label, known at its first row.
 
-Two classes: ``1`` is the positive one, whichever comes first and whatever the other is (-1, 0, 2, ...); of two
-labels that are both not 1 the second to appear is. So the number of a class is known at its first row, and a
-learner for two classes learns from the start; the class that is still missing is called ``None``. Every later class
-takes the next number. Labels of sets are numbered as they come.
+With two classes, label ``1`` is positive, whatever the other one is (-1, 0, 2, ...) and whichever comes first; without
+a label ``1``, the label seen second is positive. So a learner for two classes can learn from the first row on. A class
+that has not been seen yet is called ``None``. Every later class takes the next number. Multilabel classes are numbered
+in the order in which they are seen.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ class ClassTable:
     Parameters
     ----------
     names : sequence
-        Classes known so far, by number; ``None`` stands for one of two that has not appeared.
+        Known classes, by number; ``None``: one of two classes, not seen yet.
     multilabel : bool
-        Whether the names are labels of sets.
+        Whether rows have any number of labels.
     closed : bool
-        Whether there are no others.
+        Whether other labels are errors.
 
     Examples
     --------
@@ -41,26 +41,26 @@ class ClassTable:
         self._numbers = {name: k for k, name in enumerate(names) if name is not None}
 
     def __len__(self) -> int:
-        """Classes a learner must have room for: two at least, where each row has one."""
+        """Number of classes that a learner needs: at least two, unless rows are multilabel."""
         return len(self.names) if self.multilabel else max(2, len(self.names))
 
     def number(self, name: Name) -> int:
-        """The number of a class, a new one if it is new.
+        """Return the number of a class; a new class takes the next one.
 
         Raises
         ------
         LookupError
-            If it is new and the table is closed; the message says what is known.
+            If the class is new and the table is closed; the message lists the known ones.
         """
         if name not in self._numbers:
             if self.closed:
                 known = ", ".join(str(known) for known in self.names)
-                raise LookupError(f"the label {str(name)!r} is none of the classes announced ({known})")
+                raise LookupError(f"the label {str(name)!r} is not one of the classes ({known})")
             self._numbers[name] = self._add(name)
         return self._numbers[name]
 
     def get(self, name: Name) -> int | None:
-        """The number of a class, ``None`` if it is not known."""
+        """Return the number of a class, or ``None`` if it is unknown."""
         return self._numbers.get(name)
 
     def _add(self, name: Name) -> int:

@@ -1,8 +1,8 @@
-"""Names of features: which column stands for what, in a model whose features have names.
+"""Names of features: the columns of a model whose features have names.
 
-Columns are numbered as features appear. A feature's *key* is the hash of its name (MurmurHash3, 32 bits), cut to 2^b
-where names are hashed; so models can be aligned by key. Of hashed features a bounded number of names is kept, those of
-the largest weights.
+Columns are numbered as features appear. The *key* of a feature is the hash of its name (MurmurHash3, 32 bits), cut to b
+bits if names are hashed; models are aligned by key. If names are hashed, only a bounded number of them is kept: those
+of the largest weights.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import numpy as np
 from .. import _core
 from ..arrays import row_entries
 
-KEPT_NAMES = 2**15  # that stay when names are pruned
-MAX_NAMES = 2**17  # of hashed features, before they are
+KEPT_NAMES = 2**15  # after pruning
+MAX_NAMES = 2**17  # of hashed features, before pruning
 
 
 class Strings:
-    """Byte strings, one after the other in one array.
+    """Byte strings, concatenated in one array.
 
     Parameters
     ----------
     text : uint8 array
     start : int64 array of shape (n + 1,)
-        Where each begins.
+        Where each string starts.
     """
 
     def __init__(self, text: np.ndarray, start: np.ndarray) -> None:
@@ -35,7 +35,7 @@ class Strings:
 
     @classmethod
     def of(cls, strings: list[str]) -> Strings:
-        """From Python's strings."""
+        """Encode strings."""
         encoded = [s.encode(errors="surrogatepass") for s in strings]
         start = np.append(0, np.cumsum([len(s) for s in encoded], dtype=np.int64)).astype(np.int64)
         return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), start)
@@ -48,24 +48,24 @@ class Strings:
             yield one.decode(errors="replace")
 
     def encoded(self) -> Iterator[bytes]:
-        """Each as its bytes, which differ where strings do that are no UTF-8."""
+        """Yield the bytes of each string; invalid UTF-8 is kept as it is."""
         raw, start = self.text.tobytes(), self.start.tolist()
         for first, last in pairwise(start):
             yield raw[first:last]
 
     def part(self, first: int, last: int) -> Strings:
-        """Those from ``first`` to ``last - 1``."""
+        """Return the strings from ``first`` to ``last - 1``."""
         begin, end = self.start[first], self.start[last]
         return Strings(self.text[begin:end], self.start[first : last + 1] - begin)
 
     def chosen(self, which: np.ndarray) -> Strings:
-        """Those at the places ``which``, in that order."""
+        """Return the strings at these positions, in this order."""
         entries, start = row_entries(self.start, which)
         return Strings(self.text[entries], start)
 
     @staticmethod
     def joined(parts: list[Strings]) -> Strings:
-        """One after the other."""
+        """Concatenate."""
         offsets = np.cumsum([0, *(part.start[-1] for part in parts)])
         starts = [part.start[:-1] + offset for part, offset in zip(parts, offsets, strict=False)]
         text = np.concatenate([part.text for part in parts]) if parts else np.empty(0, dtype=np.uint8)
@@ -75,7 +75,7 @@ class Strings:
 class NewFeatures(NamedTuple):
     """Features at their first appearance; they take the next columns.
 
-    ``row`` (within the batch, ascending), ``key`` and ``names`` have an entry each.
+    ``row`` (within the batch, ascending), ``key`` and ``names`` have one entry per feature.
     """
 
     row: np.ndarray
@@ -83,7 +83,7 @@ class NewFeatures(NamedTuple):
     names: Strings
 
     def part(self, first: int, last: int) -> NewFeatures:
-        """Those of rows ``first`` to ``last - 1``."""
+        """Return the features of rows ``first`` to ``last - 1``."""
         a, b = np.searchsorted(self.row, [first, last])
         return NewFeatures(self.row[a:b] - first, self.key[a:b], self.names.part(a, b))
 
@@ -96,11 +96,11 @@ class Features:
     key : uint32 array
         Key of every column.
     column : int32 array
-        The columns whose names are known, ascending.
+        The columns with known names, ascending.
     names : Strings
         Their names.
     bounded : bool
-        Whether names beyond :data:`MAX_NAMES` are dropped.
+        Whether to drop names beyond :data:`MAX_NAMES`.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Features:
 
     @classmethod
     def named(cls, names: list[str]) -> Features:
-        """All names there are, by column."""
+        """Return features with these names, by column."""
         strings = Strings.of(names)
         return cls(_core.name_keys(strings.text, strings.start), np.arange(len(names), dtype=np.int32), strings)
 
@@ -126,17 +126,17 @@ class Features:
         return self._size
 
     def copy(self) -> Features:
-        """One that can be added to, and leaves this one as it is; names so far are shared."""
+        """Return a copy that can grow on its own; existing names are shared."""
         return Features(self.key, self.column, self.names, self.bounded)
 
     def since(self, known: int) -> Features:
-        """Those from number ``known`` on, as numbers from 0."""
-        place = int(np.searchsorted(self.column, known))
-        names = self.names.part(place, self.n_named)
-        return Features(self.key[known:], self.column[place:] - np.int32(known), names, self.bounded)
+        """Return the features from column ``known`` on, numbered from 0."""
+        first = int(np.searchsorted(self.column, known))
+        names = self.names.part(first, self.n_named)
+        return Features(self.key[known:], self.column[first:] - np.int32(known), names, self.bounded)
 
     def followed_by(self, new: Features) -> Features:
-        """These, and others that have the next numbers."""
+        """Return these features and others, which take the next columns."""
         columns = np.concatenate([self.column, new.column + np.int32(len(self))])
         key = np.concatenate([self.key, new.key])
         return Features(key, columns, Strings.joined([self.names, new.names]), self.bounded)
@@ -152,11 +152,11 @@ class Features:
         self.n_named += len(new.key)
 
     def room(self) -> int:
-        """How many names more may come before they must be pruned."""
+        """Return how many more names fit before they must be pruned."""
         return MAX_NAMES - self.n_named if self.bounded else np.iinfo(np.int64).max
 
     def prune(self, weight: np.ndarray) -> None:
-        """Keep the names of the columns of the largest ``weight``; of equal ones, the earlier columns'."""
+        """Keep the names of the columns with the largest ``weight``; among equal ones, the first."""
         weight = weight[self.column]
         least = np.partition(weight, -KEPT_NAMES)[-KEPT_NAMES]
         stays = weight > least
@@ -184,11 +184,11 @@ class Features:
         return self._names[0]
 
     def name_of(self) -> dict[int, str]:
-        """Known names by column."""
+        """Return known names by column."""
         return dict(zip(self.column.tolist(), self.names, strict=True))
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """For the model file."""
+        """Return the arrays of the model file."""
         names = self.names
         return {
             "features.key": self.key,

@@ -10,7 +10,7 @@ from .. import _core
 from .formats import table
 from .formats.table import FORMATS, Format
 
-DEFAULT_LABEL = "label"  # the column of labels
+DEFAULT_LABEL = "label"  # name of the column of labels
 MAX_BITS = 30
 MAX_NGRAM = 16
 MAX_LISTED = 30  # columns, in a message
@@ -103,7 +103,7 @@ class ReaderOptions:
 
     @property
     def file_format(self) -> Format:
-        """What the format can."""
+        """The row of the table of formats."""
         return table.BY_NAME[self.format]
 
     @property

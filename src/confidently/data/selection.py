@@ -1,4 +1,4 @@
-"""Parts of streams: rows left out at the beginning, rows chosen, cuts where something is to be done."""
+"""Parts of streams: rows skipped at the beginning, selected rows, blocks of rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .features import NewFeatures, Strings
 
 
 def joined_features(found: list[NewFeatures]) -> NewFeatures | None:
-    """Features that are announced together; ``None``: none."""
+    """Concatenate new features; ``None``: there are none."""
     found = [new for new in found if len(new.key)]
     if not found:
         return None
@@ -22,7 +22,7 @@ def joined_features(found: list[NewFeatures]) -> NewFeatures | None:
 
 
 def without_first(batch: Batch, rows: int) -> Batch:
-    """A batch without its first rows; it announces what they announced."""
+    """Return a batch without its first rows, whose labels and features it announces."""
     rest = batch.rows(rows, len(batch))
     rest.new_labels = [new._replace(row=max(new.row - rows, 0)) for new in batch.new_labels]
     if batch.new_features is not None:
@@ -30,15 +30,15 @@ def without_first(batch: Batch, rows: int) -> Batch:
     return rest
 
 
-def pass_over(batches: Iterable[Batch], rows: int) -> Iterator[Batch]:
-    """The batches without their first ``rows`` rows; the first announces what those announced.
+def skip_rows(batches: Iterable[Batch], rows: int) -> Iterator[Batch]:
+    """Skip the first ``rows`` rows; the first batch announces their labels and features.
 
     Raises
     ------
     DataError
-        If there are not so many.
+        If there are fewer.
     """
-    before: Batch | None = None  # of no rows: what the rows left out announced
+    before: Batch | None = None  # without rows: what the skipped rows announced
     for batch in batches:
         if before is not None:
             batch = _announcing(batch, before)
@@ -48,13 +48,13 @@ def pass_over(batches: Iterable[Batch], rows: int) -> Iterator[Batch]:
         yield without_first(batch, rows) if rows else batch
         before, rows = None, 0
     if rows:
-        raise DataError(f"the data end {rows:,} rows before the one to begin with")
+        raise DataError(f"the data end {rows:,} rows before the first row to read")
     if before is not None:
         yield before
 
 
 def _announcing(batch: Batch, before: Batch) -> Batch:
-    """A batch that also announces what an empty one before it did."""
+    """Return a batch that also announces what an empty one before it did."""
     features = [new for new in (before.new_features, batch.new_features) if new is not None]
     return replace(
         batch,
@@ -66,7 +66,7 @@ def _announcing(batch: Batch, before: Batch) -> Batch:
 
 
 def cut_at(batches: Iterable[Batch], done: int, next_cut: Callable[[int], int]) -> Iterator[Batch]:
-    """The same rows, with a cut after every number of rows that ``next_cut`` gives for a smaller one.
+    """Yield the same rows in batches that end after every number of rows in the sequence ``n = next_cut(n)``.
 
     ``done`` rows came before these.
     """
@@ -80,7 +80,7 @@ def cut_at(batches: Iterable[Batch], done: int, next_cut: Callable[[int], int]) 
 
 
 def in_blocks(batches: Iterable[Batch], size: int) -> Iterator[Batch]:
-    """The same rows, ``size`` at a time, wherever they were cut before."""
+    """Yield the same rows in blocks of ``size``."""
     parts: list[Batch] = []
     rows = 0
     for batch in cut_at(batches, 0, lambda done: (done // size + 1) * size):
@@ -93,7 +93,7 @@ def in_blocks(batches: Iterable[Batch], size: int) -> Iterator[Batch]:
 
 
 def joined(parts: list[Batch]) -> Batch:
-    """Batches that follow each other as one."""
+    """Concatenate consecutive batches."""
     if len(parts) == 1:
         return parts[0]
     first, last, offset = parts[0], parts[-1], 0
@@ -117,7 +117,7 @@ def joined(parts: list[Batch]) -> Batch:
         new_labels=new_labels,
         new_features=joined_features(new_features),
         kept={name: Strings.joined([part.kept[name] for part in parts]) for name in first.kept},
-        place=first.place,
+        location=first.location,
         bytes_read=last.bytes_read,
         skipped=sum(part.skipped for part in parts),
         skipped_examples=[example for part in parts for example in part.skipped_examples],
@@ -125,7 +125,7 @@ def joined(parts: list[Batch]) -> Batch:
 
 
 def _lists(part: Batch) -> np.ndarray:
-    assert part.label_start is not None  # batches of one stream have all lists of labels or none
+    assert part.label_start is not None  # all batches of a stream have lists of labels, or none has
     return part.label_start
 
 
@@ -134,12 +134,12 @@ def _joined_starts(starts: list[np.ndarray]) -> np.ndarray:
 
 
 def _exact(part: Batch) -> Batch:
-    """A part of a batch whose number of columns is its own: what is beyond is not known yet."""
+    """Return the part with its own number of columns: columns of later rows are not known yet."""
     return replace(part, n_columns=int(part.columns.max(initial=-1)) + 1)
 
 
 def chosen(batch: Batch, rows: np.ndarray) -> Batch:
-    """Some rows of a batch, by number, ascending. It announces nothing."""
+    """Return some rows of a batch, by number. The result announces no labels and features."""
     entries, start = row_entries(batch.start, rows)
     if batch.label_start is None:
         labels, label_start = batch.labels[rows], None

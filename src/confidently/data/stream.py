@@ -1,4 +1,4 @@
-"""One door to examples of any format."""
+"""Streams of examples of any format: :func:`open_stream`."""
 
 from __future__ import annotations
 
@@ -8,47 +8,47 @@ from importlib import import_module
 from itertools import chain
 from typing import Any
 
-from .advice import warn_of_texts, warn_of_unknown
+from .advice import warn_if_text, warn_if_unknown
 from .batch import Batch, DataError
 from .cache.reading import read_cache, reading_of_caches
-from .demands import Demands
 from .features import Features
 from .formats.codes import infer_codes
 from .formats.table import Format, format_of
 from .reading import ReaderOptions
-from .selection import pass_over
+from .request import ReadRequest
+from .selection import skip_rows
 from .sources.background import in_background
 from .sources.paths import Paths, expanded
 from .sources.source import CHUNK_BYTES
 
-# Rows that decide whether a stream is multilabel: a count of rows, for results must not depend on how bytes arrive.
-DECIDING_ROWS = 1000
+# Rows that show whether a stream is multilabel: a number of rows, because results must not depend on how bytes arrive.
+ROWS_TO_INFER = 1000
 
 BATCHES_AHEAD = 2  # how far parsing may run ahead of learning
 MAX_SKIPPED_SHOWN = 5
 
 
 class Stream:
-    """An iterator over batches; a context that ends reading, wherever it stands, when it is left.
+    """An iterator over batches, and a context manager that stops reading when it is left.
 
     Attributes
     ----------
-    reading : Reading
+    reading : ReaderOptions
         How rows are read.
     multilabel : bool
-        Whether rows have lists of labels.
+        Whether rows have any number of labels.
     skipped : int
-        Rows passed over so far.
+        Number of invalid rows skipped so far.
     skipped_examples : list of str
-        What was wrong with the first of them, and where.
+        Location and error of the first of them.
     """
 
     def __init__(
         self, source: Generator[Batch], held: list[Batch], reading: ReaderOptions, multilabel: bool,
-        most_skipped: float, advise: bool, known: int | None = None,
+        max_skipped: float, advise: bool, known: int | None = None,
     ) -> None:  # fmt: skip
         self.source, self.batches, self.reading = source, chain(held, source), reading
-        self.multilabel, self.most_skipped, self.advise = multilabel, most_skipped, advise
+        self.multilabel, self.max_skipped, self.advise = multilabel, max_skipped, advise
         self.known = known
         self.skipped, self.skipped_examples = 0, list[str]()
 
@@ -65,20 +65,20 @@ class Stream:
         batch = next(self.batches)
         self._count_skipped(batch)
         if self.advise:
-            warn_of_texts(batch)
+            warn_if_text(batch)
             self.advise = False
         if self.known is not None:
-            warn_of_unknown(batch, self.known)
+            warn_if_unknown(batch, self.known)
             self.known = None
         if self.multilabel:
             return batch
-        if batch.listed is not None:
-            row, place = batch.listed
+        if batch.multilabel_row is not None:
+            row, location = batch.multilabel_row
             assert batch.label_start is not None
             count = batch.label_start[row + 1] - batch.label_start[row]
             raise DataError(
-                f"{place}: the row has {count or 'no'} labels, and one is expected; if rows have sets of labels, train "
-                "with --multilabel from the start (without it the first 1,000 rows decide)"
+                f"{location}: the row has {count or 'no'} labels, expected one; if rows are multilabel, train with "
+                f"--multilabel (otherwise this is inferred from the first {ROWS_TO_INFER:,} rows)"
             )
         batch.label_start = None
         return batch
@@ -87,10 +87,9 @@ class Stream:
         self.skipped += batch.skipped
         room = MAX_SKIPPED_SHOWN - len(self.skipped_examples)
         self.skipped_examples += batch.skipped_examples[: max(room, 0)]
-        if self.skipped > self.most_skipped:
+        if self.skipped > self.max_skipped:
             raise DataError(
-                f"more than {self.most_skipped:,} rows are not as they should be; the first: "
-                + "; ".join(self.skipped_examples)
+                f"more than {self.max_skipped:,} rows are invalid; the first: " + "; ".join(self.skipped_examples)
             )
 
 
@@ -112,54 +111,54 @@ def open_stream(
     parsers: int | None = None,
     **how: Any,
 ) -> Stream:
-    """Read examples as a stream, in memory that does not grow with the file.
+    """Open a stream of examples, in memory that does not grow with the files.
 
     Parameters
     ----------
     paths : path or list of paths
         Files, read one after the other; globs (``*``, ``**``) and folders, whose files are read in sorted order; URIs
-        of file systems that pyarrow reaches (``s3://``, ``gs://``, ``hdfs://``, ``file://``); ``"-"`` is standard
-        input. Text may be compressed (gzip, zstd, bzip2, lz4, xz), recognised by content. Or binary caches of any
-        format (docs/cache-file.md), recognised by content too.
-    reading : Reading, optional
-        How rows become features; else ``format`` and further keywords, which are :class:`ReaderOptions`'s.
+        of file systems that pyarrow supports (``s3://``, ``gs://``, ``hdfs://``, ``file://``); ``"-"`` is standard
+        input. Text may be compressed (gzip, zstd, bzip2, lz4, xz). Paths may also be binary caches of any format
+        (docs/cache-file.md). Compression and caches are recognized by content.
+    reading : ReaderOptions, optional
+        How rows become features; otherwise ``format`` and other keywords of :class:`ReaderOptions`.
     format : str, optional
-        One of ``confidently.data.FORMATS``; by default what the files' suffixes tell, else svmlight.
+        One of ``confidently.data.FORMATS``; by default inferred from the files' suffixes, otherwise svmlight.
     multilabel : bool, optional
-        Whether rows have sets of labels. By default they have if any of the first 1,000 rows has no label or several.
+        Whether rows have any number of labels. By default they have if one of the first 1,000 rows does not have
+        exactly one label.
     ignore_labels : bool
-        Leave labels unread, whatever they are: for prediction.
+        Do not read labels, for prediction.
     largest : float
-        Values larger in size are refused.
+        Largest absolute value that is allowed.
     chunk_bytes : int
-        Bytes read at a time, and so the size of batches.
+        Bytes read at a time, which determine the size of batches.
     on_error : "stop", "skip" or int
-        What to do about a row that is not as it should be: raise; pass over it; pass over so many and then raise. Rows
-        that are passed over are counted in the stream, and have one label each unless ``multilabel`` is true.
+        Action on an invalid row: raise, skip it, or skip at most so many rows and then raise. The stream counts skipped
+        rows. With "skip" or a number, rows have one label each unless ``multilabel`` is true.
     classes : sequence of str
-        All labels there may be; empty: any.
+        All allowed labels; empty: any.
     keep : sequence of str
-        What to hand on of every row, in ``Batch.kept``: names of columns; "tag" in VW text.
+        What to return of every row in ``Batch.kept``: names of columns; "tag" in VW text.
     features : Features, optional
-        Features known already, in the order of their columns: a model's.
+        Known features in the order of their columns, as of a model.
     freeze : bool
-        Whether other features are forgotten after the batch they appear in: for prediction.
+        Forget unknown features after the batch in which they appear, for prediction.
     first_row : int
-        Rows to leave out at the beginning. Labels and features are numbered, and announced with the first batch, as if
-        they were there; a cache is not read up to that row. Needs ``multilabel``.
+        Number of rows to leave out at the beginning. Their labels and features are numbered, and announced with the
+        first batch; a cache is not read up to that row. Needs ``multilabel``.
     parsers : int, optional
-        Threads that parse lines, which changes the speed only; by default as many as there are processors, up to 4.
-        With 0 nothing is read ahead: all is done in the thread that asks for batches.
+        Threads that parse lines, which change the speed only; by default one per processor, up to 4. With 0 nothing is
+        read ahead: everything happens in the calling thread.
 
     Raises
     ------
     ValueError
-        If an argument is not one of the allowed.
+        If an argument is invalid.
     DataError
-        When iterating: at the first thing that is not as it should be, saying where. No row of a batch with an error
-        is given.
+        While iterating, for the first invalid row, with its location. No row of its batch is returned.
     OSError
-        When iterating: if a file cannot be read.
+        While iterating, if a file cannot be read.
 
     Examples
     --------
@@ -173,7 +172,7 @@ def open_stream(
     files = expanded(paths)
     cached = reading_of_caches(files, reading)
     if cached is not None and (format is not None or how):
-        raise ValueError("a cache's rows have been read already: leave out how to read them")
+        raise ValueError("the rows of a cache are parsed already; leave out the options of reading")
     if cached is not None:
         reading = cached
     elif reading is None:
@@ -182,23 +181,23 @@ def open_stream(
         reading = replace(reading, format=format or reading.format, **how)
     reading = infer_codes(files, reading)
     skip = on_error != "stop"
-    demands = Demands(
+    request = ReadRequest(
         multilabel=False if skip and multilabel is None else multilabel, ignore_labels=ignore_labels, largest=largest,
         chunk_bytes=chunk_bytes, skip_errors=skip, classes=tuple(classes), keep=tuple(keep), features=features,
         freeze=freeze, first_row=first_row, parsers=parsers,
     )  # fmt: skip
-    most_skipped = _most_skipped(on_error)
+    max_skipped = _max_skipped(on_error)
     if cached is not None:
-        batches = read_cache(files, reading, demands)
+        batches = read_cache(files, reading, request)
     else:
-        batches = _reader_of(reading.file_format)(files, reading, demands)
-        batches = pass_over(batches, first_row) if first_row else batches
-    source = in_background(batches, demands.ahead(BATCHES_AHEAD))
+        batches = _reader_of(reading.file_format)(files, reading, request)
+        batches = skip_rows(batches, first_row) if first_row else batches
+    source = in_background(batches, request.ahead(BATCHES_AHEAD))
     known = len(features) if freeze and features is not None else None
     advise = cached is None and reading.file_format.columns and not freeze
-    if demands.multilabel is None and not ignore_labels:
-        return Stream(source, *_decide(source, reading), most_skipped, advise, known)
-    return Stream(source, [], reading, ignore_labels or bool(multilabel), most_skipped, advise, known)
+    if request.multilabel is None and not ignore_labels:
+        return Stream(source, *_infer_multilabel(source, reading), max_skipped, advise, known)
+    return Stream(source, [], reading, ignore_labels or bool(multilabel), max_skipped, advise, known)
 
 
 def _reader_of(file_format: Format) -> Callable[..., Iterator[Batch]]:
@@ -208,23 +207,23 @@ def _reader_of(file_format: Format) -> Callable[..., Iterator[Batch]]:
     return reader
 
 
-def _most_skipped(on_error: str | int) -> float:
+def _max_skipped(on_error: str | int) -> float:
     if on_error in ("stop", "skip"):
         return float("inf")
     if type(on_error) is int and on_error >= 0:
         return on_error
-    raise ValueError(f"on_error must be 'stop', 'skip' or a number of rows >= 0; got {on_error!r}")
+    raise ValueError(f"on_error must be 'stop', 'skip' or a number of rows >= 0, got {on_error!r}")
 
 
-def _decide(batches: Iterator[Batch], reading: ReaderOptions) -> tuple[list[Batch], ReaderOptions, bool]:
-    """The first batches, and whether one of the first rows has no label or several."""
+def _infer_multilabel(batches: Iterator[Batch], reading: ReaderOptions) -> tuple[list[Batch], ReaderOptions, bool]:
+    """Return the first batches, the options, and whether one of the first rows does not have exactly one label."""
     held: list[Batch] = []
     rows = 0
     for batch in batches:
         held.append(batch)
-        if batch.listed is not None and rows + batch.listed.row < DECIDING_ROWS:
+        if batch.multilabel_row is not None and rows + batch.multilabel_row.row < ROWS_TO_INFER:
             return held, reading, True
         rows += len(batch)
-        if rows >= DECIDING_ROWS:
+        if rows >= ROWS_TO_INFER:
             break
     return held, reading, False

@@ -16,7 +16,7 @@ from ..data.cache.file import is_cache
 from ..data.sources.compression import compression_of
 from ..data.sources.file_range import FileRange
 from ..data.sources.paths import expanded
-from ..data.sources.source import LONGEST_MAGIC, display_name, is_uri, opened
+from ..data.sources.source import MAX_MAGIC_BYTES, display_name, is_uri, opened
 from .cells import Cell, Piece
 from .tasks import Failure, Job, Seed, cut, learn_files, learn_rows
 
@@ -74,7 +74,7 @@ def can_be_cut(path: str, reading: ReaderOptions) -> bool:
     if not reading.file_format.lines or is_cache(path):
         return False
     with opened(path) as file:
-        return compression_of(file.read(LONGEST_MAGIC), path) is None
+        return compression_of(file.read(MAX_MAGIC_BYTES), path) is None
 
 
 class Files:

@@ -19,15 +19,15 @@ from ..covariances.table import resolved
 from ..data import Stream
 from ..data.classes import ClassTable
 from ..data.features import Features
-from ..data.memory.frames import as_table, explained
+from ..data.memory.frames import as_table, describe_columns
 from ..data.memory.labels import (
+    class_numbers,
     class_weights,
     example_weights,
     is_multilabel,
     known_classes,
     known_labels,
-    label_sets,
-    places,
+    labels_of_rows,
     plain,
     rollback_on_error,
 )
@@ -264,7 +264,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         matrix = as_matrix(X, self.dtype, check=False)
         before = None if first else self.classes_
         known = known_labels(y, before) if multilabel else known_classes(y, classes, before, partial)
-        labels, start = label_sets(y) if multilabel else (places(y, known), None)
+        labels, start = labels_of_rows(y) if multilabel else (class_numbers(y, known), None)
         options = {
             "label_start": start,
             "weight": None if sample_weight is None else example_weights(sample_weight, matrix.shape[0], partial),
@@ -511,7 +511,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         try:
             return validate_data(self, X, *y, **own, **options)
         except (TypeError, ValueError) as error:
-            better = explained(error, X)
+            better = describe_columns(error, X)
             if better is error:
                 raise
             raise better from error

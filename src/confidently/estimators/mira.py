@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
-from ..data.memory.labels import known_classes, places
+from ..data.memory.labels import class_numbers, known_classes
 from ..rules.ranges import POSITIVE, Range, check_number
 from .settings import check_passes
 
@@ -135,7 +135,7 @@ class MIRA(ClassifierMixin, BaseEstimator):
 
     def _learn(self, X: csr_array, y: np.ndarray, order: np.ndarray | None) -> None:
         mistakes, updates = _core.mira_learn(
-            X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64), places(y, self.classes_), order,
+            X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64), class_numbers(y, self.classes_), order,
             self._weights, intercept=bool(self.fit_intercept), gamma=float(self.gamma), C=float(self.C),
         )  # fmt: skip
         self.n_seen_ += len(y)

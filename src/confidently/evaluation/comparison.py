@@ -14,7 +14,7 @@ from typing import Any
 
 from ..covariances.settings import Settings
 from ..data import Batch, DataError, Stream
-from ..data.advice import in_any_order
+from ..data.advice import warn_if_sorted
 from ..data.classes import ClassTable, Name
 from ..data.sources.background import processors
 from ..learner.learner import Learner
@@ -152,7 +152,7 @@ def compare(
         for rule, default in contending_rules(rules, grid)
     ]
     with ThreadPoolExecutor(threads or processors(), thread_name_prefix="confidently-learner") as pool:
-        for batch, parts in _cut_at_points(in_any_order(stream)):
+        for batch, parts in _cut_at_points(warn_if_sorted(stream)):
             list(pool.map(Contender.learn, contenders, repeat(parts)))  # a list, so that errors are raised here
             if progress is not None:
                 progress(batch, min(contenders, key=Contender.order))

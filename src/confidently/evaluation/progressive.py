@@ -16,7 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from ..data import Batch, Stream
 from ..data.classes import ClassTable
-from ..data.memory.labels import class_weights, distinct, is_multilabel, label_sets, places
+from ..data.memory.labels import class_numbers, class_weights, distinct, is_multilabel, labels_of_rows
 from ..data.memory.matrix import as_matrix
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.mira import MIRA
@@ -187,7 +187,7 @@ def _run_online(
     model.partial_fit(X[order[:1]], y[order[:1]], classes=known)
     learner, cost = model.learner_, np.zeros(1)
     cost[0] = y.shape[1] * log(2) if known is None else log(len(known))
-    labels, start = label_sets(y) if known is None else (places(y, model.classes_), None)
+    labels, start = labels_of_rows(y) if known is None else (class_numbers(y, model.classes_), None)
     weights = class_weights(model.class_weight, model.classes_, y, known is None)
     matrix = as_matrix(X, learner.settings.dtype)
     curves: dict[str, list[float]] = {name: [] for name in COUNTS}

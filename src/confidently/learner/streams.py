@@ -12,7 +12,7 @@ import numpy as np
 from .. import _core
 from ..covariances.state import memory_bytes
 from ..data import Batch, DataError
-from ..data.advice import in_any_order
+from ..data.advice import warn_if_sorted
 from ..data.batch import NewLabel
 from ..data.classes import ClassTable
 from ..data.features import Features
@@ -55,7 +55,7 @@ class StreamLearner:
             If a label is not in a closed set of classes, or a feature number makes the model too large for the memory.
         """
         number_of = np.empty(0, dtype=np.int32)  # the learner's number of each label of the stream
-        for batch in in_any_order(batches) if calibrate else batches:
+        for batch in warn_if_sorted(batches) if calibrate else batches:
             known = [self.classes.get(new.name) for new in batch.new_labels]
             self._make_room(batch)
             first = 0
@@ -107,8 +107,8 @@ class StreamLearner:
             learner.grow(n_features=batch.n_columns)
         except MemoryError as error:
             raise DataError(
-                f"{batch.place}, or soon after it: feature {batch.n_columns - 1} (counted from 0) makes the model too "
-                f"large: {error}; hash the features into fewer"
+                f"{batch.location}, or soon after it: feature {batch.n_columns - 1} (counted from 0) makes the model "
+                f"too large: {error}; hash the features into fewer columns"
             ) from None
 
 
@@ -124,7 +124,7 @@ def class_number(classes: ClassTable, label: NewLabel) -> int:
     try:
         return classes.number(label.name)
     except LookupError as error:
-        raise DataError(f"{label.place}: {error}") from None
+        raise DataError(f"{label.location}: {error}") from None
 
 
 class StreamPredictor:

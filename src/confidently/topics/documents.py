@@ -142,7 +142,7 @@ def bags_of_batch(batch: Batch, n_words: int, is_stop_word: np.ndarray | None = 
     bad = np.flatnonzero((batch.values < 0) | (batch.values > MAX_COUNT))
     if len(bad):
         raise DataError(
-            f"{batch.place}, or soon after it: invalid count of a word, got {batch.values[bad[0]]:g}; use counts "
+            f"{batch.location}, or soon after it: invalid count of a word, got {batch.values[bad[0]]:g}; use counts "
             f"from 0 to {MAX_COUNT}"
         )
     kept = (batch.values > 0) & (batch.columns < n_words)

@@ -18,12 +18,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..data.features import Features
 from ..data.memory.labels import (
     check_class_weight,
+    class_numbers,
     class_weights,
     example_weights,
     is_multilabel,
     known_classes,
     known_labels,
-    places,
     plain,
     plain_class_weight,
     rollback_on_error,
@@ -303,7 +303,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         weights = np.ones(n) if sample_weight is None else example_weights(sample_weight, n, partial)
         check_class_weight(self.class_weight, partial)
         of_class = class_weights(self.class_weight, known, y, is_multilabel(y))
-        return weights if of_class is None else weights * of_class[places(y, known)]
+        return weights if of_class is None else weights * of_class[class_numbers(y, known)]
 
     def _brings_words(self, X: Any) -> bool:
         """Return whether X has more columns than are known, checking that the known ones come first."""
@@ -338,7 +338,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
                 f"y: a topic model cannot add classes, got the new {known[len(before) :].tolist()}; pass all classes "
                 "in the first partial_fit(..., classes=...)"
             )
-        numbers = places(y, known)
+        numbers = class_numbers(y, known)
         wanted = np.array([1]) if len(known) == 2 else np.arange(len(known))
         return known, np.where(numbers[:, None] == wanted, 1, -1).astype(np.int8)[:, :, None]
 

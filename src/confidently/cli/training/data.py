@@ -17,7 +17,7 @@ from ...data.cache.building import CacheBuilder, Origin, fingerprints
 from ...data.cache.file import is_cache
 from ...data.cache.reading import Cache
 from ...data.memory.matrix import largest_value
-from ...data.selection import chosen, joined_features, pass_over
+from ...data.selection import chosen, joined_features, skip_rows
 from ...data.sources.whole_files import WINDOWS
 from ..inputs import BadInput, open_data, total_bytes
 
@@ -139,7 +139,7 @@ class TrainingData:
             cache = builder(self.cache, self.origin) if build_cache else None
             held = _HeldOut(builder(self.held, self._held_origin())) if build_held else None
             batches = self._batches(stream, first, cache, held)
-            yield stream, pass_over(batches, rows - first) if rows > first else batches
+            yield stream, skip_rows(batches, rows - first) if rows > first else batches
 
     def _batches(self, stream: Stream, row: int, cache: CacheBuilder | None, held: _HeldOut | None) -> Iterator[Batch]:
         for batch in stream:
@@ -173,7 +173,7 @@ class TrainingData:
             limit = self.options["on_error"]
             max_skipped = {"stop": 0, "skip": cache.skipped}.get(limit, limit)
             return bool(
-                cache.stands_for(origin, self.reading) and cache.skipped <= max_skipped
+                cache.matches(origin, self.reading) and cache.skipped <= max_skipped
                 and cache.largest <= largest_value(self.dtype)
             )  # fmt: skip
 

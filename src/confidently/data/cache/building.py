@@ -1,4 +1,4 @@
-"""Building the binary cache of a stream: its rows as the core takes them; docs/cache-file.md."""
+"""Building the binary cache of a stream, which holds rows as the core reads them; docs/cache-file.md."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ..sources.paths import expanded
 from ..sources.source import display_name, size_of
 from .file import Arrays, CacheWriter
 
-# A block ends with the row that fills it, so that the same rows give the same file, however they arrived.
+# A block ends with the row that fills it, so that the same rows make the same file, however they arrive.
 BLOCK_ENTRIES, BLOCK_ROWS = 1 << 18, 1 << 15
 
 
 def fingerprints(paths: Sequence[str | os.PathLike[str]]) -> list[dict[str, Any]]:
-    """What tells whether files have changed: path, size and time of the last change; ``None`` for what is no file."""
+    """Return path, size and modification time of files, to detect changes; for pipes, sizes are ``None``."""
     found: list[dict[str, Any]] = []
     for path in expanded(paths):
         if size_of(path) is None:
@@ -36,18 +36,18 @@ def fingerprints(paths: Sequence[str | os.PathLike[str]]) -> list[dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """What a cache was made of: as long as it is the same, the cache will do in its place.
+    """The data that a cache was made from: as long as they are the same, the cache replaces them.
 
     Attributes
     ----------
     sources : list of dict
         :func:`fingerprints` of the files, taken before they were read.
     multilabel : bool, optional
-        Whether sets of labels were asked for; ``None``: the first rows decided.
+        Whether multilabel rows were requested; ``None``: inferred from the first rows.
     classes : list of str
-        All labels that were allowed; empty: any.
+        All allowed labels; empty: any.
     holdout : str, optional
-        The share of rows held out, if these are the rows.
+        The fraction of rows held out, if the cache holds those rows.
     """
 
     sources: list[dict[str, Any]]
@@ -57,27 +57,27 @@ class Origin:
 
     @property
     def lasting(self) -> bool:
-        """Whether all sources are files, which can be looked at again."""
+        """Whether all sources are files, whose changes can be detected."""
         return all(source["size"] is not None for source in self.sources)
 
 
 class CacheBuilder:
-    """Builds a cache from the batches of one stream; a context that leaves nothing behind unless it is finished.
+    """Builds a cache from the batches of one stream; a context manager that removes an unfinished cache.
 
     Parameters
     ----------
     path : path
-        The file to be; it appears when :meth:`finish` is called.
-    reading : Reading
+        The file, which appears when :meth:`finish` is called.
+    reading : ReaderOptions
         How the rows were read.
     origin : Origin
-        What they were read from.
+        What the rows were read from.
     multilabel : bool
-        Whether rows have sets of labels.
+        Whether rows have any number of labels.
     keep : sequence of str
         What was kept of every row.
     features : Features, optional
-        Features the stream was given as known: the first columns are theirs.
+        Features that the stream was given as known, which have the first columns.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class CacheBuilder:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.writer.abandon()
+        self.writer.discard()
 
     def add(self, batch: Batch) -> None:
         """Append rows."""
@@ -119,7 +119,7 @@ class CacheBuilder:
                 self._write_block()
 
     def finish(self) -> None:
-        """Write what is left; the file gets its name."""
+        """Write the last rows and rename the file."""
         if self.rows:
             self._write_block()
         self.writer.finish({"rows": self.done, "skipped": self.skipped, "skipped_examples": self.skipped_examples})
@@ -164,7 +164,7 @@ def _strings(name: str, strings: Strings) -> Arrays:
 
 
 def _all_as_new(features: Features) -> NewFeatures:
-    """All features there are, as if they had come with one row; a name that was forgotten is empty."""
+    """Return all features as new ones of one row; a name that was pruned is empty."""
     size = np.zeros(len(features), dtype=np.int64)
     size[features.column] = np.diff(features.names.start)
     names = Strings(features.names.text, row_starts(size))

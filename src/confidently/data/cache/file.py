@@ -1,6 +1,6 @@
-"""The file of the binary cache: a header, blocks of arrays, an index; checksums cover every byte.
+"""The file of a binary cache: a header, blocks of arrays and an index, all covered by checksums.
 
-docs/cache-file.md has the whole format. What the arrays mean is the business of :mod:`confidently.data.cache.building`.
+docs/cache-file.md describes the format, and :mod:`confidently.data.cache.building` the meaning of the arrays.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ FORMAT = 1
 MAGIC = b"\x89confidently\r\n\x1a\n"
 END_MAGIC = MAGIC[::-1]
 ALIGNMENT = 64  # of the header's end and of every array: a cache line
-PROLOGUE = struct.Struct("<16sQII")  # magic, size and CRC-32 of the header, CRC-32 of what stands before it here
-TRAILER = struct.Struct("<QQII16s")  # offset, size and CRC-32 of the index, CRC-32 of what stands before it here, magic
+PROLOGUE = struct.Struct("<16sQII")  # magic, size and CRC-32 of the header, CRC-32 of the prologue before it
+TRAILER = struct.Struct("<QQII16s")  # offset, size and CRC-32 of the index, CRC-32 of the trailer before it, magic
 PARTIAL = ".partial"  # suffix of a file that is being written
 
 Arrays = dict[str, np.ndarray]
 
 
 class CacheFileError(DataError):
-    """A cache that is damaged, truncated, of another version, or being written."""
+    """A cache is damaged, truncated, of another version, or being written."""
 
 
 class Block(NamedTuple):
-    """Where a block stands, its checksum, its arrays (name: type and length) and what else is known of it."""
+    """The offset, size and checksum of a block, its arrays (name: type and length) and other details."""
 
     offset: int
     bytes: int
@@ -49,7 +49,7 @@ class Block(NamedTuple):
 
 
 def is_cache(path: str | os.PathLike[str]) -> bool:
-    """Whether a regular file begins as caches do."""
+    """Return whether a path is a regular file that begins like a cache."""
     if not os.path.isfile(path):
         return False
     with open(path, "rb") as file:
@@ -57,13 +57,13 @@ def is_cache(path: str | os.PathLike[str]) -> bool:
 
 
 class CacheWriter:
-    """Writes a cache under a temporary name; it appears under its own when it is finished.
+    """Writes a cache under a temporary name, and renames it when it is finished.
 
     Parameters
     ----------
     path : path
     header : dict
-        What is known beforehand, as JSON can hold it.
+        What is known before the first block, as JSON can hold it.
 
     Raises
     ------
@@ -101,7 +101,7 @@ class CacheWriter:
         self.offset += size
 
     def finish(self, summary: dict[str, Any]) -> None:
-        """Write the index, see that all is on the disk, and give the file its name."""
+        """Write the index, sync the file to disk and rename it."""
         index = json.dumps({"blocks": self.blocks, **summary}).encode()
         trailer = struct.pack("<QQI", self.offset, len(index), crc32(index))
         with naming(self.path):
@@ -112,8 +112,8 @@ class CacheWriter:
         commit(self.partial, self.path)
         self.file.close()  # only now: until then it is locked
 
-    def abandon(self) -> None:
-        """Leave nothing behind, unless the file is finished."""
+    def discard(self) -> None:
+        """Remove the file unless it is finished."""
         if not self.file.closed:
             if WINDOWS:
                 self._close()
@@ -121,12 +121,12 @@ class CacheWriter:
             self._close()
 
     def _close(self) -> None:
-        with suppress(OSError):  # on a full disk, of what could not be written before
+        with suppress(OSError):  # of a full disk, which was raised before
             self.file.close()
 
 
 class CacheFile:
-    """A finished cache, its blocks mapped into memory one at a time.
+    """A finished cache, whose blocks are mapped into memory one at a time.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class CacheFile:
     Raises
     ------
     CacheFileError
-        If it is no cache, damaged, truncated, or of another version.
+        If it is not a cache, is damaged or truncated, or has another version.
     OSError
         If it cannot be read.
     """
@@ -160,7 +160,7 @@ class CacheFile:
         self.file.close()
 
     def arrays(self, block: Block) -> Arrays:
-        """A block's arrays, read-only, once its checksum is found right; they are views of the file."""
+        """Return the arrays of a block, read-only views of the file, after checking its checksum."""
         if not block.bytes:
             return {name: np.empty(0, dtype=kind) for name, (kind, _) in block.arrays.items()}
         shift = block.offset % mmap.ALLOCATIONGRANULARITY
@@ -174,13 +174,13 @@ class CacheFile:
         return found
 
     def damaged(self, why: str) -> CacheFileError:
-        """The error that the file is damaged."""
-        return CacheFileError(f"{self.path} is a damaged cache file ({why}): build it again")
+        """Return the error of a damaged file."""
+        return CacheFileError(f"{self.path} is a damaged cache file ({why}); rebuild it")
 
     def _read_header(self) -> tuple[dict[str, Any], int]:
         start = self.file.read(PROLOGUE.size)
         if start[: len(MAGIC)] != MAGIC:
-            raise CacheFileError(f"{self.path} is no cache file")
+            raise CacheFileError(f"{self.path} is not a cache file")
         if len(start) < PROLOGUE.size:
             raise self.damaged("it ends in its header")
         _, size, crc, own_crc = PROLOGUE.unpack(start)
@@ -190,7 +190,7 @@ class CacheFile:
         if header.get("format") != FORMAT:
             raise CacheFileError(
                 f"{self.path} is a cache file of format {header.get('format')!r}; this version of confidently reads "
-                f"format {FORMAT}: build it again"
+                f"format {FORMAT}; rebuild it"
             )
         return header, PROLOGUE.size + size
 
@@ -206,11 +206,11 @@ class CacheFile:
             self.blocks = [Block(*block) for block in summary.pop("blocks")]
             self._check_blocks(first, offset)
         except (KeyError, TypeError, ValueError) as error:
-            raise self.damaged(f"its index makes no sense: {error}") from None
+            raise self.damaged(f"its index is invalid: {error}") from None
         return summary
 
     def _check_blocks(self, first: int, end: int) -> None:
-        """Blocks must follow each other without gaps and hold their arrays."""
+        """Check that blocks follow each other without gaps and have the size of their arrays."""
         for block in self.blocks:
             needed = 0
             for kind, length in block.arrays.values():
@@ -235,14 +235,14 @@ class CacheFile:
 
 
 def _mapped(descriptor: int, offset: int, size: int) -> mmap.mmap:
-    populate = getattr(mmap, "MAP_POPULATE", None)  # all pages at once: faults one by one would cost half the speed
+    populate = getattr(mmap, "MAP_POPULATE", None)  # all pages at once: single page faults would halve the speed
     if populate is None:
         return mmap.mmap(descriptor, size, access=mmap.ACCESS_READ, offset=offset)
     return mmap.mmap(descriptor, size, mmap.MAP_SHARED | populate, mmap.PROT_READ, offset=offset)
 
 
 def _lock(descriptor: int, path: Path) -> None:
-    """Keep other processes from writing the same file, where the system has locks; they end with the process."""
+    """Keep other processes from writing the same file, if the system has locks; they end with the process."""
     try:
         import fcntl
     except ImportError:
@@ -250,4 +250,4 @@ def _lock(descriptor: int, path: Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise CacheFileError(f"{path} is being written by another process: wait for it, or name another file") from None
+        raise CacheFileError(f"{path} is being written by another process; wait for it, or name another file") from None

@@ -1,4 +1,4 @@
-"""Reading binary caches as streams: no parsing, and no copy where the columns need no other numbers."""
+"""Reading binary caches as streams: without parsing, and without copies unless columns are renumbered."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import Any
 import numpy as np
 
 from ...arrays import row_numbers
-from ..batch import Batch, DataError, Listed, NewLabel
-from ..demands import Demands
+from ..batch import Batch, DataError, NewLabel, RowLocation
 from ..features import Features, NewFeatures, Strings
 from ..reading import ReaderOptions
+from ..request import ReadRequest
 from ..selection import joined_features, without_first
 from .building import Origin
 from .file import Arrays, Block, CacheFile, is_cache
 
 
 class Cache(CacheFile):
-    """A cache and what its header says.
+    """A cache file and the contents of its header.
 
     Attributes
     ----------
-    reading : Reading
+    reading : ReaderOptions
         How its rows were read.
     origin : Origin
-        What they were read from.
+        What its rows were read from.
     multilabel : bool
     keep : list of str
     rows, skipped : int
@@ -44,12 +44,11 @@ class Cache(CacheFile):
             self.skipped_examples = self.summary["skipped_examples"]
         except (KeyError, TypeError, ValueError) as error:
             self.file.close()
-            raise self.damaged(f"its header makes no sense: {error}") from None
+            raise self.damaged(f"its header is invalid: {error}") from None
 
-    def stands_for(self, origin: Origin, reading: ReaderOptions, keep: Sequence[str] = ()) -> bool:
-        """Whether reading the origin in this way would give these rows."""
-        asked = origin.multilabel
-        same = asked == self.origin.multilabel or asked == self.multilabel
+    def matches(self, origin: Origin, reading: ReaderOptions, keep: Sequence[str] = ()) -> bool:
+        """Return whether reading the origin in this way would return these rows."""
+        same = origin.multilabel in (self.origin.multilabel, self.multilabel)
         return (
             origin.lasting and reading == self.reading and list(keep) == self.keep and same
             and replace(origin, multilabel=None) == replace(self.origin, multilabel=None)
@@ -57,29 +56,29 @@ class Cache(CacheFile):
 
     @property
     def largest(self) -> float:
-        """The largest size of a value."""
+        """The largest absolute value."""
         return max((block.details["largest"] for block in self.blocks if block.details), default=0.0)
 
 
 def reading_of_caches(paths: Sequence[str | os.PathLike[str]], reading: ReaderOptions | None) -> ReaderOptions | None:
-    """How the rows of caches were read; ``None`` if the paths are no caches.
+    """Return how the rows of caches were read; ``None`` if the paths are not caches.
 
     Raises
     ------
     DataError
-        If some are and some are not, they were read in different ways, or not in the way ``reading`` says.
+        If only some paths are caches, their rows were read in different ways, or not as ``reading`` says.
     """
     caches = [path for path in paths if is_cache(path)]
     if not caches:
         return None
     if len(caches) < len(paths):
         other = next(path for path in paths if path not in caches)
-        raise DataError(f"{os.fspath(caches[0])} is a cache file and {os.fspath(other)} is not: read them one by one")
+        raise DataError(f"{os.fspath(caches[0])} is a cache file and {os.fspath(other)} is not; read them separately")
     for path in caches:
         with Cache(path) as cache:
             if reading is not None and cache.reading != reading:
                 found = _difference(cache.reading, reading)
-                raise DataError(f"{cache.path} is a cache of rows that were read in another way: {found}")
+                raise DataError(f"{cache.path} is a cache of rows that were read differently: {found}")
             reading = cache.reading
     return reading
 
@@ -90,21 +89,23 @@ def _difference(there: ReaderOptions, wanted: ReaderOptions) -> str:
     return "; ".join(f"{name} is {left[name]!r} there, {right[name]!r} here" for name in different)
 
 
-def read_cache(paths: Sequence[str | os.PathLike[str]], reading: ReaderOptions, demands: Demands) -> Iterator[Batch]:
-    """Batches of the rows of one cache after the other, their labels as lists.
+def read_cache(
+    paths: Sequence[str | os.PathLike[str]], reading: ReaderOptions, request: ReadRequest
+) -> Iterator[Batch]:
+    """Yield the rows of one cache after the other, their labels as lists.
 
-    The first batch announces the labels and features of all rows before ``demands.first_row`` too.
+    The first batch also announces the labels and features of all rows before ``request.first_row``.
     """
     labels: dict[int | str, int] = {}
-    columns = _Columns(demands.features, reading)
-    before, first_row = 0, demands.first_row
+    columns = _Columns(request.features, reading)
+    before, first_row = 0, request.first_row
     for path in paths:
         with Cache(path) as cache:
             if cache.rows == 0:
                 raise DataError(f"{cache.path} has no rows")
             columns.begin(cache)
             skipped = cache.skipped, cache.skipped_examples
-            for batch in _CacheRows(cache, demands, labels, columns).batches(first_row):
+            for batch in _CacheRows(cache, request, labels, columns).batches(first_row):
                 batch.bytes_read += before
                 batch.skipped, batch.skipped_examples = skipped
                 skipped = 0, []
@@ -112,20 +113,20 @@ def read_cache(paths: Sequence[str | os.PathLike[str]], reading: ReaderOptions, 
             first_row = max(first_row - cache.rows, 0)
             before += cache.size
     if first_row:
-        raise DataError(f"{os.fspath(paths[-1])} ends {first_row:,} rows before the row to begin with")
+        raise DataError(f"{os.fspath(paths[-1])} ends {first_row:,} rows before the first row to read")
 
 
 class _CacheRows:
     """The rows of one cache as batches of a stream."""
 
-    def __init__(self, cache: Cache, demands: Demands, labels: dict[int | str, int], columns: _Columns) -> None:
-        self.cache, self.demands, self.labels, self.columns = cache, demands, labels, columns
+    def __init__(self, cache: Cache, request: ReadRequest, labels: dict[int | str, int], columns: _Columns) -> None:
+        self.cache, self.request, self.labels, self.columns = cache, request, labels, columns
         self.number_of = np.empty(0, dtype=np.int32)
-        if missing := [name for name in demands.keep if name not in cache.keep]:
-            raise DataError(f"{cache.path} does not keep {missing[0]!r}: build it again with --keep {missing[0]}")
+        if missing := [name for name in request.keep if name not in cache.keep]:
+            raise DataError(f"{cache.path} does not keep {missing[0]!r}; rebuild it with --keep {missing[0]}")
 
     def batches(self, first_row: int) -> Iterator[Batch]:
-        """The rows from ``first_row`` on, a block at a time."""
+        """Yield the rows from ``first_row`` on, one block at a time."""
         new_labels: list[NewLabel] = []
         new_features: list[NewFeatures] = []
         for block in self.cache.blocks:
@@ -145,13 +146,13 @@ class _CacheRows:
 
     def _new_labels(self, block: Block) -> list[NewLabel]:
         found, numbers = [], []
-        for name, row, place in block.details["new_labels"]:
+        for name, row, location in block.details["new_labels"]:
             if name not in self.labels:
                 self.labels[name] = len(self.labels)
-                found.append(NewLabel(name, row, place))
+                found.append(NewLabel(name, row, location))
             numbers.append(self.labels[name])
         self.number_of = np.append(self.number_of, numbers).astype(np.int32)
-        return [] if self.demands.ignore_labels else found
+        return [] if self.request.ignore_labels else found
 
     def _batch(self, block: Block) -> Batch:
         details, arrays, path = block.details, self.cache.arrays(block), self.cache.path
@@ -159,20 +160,21 @@ class _CacheRows:
         self._check(block, arrays)
         labels, label_start = self._numbered(arrays, n)
         values, columns, n_columns = self.columns.renumbered(arrays, details["n_columns"])
-        listed = None
-        if "label_start" in arrays and (np.diff(label_start) != 1).any() and not self.demands.ignore_labels:
+        multilabel_row = None
+        if "label_start" in arrays and (np.diff(label_start) != 1).any() and not self.request.ignore_labels:
             row = int(np.argmax(np.diff(label_start) != 1))
-            listed = Listed(row, f"{path}, row {first + row + 1}")
+            multilabel_row = RowLocation(row, f"{path}, row {first + row + 1}")
         return Batch(
             values=values, columns=columns, start=arrays["start"], n_columns=n_columns, labels=labels,
-            label_start=label_start, weights=arrays.get("weights"), listed=listed, place=f"{path}, row {first + 1}",
-            kept={name: _strings(arrays, f"kept.{name}") for name in self.demands.keep},
+            label_start=label_start, weights=arrays.get("weights"), multilabel_row=multilabel_row,
+            location=f"{path}, row {first + 1}",
+            kept={name: _strings(arrays, f"kept.{name}") for name in self.request.keep},
             bytes_read=block.offset + block.bytes,
         )  # fmt: skip
 
     def _numbered(self, arrays: Arrays, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Labels as numbers of the stream, and where each row's begin."""
-        if self.demands.ignore_labels:
+        """Return the label numbers of the stream, and where those of each row start."""
+        if self.request.ignore_labels:
             return np.empty(0, dtype=np.int32), np.zeros(n + 1, dtype=np.int64)
         labels = arrays["labels"]
         if not np.array_equal(self.number_of, np.arange(len(self.number_of))):
@@ -180,7 +182,7 @@ class _CacheRows:
         return labels, arrays.get("label_start", np.arange(n + 1))
 
     def _check(self, block: Block, arrays: Arrays) -> None:
-        """What compiled code relies on, for a file whose checksums are right may still have been made by hand."""
+        """Check what compiled code relies on: a file with correct checksums may still be made by hand."""
         start, columns, labels = arrays["start"], arrays["columns"], arrays["labels"]
         n, listed = block.details["rows"], arrays.get("label_start")
         fits = (
@@ -190,11 +192,11 @@ class _CacheRows:
             and (len(labels) == n if listed is None else _is_start(listed, n, len(labels)))
         )  # fmt: skip
         if not fits:
-            raise self.cache.damaged(f"its block at {block.offset} makes no sense")
-        if block.details["largest"] > self.demands.largest:
+            raise self.cache.damaged(f"its block at {block.offset} is invalid")
+        if block.details["largest"] > self.request.largest:
             row = int(np.searchsorted(start, np.argmax(np.abs(arrays["values"])), side="right"))
             raise DataError(
-                f"{self.cache.path}, row {block.details['first_row'] + row}: a value above {self.demands.largest:g} in "
+                f"{self.cache.path}, row {block.details['first_row'] + row}: a value above {self.request.largest:g} in "
                 "size; rescale it"
             )
 
@@ -208,10 +210,10 @@ def _is_start(start: np.ndarray, n: int, size: int) -> bool:
 
 
 class _Columns:
-    """Which column of the stream each feature of a cache has, where features have names.
+    """The column of the stream that each feature of a cache has, if features have names.
 
-    A cache's own numbers will do if the features that are known are the first it has, in the same order; else, and from
-    a second cache on, features are looked up by name, or by the hash of it.
+    The numbers of the cache are used as they are if its first features are the known ones in the same order. Otherwise,
+    and from the second cache on, features are looked up by name or by its hash.
     """
 
     def __init__(self, known: Features | None, reading: ReaderOptions) -> None:
@@ -219,12 +221,12 @@ class _Columns:
         self.known = known if self.named else None
         self.n = 0 if self.known is None else len(self.known)
         self.by_feature: dict[Any, int] = {}
-        self.number_of: np.ndarray | None = None  # of the cache's column; None: its own
+        self.number_of: np.ndarray | None = None  # in the stream, by the cache's column; None: the same
         self.seen = 0  # features of this cache
         self.files = 0
 
     def begin(self, cache: Cache) -> None:
-        """Go on with a cache."""
+        """Begin the next cache."""
         self.files, self.seen = self.files + 1, 0
         if not self.named:
             return
@@ -239,21 +241,21 @@ class _Columns:
         self.number_of = np.empty(0, dtype=np.int32)
 
     def add(self, arrays: Arrays) -> NewFeatures:
-        """The next features of the cache; those that are new to the stream."""
+        """Add the next features of the cache; return those that are new to the stream."""
         new = NewFeatures(arrays["row"], arrays["key"], _strings(arrays, "names"))
         ids = self._ids(arrays)
         fresh = []
-        for place, feature in enumerate(ids):
+        for position, feature in enumerate(ids):
             if feature not in self.by_feature:
                 self.by_feature[feature] = len(self.by_feature)
-                fresh.append(place)
+                fresh.append(position)
         if self.number_of is not None:
             self.number_of = np.append(self.number_of, [self.by_feature[feature] for feature in ids]).astype(np.int32)
         which = np.array(fresh, dtype=np.int64)
         return NewFeatures(new.row[which], new.key[which], new.names.chosen(which))
 
     def renumbered(self, arrays: Arrays, n_columns: int) -> tuple[np.ndarray, np.ndarray, int]:
-        """Values and columns of rows, columns ascending; one more than the largest."""
+        """Return values and columns of rows, columns ascending, and one more than the largest column."""
         if self.number_of is None:
             return arrays["values"], arrays["columns"], n_columns
         columns = self.number_of[arrays["columns"]]

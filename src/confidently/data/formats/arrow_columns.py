@@ -1,4 +1,4 @@
-"""Columns of Arrow record batches as the compiled reader takes them (core/data/arrow_rows.hpp)."""
+"""Columns of Arrow record batches for the compiled reader (core/data/arrow_rows.hpp)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def is_string(kind: pa.DataType) -> bool:
 
 
 def leaves(name: str, kind: pa.DataType) -> Iterator[tuple[str, pa.DataType]]:
-    """A column, or the parts of a struct: ``a.b``."""
+    """Yield a column, or the parts of a struct: ``a.b``."""
     if types.is_struct(kind):
         for field in kind:
             yield from leaves(f"{name}.{field.name}", field.type)
@@ -36,7 +36,7 @@ def leaves(name: str, kind: pa.DataType) -> Iterator[tuple[str, pa.DataType]]:
 
 
 def leaf_arrays(array: pa.Array) -> Iterator[pa.Array]:
-    """The arrays of :func:`leaves`; a part is null where the whole is."""
+    """Yield the arrays of :func:`leaves`; a part is null if the whole is."""
     if types.is_struct(array.type):
         for part in array.flatten():
             yield from leaf_arrays(part)
@@ -45,27 +45,27 @@ def leaf_arrays(array: pa.Array) -> Iterator[pa.Array]:
 
 
 def check_kind(name: str, column: str, kind: pa.DataType, use: _core.Use) -> None:
-    """Refuse a column whose values can be nothing of what it is used for."""
+    """Raise ``DataError`` if the type of a column does not fit its use."""
     of = kind.value_type if is_any(kind, LISTS) else kind
     of = of.value_type if types.is_dictionary(of) else of
     number, string = is_any(of, NUMBERS), is_string(of)
-    place = f"{name}: column {column!r} holds {kind}"
+    where = f"{name}: column {column!r} holds {kind}"
     if types.is_null(of) or use == _core.Use.none:
         return
     if use == _core.Use.weight and (is_any(kind, LISTS) or not number):
-        raise DataError(f"{place}, and weights are numbers")
+        raise DataError(f"{where}, expected numbers for weights")
     if use == _core.Use.text and not string:
-        raise DataError(f"{place}, which is no text")
+        raise DataError(f"{where}, expected text")
     if use == _core.Use.category and types.is_temporal(of):
         return
     if types.is_temporal(of):
-        raise DataError(f"{place}: dates and times are no features; drop it, or take it as a category")
+        raise DataError(f"{where}; dates and times cannot be features; drop it, or read it as a category")
     if not (number or string):
-        raise DataError(f"{place}, which cannot become features; drop it")
+        raise DataError(f"{where}, which cannot be features; drop it")
 
 
 def arrow_column(which: int, array: pa.Array, use: _core.Use) -> _core.ArrowColumn:
-    """An array for the use that the reader's column ``which`` has; ``Use.none``: its values as strings."""
+    """Return an array for the use of the reader's column ``which``; with ``Use.none``, values become strings."""
     kind, lists = array.type, {}
     if is_any(kind, LISTS):
         lists = {"list_start": _list_starts(array)} | _validity(array, "list_")

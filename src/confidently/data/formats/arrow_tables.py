@@ -1,4 +1,4 @@
-"""Parquet and Feather (Arrow's IPC format, files and streams) through pyarrow, a part at a time."""
+"""Parquet and Feather (Arrow's IPC format, files and streams), read with pyarrow in parts."""
 
 from __future__ import annotations
 
@@ -11,68 +11,70 @@ import pyarrow as pa
 
 from ... import _core
 from ..batch import Batch, DataError
-from ..demands import Demands
 from ..reading import ReaderOptions
+from ..request import ReadRequest
 from ..sources.background import in_background
 from ..sources.source import opened
 from .arrow_columns import arrow_column, check_kind, leaf_arrays, leaves
 from .columns import column_uses
 from .files import Path, batches_of_files
 
-BATCHES_AHEAD = 2  # how far decoding may run ahead of what follows
+BATCHES_AHEAD = 2  # how far decoding may run ahead of the reader
 MAX_ROWS = 1 << 16  # of a batch
 IPC_MAGIC, FEATHER_1_MAGIC, PARQUET_MAGIC = b"ARROW1", b"FEA1", b"PAR1"
-PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # a column of row labels, which pandas adds to what it writes
+PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # a column of row labels that pandas adds
 
 
 class Part(NamedTuple):
-    """Consecutive rows of a file, and how many stored bytes were read to get there."""
+    """Consecutive rows of a file, and the number of stored bytes read by then."""
 
     rows: pa.RecordBatch
     bytes_read: int
 
 
 class Table(NamedTuple):
-    """An open file: its schema, and what reads the columns of some names."""
+    """An open file: its schema, and a function that reads columns by name."""
 
     schema: pa.Schema
     parts: Callable[[list[str]], Iterator[Part]]
 
 
-Opener = Callable[[str, IO[bytes], Demands], Table]
+Opener = Callable[[str, IO[bytes], ReadRequest], Table]
 
 
-def read_parquet(paths: Sequence[Path], reading: ReaderOptions, demands: Demands) -> Iterator[Batch]:
-    """Batches of the rows of one Parquet file after the other, their labels as lists."""
-    return _read_tables(paths, reading, demands, _parquet)
+def read_parquet(paths: Sequence[Path], reading: ReaderOptions, request: ReadRequest) -> Iterator[Batch]:
+    """Yield the rows of one Parquet file after the other, their labels as lists."""
+    return _read_tables(paths, reading, request, _parquet)
 
 
-def read_feather(paths: Sequence[Path], reading: ReaderOptions, demands: Demands) -> Iterator[Batch]:
-    """Batches of the rows of one Feather file after the other, their labels as lists."""
-    return _read_tables(paths, reading, demands, _ipc)
+def read_feather(paths: Sequence[Path], reading: ReaderOptions, request: ReadRequest) -> Iterator[Batch]:
+    """Yield the rows of one Feather file after the other, their labels as lists."""
+    return _read_tables(paths, reading, request, _ipc)
 
 
-def _read_tables(paths: Sequence[Path], reading: ReaderOptions, demands: Demands, table_of: Opener) -> Iterator[Batch]:
-    reader = _core.ArrowReader(demands.options(reading), reading.ngram_options())
-    if (known := demands.features) is not None:
-        reader.restore(known.key, known.names.text, known.names.start, demands.freeze)
+def _read_tables(
+    paths: Sequence[Path], reading: ReaderOptions, request: ReadRequest, table_of: Opener
+) -> Iterator[Batch]:
+    reader = _core.ArrowReader(request.options(reading), reading.ngram_options())
+    if (known := request.features) is not None:
+        reader.restore(known.key, known.names.text, known.names.start, request.freeze)
 
     def parsed(name: str, path: Path) -> Iterator[tuple[dict[str, Any], int]]:
         with opened(path) as file:
             try:
-                yield from _parsed(name, reader, table_of(name, file, demands), reading, demands)
+                yield from _parsed(name, reader, table_of(name, file, request), reading, request)
             except (pa.ArrowException, OSError) as error:
-                raise DataError(f"{name} is damaged, or no {reading.format} file: {error}") from None
+                raise DataError(f"{name} is damaged, or not a {reading.format} file: {error}") from None
 
-    return batches_of_files(paths, parsed, demands.keep, unit="row")
+    return batches_of_files(paths, parsed, request.keep, unit="row")
 
 
 def _parsed(
-    name: str, reader: Any, table: Table, reading: ReaderOptions, demands: Demands
+    name: str, reader: Any, table: Table, reading: ReaderOptions, request: ReadRequest
 ) -> Iterator[tuple[dict[str, Any], int]]:
     columns = [(field.name, leaf) for field in table.schema for leaf in leaves(field.name, field.type)]
     columns = [(top, leaf) for top, leaf in columns if not PANDAS_INDEX.fullmatch(top)]
-    uses = column_uses(name, [leaf for _, (leaf, _) in columns], reading, demands)
+    uses = column_uses(name, [leaf for _, (leaf, _) in columns], reading, request)
     wanted = []
     for (top, (leaf, kind)), use in zip(columns, uses, strict=True):
         check_kind(name, leaf, kind, use.use)
@@ -81,7 +83,7 @@ def _parsed(
     described = [_core.ColumnUse(use.name, use.use, []) for use in uses if use.use != _core.Use.none]
     described += [_core.ColumnUse(use.name, _core.Use.none, use.kept) for use in uses if use.kept]
     reader.describe(described)
-    for part in in_background(table.parts(wanted), demands.ahead(BATCHES_AHEAD)):
+    for part in in_background(table.parts(wanted), request.ahead(BATCHES_AHEAD)):
         if part.rows.num_rows:
             yield reader.feed(part.rows.num_rows, _converted(name, part.rows, described)), part.bytes_read
 
@@ -100,15 +102,15 @@ def _converted(name: str, rows: pa.RecordBatch, described: list[_core.ColumnUse]
     return columns
 
 
-def _parquet(name: str, file: IO[bytes], demands: Demands) -> Table:
+def _parquet(name: str, file: IO[bytes], request: ReadRequest) -> Table:
     from pyarrow import parquet
 
     if not file.seekable():
-        raise DataError(f"{name}: Parquet begins at its end, so it cannot be read from a pipe; give a file")
+        raise DataError(f"{name}: Parquet is read from its end, so it cannot be a pipe; use a file")
     table = parquet.ParquetFile(file, pre_buffer=False)
     n_rows, n_bytes = table.metadata.num_rows, file.seek(0, os.SEEK_END)
     uncompressed = sum(table.metadata.row_group(k).total_byte_size for k in range(table.num_row_groups))
-    size = _rows_of(demands.chunk_bytes, n_rows, uncompressed)
+    size = _rows_of(request.chunk_bytes, n_rows, uncompressed)
 
     def parts(columns: list[str]) -> Iterator[Part]:
         done = 0
@@ -119,30 +121,32 @@ def _parquet(name: str, file: IO[bytes], demands: Demands) -> Table:
     return Table(table.schema_arrow, parts)
 
 
-def _ipc(name: str, file: IO[bytes], demands: Demands) -> Table:
+def _ipc(name: str, file: IO[bytes], request: ReadRequest) -> Table:
     source = pa.PythonFile(file, mode="r")
     if not file.seekable():
-        return _record_batches(pa.ipc.open_stream(source), None, demands)
+        return _record_batches(pa.ipc.open_stream(source), None, request)
     magic = file.read(len(IPC_MAGIC))
     n_bytes = file.seek(0, os.SEEK_END)
     file.seek(0)
     if magic.startswith(FEATHER_1_MAGIC):
-        raise DataError(f"{name} is Feather of version 1, which is no longer read; write it anew in version 2")
+        raise DataError(f"{name} is Feather version 1, which is not supported; rewrite it in version 2")
     if magic == IPC_MAGIC:
         table = pa.ipc.open_file(source)
         batches = (table.get_batch(k) for k in range(table.num_record_batches))
-        return _record_batches(table, batches, demands, n_bytes)
-    return _record_batches(pa.ipc.open_stream(source), None, demands, n_bytes)
+        return _record_batches(table, batches, request, n_bytes)
+    return _record_batches(pa.ipc.open_stream(source), None, request, n_bytes)
 
 
-def _record_batches(table: Any, batches: Iterator[pa.RecordBatch] | None, demands: Demands, n_bytes: int = 0) -> Table:
+def _record_batches(
+    table: Any, batches: Iterator[pa.RecordBatch] | None, request: ReadRequest, n_bytes: int = 0
+) -> Table:
     def parts(columns: list[str]) -> Iterator[Part]:
         done = 0
         for rows in table if batches is None else batches:
-            rows.validate(full=True)  # nothing has been checked yet
-            done = min(done + rows.nbytes, n_bytes) if n_bytes else done + rows.nbytes  # as near as can be told
+            rows.validate(full=True)  # pyarrow has not checked it
+            done = min(done + rows.nbytes, n_bytes) if n_bytes else done + rows.nbytes  # an estimate
             rows = rows.select(columns)
-            size = _rows_of(demands.chunk_bytes, rows.num_rows, rows.nbytes)
+            size = _rows_of(request.chunk_bytes, rows.num_rows, rows.nbytes)
             for first in range(0, rows.num_rows, size):
                 yield Part(rows.slice(first, size), done)
 
@@ -150,5 +154,5 @@ def _record_batches(table: Any, batches: Iterator[pa.RecordBatch] | None, demand
 
 
 def _rows_of(chunk_bytes: int, n_rows: int, n_bytes: int) -> int:
-    """How many rows take about ``chunk_bytes``."""
+    """Return the number of rows that take about ``chunk_bytes``."""
     return min(max(chunk_bytes * n_rows // max(n_bytes, 1), 1), MAX_ROWS)

@@ -1,4 +1,4 @@
-"""Columns of codes in CSV and TSV, as the first rows tell them."""
+"""Columns of codes in CSV and TSV, inferred from the first rows."""
 
 from __future__ import annotations
 
@@ -6,36 +6,35 @@ from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 
-from ..demands import Demands
 from ..reading import ReaderOptions
-from ..sources.source import chunks_ahead, display_name
-from .csv_text import new_reader, rows_behind_header
+from ..request import ReadRequest
+from ..sources.source import display_name, peek_chunks
+from .csv_text import new_reader, rows_below_header
 from .files import Path
 
-ROWS = 1000
+ROWS_TO_INFER = 1000
 
 
 def infer_codes(paths: Sequence[Path], reading: ReaderOptions) -> ReaderOptions:
-    """The reading with its columns of codes filled in, where they are left to the first rows.
+    """Return the options with the columns of codes inferred, unless they are given.
 
-    Among hexadecimal codes there are always some that read as numbers, such as 85751e34 or 12345678. So a column is of
-    codes, every cell of it a category, if in the first 1,000 rows of the first file at least half of its cells are no
-    numbers, and of these three are different. In any other column every cell decides for itself. Empty cells and NaN
-    do not count.
+    Some hexadecimal codes look like numbers, such as 85751e34 or 12345678. So a column holds codes, and every cell of
+    it is a category, if at least half of its cells in the first 1,000 rows of the first file are not numbers and these
+    have at least three values. In other columns the type is inferred cell by cell. Empty cells and NaN do not count.
     """
     if reading.file_format.delimiter is None or reading.codes is not None:
         return reading
     codes: list[str] = []
-    with suppress(OSError, ValueError):  # will be met, and told of, when the rows are read
+    with suppress(OSError, ValueError):  # raised again when the rows are read
         codes = _of_first_rows(paths[0], reading)
     return replace(reading, codes=tuple(codes))
 
 
 def _of_first_rows(path: Path, reading: ReaderOptions) -> list[str]:
-    demands = Demands(ignore_labels=True)
-    reader = new_reader(reading, demands)
-    with closing(chunks_ahead(path)) as chunks:
-        for data, _ in rows_behind_header(display_name(path), reader, chunks, reading, demands):
-            if (codes := reader.codes(data, last=False, rows=ROWS)) is not None:
+    request = ReadRequest(ignore_labels=True)
+    reader = new_reader(reading, request)
+    with closing(peek_chunks(path)) as chunks:
+        for data, _ in rows_below_header(display_name(path), reader, chunks, reading, request):
+            if (codes := reader.codes(data, last=False, rows=ROWS_TO_INFER)) is not None:
                 return codes
-    return reader.codes(b"", last=True, rows=ROWS) or []
+    return reader.codes(b"", last=True, rows=ROWS_TO_INFER) or []

@@ -1,4 +1,4 @@
-"""What readers do alike with the files of a stream, one after the other."""
+"""The files of a stream, read one after the other by any reader."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ def batches_of_files(
     unit: str = "line",
     empty: str = "has no rows",
 ) -> Iterator[Batch]:
-    """Batches of the rows of one file after the other.
+    """Yield batches of the rows of one file after the other.
 
     Parameters
     ----------
     paths : sequence of path
     parsed : callable
-        Of a file's name in messages and the file: what the compiled reader finds, piece by piece, and the bytes that
-        were read of the file by then. A ValueError says what is wrong and where in the file.
+        Takes a file's name in messages and the file; yields the rows of the compiled reader, piece by piece, and the
+        bytes of the file read by then. Raises ValueError with the error and its location in the file.
     keep : sequence of str
-        What is handed on of every row.
+        What to return of every row.
     unit : str
-        What rows are counted by in messages.
+        How messages count rows.
     empty : str
-        What is said of a file without rows.
+        The error of a file without rows.
     """
     before = 0
     for path in paths:

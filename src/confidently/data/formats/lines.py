@@ -1,4 +1,4 @@
-"""Formats with a row a line; the parsers are compiled (core/data/line_reader.hpp and the formats beside it)."""
+"""Formats with one row per line; the parsers are compiled (core/data/line_reader.hpp)."""
 
 from __future__ import annotations
 
@@ -6,59 +6,59 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ... import _core
-from ..advice import looked_through
+from ..advice import warn_if_columns_missing
 from ..batch import Batch, DataError
-from ..demands import Demands
 from ..reading import DEFAULT_LABEL, ReaderOptions
+from ..request import ReadRequest
 from ..sources.background import Turn, in_order, processors
 from ..sources.compression import Chunk
 from ..sources.source import read_chunks
 from .files import Path, batches_of_files
 
-LONGEST_LINE = 64 << 20  # bytes: a file without line ends must not fill the memory
-MAX_PARSERS = 4  # learning, which is one thread's work, keeps up with no more
-PIECES_AHEAD = 2  # beside those that are being parsed
+MAX_LINE_BYTES = 64 << 20  # bytes: a file without line ends must not fill the memory
+MAX_PARSERS = 4  # learning, in one thread, keeps up with no more
+PIECES_AHEAD = 2  # in addition to those that are being parsed
 
 
-def read_lines(paths: Sequence[Path], reading: ReaderOptions, demands: Demands) -> Iterator[Batch]:
-    """Batches of the rows of one file after the other, their labels as lists."""
-    n = min(MAX_PARSERS, processors() + 1) if demands.parsers is None else demands.parsers  # one may wait its turn
-    parsers = Parsers(reading, demands, max(n, 1))
+def read_lines(paths: Sequence[Path], reading: ReaderOptions, request: ReadRequest) -> Iterator[Batch]:
+    """Yield the rows of one file after the other, their labels as lists."""
+    n = min(MAX_PARSERS, processors() + 1) if request.parsers is None else request.parsers  # one may wait for its turn
+    parsers = Parsers(reading, request, max(n, 1))
 
     def parsed(name: str, path: Path) -> Iterator[tuple[dict[str, Any], int]]:
-        chunks: Iterator[Chunk] = read_chunks(path, demands.chunk_bytes)
+        chunks: Iterator[Chunk] = read_chunks(path, request.chunk_bytes)
         if reading.file_format.columns:
-            chunks = looked_through(name, chunks, reading, demands)
+            chunks = warn_if_columns_missing(name, chunks, reading, request)
         return parsers.rows(chunks)
 
-    return batches_of_files(paths, parsed, demands.keep)
+    return batches_of_files(paths, parsed, request.keep)
 
 
 class Parsers:
-    """Several compiled parsers of one stream; what they find does not depend on their number.
+    """Compiled parsers that share a stream; the rows do not depend on their number.
 
-    Each numbers features and labels as it meets them; in the order of the stream these get the numbers they have in it.
+    Each numbers features and labels as it sees them; in the order of the stream they get the numbers of the stream.
     """
 
-    def __init__(self, reading: ReaderOptions, demands: Demands, n: int) -> None:
-        own_columns = reading.named and not demands.freeze  # else the columns are known
-        self.parsers = [parser_of(reading, demands, own_columns) for _ in range(n)]
-        self.ahead = demands.ahead(n + PIECES_AHEAD)
-        self.numbering = _core.Numbering(demands.options(reading))
-        if (known := demands.features) is not None and reading.named:
+    def __init__(self, reading: ReaderOptions, request: ReadRequest, n: int) -> None:
+        own_columns = reading.named and not request.freeze  # otherwise the columns are known
+        self.parsers = [parser_of(reading, request, own_columns) for _ in range(n)]
+        self.ahead = request.ahead(n + PIECES_AHEAD)
+        self.numbering = _core.Numbering(request.options(reading))
+        if (known := request.features) is not None and reading.named:
             features = known.key, known.names.text, known.names.start
             if own_columns:
                 self.numbering.restore(*features)
             for parser in [] if own_columns else self.parsers:
-                parser.restore(*features, demands.freeze)
+                parser.restore(*features, request.freeze)
 
     def rows(self, chunks: Iterable[Chunk]) -> Iterator[tuple[dict[str, Any], int]]:
-        """The rows of a file, piece by piece, and the bytes that were read of it by then.
+        """Yield the rows of a file, piece by piece, and the bytes of it read by then.
 
         Raises
         ------
         ValueError
-            At what is wrong with the text, saying in which line.
+            For the first invalid row, with its line.
         """
         return in_order(pieces(chunks), [self._work_of(parser) for parser in self.parsers], self.ahead)
 
@@ -73,9 +73,9 @@ class Parsers:
 
 
 class Piece(NamedTuple):
-    """The lines that end in a text, the first of which was begun before it.
+    """The lines that end in ``text``; the first of them began before it, with ``begun``.
 
-    Its number in the file is ``line``; ``bytes_read`` bytes of the file were read.
+    The first has the number ``line`` in the file, of which ``bytes_read`` bytes were read.
     """
 
     begun: bytes
@@ -85,12 +85,12 @@ class Piece(NamedTuple):
 
 
 def pieces(chunks: Iterable[Chunk]) -> Iterator[Piece]:
-    """Bytes cut anywhere as lines; the last may lack its end."""
+    """Yield lines from bytes cut anywhere; the last line may lack its end."""
     begun, line, done = list[bytes](), 1, 0
     for text, done in chunks:
         first, last = text.find(b"\n"), text.rfind(b"\n") + 1
-        if sum(map(len, begun)) + (first if last else len(text)) > LONGEST_LINE:
-            raise ValueError(f"line {line} is longer than 64 MiB: this does not look like text with a row a line")
+        if sum(map(len, begun)) + (first if last else len(text)) > MAX_LINE_BYTES:
+            raise ValueError(f"line {line} is longer than 64 MiB; is this text with one row per line?")
         if last:
             yield Piece(b"".join(begun), text, line, done)
             line += _core.count_lines(text)
@@ -101,22 +101,22 @@ def pieces(chunks: Iterable[Chunk]) -> Iterator[Piece]:
         yield Piece(b"".join(begun), b"\n", line, done)
 
 
-def parser_of(reading: ReaderOptions, demands: Demands, own_columns: bool) -> _core.LineReader:
-    """A compiled parser of a format; ``own_columns``: its numbers of features are not those of the stream.
+def parser_of(reading: ReaderOptions, request: ReadRequest, own_columns: bool) -> _core.LineReader:
+    """Return a compiled parser of a format; ``own_columns``: it numbers features on its own.
 
     Raises
     ------
     DataError
-        If the format does not have what is to be kept.
+        If the format cannot keep what is requested.
     """
     keepable = reading.file_format.keepable
-    missing = [] if keepable is None else [name for name in demands.keep if name not in keepable]
+    missing = [] if keepable is None else [name for name in request.keep if name not in keepable]
     if missing:
         raise DataError(
             f"{reading.format} has no {missing[0]!r} to keep; expected {' or '.join(keepable or ()) or 'nothing'}"
         )
     return _core.line_reader(
-        reading.format, demands.options(reading, own_columns), zero_based=reading.zero_based,
+        reading.format, request.options(reading, own_columns), zero_based=reading.zero_based,
         ngrams=reading.ngram_options(), label=reading.label or DEFAULT_LABEL, weight=reading.weight or "",
-        drop=reading.drop, category=reading.category, text=reading.text, keep=demands.keep,
+        drop=reading.drop, category=reading.category, text=reading.text, keep=request.keep,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Data frames of pandas and Polars and tables of Arrow, told apart by what they offer; none of them is imported."""
+"""Data frames of pandas and Polars and tables of Arrow, recognized by their attributes without importing them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 
 def as_table(X: Any) -> Any:
-    """A record batch of Arrow as a table, whose names scikit-learn knows how to ask for; anything else as it is."""
+    """Return a record batch of Arrow as a table, whose column names scikit-learn can read; other data unchanged."""
     if type(X).__name__ == "LazyFrame" and hasattr(X, "collect"):
-        raise ValueError("X is a lazy frame of Polars, which has no rows yet: give X.collect()")
+        raise ValueError("X is a lazy frame of Polars, which has no rows yet; pass X.collect()")
     if type(X).__name__ == "RecordBatch" and hasattr(X, "schema"):
         from pyarrow import Table
 
@@ -17,22 +17,22 @@ def as_table(X: Any) -> Any:
     return X
 
 
-def explained(error: Exception, X: Any) -> Exception:
-    """The error, or a better one if a frame could not be made an array because of columns that are not numbers."""
+def describe_columns(error: Exception, X: Any) -> Exception:
+    """Return the error, or a better one if columns of a frame do not hold numbers."""
     wrong = [f"{name!r} ({kind})" for name, kind in _columns(X) if not _is_number(kind)]
     if not wrong:
         return error
     several = len(wrong) > 1
     shown = ", ".join(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
     return ValueError(
-        f"the column{'s' * several} {shown} of X {'do' if several else 'does'} not hold numbers: encode words with "
-        "sklearn.preprocessing.OneHotEncoder, within a sklearn.compose.ColumnTransformer, or learn from a file with "
-        "fit_stream, where a word makes a feature column=word by itself"
+        f"the column{'s' * several} {shown} of X {'do' if several else 'does'} not hold numbers; encode strings with "
+        "sklearn.preprocessing.OneHotEncoder in a sklearn.compose.ColumnTransformer, or use fit_stream on a file, "
+        "where a string becomes a feature column=string automatically"
     )
 
 
 def _columns(X: Any) -> Iterator[tuple[str, Any]]:
-    """Name and type of every column; none of anything that is no frame."""
+    """Yield name and type of every column of a frame; nothing for other data."""
     schema: Any = getattr(X, "schema", None)
     if hasattr(schema, "names") and hasattr(schema, "types"):  # Arrow
         yield from zip(schema.names, schema.types, strict=True)

@@ -1,4 +1,4 @@
-"""Classes, labels and weights as scikit-learn's users give them: checked, and as numbers for the learner."""
+"""Classes, labels and weights of scikit-learn's interface, checked and converted to numbers for the learner."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ...rules.ranges import check_choice
 
 
 def is_multilabel(y: Any) -> bool:
-    """Whether y is an indicator matrix of labels, not one class a row; ``ValueError`` if it is neither."""
-    plain = getattr(y, "ndim", 0) == 1 and y.dtype.kind in "biuU"  # nothing to find out, which takes a while
+    """Return whether y is an indicator matrix of labels rather than one class per row; otherwise ``ValueError``."""
+    plain = getattr(y, "ndim", 0) == 1 and y.dtype.kind in "biuU"  # type_of_target takes a while
     kind = "multiclass" if plain else type_of_target(y, input_name="y")
     if kind not in ("binary", "multiclass", "multilabel-indicator"):
         raise ValueError(
-            f"Unknown label type: {kind}. y must have one class a row (numbers or strings), or be an indicator "
-            "matrix of 0 and 1, a column a label"
+            f"Unknown label type: {kind}. y must have one class per row (numbers or strings), or be an "
+            "indicator matrix of 0 and 1 with one column per label"
         )
     return kind == "multilabel-indicator"
 
 
 def known_labels(y: Any, before: np.ndarray | None) -> np.ndarray:
-    """The labels of an indicator matrix, by column; as many as before."""
+    """Return the labels of an indicator matrix, by column; their number must not change."""
     known = np.arange(y.shape[1]) if before is None else before
     if y.shape[1] != len(known):
         raise ValueError(f"y has {y.shape[1]} columns of labels, the classifier knows {len(known)} labels")
@@ -35,51 +35,51 @@ def known_labels(y: Any, before: np.ndarray | None) -> np.ndarray:
 
 
 def known_classes(y: np.ndarray, classes: Any, before: np.ndarray | None, partial: bool) -> np.ndarray:
-    """The classes there are after rows with these; those known before (None: nothing was learned yet) in front."""
+    """Return all classes after rows with these, known ones first; ``before`` is ``None`` before the first rows."""
     seen, first = distinct(y), before is None
     if first and not partial:
         if len(seen) < 2:
-            raise ValueError(f"y must have at least 2 classes to tell apart, got one class: {seen.tolist()[0]!r}")
+            raise ValueError(f"y must have at least 2 classes, got one class: {seen.tolist()[0]!r}")
         return seen
     if first and classes is None:
-        raise ValueError("classes must be passed on the first call to partial_fit: rows of some may come later")
+        raise ValueError("classes must be passed on the first call to partial_fit; rows of some may come later")
     known = np.array([], dtype=seen.dtype) if before is None else before
     if classes is not None:
         announced = np.unique(classes)
         if not first and (announced.dtype.kind in "OUS") != (known.dtype.kind in "OUS"):
-            raise ValueError(f"classes mix words and numbers: {_listed(announced)} beside {_listed(known)}")
+            raise ValueError(f"classes mix strings and numbers: {_listed(announced)} and {_listed(known)}")
         new = announced[~np.isin(announced, known)]
         known = new if first else np.concatenate([known, new]) if len(new) else known
     unknown = seen[~np.isin(seen, known)]
     if len(unknown):
         raise ValueError(
-            f"y has classes that were never announced: {_listed(unknown)}; known are {_listed(known)}: name new "
-            "ones in partial_fit(..., classes=...)"
+            f"y has unknown classes: {_listed(unknown)}; known are {_listed(known)}; pass new ones in "
+            "partial_fit(..., classes=...)"
         )
     if len(known) < 2:
-        raise ValueError(f"at least 2 classes are needed to tell apart, got {_listed(known)}")
+        raise ValueError(f"at least 2 classes are needed, got {_listed(known)}")
     return known
 
 
 def check_class_weight(given: dict[Any, float] | str | None, partial: bool) -> None:
-    """Raise ``ValueError`` for a word that is none, or that means nothing of a part of the labels."""
+    """Raise ``ValueError`` for an unknown string, or one that needs all labels when only some are there."""
     if not isinstance(given, str):
         return
     check_choice("class_weight", given, ("balanced",))
     if partial:
         raise ValueError(
-            "class_weight='balanced' needs all labels at once: for partial_fit, give a dict of weights, as "
+            "class_weight='balanced' needs all labels at once: for partial_fit, pass a dict of weights, as "
             "sklearn.utils.class_weight.compute_class_weight('balanced', classes=..., y=...) returns"
         )
 
 
 def plain_class_weight(given: dict[Any, float] | str | None) -> list[list[Any]] | str | None:
-    """As JSON can hold it."""
+    """Return the class weights as JSON can hold them."""
     return [[plain(c), float(w)] for c, w in given.items()] if isinstance(given, dict) else given
 
 
 def with_class_weight(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings of an estimator that a file held, with what :func:`plain_class_weight` gave undone."""
+    """Return settings from a file, with the class weights as they were before :func:`plain_class_weight`."""
     given = settings.get("class_weight")
     return settings | {"class_weight": dict(given)} if isinstance(given, list) else settings
 
@@ -87,19 +87,19 @@ def with_class_weight(settings: dict[str, Any]) -> dict[str, Any]:
 def class_weights(
     given: dict[Any, float] | str | None, known: np.ndarray, y: Any, multilabel: bool
 ) -> np.ndarray | None:
-    """One weight a class, from what scikit-learn calls class_weight."""
+    """Return one weight per class from scikit-learn's ``class_weight``."""
     if given is None:
         return None
     if multilabel:
-        raise ValueError("class_weight is for one class a row, not for sets of labels")
+        raise ValueError("class_weight is for one class per row, not for multilabel data")
     if isinstance(given, dict):
         weights = np.array([given.get(c, 1.0) for c in known.tolist()])
         if weights.dtype.kind not in "fiu":
             raise ValueError(f"class weights must be numbers, got {given!r}")
         weights = weights.astype(np.float64)
-        strangers = [c for c in given if c not in known.tolist()]
-        if strangers:
-            raise ValueError(f"class_weight names classes that are not there: {strangers}; known are {_listed(known)}")
+        unknown = [c for c in given if c not in known.tolist()]
+        if unknown:
+            raise ValueError(f"class_weight has unknown classes: {unknown}; known are {_listed(known)}")
     else:
         weights = compute_class_weight(given, classes=known, y=y)
     if not (np.isfinite(weights).all() and (weights >= 0).all()):
@@ -108,7 +108,7 @@ def class_weights(
 
 
 def distinct(y: np.ndarray) -> np.ndarray:
-    """Sorted distinct classes; by counting where they are whole numbers in a small range, which is much faster."""
+    """Return sorted distinct classes; integers in a small range are counted, which is much faster."""
     if y.dtype.kind in "iu" and len(y):
         low, high = int(y.min()), int(y.max())
         if high - low < len(y):
@@ -116,41 +116,41 @@ def distinct(y: np.ndarray) -> np.ndarray:
     return np.unique(y)
 
 
-def places(y: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Where classes stand among those known, which they all do."""
+def class_numbers(y: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return the class numbers of known classes."""
     order = np.argsort(known).astype(np.int32)
     return order[np.searchsorted(known, y, sorter=order)]
 
 
 def example_weights(sample_weight: Any, n: int, partial: bool) -> np.ndarray:
-    """Weights of rows, checked. All may be zero only in a part of the data, which may have nothing new."""
+    """Return checked weights of rows. Only if ``partial`` may all of them be zero."""
     weight = np.asarray(sample_weight, dtype=np.float64)
     weight = np.full(n, weight) if weight.ndim == 0 else np.ascontiguousarray(weight)
     if weight.shape != (n,):
-        raise ValueError(f"sample_weight must be one number a row, shape ({n},), got shape {weight.shape}")
+        raise ValueError(f"sample_weight must have one number per row, shape ({n},), got shape {weight.shape}")
     if not (np.isfinite(weight).all() and (weight >= 0).all()):
         row = int(np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))[0])
         raise ValueError(f"sample_weight must be finite and >= 0, got {weight[row]} in row {row}")
     if not partial and not weight.any():
-        raise ValueError("Sample weights must contain at least one non-zero number: nothing would be learned")
+        raise ValueError("Sample weights must contain at least one non-zero number; otherwise nothing is learned")
     return weight
 
 
-def label_sets(y: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The labels of every row of an indicator matrix, and where each row's begin."""
+def labels_of_rows(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the labels of every row of an indicator matrix, and where those of each row start."""
     rows = csr_matrix(y)
     rows.eliminate_zeros()
     return rows.indices.astype(np.int32), rows.indptr.astype(np.int64)
 
 
 def _listed(values: np.ndarray, most: int = 10) -> str:
-    """Values for a message, the first few of them."""
+    """Return the first values, for a message."""
     shown = ", ".join(repr(v) for v in values[:most].tolist())
     return shown + (f" and {len(values) - most} more" if len(values) > most else "")
 
 
 def plain(value: Any) -> Any:
-    """A class name as JSON can keep it."""
+    """Return a class name as JSON can hold it."""
     value = value.item() if isinstance(value, np.generic) else value
     if not isinstance(value, (bool, int, float, str)):
         raise TypeError(f"only classes that are numbers or strings can be saved, got {value!r}")

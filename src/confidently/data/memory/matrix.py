@@ -1,4 +1,4 @@
-"""Matrices at the door: any dense or sparse array becomes the core's matrix, or one clear error."""
+"""Dense and sparse arrays as matrices of the core, checked."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ import numpy as np
 
 from ... import _core
 
-# Larger values are refused: their squares, times variances, must stay inside the state's type.
+# Larger values are errors: their squares, times variances, must fit the type of the state.
 MAX_VALUE = {np.dtype("float64"): 1e100, np.dtype("float32"): 1e10}
-MAX_COLUMNS = 2**31 - 2  # columns are 32-bit numbers in the core, and the intercept takes one
+MAX_COLUMNS = 2**31 - 2  # the core has 32-bit columns, and the intercept takes one
 
 
 class UnsortedColumns(ValueError):
-    """A sparse row whose columns are out of order, or twice there."""
+    """A sparse row has columns that are out of order or repeated."""
 
 
 def as_matrix(X: Any, dtype: np.dtype | str = "float64", check: bool = True) -> _core.Matrix:
-    """The core's view of ``X``; copied only where layout or type demand it.
+    """Return the core's view of ``X``, which is copied only if its layout or type requires it.
 
     Parameters
     ----------
     X : array of shape (n, d), SciPy sparse matrix or array
         Real numbers; duplicate entries of a sparse row are summed.
     dtype : {"float64", "float32"}
-        Type of the state the matrix is for; it bounds the values' size.
+        Type of the state that the matrix is for, which bounds the absolute values.
     check : bool
-        With False, :meth:`Learner.learn` checks the rows as it goes, which saves a pass over them, and raises
-        :class:`UnsortedColumns` where sparse rows are not in order.
+        With False, :meth:`Learner.learn` checks the rows while learning, which saves a pass over them, and raises
+        :class:`UnsortedColumns` if sparse rows are not in order.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def as_matrix(X: Any, dtype: np.dtype | str = "float64", check: bool = True) -> 
         raise ValueError(f"X must be two-dimensional (rows, features), got an array of shape {X.shape}")
     if X.shape[1] > MAX_COLUMNS:
         raise ValueError(
-            f"X has {X.shape[1]} columns, at most {MAX_COLUMNS} are possible; hash the features into fewer"
+            f"X has {X.shape[1]} columns, at most {MAX_COLUMNS} are possible; hash the features into fewer columns"
         )
     matrix = _csr(X) if sparse else _core.dense(np.ascontiguousarray(X, dtype=_value_type(X.dtype)))
     if not check:
@@ -58,34 +58,34 @@ def as_matrix(X: Any, dtype: np.dtype | str = "float64", check: bool = True) -> 
 
 
 def check_rows(matrix: _core.Matrix, dtype: np.dtype | str) -> None:
-    """Raise ``ValueError`` on the first entry that a state of the type may not learn from."""
+    """Raise ``ValueError`` for the first entry that a state of this type must not learn from."""
     refuse(matrix.fault(largest_value(dtype)), matrix.shape[1], dtype)
     matrix.checked = largest_value(dtype)
 
 
 def is_checked(matrix: _core.Matrix, dtype: np.dtype | str) -> bool:
-    """Whether a state of the type may learn from the matrix unseen."""
+    """Return whether a state of this type may learn from the matrix without checking it."""
     return 0 < matrix.checked <= largest_value(dtype)
 
 
 def largest_value(dtype: np.dtype | str) -> float:
-    """The largest size of a value for a state of the type."""
+    """Return the largest absolute value for a state of this type."""
     return MAX_VALUE[np.dtype(dtype)]
 
 
 def refuse(fault: tuple[str, int, int, float] | None, n_columns: int, dtype: np.dtype | str) -> None:
-    """Raise what a fault found by the core calls for; None is no fault."""
+    """Raise the error of a fault found by the core; ``None``: there is none."""
     if fault is None:
         return
     reason, row, column, value = fault
     if reason == "order":
-        raise UnsortedColumns(f"row {row} of X has columns out of order or twice; sort and sum them first")
+        raise UnsortedColumns(f"row {row} of X has columns that are out of order or repeated; sort and sum them first")
     if reason == "column":
         _refuse_column(row, column, n_columns)
     what = "NaN" if np.isnan(value) else "infinity" if np.isinf(value) else f"{value:g}"
     raise ValueError(
         f"X contains {what} in row {row}, column {column}; values must be finite and at most {largest_value(dtype):g} "
-        f"in size for a {np.dtype(dtype)} model (no NaN, no inf): impute, drop or rescale them"
+        f"in size for a {np.dtype(dtype)} model (no NaN, no inf); impute, drop or rescale them"
     )
 
 
@@ -98,13 +98,13 @@ def _csr(X: Any) -> _core.Matrix:
 
 
 def _refuse_column(row: int, column: int, n_columns: int) -> None:
-    raise ValueError(f"row {row} of X has column {column}, allowed are 0 to {n_columns - 1}")
+    raise ValueError(f"row {row} of X has column {column}, expected 0 to {n_columns - 1}")
 
 
 def csr_matrix(
     values: np.ndarray, columns: np.ndarray, start: np.ndarray, n_columns: int, checked: float = 0.0
 ) -> _core.Matrix:
-    """The core's view of a CSR matrix's arrays; ``checked`` vouches for their order and that no value is larger."""
+    """Return the core's view of CSR arrays; ``checked`` guarantees that columns ascend and that no value is larger."""
     values = np.ascontiguousarray(values, dtype=_value_type(values.dtype))
     columns = np.ascontiguousarray(columns, dtype=np.int32)
     matrix = _core.csr(values, columns, np.ascontiguousarray(start, dtype=np.int64), n_columns)

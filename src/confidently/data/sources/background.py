@@ -1,4 +1,4 @@
-"""Work ahead of time in threads, its results in order."""
+"""Work in background threads, with results in order."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any
 from .whole_files import WINDOWS
 
 JOIN_SECONDS = 0.5  # parsing a chunk takes a hundredth of it; only a read that waits for input takes longer
-SIGNAL_SECONDS = 0.1 if WINDOWS else None  # Windows notices no signal while a lock is waited for
+SIGNAL_SECONDS = 0.1 if WINDOWS else None  # Windows notices no signal while waiting for a lock
 
 Turn = AbstractContextManager[None]
 Work = Callable[[Any, Turn], Any]
 
 
 class _Workers:
-    """Threads that take items one after the other and keep what becomes of them until it is asked for."""
+    """Threads that take items one after the other and keep the results until they are requested."""
 
     def __init__(self, items: Iterable[Any], works: Sequence[Work], ahead: int) -> None:
         self.items, self.ahead = iter(items), ahead
@@ -65,11 +65,11 @@ class _Workers:
 
     @contextmanager
     def _turn_of(self, index: int) -> Iterator[None]:
-        """Entered in the order of items; after an error there is no next."""
+        """Enter in the order of items; after an error nothing follows."""
         with self.changed:
             self.changed.wait_for(lambda: self.stopped or self.turn == index)
             if self.stopped:
-                raise InterruptedError("nothing more is wanted")
+                raise InterruptedError("reading was stopped")
         yield
         with self.changed:
             self.turn = index + 1
@@ -88,26 +88,26 @@ class _Workers:
             self.stopped = True
             self.changed.notify_all()
         for thread in self.threads:
-            thread.join(JOIN_SECONDS)  # so that no compiled code runs on while the interpreter goes down
+            thread.join(JOIN_SECONDS)  # compiled code must not run while the interpreter exits
 
 
 def processors() -> int:
-    """How many there are for this process."""
+    """Return the number of processors for this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def in_order(items: Iterable[Any], works: Sequence[Work], ahead: int) -> Generator[Any]:
-    """What becomes of items, in their order, each work done in a thread of its own.
+    """Yield the results of items in their order, with each worker in a thread of its own.
 
     Parameters
     ----------
     items : iterable
-        Taken by one thread at a time, at most ``ahead`` before their results are asked for.
+        Taken by one thread at a time, at most ``ahead`` before their results are requested.
     works : sequence of callable
-        Each takes an item and a context that is entered in the order of items, and gives a result. What they raise is
-        raised here in the place of the result, and ends everything.
+        Each takes an item and a context manager that is entered in the order of items, and returns a result. An
+        exception is raised here instead of the result, and ends everything.
     ahead : int
-        0: nothing is done ahead, and all in the thread that asks, by the first of the works.
+        0: nothing is done ahead, and everything in the calling thread, by the first worker.
     """
     if not ahead:
         for item in items:
@@ -127,5 +127,5 @@ def in_order(items: Iterable[Any], works: Sequence[Work], ahead: int) -> Generat
 
 
 def in_background(items: Iterable[Any], ahead: int) -> Generator[Any]:
-    """The same items, made in a thread of their own at most ``ahead`` before they are asked for."""
+    """Yield the same items, made in a background thread at most ``ahead`` before they are requested."""
     return in_order(items, [lambda item, turn: item], ahead)

@@ -1,4 +1,4 @@
-"""Decompression as a stream: no more than a chunk in memory, members and frames one after the other."""
+"""Streaming decompression: one chunk in memory, members and frames one after the other."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ MAGIC = {
     b"\x04\x22\x4d\x18": "lz4",
 }
 SUFFIXES = {".zst": "zstd", ".lz4": "lz4"}
-SKIPPABLE = b"\x2a\x4d\x18"  # behind any byte of 0x50 to 0x5f: a frame to pass over, of zstd or of lz4
+SKIPPABLE = b"\x2a\x4d\x18"  # after any byte from 0x50 to 0x5f: a frame to skip, of zstd or of lz4
 
 
 class Chunk(NamedTuple):
-    """Some decompressed bytes, and how many stored bytes were read to get there."""
+    """Decompressed bytes, and the number of stored bytes read by then."""
 
     data: bytes
     bytes_read: int
 
 
 class Unpacker(NamedTuple):
-    """What begins a member of a compressed file, and what it raises where that is damaged."""
+    """A function that begins a member of a compressed file, and the error that a damaged one raises."""
 
     begin: Callable[[], Any]
     error: type[Exception]
 
 
 def compression_of(head: bytes, name: str) -> str | None:
-    """How a file is compressed, by its first bytes; by its name where they may be of two kinds."""
+    """Return the compression of a file, by its first bytes; by its name if they are ambiguous."""
     for magic, kind in MAGIC.items():
         if head.startswith(magic):
             return kind
@@ -45,12 +45,12 @@ def compression_of(head: bytes, name: str) -> str | None:
 
 
 def decompressed(name: str, kind: str, stored: Iterable[Chunk], chunk_bytes: int) -> Iterator[Chunk]:
-    """What the stored bytes are, at most ``chunk_bytes`` at a time.
+    """Yield the decompressed bytes, at most ``chunk_bytes`` at a time.
 
     Raises
     ------
     DataError
-        If they are damaged, or end in the middle of the data.
+        If the stored bytes are damaged, or end in the middle of the data.
     """
     return _members(name, kind, stored, chunk_bytes) if kind in MEMBERS else _frames(name, kind, stored, chunk_bytes)
 
@@ -64,7 +64,7 @@ def _members(name: str, kind: str, stored: Iterable[Chunk], chunk_bytes: int) ->
                 if not data:
                     break
                 if not _begins(data, kind):
-                    raise DataError(f"{name} is a damaged {kind} file: something else follows, near byte {done}")
+                    raise DataError(f"{name} is a damaged {kind} file: other data follow, near byte {done}")
                 member = unpacker.begin()
             try:
                 text = member.decompress(data, chunk_bytes)
@@ -113,11 +113,11 @@ def _xz() -> Unpacker:
     return Unpacker(partial(lzma.LZMADecompressor, lzma.FORMAT_XZ), lzma.LZMAError)
 
 
-MEMBERS = {"gzip": _gzip, "bzip2": _bzip2, "xz": _xz}  # imported only when such a file comes
+MEMBERS = {"gzip": _gzip, "bzip2": _bzip2, "xz": _xz}  # imported only for such a file
 
 
 class _Stored(io.RawIOBase):
-    """Stored bytes as a file for pyarrow, which counts what was read."""
+    """Stored bytes as a file for pyarrow that counts the bytes read."""
 
     def __init__(self, chunks: Iterable[Chunk]) -> None:
         self.chunks, self.rest, self.done, self.at_end = iter(chunks), b"", 0, False

@@ -1,4 +1,4 @@
-"""Part of a file of lines, so that several readers can share one file."""
+"""A part of a file of lines, so that several readers can share one file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from .compression import Chunk
 class FileRange(os.PathLike[str]):
     """The lines of an uncompressed file that begin in its bytes ``first`` to ``last - 1``.
 
-    Ranges that cover a file without overlap have each of its lines once, wherever they are cut. A range may have none.
+    Ranges that cover a file without overlap have each of its lines exactly once, wherever they are cut. A range may be
+    empty.
     """
 
     path: str
@@ -25,7 +26,7 @@ class FileRange(os.PathLike[str]):
         return self.path
 
     def chunks(self, file: IO[bytes] | Any, chunk_bytes: int) -> Iterator[Chunk]:
-        """The bytes of its lines, out of the file, which is open and can be sought in."""
+        """Yield the bytes of its lines from the open, seekable file."""
         position = max(self.first - 1, 0)  # if a line ends there, the next one is ours
         file.seek(position)
         inside = self.first == 0  # of our lines

@@ -1,4 +1,4 @@
-"""Which files are meant: globs, folders and URIs of either, in sorted order."""
+"""Expansion of paths: globs, folders and URIs of either, in sorted order."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ WILD = frozenset("*?[")
 
 
 def expanded(paths: Paths) -> list[str | os.PathLike[str]]:
-    """The files that paths mean, in the order given; those of a glob or of a folder sorted by their names.
+    """Return the files of paths, in the given order; those of a glob or of a folder sorted by name.
 
-    A glob may have ``*``, ``?``, ``[...]`` and, for folders however deep, ``**``. Of a folder all files are meant,
-    however deep, whose suffix tells a format; names that begin with a dot or an underscore are left out. What exists by
-    its name is no glob.
+    A glob may have ``*``, ``?``, ``[...]`` and, for any number of folders, ``**``. A folder stands for all files in it,
+    at any depth, whose suffix names a format; names that begin with a dot or an underscore are left out. A path that
+    exists is not a glob.
 
     Raises
     ------
@@ -55,22 +55,22 @@ def _remote(uri: str) -> list[str]:
     folder = rest
     while not WILD.isdisjoint(folder):
         folder = folder.rpartition("/")[0]
-    system, place = file_system(f"{scheme}://{folder}")
-    info = system.get_file_info(place)
+    system, root = file_system(f"{scheme}://{folder}")
+    info = system.get_file_info(root)
     if folder == rest and info.type != FileType.Directory:
         return [uri]
     inside = [
-        file.path for file in system.get_file_info(FileSelector(place, recursive=True, allow_not_found=True))
+        file.path for file in system.get_file_info(FileSelector(root, recursive=True, allow_not_found=True))
         if file.type == FileType.File
     ]  # fmt: skip
-    found = [f"{scheme}://{folder}{path.removeprefix(place.rstrip('/'))}" for path in inside]
+    found = [f"{scheme}://{folder}{path.removeprefix(root.rstrip('/'))}" for path in inside]
     if folder == rest:
         return _data_files(uri, found, "/")
     return sorted(file for file in found if _matches(file, uri)) or _nothing(uri)
 
 
 def _matches(file: str, pattern: str) -> bool:
-    """Whether a path is as the pattern says, part by part; ``**`` is any number of parts."""
+    """Return whether a path matches a pattern, part by part; ``**`` is any number of parts."""
     return _parts_match(file.split("/"), pattern.split("/"))
 
 

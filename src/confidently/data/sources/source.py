@@ -10,33 +10,33 @@ from ..batch import DataError
 from .compression import Chunk, compression_of, decompressed
 from .file_range import FileRange
 
-CHUNK_BYTES = 1 << 20  # large enough that what is done once a batch does not count
-LONGEST_MAGIC = 6
-MODEL = b'{"__metadata__":{"confidently":'  # how the header of a model file begins, behind its size in eight bytes
+CHUNK_BYTES = 1 << 20  # large enough that work per batch does not matter
+MAX_MAGIC_BYTES = 6
+MODEL = b'{"__metadata__":{"confidently":'  # how the header of a model file begins, after its size in eight bytes
 FOREIGN_MAGIC = {b"PK\x03\x04": "zip", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
 def display_name(path: str | os.PathLike[str]) -> str:
-    """What messages call an input."""
+    """Return the name of an input in messages."""
     if isinstance(path, FileRange):
         return f"{path.path}, counted from the first line at or after byte {path.first:,}" if path.first else path.path
     return "standard input" if os.fspath(path) == "-" else os.fspath(path)
 
 
 def is_uri(path: str | os.PathLike[str]) -> bool:
-    """Whether a file lies where pyarrow's file systems reach: ``s3://bucket/key`` and the like."""
+    """Return whether a path is a URI for pyarrow's file systems, such as ``s3://bucket/key``."""
     return "://" in os.fspath(path)
 
 
 def size_of(path: str | os.PathLike[str]) -> int | None:
-    """Bytes of a regular file; ``None`` for pipes and the like."""
+    """Return the bytes of a regular file, or ``None`` for pipes and the like."""
     if os.fspath(path) == "-" or not os.path.isfile(path):
         return None
     return os.path.getsize(path)
 
 
 def file_system(uri: str) -> tuple[Any, str]:
-    """The file system of a URI, and the path in it."""
+    """Return the file system of a URI and the path in it."""
     from pyarrow import ArrowException
     from pyarrow.fs import FileSystem
 
@@ -48,69 +48,69 @@ def file_system(uri: str) -> tuple[Any, str]:
 
 
 class _Pipe:
-    """What can be read once, read twice: bytes that were looked at ahead come again."""
+    """A pipe whose first bytes were peeked at and are read again."""
 
     def __init__(self, file: Any) -> None:
-        self.file, self.ahead, self.looking = file, bytearray(), True
+        self.file, self.ahead, self.peeking = file, bytearray(), True
 
     def __enter__(self) -> _Pipe:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if not self.looking:
+        if not self.peeking:
             self.file.close()
-        self.looking = False
+        self.peeking = False
 
     def read(self, n: int) -> bytes:
-        if self.ahead and not self.looking:
+        if self.ahead and not self.peeking:
             data = bytes(self.ahead[:n])
             del self.ahead[:n]
             return data
         more: bytes = self.file.read(n)
-        if self.looking:
+        if self.peeking:
             self.ahead += more
         return more
 
 
-_LOOKED_INTO: dict[str, _Pipe] = {}  # pipes, by path, until they are opened again
+_PEEKED: dict[str, _Pipe] = {}  # pipes, by path, until they are opened again
 
 
-def chunks_ahead(path: str | os.PathLike[str]) -> Generator[Chunk]:
-    """The first of the chunks of :func:`read_chunks`, which gives them once more when it is called next."""
+def peek_chunks(path: str | os.PathLike[str]) -> Generator[Chunk]:
+    """Yield the first chunks of :func:`read_chunks`, whose next call yields them again."""
     if not is_uri(path) and size_of(path) is None:
-        _LOOKED_INTO[os.fspath(path)] = _Pipe(opened(path))
+        _PEEKED[os.fspath(path)] = _Pipe(opened(path))
     return read_chunks(path)
 
 
 def _opened_again(path: str | os.PathLike[str]) -> IO[bytes] | BinaryIO | _Pipe:
-    """What is to be read; of a pipe that was looked into, what was read of it too."""
-    pipe = _LOOKED_INTO.get(os.fspath(path))
+    """Open a path; a pipe that was peeked at yields the same bytes again."""
+    pipe = _PEEKED.get(os.fspath(path))
     if pipe is None:
         return opened(path)
-    if not pipe.looking:
-        del _LOOKED_INTO[os.fspath(path)]
+    if not pipe.peeking:
+        del _PEEKED[os.fspath(path)]
     return pipe
 
 
 def opened(path: str | os.PathLike[str]) -> IO[bytes] | BinaryIO:
-    """A file, standard input or what a URI names, to read bytes from."""
+    """Open a file, standard input or a URI to read bytes."""
     if is_uri(path):
-        system, place = file_system(os.fspath(path))
-        file: IO[bytes] = system.open_input_file(place)
+        system, inside = file_system(os.fspath(path))
+        file: IO[bytes] = system.open_input_file(inside)
         return file
     standard_input = os.fspath(path) == "-"
     return open(0 if standard_input else path, "rb", buffering=0, closefd=not standard_input)
 
 
 def read_chunks(path: str | os.PathLike[str], chunk_bytes: int = CHUNK_BYTES) -> Generator[Chunk]:
-    """The decompressed bytes of a file or of a range of it, of standard input for ``"-"``, or of a URI.
+    """Yield the decompressed bytes of a file, a range of it, standard input (``"-"``) or a URI.
 
     Raises
     ------
     OSError
-        If the file is missing, a directory, or not ours to read.
+        If the file is missing, a directory, or not readable.
     DataError
-        If it is empty, truncated or damaged, or compressed in an unknown way.
+        If it is empty, truncated, damaged, or has an unsupported compression.
     """
     with _opened_again(path) as file:
         name = display_name(path)
@@ -118,16 +118,16 @@ def read_chunks(path: str | os.PathLike[str], chunk_bytes: int = CHUNK_BYTES) ->
             yield from path.chunks(file, chunk_bytes)
             return
         head = file.read(chunk_bytes)
-        while head and len(head) < LONGEST_MAGIC and (more := file.read(1)):  # a pipe may give a byte at a time
+        while head and len(head) < MAX_MAGIC_BYTES and (more := file.read(1)):  # a pipe may give a byte at a time
             head += more
         if not head:
             raise DataError(f"{name} is empty")
         if head[8:].startswith(MODEL):
-            raise DataError(f"{name} is a model, where data are expected; the model comes first: predict MODEL DATA")
+            raise DataError(f"{name} is a model, expected data; put the model first: predict MODEL DATA")
         for magic, kind in FOREIGN_MAGIC.items():
             if head.startswith(magic):
                 raise DataError(
-                    f"{name} is {kind}; give plain text (UTF-8) or gzip, zstd, bzip2, lz4 or xz, or pipe it to -"
+                    f"{name} is {kind}; use plain text (UTF-8) or gzip, zstd, bzip2, lz4 or xz, or pipe it to -"
                 )
         stored = _stored(file, head, chunk_bytes)
         compression = compression_of(head, name)

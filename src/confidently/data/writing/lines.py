@@ -1,4 +1,4 @@
-"""Formats with a row a line: svmlight, VW text, JSON lines."""
+"""Writers of formats with one row per line: svmlight, VW text, JSON lines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def vw_line(row: Row) -> str:
     labels = _joined(row.labels, "VW text")
     weight = "" if row.weight == 1.0 else number(row.weight)
     if weight and not labels:
-        raise DataError("a row has a weight and no label, which VW text cannot hold: write JSON lines (--to jsonl)")
+        raise DataError("VW text cannot hold a weight without a label; write JSON lines (--to jsonl)")
     head = " ".join(part for part in (labels, weight) if part)
     features = [_vw_name(name) + ("" if x == 1.0 else f":{number(x)}") for name, x in row.features]
     tag = f"'{_vw_name(row.tag)}" if row.tag else ""
@@ -35,18 +35,18 @@ def _vw_name(name: Any) -> str:
     text = str(name)
     if not text or NOT_IN_VW.search(text):
         raise DataError(
-            f"the name {text!r} cannot stand in VW text, whose names have no spaces, colons and bars: write JSON lines "
-            "(--to jsonl)"
+            f"VW text cannot hold the name {text!r}, which is empty or has spaces, colons or bars; write JSON "
+            "lines (--to jsonl)"
         )
     return text
 
 
 def _joined(labels: Any, where: str) -> str:
-    """Labels as svmlight and VW text have them."""
+    """Return labels as in svmlight and VW text."""
     texts = [str(label) for label in (labels if isinstance(labels, list) else [] if labels is None else [labels])]
     for text in texts:
         if not text or NOT_IN_LABELS.search(text):
-            raise DataError(f"the label {text!r} cannot stand in {where}: write JSON lines (--to jsonl)")
+            raise DataError(f"{where} cannot hold the label {text!r}; write JSON lines (--to jsonl)")
     return ",".join(texts)
 
 
@@ -59,5 +59,5 @@ def json_line(row: Row) -> str:
         found[TAG] = row.tag
     features = {str(name): int(x) if x == int(x) and abs(x) < 1e15 else x for name, x in row.features}
     if clash := found.keys() & features.keys():
-        raise DataError(f"a feature is called {clash.pop()!r}, as what stands beside it: rename it first")
+        raise DataError(f"a feature is called {clash.pop()!r}, like another key of the row; rename it")
     return json.dumps(found | features, ensure_ascii=False) + "\n"

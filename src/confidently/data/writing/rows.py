@@ -1,4 +1,4 @@
-"""Rows of a stream one by one, labels and features by name: what every writer starts from."""
+"""Rows of a stream one by one, with labels and features by name, for every writer."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ LABEL, WEIGHT, TAG = "label", "weight", "tag"
 
 
 class Row(NamedTuple):
-    """A row in plain terms.
+    """One row.
 
-    ``labels`` is its label; in a stream of sets the list of its labels; ``None`` where it has none. ``features`` are
-    pairs of a name (a number where features are numbered) and a value.
+    ``labels`` is its label, a list of labels if rows are multilabel, or ``None``. ``features`` are pairs of a name
+    (a number, if features are numbered) and a value.
     """
 
     labels: Any
@@ -27,12 +27,12 @@ class Row(NamedTuple):
 
 
 class Rows:
-    """A stream's rows one by one, labels and features by name.
+    """The rows of a stream one by one, with labels and features by name.
 
     Parameters
     ----------
     first_index : int
-        What column 0 is called where features are numbered.
+        The number of column 0 if features are numbered.
     named : bool
         Whether features have names.
     """
@@ -48,7 +48,7 @@ class Rows:
             yield from self._rows(batch)
 
     def learn_names(self, batch: Batch) -> None:
-        """Take in what is new in a batch."""
+        """Add the new labels and features of a batch."""
         self.labels += [new.name for new in batch.new_labels]
         if self.named:
             self.names += list(batch.new_features.names) if batch.new_features is not None else []
@@ -73,5 +73,5 @@ class Rows:
 
 
 def number(x: float) -> str:
-    """The shortest text that reads as the same number."""
+    """Return the shortest text that is read as the same number."""
     return str(int(x)) if x == int(x) and abs(x) < 1e15 else repr(x)

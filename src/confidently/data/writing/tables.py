@@ -1,4 +1,4 @@
-"""Formats with a column a feature: CSV, TSV, Parquet, Feather."""
+"""Writers of formats with one column per feature: CSV, TSV, Parquet, Feather."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any, Protocol
 from ..batch import DataError
 from .rows import LABEL, TAG, WEIGHT, Row, Rows, number
 
-MAX_COLUMNS = 10_000  # there is a cell for each in every row
+MAX_COLUMNS = 10_000  # every row has a cell for each
 ROWS_PER_GROUP = 2**14  # of Parquet and Feather
 
 
 class Table:
-    """What columns there are: label, weight and tag where rows have them, then one a feature."""
+    """The columns of a table: label, weight and tag if rows have them, then one per feature."""
 
     def __init__(self, rows: Rows) -> None:
-        """Learned by reading all rows once."""
+        """Read all rows once."""
         self.tagged = self.weighted = False
         for batch in rows.batches:
             rows.learn_names(batch)
             if len(rows.names) > MAX_COLUMNS:
                 raise DataError(
-                    f"the data have more than {MAX_COLUMNS:,} features, too many for a column each: write jsonl, "
+                    f"the data have more than {MAX_COLUMNS:,} features, too many for one column each; write jsonl, "
                     "vw or svmlight"
                 )
             self.weighted |= batch.weights is not None
@@ -34,23 +34,23 @@ class Table:
         self.beside = [LABEL, *([WEIGHT] if self.weighted else []), *([TAG] if self.tagged else [])]
         self.columns = [*self.beside, *map(str, self.keys)]
         if clash := set(self.beside) & set(self.columns[len(self.beside) :]):
-            raise DataError(f"a feature is called {clash.pop()!r}, as a column beside the features: rename it first")
+            raise DataError(f"a feature is called {clash.pop()!r}, like another column; rename it")
 
     def cells(self, row: Row) -> list[Any]:
-        """The row's cells; ``None``: empty."""
+        """Return the cells of a row; ``None``: empty."""
         beside = {LABEL: row.labels, WEIGHT: row.weight, TAG: row.tag}
         values = dict(row.features)
         return [*(beside[name] for name in self.beside), *map(values.get, self.keys)]
 
 
 class TableWriter(Protocol):
-    """Takes rows of cells."""
+    """Writes rows of cells."""
 
     def write(self, cells: Sequence[Any]) -> None: ...
 
 
 class Csv:
-    """Text, quoted where it must be."""
+    """Text, quoted where necessary."""
 
     def __init__(self, file: Any) -> None:
         self.writer = csv.writer(file, lineterminator="\n")
@@ -60,7 +60,7 @@ class Csv:
 
 
 class Tsv:
-    """Text between tabs, as it is."""
+    """Text between tabs."""
 
     def __init__(self, file: Any) -> None:
         self.file = file
@@ -69,7 +69,7 @@ class Tsv:
         texts = [_text(cell) for cell in cells]
         for text in texts:
             if any(mark in text for mark in "\t\r\n"):
-                raise DataError(f"{text!r} has a tab or a line's end, which TSV cannot hold: write csv")
+                raise DataError(f"{text!r} has a tab or a line end, which TSV cannot hold; write csv")
         self.file.write("\t".join(texts) + "\n")
 
 
@@ -92,7 +92,7 @@ class Arrow:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is held."""
+        """Write the rows held."""
         import pyarrow as pa
 
         if not self.held:

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler, normalize
 
-from ...data.memory.labels import places
+from ...data.memory.labels import class_numbers
 from ...estimators.classifier import OnlineClassifier
 from ...estimators.mira import MIRA
 from ...evaluation.progressive import progressive_validation
@@ -63,7 +63,7 @@ class MistakesOnlyMIRA(MIRA):
     """MIRA that skips every row whose class has the highest score."""
 
     def _learn(self, X: csr_array, y: np.ndarray, order: np.ndarray | None) -> None:
-        truth = places(y, self.classes_)
+        truth = class_numbers(y, self.classes_)
         for i in range(len(y)) if order is None else order:
             part = slice(X.indptr[i], X.indptr[i + 1])
             scores = X.data[part] @ self._weights[X.indices[part]]

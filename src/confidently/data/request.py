@@ -1,4 +1,4 @@
-"""What is asked of a reader this time, as opposed to how rows are read (:mod:`confidently.data.reading`)."""
+"""What one call asks of a reader, as opposed to how rows are read (:mod:`confidently.data.reading`)."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from .memory.matrix import MAX_COLUMNS
 from .reading import ReaderOptions
 from .sources.source import CHUNK_BYTES
 
-EXACT = -1  # in place of bits: names are kept
+EXACT = -1  # instead of a number of bits: names are kept
 
 
 @dataclass(frozen=True, kw_only=True)
-class Demands:
-    """What a reader must do.
+class ReadRequest:
+    """The request of one call.
 
     Attributes
     ----------
     multilabel : bool, optional
-        Whether rows have sets of labels; ``None`` where the first rows decide.
+        Whether rows have any number of labels; ``None``: inferred from the first rows.
     ignore_labels : bool
-        Leave labels unread.
+        Do not read labels.
     largest : float
-        Values larger in size are errors.
+        Largest absolute value that is allowed.
     chunk_bytes : int
         Bytes read at a time.
     skip_errors : bool
-        Pass over rows that are not as they should be.
+        Skip invalid rows.
     classes : tuple of str
-        All labels there may be; empty: any.
+        All allowed labels; empty: any.
     keep : tuple of str
-        What is handed on of every row as it is: names of columns, "tag" in VW text.
+        What to return of every row as it is: names of columns, "tag" in VW text.
     features : Features, optional
-        Features that are known already.
+        Known features.
     freeze : bool
-        Forget other features with the batch they appear in.
+        Forget unknown features with the batch in which they appear.
     first_row : int
-        Rows to leave out at the beginning, all numbers being what they would be with them.
+        Number of rows to leave out at the beginning; labels and features are numbered as if they were read.
     parsers : int, optional
         Threads that parse lines; 0: nothing is read ahead.
     """
@@ -55,17 +55,17 @@ class Demands:
     first_row: int = 0
     parsers: int | None = None
 
-    def ahead(self, most: int) -> int:
-        """How far something may run ahead of what follows, in a thread of its own."""
-        return 0 if self.parsers == 0 else most
+    def ahead(self, limit: int) -> int:
+        """Return how many items a background thread may run ahead: ``limit``, or 0 if nothing is read ahead."""
+        return 0 if self.parsers == 0 else limit
 
     def options(self, reading: ReaderOptions, own_columns: bool = False) -> _core.ReaderOptions:
-        """What every compiled reader must know; ``own_columns``: it is one of several that share a stream."""
-        kinds = {None: _core.LabelCount.any, True: _core.LabelCount.set, False: _core.LabelCount.one}
+        """Return the options of every compiled reader; ``own_columns``: it is one of several that share a stream."""
+        counts = {None: _core.LabelCount.any, True: _core.LabelCount.several, False: _core.LabelCount.one}
         return _core.ReaderOptions(
             largest=self.largest,
-            most_columns=MAX_COLUMNS,
-            labels=_core.LabelCount.ignored if self.ignore_labels else kinds[self.multilabel],
+            max_columns=MAX_COLUMNS,
+            labels=_core.LabelCount.ignored if self.ignore_labels else counts[self.multilabel],
             skip_errors=self.skip_errors,
             l2=reading.normalize == "l2",
             bits=EXACT if reading.vocabulary else reading.bits,
