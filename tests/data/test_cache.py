@@ -312,9 +312,9 @@ def test_the_command(ok, call, data, tmp_path):
     for arguments, problem in (
         (["cache", data], "Missing option '-o'"),
         (["cache", data, "-o", data], "is also an input"),
-        (["cache", cache, "--zero-based", "-o", one], "leave out --zero-based"),
-        (["train", cache, "--format", "svmlight"], "leave out --format"),
-        (["train", data, "--cache", one], "one.cw is there and no cache file"),
+        (["cache", cache, "--zero-based", "-o", one], "omit --zero-based"),
+        (["train", cache, "--format", "svmlight"], "omit --format"),
+        (["train", data, "--cache", one], "one.cw exists and is not a cache"),
         (["train", data, "--cache", data], "is also an input"),
     ):
         code, out, err = call(*arguments)
