@@ -130,7 +130,8 @@ def check_dicts(name):
     X, y = rows()
     model, twin = river.OnlineClassifier(confidently.AROW(r=R), name), twin_of(name, X, y)
     for label in (0, 1):
-        model.learn_one({}, label, w=0.0)  # names the classes in the twin's order
+        # names the classes and the features in the twin's order
+        model.learn_one({str(j): 1.0 for j in range(D)}, label, w=0.0)
     for x, label in zip(X, y.tolist(), strict=True):
         model.learn_one({str(j): value for j, value in enumerate(x.tolist())}, label)
     mean, variance = model.margin_distribution_one({str(j): 1.0 for j in range(D)})

@@ -33,7 +33,8 @@ def step(name: str, m: float, v: float, w: float = 1.0, updates: int = 0, **para
 
 # --- covariances --------------------------------------------------------------------------------------------------
 #
-# Each class keeps Sigma over all weights: (columns, d) numbers of an array like the mean. An example is z = Z in this
+# Each class keeps Sigma over all weights: (columns, d) numbers of an array like the mean, in which the intercept's are
+# last (where there is one; in the core they are first). An example is z = Z in this
 # shape, x in some of its rows; learner is the number of its one-vs-rest learner, 0 in every other task.
 
 
@@ -42,9 +43,12 @@ class Identity:
 
     floored = False  # whether a variance along z below the floor stops the update of Sigma
 
-    def __init__(self, columns: int, d: int, prior: float, floor: float, one_vs_rest: bool) -> None:
+    def __init__(
+        self, columns: int, d: int, prior: float, floor: float, one_vs_rest: bool, intercept: bool = True
+    ) -> None:
         self.sigma: Any = np.full((columns, d), prior)
-        self.prior, self.floor, self.one_vs_rest = prior, floor, one_vs_rest
+        self.shape, self.prior, self.floor = (columns, d), prior, floor
+        self.one_vs_rest, self.intercept = one_vs_rest, intercept
 
     def times(self, Z: np.ndarray, learner: int) -> np.ndarray:
         """Sigma z."""
@@ -59,7 +63,12 @@ class Identity:
 
     def variances(self) -> np.ndarray:
         """The diagonal of Sigma, in the shape of the mean."""
-        return self.sigma
+        found = np.empty(self.shape)
+        for k, j in np.ndindex(self.shape):
+            z = np.zeros(self.shape)
+            z[k, j] = 1.0
+            found[k, j] = self.times(z, k if self.one_vs_rest else 0)[k, j]
+        return found
 
 
 class Diagonal(Identity):
@@ -79,11 +88,11 @@ class Full(Identity):
 
     floored = True
 
-    def __init__(self, columns: int, d: int, prior: float, floor: float, one_vs_rest: bool) -> None:
-        super().__init__(columns, d, prior, floor, one_vs_rest)
-        learners, size = (columns, d) if one_vs_rest else (1, columns * d)
-        self.sigma = np.array([prior * np.eye(size) for _ in range(learners)])
-        self.shape = columns, d
+    def __init__(self, *sizes_and_settings: Any) -> None:
+        super().__init__(*sizes_and_settings)
+        columns, d = self.shape
+        learners, size = (columns, d) if self.one_vs_rest else (1, columns * d)
+        self.sigma = np.array([self.prior * np.eye(size) for _ in range(learners)])
 
     def part(self, Z: np.ndarray, learner: int) -> np.ndarray:
         """The entries of z that belong to a learner."""
@@ -91,9 +100,8 @@ class Full(Identity):
 
     def times(self, Z: np.ndarray, learner: int) -> np.ndarray:
         direction = np.zeros_like(Z)
-        direction[learner if self.one_vs_rest else slice(None)] = (self.sigma[learner] @ self.part(Z, learner)).reshape(
-            -1, Z.shape[1]
-        )
+        found = self.sigma[learner] @ self.part(Z, learner)
+        direction[learner if self.one_vs_rest else slice(None)] = found.reshape(-1, Z.shape[1])
         return direction
 
     def update(self, Z: np.ndarray, zeta: float, scale: float, learner: int) -> None:
@@ -101,18 +109,15 @@ class Full(Identity):
         q = self.sigma[learner] @ z
         self.sigma[learner] = scale * (self.sigma[learner] - zeta / (1 + zeta * (z @ q)) * np.outer(q, q))
 
-    def variances(self) -> np.ndarray:
-        return np.array([np.diag(sigma) for sigma in self.sigma]).reshape(self.shape)
-
 
 class Shared(Identity):
     """One matrix over the features, the same for every column."""
 
     floored = True
 
-    def __init__(self, columns: int, d: int, prior: float, floor: float, one_vs_rest: bool) -> None:
-        super().__init__(columns, d, prior, floor, one_vs_rest)
-        self.sigma, self.shape = prior * np.eye(d), (columns, d)
+    def __init__(self, *sizes_and_settings: Any) -> None:
+        super().__init__(*sizes_and_settings)
+        self.sigma = self.prior * np.eye(self.shape[1])
 
     def times(self, Z: np.ndarray, learner: int) -> np.ndarray:
         return Z @ self.sigma
@@ -121,9 +126,6 @@ class Shared(Identity):
         q = self.sigma @ Z[np.flatnonzero(Z.any(axis=1))[0]]  # along x, whichever columns it is in
         x_variance = float(Z[np.flatnonzero(Z.any(axis=1))[0]] @ q)
         self.sigma = scale * (self.sigma - zeta / (1 + zeta * x_variance) * np.outer(q, q))
-
-    def variances(self) -> np.ndarray:
-        return np.broadcast_to(np.diag(self.sigma), self.shape)
 
 
 COVARIANCES: dict[str, type[Identity]] = {"identity": Identity, "diag": Diagonal, "full": Full, "shared": Shared}
@@ -170,7 +172,9 @@ class ReferenceLearner:
         self.mean = np.zeros((self.columns, self.d))
         self.total = np.zeros_like(self.mean)  # sum of the means after every row
         floor = min_variance * prior_variance
-        self.covariance = COVARIANCES[covariance](self.columns, self.d, prior_variance, floor, task == "one-vs-rest")
+        self.covariance = COVARIANCES[covariance](
+            self.columns, self.d, prior_variance, floor, task == "one-vs-rest", fit_intercept
+        )
         self.n_seen = self.mistakes = self.infeasible = 0
         self.updates = np.zeros(self.columns, dtype=int)  # one-vs-rest: one per class; otherwise only the first counts
         self.ties: list[int] | None = None
