@@ -194,7 +194,7 @@ def _merged(
 ) -> tuple[Gaussian, np.ndarray]:
     """The base times each part's quotient by the base it saw, to the power ``share``; and the merged mean."""
     start = base.gaussian(mean(base))
-    splits = [_on_diagonal(part.split_prior(base), start) for part in parts]
+    splits = [_on_diagonal(part.learner.covariance.grouped(part.split_prior(base)), start) for part in parts]
     total = Gaussian(start.precision + reduce(np.maximum, splits), start.shift)
     in_round, gained = how == ROUNDS and not start.dense, list[np.ndarray]()
     for part, split in zip(parts, splits, strict=True):
@@ -229,14 +229,15 @@ def _mean_of_round(
 
 
 def _on_diagonal(extra: np.ndarray, like: Gaussian) -> np.ndarray:
-    """(columns, rows) on the diagonal of a precision; 0 where there is none."""
+    """Numbers for every weight, grouped like the shift, on the diagonal of a precision; 0 where there are none."""
     if not extra.any():
         return np.zeros((1,) * like.precision.ndim)
     if not like.dense:
         return extra
-    size = like.precision.shape[-1]
-    diagonal = extra.ravel() if size == extra.size else extra.max(axis=0)
-    return np.diag(diagonal)[None]
+    if len(like.precision) == 1:  # one matrix for all columns
+        extra = extra.max(axis=0, keepdims=True)
+    found: np.ndarray = extra[..., None] * np.eye(extra.shape[-1])
+    return found
 
 
 def _counted(counts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
