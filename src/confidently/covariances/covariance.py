@@ -234,8 +234,8 @@ class Covariance:
     def score_covariance(self, state: State, size: Size) -> np.ndarray:
         """What the variances of scores are made of, for predictors without a learner.
 
-        Variances of the weights, shape (columns, d); or one matrix (d, d), the covariance of one score's weights, which
-        is half that of any two scores' difference.
+        Variances of the weights, shape (columns, d); or one matrix, shape (1, d, d), the covariance of one score's
+        weights, which is half that of any two scores' difference.
 
         Raises
         ------

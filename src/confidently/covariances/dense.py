@@ -39,6 +39,7 @@ class Dense(WeightCovariance):
     Sigma <- scale (Sigma - zeta/(1 + zeta v) (Sigma z)(Sigma z)').
     """
 
+    scoring_name = "identity"
     couples_features = True
     by_products = True
     unsupported = {  # noqa: RUF012 (a mapping that is never written to)
@@ -245,8 +246,7 @@ class Dense(WeightCovariance):
                 f'with covariance="{self.name}" and more than two classes, or multilabel, probabilities depend on the '
                 'covariances of all classes, which are not exported; use "diag" (or "shared", for classes)'
             )
-        sigma: np.ndarray = self.matrix(state, size)[0]
-        return sigma
+        return self.matrix(state, size)
 
     def _one_matrix_suffices(self) -> bool:
         return self.settings.task == "binary"

@@ -14,14 +14,14 @@ from .covariance import Covariance, NaturalParameters, Placement
 from .identity import Identity
 from .settings import Settings
 from .state import REAL, Shapes, Size, State
-from .weights import WeightCovariance
+from .weights import UncorrelatedWeights
 
 
-class Diagonal(WeightCovariance):
+class Diagonal(UncorrelatedWeights):
     """s_j <- scale s_j / (1 + zeta z_j^2 s_j): the precision, projected onto its diagonal."""
 
     name = "diag"
-    compiled_name = scoring_name = "diag"
+    compiled_name = "diag"
     is_diagonal = True
 
     @classmethod
@@ -76,7 +76,7 @@ class Diagonal(WeightCovariance):
 
     def unseen_variances(self, state: State) -> np.ndarray:
         stored = self.prior_weights(state, 1, state["weights"].shape[2])[0, 1].astype(np.float64)
-        return self._scaled(state, stored)
+        return self.scaled(state, stored)
 
     def contributions(
         self, state: State, rows: np.ndarray, x: np.ndarray, plus: int | None, minus: int | None

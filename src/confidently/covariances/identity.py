@@ -7,10 +7,10 @@ import numpy as np
 from .covariance import Covariance, NaturalParameters, Placement
 from .settings import Settings
 from .state import Size, State
-from .weights import WeightCovariance
+from .weights import UncorrelatedWeights, WeightCovariance
 
 
-class Identity(WeightCovariance):
+class Identity(UncorrelatedWeights):
     """Stands in for any covariance over weights where the rule leaves it at the prior."""
 
     name = "identity"

@@ -1,4 +1,7 @@
-"""What all covariances have in common that keep a weight per feature: the mean, growing, splitting, packing."""
+"""What all covariances have in common that keep a weight per feature: the mean, growing, splitting, packing.
+
+Nothing here assumes a form of Sigma, except that :class:`UncorrelatedWeights` is what it says.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +23,12 @@ class WeightCovariance(Covariance):
     ----------
     compiled_name : str
         The row of the core's table of covariances that learns row by row.
-    scoring_name : str
-        The kind that scores rows, which needs the mean only.
+    scoring_name : str, optional
+        The row that scores rows, for which the mean is enough; by default the same.
     """
 
     compiled_name: ClassVar[str]
-    scoring_name: ClassVar[str] = "identity"
+    scoring_name: ClassVar[str | None] = None
 
     @property
     def planes(self) -> int:
@@ -135,7 +138,7 @@ class WeightCovariance(Covariance):
 
     def scores(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
         found = np.empty((X.shape[0], self.settings.columns(size.n_classes)))
-        self._compiled(self.scoring_name).scores(state, X, found)
+        self._compiled(self.scoring_name or self.compiled_name).scores(state, X, found)
         return found
 
     def variances(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
@@ -164,34 +167,17 @@ class WeightCovariance(Covariance):
         variances = self.stored_variances(state, size)
         return intercept_last(variances[:, 1:] + variances[:, :1], self.settings.fit_intercept).T
 
-    def matrix(self, state: State, size: Size) -> np.ndarray:
-        by_learner = self.column_variances(state, size).reshape(self.settings.learners(size.n_classes), -1)
-        return np.stack([np.diag(variances) for variances in by_learner])
-
-    def marginal(self, state: State, size: Size, column: int) -> np.ndarray:
-        multilabel = self.settings.task == "multilabel"
-        found: np.ndarray = (self.label_variances if multilabel else self.column_variances)(state, size)[column]
-        return found
-
-    def noise(self, state: State, size: Size, n: int, generator: np.random.Generator) -> np.ndarray:
-        variances = self.column_variances(state, size)
-        return draws(variances.ravel(), n, generator).reshape(n, *variances.shape)
-
-    def score_covariance(self, state: State, size: Size) -> np.ndarray:
-        multilabel = self.settings.task == "multilabel"
-        return (self.label_variances if multilabel else self.column_variances)(state, size)
-
     # --- explanations -------------------------------------------------------------------------------------------------
 
     def unseen_variances(self, state: State) -> np.ndarray:
-        settings = self.settings
-        stored = np.broadcast_to(settings.prior_variance * state["folded"], len(state["scale"]))
-        return self._scaled(state, stored)
+        columns = state["weights"].shape[2]
+        return self.scaled(state, np.broadcast_to(self.settings.prior_variance * state["folded"], columns))
 
-    def _scaled(self, state: State, stored: np.ndarray) -> np.ndarray:
+    def scaled(self, state: State, stored: np.ndarray) -> np.ndarray:
+        """What stored variances of shape (..., columns) mean: times their learner's scale, not below the floor."""
         settings = self.settings
-        variance = np.maximum(stored * state["scale"], settings.min_variance * settings.prior_variance)
-        return np.broadcast_to(variance, state["weights"].shape[2])
+        found: np.ndarray = np.maximum(stored * state["scale"], settings.min_variance * settings.prior_variance)
+        return found
 
     def learner_of(self, column: int) -> int:
         """The Gaussian that a column of weights belongs to."""
@@ -224,3 +210,24 @@ class WeightCovariance(Covariance):
 
     def grouped(self, mean: np.ndarray) -> np.ndarray:
         return mean
+
+
+class UncorrelatedWeights(WeightCovariance):
+    """Base of the covariances without entries off Sigma's diagonal."""
+
+    def matrix(self, state: State, size: Size) -> np.ndarray:
+        by_learner = self.column_variances(state, size).reshape(self.settings.learners(size.n_classes), -1)
+        return np.stack([np.diag(variances) for variances in by_learner])
+
+    def marginal(self, state: State, size: Size, column: int) -> np.ndarray:
+        multilabel = self.settings.task == "multilabel"
+        found: np.ndarray = (self.label_variances if multilabel else self.column_variances)(state, size)[column]
+        return found
+
+    def noise(self, state: State, size: Size, n: int, generator: np.random.Generator) -> np.ndarray:
+        variances = self.column_variances(state, size)
+        return draws(variances.ravel(), n, generator).reshape(n, *variances.shape)
+
+    def score_covariance(self, state: State, size: Size) -> np.ndarray:
+        multilabel = self.settings.task == "multilabel"
+        return (self.label_variances if multilabel else self.column_variances)(state, size)

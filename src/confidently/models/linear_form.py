@@ -102,7 +102,9 @@ def linear_form(learner: Learner, classes: np.ndarray, calibration: str | None) 
 def _spread(learner: Learner) -> Spread:
     settings = learner.settings
     found = learner.covariance.score_covariance(learner.state, learner.size)
-    is_matrix = learner.covariance.couples_features
+    is_matrix = found.ndim == 3
+    if is_matrix:
+        found = found[0]
     if not settings.fit_intercept:
         found = np.pad(found, (0, 1) if is_matrix else ((0, 0), (0, 1)))
     return Spread(found, is_matrix, settings.prior_variance)
