@@ -78,7 +78,7 @@ def test_options_reach_the_learner(ok, data, tmp_path):
 def test_c_and_capital_c_are_different(call, data):
     assert call("train", data, "-q", "--rule", "pa1", "--C", "0.5")[0] == 0
     code, _, err = call("train", data, "-q", "--rule", "pa1", "--c", "0.5")
-    assert code == 2 and "PA1 has no parameter 'c'; it has C" in err
+    assert code == 2 and "PA1: unknown parameter 'c'; expected C" in err
 
 
 def test_passes_read_the_data_again(ok, data, tmp_path):

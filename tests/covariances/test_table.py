@@ -201,7 +201,7 @@ def test_every_method_of_the_contract_is_defined_or_ruled_out(name):
 
 @pytest.mark.parametrize("value", ["block", "", None, 3])
 def test_unknown_covariances_are_rejected(value):
-    with pytest.raises(ValueError, match="covariance must be one of 'diag', 'full', 'shared', 'kernel'"):
+    with pytest.raises(ValueError, match="covariance: expected one of 'diag', 'full', 'shared', 'kernel'"):
         Learner(Settings("arow", value))
 
 

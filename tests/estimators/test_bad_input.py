@@ -89,19 +89,19 @@ def test_bad_labels(case):
 
 
 BAD_SETTINGS = {
-    "rule": ({"rule": "no_such"}, ValueError, "no rule is called 'no_such'; there are perceptron, pa"),
+    "rule": ({"rule": "no_such"}, ValueError, "unknown rule 'no_such'; expected one of perceptron, pa"),
     "rule type": ({"rule": 3}, TypeError, "rule must be a name"),
-    "covariance": ({"covariance": "dense"}, ValueError, "covariance must be one of 'diag', 'full', 'shared'"),
+    "covariance": ({"covariance": "dense"}, ValueError, "covariance: expected one of 'diag', 'full', 'shared'"),
     "shared one-vs-rest": ({"covariance": "shared", "multiclass": "one-vs-rest"}, ValueError, "couples the classes"),
     "prior": ({"prior_variance": 0.0}, ValueError, r"prior_variance must be in \[1e-15, 1e\+09\], got 0.0"),
-    "multiclass": ({"multiclass": "ovo"}, ValueError, "multiclass must be one of"),
+    "multiclass": ({"multiclass": "ovo"}, ValueError, "multiclass: expected one of"),
     "passes": ({"passes": 0}, ValueError, "passes must be an integer >= 1, got 0"),
     "min_variance": ({"min_variance": 1.0}, ValueError, r"min_variance must be in \[0, 1\)"),
-    "dtype": ({"dtype": "float16"}, ValueError, "dtype must be one of"),
-    "calibration": ({"calibration": "platt"}, ValueError, "calibration must be one of"),
+    "dtype": ({"dtype": "float16"}, ValueError, "dtype: expected one of"),
+    "calibration": ({"calibration": "platt"}, ValueError, "calibration: expected one of"),
     "class weight": ({"class_weight": {0: -1.0}}, ValueError, "finite and >= 0"),
     "class weight of a stranger": ({"class_weight": {9: 1.0}}, ValueError, r"unknown classes: \[9\]"),
-    "class weight word": ({"class_weight": "even"}, ValueError, "class_weight must be one of 'balanced'"),
+    "class weight word": ({"class_weight": "even"}, ValueError, "class_weight: expected one of 'balanced'"),
 }
 
 

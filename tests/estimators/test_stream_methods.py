@@ -105,7 +105,7 @@ def test_weights_of_classes_multiply_those_of_examples(texts):
         ({}, "a\tone\na\ttwo\n", r"one class only \('a'\)"),
         ({"passes": 2}, "a\tone\nb\ttwo\n", "read once, got passes=2"),
         ({"class_weight": "balanced"}, "a\tone\nb\ttwo\n", "needs all labels at once"),
-        ({"rule": "nonsense"}, "a\tone\nb\ttwo\n", "no rule is called"),
+        ({"rule": "nonsense"}, "a\tone\nb\ttwo\n", "unknown rule"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_changes(texts, tmp_path, settings, text, problem):

@@ -161,7 +161,7 @@ def test_simulation_of_all_labels_has_learned_them_all():
 def test_bad_input():
     classifier, X = learned(), rows(5)[0]
     with pytest.raises(
-        ValueError, match="strategy must be one of 'confidence', 'margin', 'expected_change', 'random'; got 'entropy'"
+        ValueError, match="strategy: expected one of 'confidence', 'margin', 'expected_change', 'random', got 'entropy'"
     ):
         query(classifier, X, 2, "entropy")
     with pytest.raises(ValueError, match="k must be between 1 and the 5 rows of the pool, got 6"):

@@ -150,8 +150,8 @@ def test_a_plot_is_drawn(ok, data, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--rules", "arow,nonsense"], "no rule is called 'nonsense'; there are perceptron"),
-        (["--rules", ""], "no rule is called ''"),
+        (["--rules", "arow,nonsense"], "unknown rule 'nonsense'; expected one of perceptron"),
+        (["--rules", ""], "unknown rule ''"),
         (["--plot", "{data}"], "--plot: unknown file type, got {data}; expected one of .png, .svg, .pdf"),
         (["--plot", "{tmp}/no/x.png"], "directory {tmp}/no does not exist"),
         (["--covariance", "shared", "--multiclass", "one-vs-rest", "--classes", "-1,1,2"], "couples the classes"),

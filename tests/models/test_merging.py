@@ -423,7 +423,7 @@ def test_refused_inputs():
         merge([learned(), OnlineClassifier()])
     with pytest.raises(TypeError, match="got str"):
         merge(["a.cw"])
-    with pytest.raises(ValueError, match="how must be one of 'product', 'mean'; got 'sum'"):
+    with pytest.raises(ValueError, match="how: expected one of 'product', 'mean', got 'sum'"):
         merge([learned(), learned()], how="sum")
     with pytest.raises(MergeError, match="classes mix strings and numbers"):
         merge([learned(), OnlineClassifier(prior_variance=PRIOR).fit(rows(9)[0], [0, 1, 0, 1, 0, 1, 0, 1, 1])])

@@ -170,7 +170,7 @@ FOREIGN = {
         lambda h, a: h.update(format=99),
         "unknown format, got 99; this version .* reads formats up to 3",
     ),
-    "unknown rule": (lambda h, a: h["settings"]["rule"].update(name="x"), "no rule is called 'x'"),
+    "unknown rule": (lambda h, a: h["settings"]["rule"].update(name="x"), "unknown rule 'x'"),
     "huge sizes": (lambda h, a: h.update(n_features=10**15), "damaged"),
     "negative sizes": (lambda h, a: h.update(n_features=-5), "damaged"),
     "sizes that are strings": (lambda h, a: h.update(n_classes="many"), "damaged"),

@@ -201,8 +201,8 @@ def test_a_collapse_is_reported():
     [
         ({"n_topics": 0}, "n_topics must be in"),
         ({"n_topics": 2.5}, "n_topics must be an integer"),
-        ({"classifier": "svm"}, "classifier must be one of 'gibbs', 'averaging'"),
-        ({"topic_expectation": "mode"}, "topic_expectation must be one of"),
+        ({"classifier": "svm"}, "classifier: expected one of 'gibbs', 'averaging'"),
+        ({"topic_expectation": "mode"}, "topic_expectation: expected one of"),
         ({"c": -1.0}, "c must be in"),
         ({"epsilon": 0.0}, "epsilon must be in"),
         ({"step_size": float("inf")}, "step_size must be in"),
@@ -288,7 +288,7 @@ def test_bad_weights(weight, message):
     [
         ({"a": -1.0}, "binary", "class weights must be finite and >= 0"),
         ({"c": 1.0}, "binary", "names classes that are not there"),
-        ("some", "binary", "class_weight must be one of"),
+        ("some", "binary", "class_weight: expected one of"),
         ({0: 2.0}, "labels", "not for sets of labels"),
     ],
 )

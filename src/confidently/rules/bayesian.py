@@ -1,4 +1,4 @@
-"""Rules that move to the posterior of a likelihood, exactly or by matching moments."""
+"""Rules that update to the posterior of a likelihood, exactly or by matching moments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class BayesPA(Rule):
 
 
 class GibbsPA(Rule):
-    """BayesPA with Gibbs classifiers, by data augmentation: learns from every example, less from easy ones."""
+    """BayesPA with Gibbs classifiers, by data augmentation: every example updates, easy ones less."""
 
     name = "gibbs_pa"
     acts_when = "always"
@@ -36,7 +36,7 @@ class GibbsPA(Rule):
 
 
 class GibbsPAExact(Rule):
-    """The same posterior as ``GibbsPA``, by its exact mean and variance along the example."""
+    """Posterior of ``GibbsPA`` with its exact mean and variance along the example."""
 
     name = "gibbs_pa_exact"
     acts_when = "always"
@@ -55,5 +55,5 @@ class Probit(Rule):
     formula = "s^2 = noise^2 + v, V = N(m/s)/Phi(m/s): alpha = V/s, W = V (V + m/s)/s^2, zeta = W/(1 - W v)"
     source = "Graepel, Quinonero Candela, Borchert & Herbrich, ICML 2010"
     noise: float = parameter(
-        POSITIVE, "standard deviation of the noise on the score", default=0.1, grid=(0.01, 0.1, 1.0, 10.0)
+        POSITIVE, "standard deviation of the noise of the score", default=0.1, grid=(0.01, 0.1, 1.0, 10.0)
     )

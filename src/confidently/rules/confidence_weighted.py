@@ -9,7 +9,7 @@ __all__ = ["AROW", "NHERD", "SCW1", "SCW2", "SOP", "CWStdev", "CWVar"]
 
 
 class SOP(Rule):
-    """Second-order perceptron: AROW with r = 1 behind a mistake gate; the prior variance plays 1/a."""
+    """Second-order perceptron: AROW with r = 1 on mistakes only; the prior variance is the 1/a of the paper."""
 
     name = "sop"
     acts_when = "m <= 0"
@@ -18,9 +18,9 @@ class SOP(Rule):
 
 
 class CWStdev(ConfidenceRule):
-    """Exact convex confidence-weighted learning: the margin must reach ``phi`` of its standard deviations.
+    """Exact convex confidence-weighted learning: the margin must reach ``phi`` standard deviations.
 
-    Minimises KL(new || old) subject to m >= phi sqrt(v).
+    Minimizes KL(new || old) subject to m >= phi sqrt(v).
     """
 
     name = "cw_stdev"
@@ -32,7 +32,7 @@ class CWStdev(ConfidenceRule):
 
 
 class CWVar(ConfidenceRule):
-    """The first confidence-weighted rule, with the variance in place of the standard deviation."""
+    """Original confidence-weighted rule, with the variance instead of the standard deviation."""
 
     name = "cw_var"
     acts_when = "m < phi v"
@@ -43,7 +43,7 @@ class CWVar(ConfidenceRule):
 
 
 class AROW(Rule):
-    """Adaptive regularisation of weights: confidence grows with every example, noise only bends the mean."""
+    """Adaptive regularization of weights, robust to label noise."""
 
     name = "arow"
     acts_when = "m < 1"
@@ -51,12 +51,12 @@ class AROW(Rule):
     source = "Crammer, Kulesza & Dredze, NIPS 2009"
     loss = "r"
     r: float = parameter(
-        POSITIVE, "noise: large values trust single examples less", default=0.1, grid=(0.01, 0.1, 1.0, 10.0)
+        POSITIVE, "noise: larger values trust single examples less", default=0.1, grid=(0.01, 0.1, 1.0, 10.0)
     )
 
 
 class SCW1(ConfidenceRule):
-    """Soft confidence-weighted learning with linear loss."""
+    """Soft confidence-weighted learning with a linear loss."""
 
     name = "scw1"
     acts_when = "m < phi sqrt(v)"
@@ -65,11 +65,11 @@ class SCW1(ConfidenceRule):
     loss = "C"
     default_eta = 0.9
     eta_grid = (0.75, 0.9, 0.99)
-    C: float = parameter(POSITIVE, "weight of the loss: the longest step", default=1.0, grid=(0.1, 1.0, 10.0))
+    C: float = parameter(POSITIVE, "weight of the loss, the maximum step size", default=1.0, grid=(0.1, 1.0, 10.0))
 
 
 class SCW2(ConfidenceRule):
-    """Soft confidence-weighted learning with squared loss."""
+    """Soft confidence-weighted learning with a squared loss."""
 
     name = "scw2"
     acts_when = "m < phi sqrt(v)"
@@ -82,7 +82,7 @@ class SCW2(ConfidenceRule):
 
 
 class NHERD(Rule):
-    """Normal herd: a Gaussian herd of classifiers, each moved by PA-II."""
+    """Normal herd: a Gaussian of classifiers, each updated by PA-II."""
 
     name = "nherd"
     acts_when = "m < 1"

@@ -9,12 +9,12 @@ __all__ = ["CELLIP", "IELLIP"]
 
 
 class CELLIP(Rule):
-    """Classical ellipsoid method: cut the ellipsoid by the example's half-space, keep one around the rest.
+    """Classical ellipsoid method: an ellipsoid around the part that the half-space of a mistake leaves.
 
-    It is the smallest such one as the number of features grows; the formula does without that number.
+    It tends to the smallest such ellipsoid as the number of features grows, which the formula does not depend on.
 
-    Rows should have norm at most 1 and the prior variance be 1 + gamma (1 - a). An example whose half-space misses
-    the ellipsoid (data not separable with that margin) is passed over and counted.
+    Rows should have at most unit L2 norm, and the prior variance should be 1 + gamma (1 - a). An example whose
+    half-space misses the ellipsoid (the data are not separable with that margin) is skipped and counted.
     """
 
     name = "cellip"
@@ -25,16 +25,16 @@ class CELLIP(Rule):
     gamma: float = parameter(POSITIVE, "margin", default=0.1, grid=(0.01, 0.1, 1.0))
     a: float = parameter(
         Range(0.0, 1.0, closed_low=True, closed_high=True),
-        "share of the margin demanded of a cut",
+        "fraction of the margin that a cut demands",
         default=0.5,
         grid=(0.5, 1.0),
     )
 
 
 class IELLIP(Rule):
-    """Improved ellipsoid method: the cut of update k is c_k = c b^k, ever shallower, so that noise does no harm.
+    """Improved ellipsoid method for noisy data: the cuts c_k = c b^k get shallower with every update k.
 
-    Theorem 4 needs b + c < 1. The paper's experiments use a prior variance of 0.1.
+    Theorem 4 needs b + c < 1. The experiments of the paper use a prior variance of 0.1.
     """
 
     name = "iellip"
@@ -42,5 +42,5 @@ class IELLIP(Rule):
     formula = "alpha = (gamma - m)/v, zeta = c_k/((1 - c_k) v), scale = 1/(1 - c_k)"
     source = "Yang, Jin & Ye, ICML 2009, eq. 10, 15"
     gamma: float = parameter(POSITIVE, "margin", default=0.1, grid=(0.01, 0.1, 1.0))
-    b: float = parameter(UNIT, "decay of the cuts with each update", default=0.3)
+    b: float = parameter(UNIT, "decay of the cuts per update", default=0.3)
     c: float = parameter(UNIT, "depth of the first cut", default=0.1, grid=(0.01, 0.1, 0.5))

@@ -1,4 +1,4 @@
-"""The perceptron and the passive-aggressive rules: they learn the mean only."""
+"""The perceptron and the passive-aggressive rules, which train the mean only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Perceptron(Rule):
 
 
 class PA(Rule):
-    """Passive-aggressive: the least change that reaches margin 1."""
+    """Passive-aggressive: the smallest change that reaches margin 1."""
 
     name = "pa"
     acts_when = "m < 1"
@@ -29,7 +29,7 @@ class PA(Rule):
 
 
 class PA1(Rule):
-    """PA-I: passive-aggressive with a longest step ``C`` (hinge loss)."""
+    """PA-I: passive-aggressive with maximum step size ``C`` (hinge loss)."""
 
     name = "pa1"
     acts_when = "m < 1"
@@ -37,7 +37,7 @@ class PA1(Rule):
     source = PA.source
     loss = "C"
     learns_precision = False
-    C: float = parameter(POSITIVE, "aggressiveness: the longest step", default=1.0, grid=(0.01, 0.1, 1.0, 10.0))
+    C: float = parameter(POSITIVE, "maximum step size", default=1.0, grid=(0.01, 0.1, 1.0, 10.0))
 
 
 class PA2(Rule):
@@ -49,4 +49,4 @@ class PA2(Rule):
     source = PA.source
     loss = "C"
     learns_precision = False
-    C: float = parameter(POSITIVE, "aggressiveness: weight of the loss", default=1.0, grid=(0.01, 0.1, 1.0, 10.0))
+    C: float = parameter(POSITIVE, "weight of the squared loss", default=1.0, grid=(0.01, 0.1, 1.0, 10.0))

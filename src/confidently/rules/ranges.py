@@ -1,4 +1,4 @@
-"""Intervals that parameters may lie in, and the one sentence that refuses what lies outside."""
+"""Allowed values of parameters: intervals, integers and choices, and the errors for other values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Range:
-    """An interval a parameter may lie in; open ends are excluded."""
+    """An interval of allowed values; open ends are excluded."""
 
     low: float
     high: float
@@ -50,6 +50,6 @@ def check_integer(owner: str, name: str, value: object, minimum: int) -> None:
 
 
 def check_choice(name: str, value: object, allowed: Collection[object]) -> None:
-    """Raise ``ValueError`` listing what is allowed unless ``value`` is among it."""
+    """Raise ``ValueError`` listing the allowed values unless ``value`` is one of them."""
     if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(repr(a) for a in allowed)}; got {value!r}")
+        raise ValueError(f"{name}: expected one of {', '.join(repr(a) for a in allowed)}, got {value!r}")

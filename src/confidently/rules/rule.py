@@ -1,4 +1,4 @@
-"""What all rules have in common: a frozen dataclass of parameters, and the compiled rule of the same name."""
+"""The base of all rules: a frozen dataclass of parameters, and the compiled rule of the same name."""
 
 from __future__ import annotations
 
@@ -11,28 +11,26 @@ from .ranges import POSITIVE, Range, check_number
 
 
 def parameter(allowed: Range, meaning: str, *, default: float | None, grid: tuple[float, ...] = ()) -> Any:
-    """Define a rule's parameter: its allowed interval, meaning and default, and the values that a grid search tries."""
+    """Define a parameter: its allowed interval, its meaning, its default and the values that a grid search tries."""
     return field(default=default, metadata={"range": allowed, "meaning": meaning, "grid": grid})
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(parameter,))
 class Rule:
-    """Base of all rules: comparing, hashing, ``get_params`` and :func:`confidently.make_rule` work alike for all."""
+    """Base of all rules: comparison, hashing, ``get_params`` and :func:`confidently.make_rule`."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     name: ClassVar[str]
     acts_when: ClassVar[str]
     formula: ClassVar[str]
     source: ClassVar[str]
-    learns_precision: ClassVar[bool] = True  # False: zeta is always 0, so that no covariance need be stored
-    counts_misses: ClassVar[bool] = False  # True: some examples cannot be satisfied inside the ellipsoid
-    loss: ClassVar[str | None] = (
-        None  # the parameter that a weight of an example multiplies; None: it multiplies the step
-    )
+    learns_precision: ClassVar[bool] = True  # False: zeta is always 0, and no covariance is stored
+    counts_misses: ClassVar[bool] = False  # True: no classifier in the ellipsoid may satisfy an example
+    loss: ClassVar[str | None] = None  # the parameter that the weight of an example multiplies; None: the step
 
     def __init_subclass__(cls) -> None:
-        # of a frozen dataclass's six methods only the first differs: the others, written anew for each rule, would be a
-        # tenth of the command line's start
+        # Only __init__ differs between rules. Generating the other five methods of a frozen dataclass for every rule
+        # would take a tenth of the start of the command line.
         dataclass(repr=False, eq=False)(cls)
 
     def __post_init__(self) -> None:
@@ -43,11 +41,11 @@ class Rule:
 
     def __setattr__(self, name: str, value: object) -> None:
         if name in vars(self) or name not in self.__dataclass_fields__:
-            raise FrozenInstanceError(f"a rule cannot be changed: with_params({name}=...) makes another")
+            raise FrozenInstanceError(f"rules are immutable; use with_params({name}=...) for a changed copy")
         super().__setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:
-        raise FrozenInstanceError(f"a rule cannot be changed: it keeps its {name}")
+        raise FrozenInstanceError(f"rules are immutable: {name} cannot be deleted")
 
     def __eq__(self, other: object) -> bool:
         return self.get_params() == other.get_params() if type(other) is type(self) else NotImplemented
@@ -59,16 +57,16 @@ class Rule:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.get_params().items())})"
 
     def get_params(self, deep: bool = True) -> dict[str, float | None]:
-        """The parameters by name, as scikit-learn asks for them."""
+        """Return the parameters by name, as in scikit-learn."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def with_params(self, **changes: float | None) -> Self:
-        """A copy with some parameters changed."""
+        """Return a copy with some parameters changed."""
         known = [f.name for f in fields(self)]
         for name in changes:
             if name not in known:
-                allowed = f"has {', '.join(known)}" if known else "has none"
-                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it {allowed}")
+                remedy = f"expected {', '.join(known)}" if known else "the rule has no parameters"
+                raise ValueError(f"{type(self).__name__}: unknown parameter {name!r}; {remedy}")
         return replace(self, **changes)
 
     @classmethod
@@ -77,7 +75,7 @@ class Rule:
         return {f.name: f.metadata["grid"] for f in fields(cls) if f.metadata["grid"]}
 
     def core_parameters(self) -> list[float]:
-        """The numbers the compiled rule takes, in its order."""
+        """Return the parameters of the compiled rule, in its order."""
         return [float(getattr(self, f.name)) for f in fields(self)]
 
     @cached_property
@@ -95,24 +93,21 @@ class Rule:
 class ConfidenceRule(Rule):
     """Base of the rules that demand a margin of ``phi`` standard deviations.
 
-    The confidence is given either as the probability ``eta`` of classifying the example rightly, in (.5, 1), or as
-    the normal quantile ``phi = Phi^-1(eta)`` > 0, never as both.
+    The confidence is set either by the probability ``eta`` of a correct classification, in (.5, 1), or by the normal
+    quantile ``phi = Phi^-1(eta)`` > 0.
     """
 
     default_eta: ClassVar[float]
     eta_grid: ClassVar[tuple[float, ...]]
-    eta: float | None = parameter(
-        Range(0.5, 1.0), "probability with which an example is to be classified rightly", default=None
-    )
-    phi: float | None = parameter(POSITIVE, "the same as a normal quantile; give one of the two", default=None)
+    eta: float | None = parameter(Range(0.5, 1.0), "probability of a correct classification", default=None)
+    phi: float | None = parameter(POSITIVE, "eta as a normal quantile; use one of the two", default=None)
 
     def __post_init__(self) -> None:
         if self.eta is None and self.phi is None:
             object.__setattr__(self, "eta", self.default_eta)
         elif self.eta is not None and self.phi is not None:
-            raise ValueError(
-                f"{type(self).__name__}: give eta or phi, not both (got eta={self.eta!r}, phi={self.phi!r})"
-            )
+            given = f"eta={self.eta!r}, phi={self.phi!r}"
+            raise ValueError(f"{type(self).__name__}: eta and phi are mutually exclusive, got {given}; use one")
         super().__post_init__()
 
     @classmethod
@@ -132,10 +127,10 @@ class ConfidenceRule(Rule):
 
     @property
     def quantile(self) -> float:
-        """phi, whichever way the confidence was given."""
+        """phi, also if the confidence was set by eta."""
         if self.phi is not None:
             return float(self.phi)
-        assert self.eta is not None  # one of the two was given
-        from statistics import NormalDist  # here, for it would slow every start of the command line
+        assert self.eta is not None  # __post_init__ sets it
+        from statistics import NormalDist  # imported here to save start-up time
 
         return NormalDist().inv_cdf(float(self.eta))

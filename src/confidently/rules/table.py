@@ -1,8 +1,8 @@
-"""The rules: how far to move the Gaussian over weight vectors, given a margin and its variance.
+"""The table of rules: how far the Gaussian over weight vectors moves, given the margin of an example and its variance.
 
-Every rule is a small frozen dataclass of parameters. It knows two numbers, the margin's mean ``m`` and variance
-``v``, and nothing of rows, arrays, labels or memory; the formula itself is compiled (``core/rules/``) and stated once
-more, plainly, in ``tests/twins/reference.py``. `docs/mathematics.md` derives them.
+A rule is a small frozen dataclass of parameters. It depends on two numbers only, the mean ``m`` and the variance ``v``
+of the margin. The formulas are compiled (``core/rules/``); ``tests/tables/rule_cases.py`` has them in plain Python, and
+`docs/mathematics.md` derives them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ RULES: dict[str, type[Rule]] = {
 
 
 def make_rule(rule: str | Rule, **parameters: float) -> Rule:
-    """A rule from its name or from a rule, with some parameters set.
+    """Return a rule, from its name or from another rule, with some parameters set.
 
     Parameters
     ----------
     rule : str or Rule
-        One of ``confidently.RULES``, or an instance.
+        A name in ``confidently.RULES``, or an instance.
     **parameters : float
         Parameters to set.
 
@@ -39,7 +39,7 @@ def make_rule(rule: str | Rule, **parameters: float) -> Rule:
     Raises
     ------
     ValueError
-        For an unknown name, an unknown parameter or a value out of its range; the message lists what is allowed.
+        For an unknown name, an unknown parameter or a value out of its range. The message lists the allowed ones.
 
     Examples
     --------
@@ -48,17 +48,17 @@ def make_rule(rule: str | Rule, **parameters: float) -> Rule:
     """
     if isinstance(rule, str):
         if rule not in RULES:
-            raise ValueError(f"no rule is called {rule!r}; there are {', '.join(RULES)}")
+            raise ValueError(f"unknown rule {rule!r}; expected one of {', '.join(RULES)}")
         rule = RULES[rule]()
     elif not isinstance(rule, Rule):
-        raise TypeError(f"rule must be a name ({', '.join(RULES)}) or a rule such as AROW(r=0.1), got {rule!r}")
+        raise TypeError(f"rule: expected a rule such as AROW(r=0.1) or one of {', '.join(RULES)}, got {rule!r}")
     return rule.with_params(**parameters) if parameters else rule
 
 
 def step(
     rule: str | Rule, margin: float, variance: float, *, weight: float = 1.0, updates: int = 0, **parameters: float
 ) -> tuple[float, float, float] | None:
-    """What a rule does with a margin: the update's three numbers, from the compiled core.
+    """Return the step of a rule for a margin: three numbers, from the compiled core.
 
     mean <- mean + alpha y Sigma x;  Sigma^-1 <- (Sigma^-1 + zeta x x')/scale.
 
@@ -67,20 +67,20 @@ def step(
     rule : str or Rule
         A rule or its name.
     margin : float
-        m = y mean.x, signed: negative means the example is classified wrongly.
+        m = y mean.x; negative for a misclassified example.
     variance : float
-        v = x' Sigma x > 0, variance of the margin.
+        v = x' Sigma x > 0, the variance of the margin.
     weight : float
         Weight of the example, >= 0.
     updates : int
-        Updates made before this one (IELLIP's cuts get shallower with them).
+        Number of updates before this one, >= 0. Only IELLIP uses it.
     **parameters : float
         Parameters of the rule, as in :func:`make_rule`.
 
     Returns
     -------
     (alpha, zeta, scale) or None
-        None: the rule passes the example over.
+        None if the rule does not act on the example.
 
     Raises
     ------
