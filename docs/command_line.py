@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from confidently.cli import cli
+from confidently.cli.options.rules import PREFIX
 
 PAGE = Path(__file__).with_name("command-line.md")
 REFRESH = "python docs/command_line.py"
@@ -16,6 +17,8 @@ Written by `{REFRESH}` from the output of `--help`. The [tutorial](tutorial.md) 
 Exit codes: 0 for success; 2 for bad usage or input, with one line on standard error; 130 or 143 after an interruption,
 when the current batch is complete and a checkpoint is saved; 141 when the reader of the output has gone. Results go to
 standard output, progress and errors to standard error. Every command has `--json` for machine-readable output.
+
+Every parameter of a rule is an option too, such as `--r 0.5` for `arow`: see [the rules](mathematics.md#the-rules).
 """
 
 
@@ -28,7 +31,14 @@ def page() -> str:
 
 def _sections(command: click.Command, context: click.Context, shown: dict[str, int]) -> list[str]:
     """Return the help of a command and of all commands below it."""
-    lines = (line.rstrip() for line in command.get_help(context).splitlines())
+    of_rules = [parameter for parameter in command.params if (parameter.name or "").startswith(PREFIX)]
+    for option in of_rules:  # the tables of rules have them: no rule is listed twice
+        option.hidden = True  # type: ignore[attr-defined]
+    try:
+        lines = [line.rstrip() for line in command.get_help(context).splitlines()]
+    finally:
+        for option in of_rules:
+            option.hidden = False  # type: ignore[attr-defined]
     sections = [f"## {context.command_path}\n\n```text\n" + "\n".join(lines) + "\n```\n"]
     for name in command.list_commands(context) if isinstance(command, click.Group) else ():
         below = command.get_command(context, name)

@@ -4,6 +4,10 @@ import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
+from sphinx.application import Sphinx
+
+from confidently import RULES
+
 sys.path.insert(0, str(Path(__file__).parent / "site"))
 
 project = "confidently"
@@ -50,3 +54,14 @@ copybutton_prompt_is_regexp = True
 copybutton_only_copy_prompt_lines = True
 pygments_style = "friendly"
 pygments_dark_style = "monokai"
+
+
+def list_rules(app: Sphinx, page: str, source: list[str]) -> None:
+    """Enter every rule where its page says RULE-CLASSES."""
+    if page == "api/rules":
+        classes = "\n\n".join(f".. autoclass:: {rule.__name__}" for rule in RULES.values())
+        source[0] = source[0].replace("RULE-CLASSES", classes)
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("source-read", list_rules)

@@ -90,7 +90,7 @@ def test_bad_labels(case):
 
 BAD_SETTINGS = {
     "rule": ({"rule": "no_such"}, ValueError, "unknown rule 'no_such'; expected one of perceptron, pa"),
-    "rule type": ({"rule": 3}, TypeError, "rule must be a name"),
+    "rule type": ({"rule": 3}, TypeError, "rule: expected a rule"),
     "covariance": ({"covariance": "dense"}, ValueError, "covariance: expected one of 'diag', 'full', 'shared'"),
     "shared one-vs-rest": ({"covariance": "shared", "multiclass": "one-vs-rest"}, ValueError, "couples the classes"),
     "prior": ({"prior_variance": 0.0}, ValueError, r"prior_variance must be in \[1e-15, 1e\+09\], got 0.0"),
@@ -182,7 +182,7 @@ def test_settings_changed_between_calls():
         with pytest.raises(ValueError, match="cannot change after training has begun"):
             classifier.set_params(**change).partial_fit(X, Y)
         classifier.set_params(**{name: before[name] for name in change})
-    with pytest.raises(ValueError, match="no parameter 'zzz'"):
+    with pytest.raises(ValueError, match="unknown parameter 'zzz'"):
         classifier.set_params(average=True, rule__zzz=1)
     assert classifier.average is False
 

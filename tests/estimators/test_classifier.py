@@ -65,7 +65,7 @@ def test_nested_parameters():
     classifier.set_params(rule="arow", rule__r=2.0)
     assert classifier.rule == AROW(r=2.0)
     assert clone(classifier).rule == AROW(r=2.0)
-    with pytest.raises(ValueError, match="no parameter 'eta'; it has r"):
+    with pytest.raises(ValueError, match="AROW: unknown parameter 'eta'; expected r"):
         classifier.set_params(rule__eta=0.9)
 
 
