@@ -6,20 +6,21 @@ from scipy.sparse import csr_matrix
 
 from confidently import _core
 from confidently.covariances.settings import Settings
+from confidently.covariances.table import COVARIANCES as KINDS
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.rules import RULES, make_rule
+from tests.covariance_cases import OVER_WEIGHTS, serves
 from tests.twins.reference import COVARIANCES as REFERENCE_COVARIANCES
 from tests.twins.reference import ReferenceLearner
 
-COVARIANCES = [name for name in REFERENCE_COVARIANCES if name != "identity"]
 TASKS = ("binary", "joint", "one-vs-rest", "multilabel")
 CASES = [
     (rule, covariance, task)
     for rule in RULES
-    for covariance in COVARIANCES
+    for covariance in OVER_WEIGHTS
     for task in TASKS
-    if not (covariance == "shared" and task == "one-vs-rest")
+    if serves(covariance, task)
 ]
 N_CLASSES = {"binary": 2, "joint": 4, "one-vs-rest": 4, "multilabel": 4}
 
@@ -82,9 +83,9 @@ def test_core_equals_reference(rule, covariance, task):
     learner, reference = twins(make_rule(rule), covariance, task, X.shape[1])
     reference.learn(X, labels)
     in_blocks = (
-        []
-        if covariance == "diag"
-        else [Learner(Settings(rule, covariance, task, rows_per_product=20), N_CLASSES[task], X.shape[1])]
+        [Learner(Settings(rule, covariance, task, rows_per_product=20), N_CLASSES[task], X.shape[1])]
+        if KINDS[covariance].by_products
+        else []
     )  # so few features go row by row otherwise
     for tried in (learner, *in_blocks):
         tried.learn(as_matrix(X), ids, start)

@@ -199,9 +199,9 @@ def test_every_method_of_the_contract_is_defined_or_ruled_out(name):
     assert not missing, f"{kind.__module__}: {kind.__name__} does not define {sorted(missing)}"
 
 
-@pytest.mark.parametrize("value", ["block", "", None, 3])
+@pytest.mark.parametrize("value", ["unknown", "", None, 3])
 def test_unknown_covariances_are_rejected(value):
-    with pytest.raises(ValueError, match="covariance: expected one of 'diag', 'full', 'shared', 'kernel'"):
+    with pytest.raises(ValueError, match=f"covariance: expected one of {', '.join(map(repr, COVARIANCES))}"):
         Learner(Settings("arow", value))
 
 

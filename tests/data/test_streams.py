@@ -11,6 +11,7 @@ from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.learner.streams import StreamLearner, StreamPredictor
 from confidently.models.model import Model
+from tests.covariance_cases import OVER_WEIGHTS
 from tests.data_sets import shared_data
 
 SIZES = (11, 64, 1000, 1 << 20)  # bytes read at a time
@@ -116,7 +117,7 @@ def test_training_goes_on_exactly_where_it_stopped(tmp_path, rule, task, dtype):
     assert_same(whole, resumed)
 
 
-@pytest.mark.parametrize("covariance", ["diag", "full"])
+@pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("rule", [CELLIP(gamma=0.01), IELLIP(b=0.999, c=0.3)])
 def test_features_that_come_late_are_scaled_like_all_others(tmp_path, rule, dtype, covariance):
@@ -132,7 +133,7 @@ def test_features_that_come_late_are_scaled_like_all_others(tmp_path, rule, dtyp
         assert whole.learner.state["folded"] != 1  # or nothing was tested
 
 
-@pytest.mark.parametrize("covariance", ["diag", "full", "shared"])
+@pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 def test_a_third_class_finds_the_same_learner_wherever_the_bytes_are_cut(tmp_path, covariance):
     file = tmp_path / "rows.svm"
     file.write_bytes(text_of(TASKS["five classes"]()))
@@ -231,7 +232,7 @@ def test_an_index_that_makes_the_model_too_large_is_refused(tmp_path, monkeypatc
     assert learner.learner.n_features == 0
 
 
-@pytest.mark.parametrize("covariance", ["diag", "full", "shared"])
+@pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 @pytest.mark.parametrize("task", ["two classes", "five classes", "sets"])
 def test_unknown_features_only_add_their_priors_variance(tmp_path, task, covariance):
     file, more = tmp_path / "rows.svm", tmp_path / "more.svm"

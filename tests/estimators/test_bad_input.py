@@ -8,9 +8,11 @@ from scipy.sparse import csr_matrix
 
 from confidently import OnlineClassifier
 from confidently.covariances.settings import Settings
+from confidently.covariances.table import COVARIANCES
 from confidently.data.memory import matrix
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
+from tests.covariance_cases import OVER_WEIGHTS
 
 X = np.array([[1.0, 0.5], [-1.0, 0.25], [0.5, -2.0], [-0.25, 1.0]])
 Y = np.array([1, 0, 1, 0])
@@ -88,10 +90,11 @@ def test_bad_labels(case):
     assert_unchanged(classifier, before)
 
 
+KNOWN = ", ".join(map(repr, COVARIANCES))
 BAD_SETTINGS = {
     "rule": ({"rule": "no_such"}, ValueError, "unknown rule 'no_such'; expected one of perceptron, pa"),
     "rule type": ({"rule": 3}, TypeError, "rule: expected a rule"),
-    "covariance": ({"covariance": "dense"}, ValueError, "covariance: expected one of 'diag', 'full', 'shared'"),
+    "covariance": ({"covariance": "dense"}, ValueError, f"covariance: expected one of {KNOWN}"),
     "shared one-vs-rest": ({"covariance": "shared", "multiclass": "one-vs-rest"}, ValueError, "couples the classes"),
     "prior": ({"prior_variance": 0.0}, ValueError, r"prior_variance must be in \[1e-15, 1e\+09\], got 0.0"),
     "multiclass": ({"multiclass": "ovo"}, ValueError, "multiclass: expected one of"),
@@ -249,7 +252,7 @@ def test_extreme_values_stay_finite(rule, dtype):
         assert np.isfinite(learner.probabilities(as_matrix(rows, dtype))).all()
 
 
-@pytest.mark.parametrize("covariance", ["diag", "full", "shared"])
+@pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_contradictory_copies_of_a_row(covariance, dtype):
     """A hard constraint met both ways drives the variance along the row to its floor and no further."""

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from confidently import AROW, CELLIP, PA, OnlineClassifier
 from confidently.learner.calibration import sigmoid, vote, vote_multiclass
+from tests.covariance_cases import OVER_WEIGHTS, serves
 
 
 def binary(n=300, d=8, seed=0):
@@ -97,7 +98,7 @@ def test_input_formats_agree(kind):
 # --- what is learned ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("covariance", ["diag", "full", "shared"])
+@pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 @pytest.mark.parametrize("task", TASKS)
 def test_attributes_explain_the_answers(task, covariance):
     """decision = X coef' + intercept; variances follow from variance_ and covariance_."""
@@ -111,24 +112,20 @@ def test_attributes_explain_the_answers(task, covariance):
     assert variance.shape == mean.shape
     assert classifier.variance_.shape == classifier.coef_.shape
     assert classifier.intercept_variance_.shape == classifier.intercept_.shape
-    if covariance == "diag":
+    whole, one = classifier.covariance_, np.column_stack([X, np.ones(len(X))])
+    if not isinstance(whole, np.ndarray):  # uncorrelated weights
         expected = (X**2 @ classifier.variance_.T + classifier.intercept_variance_).squeeze()
         np.testing.assert_allclose(variance, expected, rtol=1e-9)
-        assert classifier.covariance_.diagonal().min() > 0
-    else:
-        one = np.column_stack([X, np.ones(len(X))])
-        whole = classifier.covariance_
-        assert np.array_equal(whole, whole.T)
+        assert whole.diagonal().min() > 0
+        return
+    assert np.array_equal(whole, whole.T)
+    if task != "multilabel":  # there the calibration label's share is checked against sampled classifiers below
         d = one.shape[1]
-        if task == "binary" or (covariance == "shared" and task == "multiclass"):
-            expected = np.einsum("ij,jk,ik->i", one, whole, one)
-            variance = variance if variance.ndim == 1 else variance[:, 3]
-        elif task == "multiclass":
-            expected = np.einsum("ij,jk,ik->i", one, whole[3 * d : 4 * d, 3 * d : 4 * d], one)
-            variance = variance[:, 3]
-        else:
-            return  # the calibration label's share is checked against sampled classifiers below
-        np.testing.assert_allclose(variance, expected, rtol=1e-7, atol=1e-10)
+        own = (
+            whole if len(whole) == d else whole[3 * d : 4 * d, 3 * d : 4 * d]
+        )  # one for all classes, or one of class 3
+        variance = variance if task == "binary" else variance[:, 3]
+        np.testing.assert_allclose(variance, np.einsum("ij,jk,ik->i", one, own, one), rtol=1e-7, atol=1e-10)
 
 
 def test_multilabel_variances_by_sampling():
@@ -150,11 +147,11 @@ def test_multilabel_variances_by_sampling():
 
 def test_rules_without_precision_keep_the_prior():
     X, y = binary()
-    for covariance in ("diag", "full", "shared"):
+    for covariance in OVER_WEIGHTS:
         classifier = OnlineClassifier("pa", covariance, prior_variance=0.5).fit(X, y)
         assert (classifier.variance_ == 0.5).all()
         assert (classifier.covariance_.diagonal() == 0.5).all()
-        assert "covariance" not in classifier.learner_.state
+        assert classifier.learner_.state.keys() == OnlineClassifier("pa").fit(X, y).learner_.state.keys()
 
 
 def test_passes_and_shuffle():
@@ -217,11 +214,11 @@ def test_infeasible_examples_are_counted():
 # --- new classes ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("covariance", ["diag", "full", "shared"])
+@pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 @pytest.mark.parametrize("multiclass", ["joint", "one-vs-rest"])
 def test_a_third_class_leaves_the_first_two_as_they_were(covariance, multiclass):
-    if covariance == "shared" and multiclass == "one-vs-rest":
-        pytest.skip("refused: shared covariance couples the classes")
+    if not serves(covariance, multiclass):
+        pytest.skip("rejected: it couples the classes")
     X, y = digits()
     X = X[:, 16:40]
     classifier = OnlineClassifier("arow", covariance, multiclass=multiclass)
@@ -235,8 +232,7 @@ def test_a_third_class_leaves_the_first_two_as_they_were(covariance, multiclass)
     difference = new_mean[:, 1] - new_mean[:, 0]
     if multiclass == "joint":
         np.testing.assert_allclose(difference, mean, atol=1e-12)
-        pair = 2 * new_variance[:, 1] if covariance == "shared" else new_variance[:, 0] + new_variance[:, 1]
-        np.testing.assert_allclose(pair, variance, rtol=1e-9)
+        np.testing.assert_allclose(new_variance[:, 0] + new_variance[:, 1], variance, rtol=1e-9)
     else:
         np.testing.assert_allclose(new_mean[:, 1], mean, atol=1e-12)
         np.testing.assert_allclose(new_variance[:, 0], variance, rtol=1e-9)

@@ -14,6 +14,7 @@ from river import checks, datasets, drift, evaluate, linear_model, metrics, prep
 
 import confidently  # noqa: E402
 from confidently.estimators.river import OnlineClassifier, OnlineMultiLabelClassifier  # noqa: E402
+from tests.covariance_cases import OVER_WEIGHTS  # noqa: E402
 
 SETTINGS = [
     {},
@@ -24,6 +25,7 @@ SETTINGS = [
     {"covariance": "shared", "fit_intercept": False},
     {"forget": 0.01},
     {"calibration": None},
+    *({"covariance": name} for name in OVER_WEIGHTS if name not in ("diag", "full", "shared")),
 ]
 
 

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from confidently import AROW, OnlineClassifier
 from confidently.evaluation.active import STRATEGIES, Selector, certainty, query, simulate
 from confidently.rules.theory import kl_divergence
+from tests.covariance_cases import OVER_WEIGHTS
 
 
 def rows(n, seed=0, classes=2, d=12):
@@ -26,12 +27,12 @@ def learned(classes=2, n=60, **settings):
     return OnlineClassifier(**settings).fit(*rows(n, classes=classes))
 
 
-@pytest.mark.parametrize("covariance", ["diag", "full"])
+@pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 def test_certainty_of_two_classes(covariance):
     classifier, X = learned(covariance=covariance), rows(30, seed=1)[0]
     mean = X @ classifier.coef_[0] + classifier.intercept_
     sigma = classifier.covariance_
-    sigma = np.diag(sigma.diagonal()) if covariance == "diag" else sigma
+    sigma = sigma if isinstance(sigma, np.ndarray) else sigma.toarray()
     with_one = np.column_stack([X, np.ones(30)])
     variance = np.einsum("ij,jk,ik->i", with_one, sigma, with_one)
     assert_allclose(certainty(classifier, X), np.abs(mean) / np.sqrt(variance), rtol=1e-10)

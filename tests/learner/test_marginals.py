@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 from confidently import OnlineClassifier
+from tests.covariance_cases import OVER_WEIGHTS, serves
 from tests.estimators.test_classifier import TASKS
 
-CASES = [(c, t, m) for c in ("diag", "full", "shared") for t in TASKS for m in ("joint", "one-vs-rest")]
+CASES = [(c, t, m) for c in OVER_WEIGHTS for t in TASKS for m in ("joint", "one-vs-rest")]
 
 
 @pytest.mark.parametrize(("covariance", "task", "multiclass"), CASES)
 def test_samples_and_marginals_are_of_the_same_gaussian(covariance, task, multiclass):
-    if multiclass == "one-vs-rest" and (covariance == "shared" or task != "multiclass"):
+    if multiclass == "one-vs-rest" and (not serves(covariance, "one-vs-rest") or task != "multiclass"):
         pytest.skip("the same learner as joint, or refused")
     X, y = TASKS[task]()
     X = X[:150, :6]

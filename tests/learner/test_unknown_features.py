@@ -9,6 +9,7 @@ from confidently.data.classes import ClassTable
 from confidently.data.features import Features
 from confidently.learner.learner import Learner
 from confidently.learner.streams import StreamLearner, StreamPredictor
+from tests.covariance_cases import OVER_WEIGHTS
 from tests.data.test_streams import trained
 
 
@@ -35,7 +36,7 @@ def learned(path, how, **options):
 
 
 @pytest.mark.parametrize("vocabulary", [False, True])
-@pytest.mark.parametrize("covariance", ["diag", "full"])
+@pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 @pytest.mark.parametrize("kind", ["vw", "text"])
 def test_they_only_add_their_priors_variance(tmp_path, kind, covariance, vocabulary):
     old, new = tmp_path / "old", tmp_path / "new"

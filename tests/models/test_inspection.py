@@ -15,15 +15,16 @@ from confidently.models.explanation import explain
 from confidently.models.inspection import INTERCEPT, class_views, unseen_variances
 from confidently.models.model import Model
 from tests.command_line import process, rows
+from tests.covariance_cases import OVER_WEIGHTS, serves
 
 D = 6
 TASKS = {"binary": 2, "joint": 4, "one-vs-rest": 4, "multilabel": 3}
 CASES = [
     (task, covariance, rule, average, intercept)
     for task in TASKS
-    for covariance in ("diag", "full", "shared")
+    for covariance in OVER_WEIGHTS
     for rule, average, intercept in (("arow", False, True), ("iellip", True, False), ("pa", True, True))
-    if not (task == "one-vs-rest" and covariance == "shared")
+    if serves(covariance, task)
 ]
 
 

@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from confidently import AROW, RULES, OnlineClassifier, load, make_rule, merge
 from confidently.models.gaussian import Gaussian
 from confidently.models.merging import MergeError
+from tests.covariance_cases import OVER_WEIGHTS
 
 GAINING = [name for name, rule in RULES.items() if rule.learns_precision and name not in ("cellip", "iellip")]
-COVARIANCES = ("diag", "full", "shared")
 PRIOR = 0.7
 
 
@@ -202,7 +202,7 @@ def test_disjoint_features(rule, covariance):
     assert_array_equal(merged.predict(X), both.predict(X))
 
 
-@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("classes", [("a", "b"), ("a", "b", "c")])
 def test_nothing_learned_adds_nothing(rule, covariance, classes):
@@ -226,7 +226,7 @@ def test_one_model_is_itself():
     believes_the_same(merge([model], base=model), model)
 
 
-@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 @pytest.mark.parametrize("classes", [("a", "b"), ("a", "b", "c")])
 def test_order_does_not_matter(covariance, classes):
     parts = [learned(seed=seed, covariance=covariance, classes=classes) for seed in range(3)]
@@ -236,7 +236,7 @@ def test_order_does_not_matter(covariance, classes):
         assert_allclose(merge(order).predict_proba(X), first.predict_proba(X), rtol=1e-9)
 
 
-@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 @pytest.mark.parametrize("rule", ["arow", "cw_stdev", "pa1", "iellip"])
 def test_base_is_counted_once(rule, covariance):
     """Models that went on from a base: what each has gained is added to it; one of them alone is itself."""
@@ -276,7 +276,7 @@ def test_float32():
 # --- classes ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 def test_third_class_of_another_model(covariance):
     """Two classes beside an unlearned third: as if the third had been announced to the model later."""
     model = learned(covariance=covariance)
@@ -373,7 +373,7 @@ def test_named_columns_by_name():
 # --- going on --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 def test_saved_and_loaded(tmp_path, covariance):
     merged = merge([learned(seed=seed, covariance=covariance) for seed in range(2)])
     merged.save(tmp_path / "merged.cw")
@@ -432,7 +432,7 @@ def test_refused_inputs():
         merge([learned(), OnlineClassifier(prior_variance=PRIOR).fit(X, X[:, :2] > 0)])
 
 
-@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 def test_base_must_be_where_models_began(covariance):
     base = learned(40, seed=5, covariance=covariance)
     with pytest.raises(MergeError, match="model 1 was not trained from the base: it has seen 40 rows and model 1 30"):

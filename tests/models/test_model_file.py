@@ -15,8 +15,7 @@ from confidently import RULES, OnlineClassifier, load
 from confidently.models import file as model_file
 from confidently.models.file import ModelFileError
 from confidently.models.model import Model
-
-COVARIANCES = ("diag", "full", "shared")
+from tests.covariance_cases import OVER_WEIGHTS, serves
 
 
 def rows(task):
@@ -35,9 +34,9 @@ def new(rule, covariance, task):
 
 CASES = [
     (covariance, task)
-    for covariance in COVARIANCES
+    for covariance in OVER_WEIGHTS
     for task in ("binary", "joint", "one-vs-rest", "multilabel")
-    if not (covariance == "shared" and task == "one-vs-rest")
+    if serves(covariance, task)
 ]
 HALVES = np.arange(0, 60), np.arange(60, 120)
 

@@ -28,6 +28,7 @@ from confidently.plots import (
     WeightEllipsesDisplay,
 )
 from confidently.rules.theory import confidence_loss
+from tests.covariance_cases import OVER_WEIGHTS, serves
 
 CANCER = load_breast_cancer()
 X, Y = StandardScaler().fit_transform(CANCER.data)[:200], CANCER.target[:200]
@@ -85,7 +86,7 @@ def test_error_against_labels():
         LabelsDisplay([20, 40, 60], {"any": [0.1, 0.2]})
 
 
-@pytest.mark.parametrize("covariance", ["diag", "full"])
+@pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 def test_ellipses_are_the_covariance(covariance):
     classifier = OnlineClassifier("cw_stdev", covariance).fit(X, Y)
     display = WeightEllipsesDisplay.from_estimator(classifier, [(0, 2)], n_std=2)
@@ -102,7 +103,8 @@ def test_ellipses_are_the_covariance(covariance):
 
 def test_ellipses_of_several_classes_are_in_their_block():
     iris = load_iris()
-    for covariance, multiclass in (("full", "joint"), ("full", "one-vs-rest"), ("shared", "joint"), ("diag", "joint")):
+    several = ("joint", "one-vs-rest")
+    for covariance, multiclass in [(c, task) for c in OVER_WEIGHTS for task in several if serves(c, task)]:
         classifier = OnlineClassifier("arow", covariance, multiclass=multiclass).fit(iris.data, iris.target)
         display = WeightEllipsesDisplay.from_estimator(classifier, [(1, 3)], column=2)
         np.testing.assert_allclose(np.diag(display.covariances[0]), classifier.variance_[2, [1, 3]])

@@ -1,0 +1,15 @@
+"""The covariances that tests go through: every one of the table, so that a new one is left out of none."""
+
+from confidently.covariances.table import COVARIANCES
+
+OVER_WEIGHTS = tuple(name for name, kind in COVARIANCES.items() if not kind.keeps_examples)
+
+
+def serves(covariance, task):
+    """Whether a covariance serves a task; otherwise it says why not."""
+    try:
+        COVARIANCES[covariance].check_task(task)
+    except ValueError as reason:
+        assert str(reason), covariance
+        return False
+    return True
