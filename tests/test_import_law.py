@@ -6,7 +6,7 @@ Every import counts: those inside functions, which save start-up time, and those
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple, TypeGuard
@@ -35,7 +35,6 @@ LIGHT = ("rules", "covariances", "learner")  # import neither scikit-learn nor S
 HEAVY = ("package sklearn", "package scipy")
 PRINTS = ("cli/", "distributed/fitting.py")  # fit(progress=True) is told to write to standard error
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-PENDING: list[tuple[str, str]] = []  # imports that are still to be mended, each with its module
 
 
 class Import(NamedTuple):
@@ -49,10 +48,6 @@ class Import(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.module} imports {self.imported}"
-
-    @property
-    def pair(self) -> tuple[str, str]:
-        return self.module, self.imported
 
 
 @cache
@@ -130,7 +125,7 @@ def imports_up() -> list[Import]:
     return [one for one in own if rank(one.module) >= rank(one.imported)]
 
 
-def imports_in_cycles(imports: Iterable[Import]) -> list[Import]:
+def imports_in_cycles(imports: Sequence[Import]) -> list[Import]:
     """Those of the imports from which a chain of others leads back to the importing module."""
     edges: dict[str, set[str]] = {module: set() for module in modules()}
     for one in imports:
@@ -149,23 +144,14 @@ def imports_in_cycles(imports: Iterable[Import]) -> list[Import]:
 
 
 def test_imports_only_go_down() -> None:
-    wrong = [
-        f"{one}: layer {folder(one.module)} may not import layer {folder(one.imported)}"
-        for one in imports_up()
-        if one.pair not in PENDING
-    ]
+    wrong = [f"{one}: layer {folder(one.module)} may not import layer {folder(one.imported)}" for one in imports_up()]
     assert not wrong, "\n".join(["imports that do not go down:", *wrong])
 
 
 def test_no_modules_import_each_other() -> None:
     """No cycle, not even one that an import inside a function would hide."""
-    wrong = imports_in_cycles([one for one in own_imports() if one.pair not in PENDING])
+    wrong = imports_in_cycles(own_imports())
     assert not wrong, "\n".join(["imports that form cycles:", *map(str, wrong)])
-
-
-def test_what_is_pending_is_still_wrong() -> None:
-    done = set(PENDING) - {one.pair for one in [*imports_up(), *imports_in_cycles(own_imports())]}
-    assert not done, f"mended, so remove it from PENDING: {sorted(done)}"
 
 
 def test_every_folder_has_its_layer() -> None:
