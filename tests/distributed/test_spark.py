@@ -1,4 +1,4 @@
-"""The recipe for Spark in docs/distributed.md does what it says, where Spark and Java are."""
+"""The recipe for Spark in docs/distributed.md works, where Spark and Java are installed."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Every input a stranger could give: the right answer or one clear error, and the state as it was."""
+"""Any input a user could pass: the right result or one clear error, and an unchanged state."""
 
 import copy
 
@@ -56,7 +56,7 @@ BAD_ROWS = {
 def test_bad_rows(case, method):
     rows, message = BAD_ROWS[case]
     if method == "fit" and case == "too many columns":
-        pytest.skip("fit learns the width anew")
+        pytest.skip("fit learns the width again")
     classifier = OnlineClassifier("arow").fit(X, Y)
     before = copy.deepcopy(vars(classifier))
     arguments = (rows, Y[: len(rows)] if case in ("no rows", "one dimension") else Y) if "fit" in method else (rows,)
@@ -103,7 +103,7 @@ BAD_SETTINGS = {
     "dtype": ({"dtype": "float16"}, ValueError, "dtype: expected one of"),
     "calibration": ({"calibration": "platt"}, ValueError, "calibration: expected one of"),
     "class weight": ({"class_weight": {0: -1.0}}, ValueError, "finite and >= 0"),
-    "class weight of a stranger": ({"class_weight": {9: 1.0}}, ValueError, r"unknown classes: \[9\]"),
+    "class weight of an unknown class": ({"class_weight": {9: 1.0}}, ValueError, r"unknown classes: \[9\]"),
     "class weight word": ({"class_weight": "even"}, ValueError, "class_weight: expected one of 'balanced'"),
 }
 
@@ -140,7 +140,7 @@ LEARNER_INPUT = {
 def test_learner_refuses_what_does_not_fit(case):
     given, message = LEARNER_INPUT[case]
     learner = Learner(Settings("arow"), n_features=2)
-    learner.grow(n_features=3)  # the room grows beyond what is asked for
+    learner.grow(n_features=3)  # the room grows beyond what is needed
     learner.n_features = 2
     given = {"labels": Y.astype(np.int32), "X": X} | given
     with pytest.raises(ValueError, match=message):
@@ -255,7 +255,7 @@ def test_extreme_values_stay_finite(rule, dtype):
 @pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_contradictory_copies_of_a_row(covariance, dtype):
-    """A hard constraint met both ways drives the variance along the row to its floor and no further."""
+    """A hard constraint met both ways drives the variance along the row to its lower bound and no further."""
     learner = Learner(Settings("cw_stdev", covariance, dtype=dtype), n_features=2)
     rows = as_matrix(np.tile([[0.3, -1.2]], (1000, 1)), dtype)
     learner.learn(rows, np.resize(np.array([0, 1], dtype=np.int32), 1000))

@@ -193,9 +193,9 @@ def test_class_weight_is_sample_weight():
     by_class = OnlineClassifier("arow", class_weight={0: 0.5, 1: 2.0}).fit(X, y)
     by_row = OnlineClassifier("arow").fit(X, y, sample_weight=np.where(y == 1, 2.0, 0.5))
     same_model(by_class, by_row)
-    shares = len(y) / (2 * np.bincount(y))
+    balance = len(y) / (2 * np.bincount(y))
     balanced = OnlineClassifier("arow", class_weight="balanced").fit(X, y)
-    same_model(balanced, OnlineClassifier("arow").fit(X, y, sample_weight=shares[y]))
+    same_model(balanced, OnlineClassifier("arow").fit(X, y, sample_weight=balance[y]))
 
 
 def test_weight_zero_is_not_seen():
@@ -314,7 +314,7 @@ def test_sigmoid_does_not_overflow():
     assert (p[0], p[1], p[2]) == (2.0**-53, 0.5, 1 - 2.0**-53)
 
 
-def test_shuffled_passes_over_sets_of_labels():
+def test_shuffled_passes_over_multilabel_rows():
     """Orders are of rows, not of labels: rows have several."""
     X = np.random.default_rng(0).standard_normal((60, 4))
     Y = (X[:, :3] > -0.5).astype(int)

@@ -25,7 +25,7 @@ ETA = 0.3  # of the perceptron
 
 
 def rows(n_classes, n=300, d=6, seed=0):
-    """Rows that a linear model gets mostly right, and no row that scikit-learn passes over."""
+    """Rows that a linear model gets mostly right, and no row that scikit-learn skips."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     return X, (X @ rng.normal(size=(d, n_classes)) + 0.5 * rng.normal(size=(n, n_classes))).argmax(axis=1)

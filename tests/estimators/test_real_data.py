@@ -1,4 +1,4 @@
-"""The compiled core against its slow twin on real data: every rule x covariance, the same decisions row by row.
+"""The compiled core and the reference implementation on real data: every rule and covariance, the same decisions.
 
 Mistakes and updates are counted exactly; means and variances agree to TOLERANCE, relative and absolute: the two add
 up the same products in different orders, and every update builds on the one before.
@@ -18,7 +18,7 @@ from tests.twins.reference import ReferenceLearner
 
 TOLERANCE = 1e-7
 
-# (rows, columns) by set, task and covariance: so few that the slow twin takes a moment only.
+# (rows, columns) by set, task and covariance: few enough for the slow reference.
 SIZES = {
     ("a9a", "binary", "diag"): (600, 123),
     ("a9a", "binary", "full"): (300, 123),

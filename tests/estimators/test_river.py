@@ -30,7 +30,7 @@ SETTINGS = [
 
 
 class Labelled:
-    """Stands in for River's data set of music, which is downloaded: rows with sets of labels."""
+    """Stands in for River's data set of music, which is downloaded: multilabel rows."""
 
     def take(self, n):
         rng = np.random.default_rng(0)
@@ -45,7 +45,7 @@ def test_rivers_checks(settings):
 
 
 @pytest.mark.parametrize("settings", [{}, {"covariance": "full"}, {"calibration": None}])
-def test_rivers_checks_of_sets_of_labels(settings, monkeypatch):
+def test_rivers_checks_of_multilabel_classifiers(settings, monkeypatch):
     monkeypatch.setattr(datasets, "Music", Labelled)
     model = OnlineMultiLabelClassifier(**settings)
     for check in checks.yield_checks(model):
@@ -148,14 +148,14 @@ def test_batches_give_what_rows_give():
 
 
 def test_words_in_rows_and_frames_are_categories():
-    stream = [({"colour": c, "size": s % 3}, c == "red") for s, c in enumerate(["red", "blue", "red", "green"] * 20)]
+    stream = [({"color": c, "size": s % 3}, c == "red") for s, c in enumerate(["red", "blue", "red", "green"] * 20)]
     ours, frames = OnlineClassifier(), OnlineClassifier()
     for x, label in stream:
         ours.learn_one({**x, "nothing": None}, label)
     frames.learn_many(pd.DataFrame([x for x, _ in stream]), pd.Series([label for _, label in stream]))
-    assert list(ours.weights) == ["colour=red", "colour=blue", "size", "colour=green"]
+    assert list(ours.weights) == ["color=red", "color=blue", "size", "color=green"]
     assert ours.weights == frames.weights
-    assert [ours.predict_one({"colour": c}) for c in ("red", "blue")] == [True, False]
+    assert [ours.predict_one({"color": c}) for c in ("red", "blue")] == [True, False]
 
 
 def test_unknown_features_have_the_priors_variance():

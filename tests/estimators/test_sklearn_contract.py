@@ -15,9 +15,9 @@ HEAVY = (
     "class's rows need not be drowned, as the check wants"
 )
 VARIANCE = "a probability depends on the margin's variance too, so that its order need not be the margin's"
-VOTE = "the vote of the posterior need not fall on the class with the largest mean"
+VOTE = "the most probable class under the posterior need not be the one with the largest mean"
 OFFSET = "a calibrated probability has an offset; the prediction is the sign of the margin, as in the papers"
-ONE_PASS = "one pass over 300 rows in two dimensions does not reach the accuracy asked for"
+ONE_PASS = "one pass over 300 rows in two dimensions does not reach the required accuracy"
 
 
 def expected_failures(estimator):
@@ -50,7 +50,7 @@ def test_scikit_learn_checks(estimator, check):
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize("rule", RULES)
 def test_progressive_probabilities_follow_the_excepted_check(rule, covariance):
-    """What check_classifiers_train asks of probabilities and calibration must not break."""
+    """What check_classifiers_train requires of probabilities and calibration must not break."""
     X, y = make_blobs(n_samples=300, cluster_std=0.3, random_state=0)
     X = StandardScaler().fit_transform(X)
     classifier = OnlineClassifier(rule, covariance).fit(X, y)

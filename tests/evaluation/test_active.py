@@ -64,11 +64,11 @@ def test_certainty_of_several_classes(covariance, multiclass):
 def test_change_is_the_divergence_that_learning_makes(rule, classes):
     """Learn each row with either label, and compare the Gaussians before and after."""
     classifier, X = learned(classes, rule=rule, covariance="full", prior_variance=0.3), rows(12, seed=1)[0]
-    sureness, found = certainty(classifier, X), np.zeros(12)
+    certainties, found = certainty(classifier, X), np.zeros(12)
     for k, (second, best) in enumerate(np.argsort(classifier.predict_proba(X), axis=1)[:, -2:]):
-        for label, share in ((best, norm.cdf(sureness[k])), (second, norm.sf(sureness[k]))):
+        for label, probability in ((best, norm.cdf(certainties[k])), (second, norm.sf(certainties[k]))):
             after = clone_with_state(classifier).partial_fit(X[[k]], [label])
-            found[k] += share * kl_divergence(*gaussian(after), *gaussian(classifier))
+            found[k] += probability * kl_divergence(*gaussian(after), *gaussian(classifier))
     assert_allclose(1.0 / certainty(classifier, X, "expected_change"), found, rtol=1e-6, atol=1e-14)
 
 
@@ -81,7 +81,7 @@ def gaussian(classifier):
 
 
 def test_certainty_of_multilabel_rows():
-    """That of the label the classifier is least sure of."""
+    """The certainty of the least certain label."""
     X = rows(60)[0]
     classifier = OnlineClassifier().fit(X, X[:, :3] > 0.5)
     mean, variance = classifier.margin_distribution(X)
@@ -107,9 +107,9 @@ def test_budget(strategy, budget):
     for k in range(len(y)):
         if selector.should_query(X[k]):
             classifier.partial_fit(X[[k]], y[[k]], classes=[0, 1])
-        assert selector.n_asked <= 1 + budget * selector.n_seen
+        assert selector.n_queried <= 1 + budget * selector.n_seen
     assert selector.n_seen == 500
-    assert selector.n_asked == classifier.n_seen_ >= 0.6 * budget * 500
+    assert selector.n_queried == classifier.n_seen_ >= 0.6 * budget * 500
 
 
 def test_rows_of_a_batch_are_decided_one_after_the_other():

@@ -126,8 +126,8 @@ def test_progress_comes_after_a_while(call, monkeypatch, tmp_path):
     assert call("compare", path)[2] == ""
     monkeypatch.setattr(compare_progress, "SILENT_SECONDS", 0.0)
     code, out, err = call("compare", path, "--rules", "pa,arow", "--json")
-    title, heading, *lines = [line.split() for line in err.splitlines()]
-    assert code == 0 and title == ["comparing"] and heading[:2] == ["rows", "error"] and lines[-1][0] == "5,000"
+    title, header, *lines = [line.split() for line in err.splitlines()]
+    assert code == 0 and title == ["comparing"] and header[:2] == ["rows", "error"] and lines[-1][0] == "5,000"
     best = json.loads(out)["trials"][0]
     assert lines[-1][3] == best["rule"] and lines[-1][1] == f"{best['error']:.4f}"
     assert call("compare", path, "-q")[2] == ""
@@ -184,7 +184,7 @@ def test_real_data(ok):
     assert found["rows"] == 32561 and found["trials"][0]["error"] < 0.16 and found["trials"][0]["log_loss"] < 0.34
 
 
-def test_rows_that_are_passed_over_are_counted(ok, call, tmp_path):
+def test_skipped_rows_are_counted(ok, call, tmp_path):
     path = tmp_path / "bad.svm"
     path.write_text(rows(50) + "1 1:x\n")
     assert json.loads(ok("compare", path, "--on-error", "skip", "--json"))["skipped"] == 1

@@ -87,7 +87,7 @@ def test_band_is_students():
     assert len(single.rows) in range(50, 101)
 
 
-def test_mira_and_strangers_run_too():
+def test_mira_and_other_classifiers_run_too():
     X, y = noisy(classes=3)
     curve = progressive_validation(MIRA(), X, y, at=40)
     assert curve.mistakes[0, -1] == MIRA().fit(X, y).mistakes_

@@ -73,10 +73,10 @@ def test_updates_and_bars_draw_their_numbers(curves):
 
 
 def test_error_against_labels():
-    errors = {"asked": [[0.4, 0.2], [0.2, 0.2]], "any": [0.4, 0.3]}
+    errors = {"confidence": [[0.4, 0.2], [0.2, 0.2]], "any": [0.4, 0.3]}
     ax = LabelsDisplay.from_errors([20, 40], errors, all_labels=0.1).ax_
-    asked, any_, level = ax.lines
-    assert_allclose(asked.get_xydata(), [[20, 0.3], [40, 0.2]])
+    confidence, any_, level = ax.lines
+    assert_allclose(confidence.get_xydata(), [[20, 0.3], [40, 0.2]])
     assert_allclose(any_.get_ydata(), [0.4, 0.3])
     assert_allclose(level.get_ydata(), 0.1)
     band = ax.collections[0].get_paths()[0].get_extents()

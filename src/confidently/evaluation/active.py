@@ -136,7 +136,7 @@ class Selector:
 
     Attributes
     ----------
-    n_seen, n_asked : int
+    n_seen, n_queried : int
 
     Examples
     --------
@@ -149,7 +149,7 @@ class Selector:
     >>> for x, label in zip(X[:400], y[:400]):
     ...     if selector.should_query(x):  # the label is not used before
     ...         _ = classifier.partial_fit([x], [label], classes=[0, 1])
-    >>> selector.n_asked, round(classifier.score(X[400:], y[400:]), 2)
+    >>> selector.n_queried, round(classifier.score(X[400:], y[400:]), 2)
     (68, 0.98)
     """
 
@@ -165,7 +165,7 @@ class Selector:
             raise ValueError(f"budget must be a fraction of the rows, in (0, 1]; got {budget!r}")
         self.classifier, self.budget, self.strategy = classifier, budget, strategy
         self.random = np.random.default_rng(random_state)
-        self.n_seen = self.n_asked = 0
+        self.n_seen = self.n_queried = 0
         self._log_threshold = float(np.log(INITIAL_THRESHOLD))
 
     def should_query(self, x: Any) -> bool:
@@ -185,10 +185,10 @@ class Selector:
     def _decide(self, wanted: bool) -> bool:
         self.n_seen += 1
         wanted = bool(wanted) or self.budget == 1.0
-        asked = wanted and self.n_asked <= self.budget * self.n_seen
-        self.n_asked += asked
+        queried = wanted and self.n_queried <= self.budget * self.n_seen
+        self.n_queried += queried
         self._log_threshold += RATE * (self.budget - wanted) / self.budget
-        return asked
+        return queried
 
 
 def simulate(
@@ -224,14 +224,14 @@ def simulate(
         Fraction of the test rows predicted wrongly; NaN as long as all requested labels are alike.
     """
     random, learner, classes = np.random.default_rng(random_state), clone(classifier), np.unique(y)
-    rest, asked, errors = np.arange(len(y)), np.empty(0, dtype=int), []
+    rest, queried, errors = np.arange(len(y)), np.empty(0, dtype=int), []
     for more in np.diff([0, *labels]):
         chosen = random.permutation(query(learner, X[rest], int(more), strategy, random))
-        asked = np.concatenate([asked, rest[chosen]])
+        queried = np.concatenate([queried, rest[chosen]])
         if learner.passes == 1:
             learner.partial_fit(X[rest[chosen]], y[rest[chosen]], classes=classes)
-        elif len(np.unique(y[asked])) > 1:
-            learner.fit(X[asked], y[asked])
+        elif len(np.unique(y[queried])) > 1:
+            learner.fit(X[queried], y[queried])
         rest = np.delete(rest, chosen)
         errors.append(1.0 - learner.score(X_test, y_test) if hasattr(learner, "learner_") else np.nan)
     return np.array(errors)

@@ -1,4 +1,4 @@
-"""What is done in another way on Windows and macOS, tried here with what those systems lack taken away."""
+"""What works differently on Windows and macOS, tested here without the features that those systems lack."""
 
 import errno
 import io
@@ -32,7 +32,7 @@ def is_open(path):
 def like_windows(monkeypatch):
     """No locks, no positioned reads, no signal 0; what is open can be neither renamed nor removed."""
     if not (PROCESS / "maps").exists():
-        pytest.skip("what is open is told by /proc")
+        pytest.skip("needs /proc, which lists open files")
 
     def closed_only(change):
         def checked(path, *others, **how):
@@ -121,7 +121,7 @@ def test_pipes_are_utf8_with_plain_line_ends():
 
 
 def test_a_reader_that_has_gone(like_windows, monkeypatch):
-    """Windows says that the argument is invalid; about a file by its name that is an error as anywhere."""
+    """Windows says that the argument is invalid; for a file with that name it is an error as on any system."""
     assert cli.is_broken_pipe(OSError(errno.EINVAL, "Invalid argument"))
     assert not cli.is_broken_pipe(OSError(errno.EINVAL, "Invalid argument", "a file"))
     assert not cli.is_broken_pipe(OSError(errno.ENOSPC, "No space left on device"))

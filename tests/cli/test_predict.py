@@ -1,4 +1,4 @@
-"""confidently predict: what is asked for is there and is what the learner says, in every format."""
+"""confidently predict: the requested columns, with the learner's values, in every format."""
 
 import csv
 import json
@@ -80,10 +80,10 @@ def test_formats_say_the_same(ok, trained, tmp_path):
     assert table.column_names == lines[0] and table.num_rows == 200
     columns = list(zip(*lines[1:], strict=True))
     entries = [json.loads(line) for line in out["jsonl"].read_text().splitlines()]
-    for heading, column in zip(lines[0], columns, strict=True):
-        name, _, part = heading.partition(":")
+    for header, column in zip(lines[0], columns, strict=True):
+        name, _, part = header.partition(":")
         values = [entry[name][part] if part else entry[name] for entry in entries]
-        assert table[heading].to_pylist() == values
+        assert table[header].to_pylist() == values
         if isinstance(values[0], float):
             np.testing.assert_allclose([float(text) for text in column], values, rtol=1e-8)
         else:
@@ -99,8 +99,8 @@ def test_the_plain_answer_is_the_class_alone(ok, trained, tmp_path):
     assert plain.splitlines() == [line.split("\t")[0] for line in with_margins]
     ok("predict", model, path, "-o", tmp_path / "out.csv")
     with (tmp_path / "out.csv").open(newline="") as file:
-        (heading,), *body = csv.reader(file)
-    assert heading in ("class", "labels") and [line[0] if line else "" for line in body] == plain.splitlines()
+        (header,), *body = csv.reader(file)
+    assert header in ("class", "labels") and [line[0] if line else "" for line in body] == plain.splitlines()
 
 
 def test_abstaining_below_a_probability(ok, tmp_path):
@@ -144,12 +144,12 @@ def test_what_is_kept_comes_first_and_whole(trained, tmp_path, kind):
         assert [json.loads(line)[name] for line in out.read_text().splitlines()] == VALUES
     elif kind == "csv":
         with out.open(newline="") as file:
-            heading, *lines = csv.reader(file)
-        assert heading[0] == name and [line[0] for line in lines] == VALUES
+            header, *lines = csv.reader(file)
+        assert header[0] == name and [line[0] for line in lines] == VALUES
     else:
-        heading, *lines = [line.split("\t") for line in out.read_text().splitlines()]
+        header, *lines = [line.split("\t") for line in out.read_text().splitlines()]
         assert [line[0] for line in lines] == [" ".join(v.splitlines()).replace("\t", " ") for v in VALUES]
-        assert heading[0] == name and len({len(line) for line in [heading, *lines]}) == 1
+        assert header[0] == name and len({len(line) for line in [header, *lines]}) == 1
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_what_is_wrong_is_one_line(ok, call, data, tmp_path, arguments, problem)
     assert problem in err and {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_sets_of_labels_do_not_abstain(ok, call, tmp_path):
+def test_multilabel_models_do_not_abstain(ok, call, tmp_path):
     path, model = tmp_path / "data.svm", tmp_path / "m.cw"
     path.write_text(rows(50, LABELS[2]))
     ok("train", path, "-q", "-o", model)
