@@ -1,14 +1,14 @@
-"""Real data sets for the tests and benchmarks, from the folder shared/data beside the repository, which is optional.
+"""Real data sets for the tests and benchmarks, from the optional folder shared/data beside the repository.
 
-One preprocessing, sensible for linear learners and the same for all of them:
+All learners get the same preprocessing:
 
-* text: lower-cased words and pairs of neighbouring words, present or not, hashed into columns;
-* measurements on different scales: each feature standardised by mean and deviation of the training rows;
-* pixels and binary features as they are;
-* then every row is scaled to unit length (rows without any feature stay empty).
+* text: lower-cased words and pairs of adjacent words, present or not, hashed into columns;
+* measurements on different scales: standardized by mean and standard deviation of the training rows;
+* pixels and binary features: unchanged;
+* then every row is scaled to unit L2 norm (rows without features stay empty).
 
-Sets sorted by class are shuffled, those without a test part of their own are cut 4 : 1 after shuffling, all by one
-seed. Values are rounded to nine decimals, so that they do not depend on the order in which a machine adds.
+Sets sorted by class are shuffled. Sets without a test part are split 4 : 1 after shuffling. One seed is used for all.
+Values are rounded to nine decimals, so that they do not depend on the order in which a machine adds.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Split = tuple[Any, np.ndarray, Any, np.ndarray]
 
 
 def shared_data(name: str = "") -> Path:
-    """The folder of a data set; skips the test that asks where there is none."""
+    """Return the folder of a data set, or skip the test if there is none."""
     folder = FOLDER / name
     if not folder.is_dir():
         import pytest
@@ -46,41 +46,41 @@ def shared_data(name: str = "") -> Path:
 
 @lru_cache(maxsize=4)
 def load(name: str, train_rows: int | None = None, test_rows: int | None = None, columns: int = TEXT_COLUMNS) -> Split:
-    """A data set, preprocessed as this module says.
+    """Return a preprocessed data set.
 
     Parameters
     ----------
     name : str
         One of :data:`DATA_SETS`.
     train_rows, test_rows : int, optional
-        At most so many rows of either part, the first ones after shuffling.
+        Largest number of rows of each part, the first ones after shuffling.
     columns : int
-        Into how many columns the words of text are hashed.
+        Number of columns that words are hashed into.
 
     Returns
     -------
     X_train, y_train, X_test, y_test
-        Rows as CSR or dense float64; labels as integers or strings, or an indicator matrix for sets of labels.
+        Rows as CSR or dense float64; labels as integers or strings, or an indicator matrix if rows are multilabel.
     """
     raw, y, raw_test, y_test = DATA_SETS[name]()
     raw, y, raw_test, y_test = raw[:train_rows], y[:train_rows], raw_test[:test_rows], y_test[:test_rows]
     if isinstance(raw, np.ndarray) and raw.dtype == object:
         words = HashingVectorizer(n_features=columns, ngram_range=(1, 2), binary=True, alternate_sign=False, norm=None)
         raw, raw_test = words.transform(raw), words.transform(raw_test)
-    elif name in STANDARDISED:
-        raw, raw_test = standardised(raw, raw_test)
+    elif name in STANDARDIZED:
+        raw, raw_test = standardized(raw, raw_test)
     return unit_rows(raw), y, unit_rows(raw_test), y_test
 
 
-def standardised(X: np.ndarray, X_test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Both parts with the mean and deviation of the first part's features taken out."""
+def standardized(X: np.ndarray, X_test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Standardize both parts by mean and standard deviation of the first."""
     mean, deviation = X.mean(axis=0), X.std(axis=0)
     deviation[deviation == 0] = 1.0
     return (X - mean) / deviation, (X_test - mean) / deviation
 
 
 def unit_rows(X: Any) -> Any:
-    """Rows of length 1, rounded."""
+    """Scale rows to unit L2 norm, rounded."""
     X = normalize(X)
     if isinstance(X, np.ndarray):
         return np.round(X, DECIMALS)
@@ -112,7 +112,7 @@ def _svmlight(file: Path, dense: bool, multilabel: bool = False) -> tuple[Any, n
 
 
 def _widened(X: Any, columns: int) -> Any:
-    """The test part may lack the last columns, if they are empty there."""
+    """Add the last columns, which a test part lacks if they are empty in it."""
     return csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], columns))
 
 
@@ -123,7 +123,7 @@ def _two_files(name: str, dense: bool) -> Split:
     return X, y, X_test if dense else _widened(X_test, X.shape[1]), y_test
 
 
-def _label_sets(name: str) -> Split:
+def _multilabel(name: str) -> Split:
     folder = shared_data(name)
     n_labels = len((folder / "labels.txt").read_text().split("\n")[:-1])
     indicator = MultiLabelBinarizer(classes=range(n_labels))
@@ -181,7 +181,7 @@ def _reuters() -> Split:
 
 @lru_cache(maxsize=2)
 def word_counts(name: str, groups: tuple[str, ...] = ()) -> Split:
-    """Counts of words, English stop words removed, of a set of texts; of these classes only, if any are named."""
+    """Return counts of words, without English stop words, of a set of texts; ``groups``: only of these classes."""
     raw, y, raw_test, y_test = DATA_SETS[name]()
     if groups:
         kept, kept_test = np.isin(y, groups), np.isin(y_test, groups)
@@ -215,7 +215,7 @@ DATA_SETS: dict[str, Callable[[], Split]] = {
     "enron1": _enron1,
     "books": _books,
     "imdb": partial(_two_texts, "imdb", "label"),
-    "scene": partial(_label_sets, "scene"),
-    "yeast": partial(_label_sets, "yeast"),
+    "scene": partial(_multilabel, "scene"),
+    "yeast": partial(_multilabel, "yeast"),
 }
-STANDARDISED = frozenset({"letter", "shuttle", "spambase"})
+STANDARDIZED = frozenset({"letter", "shuttle", "spambase"})

@@ -1,9 +1,9 @@
-"""How JSON rows become features, once more and slowly, on what Python's json makes of them."""
+"""Reference implementation of how JSON rows become features, on the objects of Python's json."""
 
 import json
 import re
 
-WORD = re.compile(r"[^\W²³¹¼½¾]+")  # which Python takes for letters
+WORD = re.compile(r"[^\W²³¹¼½¾]+")  # these are letters for Python
 
 
 def below(path, name):
@@ -11,9 +11,9 @@ def below(path, name):
 
 
 class Row:
-    """One object: ``features`` by name, ``labels``, ``weight``, and what is ``kept``.
+    """One object: ``features`` by name, ``labels``, ``weight``, and ``kept`` values.
 
-    ``number(value)`` is how a number is written in the file.
+    ``number(value)`` is the text of a number in the file.
     """
 
     def __init__(self, row, label="label", weight=None, drop=(), category=(), text=(), keep=(), number=json.dumps):
@@ -35,9 +35,9 @@ class Row:
             for key, member in value.items():
                 self.visit(f"{path}.{key}", member, role)
         elif isinstance(value, list):
-            for place, element in enumerate(value):
+            for position, element in enumerate(value):
                 if role == "feature" and isinstance(element, (bool, int, float, list)):
-                    self.visit(f"{path}.{place}", element, role)
+                    self.visit(f"{path}.{position}", element, role)
                 else:
                     self.take(path, element, role)
         elif value not in (None, ""):

@@ -1,4 +1,4 @@
-"""What the compiled readers of lines make of a text that is cut anywhere, as plain Python."""
+"""The rows of the compiled readers of lines, for a text cut anywhere, as plain Python."""
 
 from itertools import pairwise
 
@@ -10,7 +10,7 @@ from confidently.data.sources.compression import Chunk
 
 
 def parsers_of(how=None, n=2, **request):
-    """So many parsers of one stream; ``how`` are Reading's, the others ReadRequest'."""
+    """``n`` parsers of one stream; ``how`` are ReaderOptions, the others attributes of ReadRequest."""
     return Parsers(ReaderOptions(**(how or {})), ReadRequest(**request), n)
 
 
@@ -20,7 +20,7 @@ def pieces_of(parsers, text, cuts=()):
 
 
 def rows_of(parsers, text, cuts=()):
-    """(labels, weight, {feature: value}, kept) of every row; features by name where there are names, else by column."""
+    """(labels, weight, {feature: value}, kept) of every row; features by name if named, otherwise by column."""
     labels_there, names, rows = [], [], []
     for piece in pieces_of(parsers, text, cuts):
         labels_there += [int(name) if number else name.decode() for name, number, _, _ in piece["new_labels"]]

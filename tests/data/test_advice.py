@@ -42,9 +42,9 @@ def test_texts_taken_as_categories(tmp_path, suffix):
     if suffix == "parquet":
         pytest.importorskip("pyarrow.parquet")
     file = write(tmp_path / f"a.{suffix}", {"label": labels, "text": TEXTS, "place": places, "n": range(200)})
-    [told] = warned(file, multilabel=False)
-    assert "column 'text' has 200 different long values in the first 200 rows" in told
-    assert "--text text" in told and "--drop text" in told
+    [message] = warned(file, multilabel=False)
+    assert "column 'text' has 200 different long values in the first 200 rows" in message
+    assert "--text text" in message and "--drop text" in message
     for how in ({"text": "text"}, {"text": "text", "ngrams": (1, 2), "analyzer": "char"}, {"drop": "text"}):
         assert not warned(file, multilabel=False, **how)
     assert not warned(file, ignore_labels=True, freeze=True)  # to predict, it is too late
@@ -64,8 +64,8 @@ def test_columns_that_json_lines_do_not_have(tmp_path, use, column, packed):
     file = write_rows(tmp_path, rows, packed)
     assert not warned(file, multilabel=False, **ASKED)
     assert not warned(file, multilabel=False, text="more.x", drop="more")
-    told = warned(file, multilabel=False, **{**ASKED, use: column + "s"})
-    assert told == [
+    messages = warned(file, multilabel=False, **{**ASKED, use: column + "s"})
+    assert messages == [
         f"{file}: no column {column + 's'!r} (--{use}) in the first 30 rows; there are label, text, kind, id, w, more, "
         "more.x"
     ]
@@ -84,14 +84,14 @@ def test_a_column_late_in_the_data_and_in_pieces(tmp_path):
     rows = [{"label": k % 2, "x": 1, **({"late": "a"} if k == 40 else {})} for k in range(50)]
     file = write_rows(tmp_path, rows, False)
     assert not warned(file, multilabel=False, text="late")
-    [told] = warned(file, multilabel=False, text="late", chunk_bytes=500)  # what has not come yet cannot be seen
-    assert "no column 'late' (--text)" in told
+    [message] = warned(file, multilabel=False, text="late", chunk_bytes=500)  # what has not come yet cannot be seen
+    assert "no column 'late' (--text)" in message
 
 
 def test_labels_of_sets_that_are_nowhere(tmp_path):
     file = write_rows(tmp_path, [{"labels": ["a"], "x": 1}] * 20, False)
-    [told] = warned(file, multilabel=True, label="label")
-    assert "no column 'label' (--label) in the first 20 rows; there are labels, x" in told
+    [message] = warned(file, multilabel=True, label="label")
+    assert "no column 'label' (--label) in the first 20 rows; there are labels, x" in message
     with pytest.raises(DataError, match="--label"):  # one label a row: an error, and that is enough
         warned(file, multilabel=False, label="label")
 
@@ -99,14 +99,14 @@ def test_labels_of_sets_that_are_nowhere(tmp_path):
 def test_prediction_warns_of_what_training_had(tmp_path):
     file = write_rows(tmp_path, [{"body": "a b"}] * 20, False)
     assert warned(file, ignore_labels=True, freeze=True, drop="id", weight="w", label="y") == []
-    [told] = warned(file, ignore_labels=True, freeze=True, text="text", drop="id")
-    assert "no column 'text' (--text)" in told
-    [told] = warned(write_rows(tmp_path, [{"body": "a b"}], False), ignore_labels=True, freeze=True, keep=["id"])
-    assert "no column 'id' (--keep)" in told
+    [message] = warned(file, ignore_labels=True, freeze=True, text="text", drop="id")
+    assert "no column 'text' (--text)" in message
+    [message] = warned(write_rows(tmp_path, [{"body": "a b"}], False), ignore_labels=True, freeze=True, keep=["id"])
+    assert "no column 'id' (--keep)" in message
 
 
 @pytest.mark.parametrize(
-    ("name", "how", "told"),
+    ("name", "how", "hint"),
     [
         (
             "a.tsv",
@@ -126,11 +126,11 @@ def test_prediction_warns_of_what_training_had(tmp_path):
         ),
     ],
 )
-def test_tables_without_a_header_are_told_what_to_do(tmp_path, name, how, told):
+def test_tables_without_a_header_get_a_hint(tmp_path, name, how, hint):
     (tmp_path / name).write_text("1\tsome text\n0\tmore\n" if name == "a.tsv" else "1,some text\n0,more\n")
     with pytest.raises(DataError) as error:
         list(open_stream(tmp_path / name, **how))
-    assert told in str(error.value)
+    assert hint in str(error.value)
 
 
 def test_what_has_labels_has_a_header(tmp_path):
@@ -177,13 +177,13 @@ def test_a_column_called_like_a_column_of_answers_is_not_kept(name, form, ok, ca
 def test_rows_sorted_by_label(tmp_path, command):
     """In random order a row of three classes differs from the one before with a chance of 2/3."""
     rows = [f"{k} 1:{k + 1}\n" for k in range(3) for _ in range(700)]
-    told = (
+    message = (
         "rows are sorted by label, which changes 2 times in 2,100 rows, compared with about 1,400 times in random order"
     )
     file = tmp_path / "a.svm"
     options = ("--rules", "arow,pa") if command == "compare" else ("--passes", "2", "-o", str(tmp_path / "a.cw"))
     file.write_text("".join(rows))
-    assert process(command, file, *options).stderr.count(told) == 1
+    assert process(command, file, *options).stderr.count(message) == 1
     random.Random(0).shuffle(rows)
     file.write_text("".join(rows))
     assert "sorted" not in process(command, file, *options).stderr

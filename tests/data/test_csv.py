@@ -120,7 +120,7 @@ CODES = ["9e1", "a5", "77", "b0", "a5", "c1"]
 @pytest.mark.parametrize("header", [True, False])
 def test_columns_of_codes_are_categories_throughout(tmp_path, chunk_bytes, header):
     lines = [f"1,{code},5\n" for code in CODES * 200]
-    lines[7] = "0,5\n"  # not as it should be: no obstacle to looking at the others
+    lines[7] = "0,5\n"  # an invalid row does not keep the others from being read
     lines.insert(1001, "0,85751e34,NA\n")
     text = "".join(["label,code,n\n", *lines] if header else lines)
     columns = {} if header else {"columns": ["label", "code", "n"]}

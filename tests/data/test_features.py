@@ -20,7 +20,7 @@ def test_strings_are_what_was_put_in(strings, data):
     a, b = sorted(data.draw(st.lists(st.integers(0, len(strings)), min_size=2, max_size=2)))
     assert list(whole.part(a, b)) == strings[a:b]
     which = data.draw(st.lists(st.sampled_from(range(len(strings))), max_size=30)) if strings else []
-    assert list(whole.chosen(np.array(which, dtype=np.int64))) == [strings[k] for k in which]
+    assert list(whole.take(np.array(which, dtype=np.int64))) == [strings[k] for k in which]
     assert list(Strings.joined([whole.part(0, a), whole.part(a, b), whole.part(b, len(strings))])) == strings
 
 

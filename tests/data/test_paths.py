@@ -8,7 +8,7 @@ import pytest
 from confidently.data import DataError, open_stream
 from confidently.data.formats.table import format_of
 from confidently.data.sources import paths, source
-from confidently.data.sources.paths import expanded
+from confidently.data.sources.paths import expand_paths
 
 FILES = ["a.csv", "b/c.csv.gz", "b/d/e.csv", "b/notes.md", "b/.hidden.csv", "b/_temporary/f.csv", "b/g.csv"]
 
@@ -44,8 +44,8 @@ def inside(folder, files):
 def test_globs_and_folders_are_their_files_sorted(folder, pattern, files):
     pytest.importorskip("pyarrow")
     path = str(folder / pattern) if pattern else str(folder)
-    assert inside(folder, expanded(path)) == files
-    assert inside(folder, [uri.removeprefix("file://") for uri in expanded(f"file://{path}")]) == files
+    assert inside(folder, expand_paths(path)) == files
+    assert inside(folder, [uri.removeprefix("file://") for uri in expand_paths(f"file://{path}")]) == files
     values = [batch.values[0] for batch in open_stream(path, normalize="none")]
     assert values == [FILES.index(name) + 1 for name in files]
     assert [batch.values[0] for batch in open_stream(f"file://{path}", normalize="none")] == values
@@ -55,7 +55,7 @@ def test_paths_keep_their_order_and_what_exists_is_no_glob(folder):
     odd = folder / "[a].csv"
     odd.write_text("label,x\n1,1\n")
     given = [folder / "b/g.csv", odd, folder / "a.csv", "-"]
-    assert expanded(given) == given
+    assert expand_paths(given) == given
 
 
 @pytest.mark.parametrize("pattern", ["*.svm", "nothing*", "b/empty"])
@@ -94,7 +94,7 @@ def test_a_bucket_is_read_like_a_folder(mock_file_system):
         with mock_file_system.open_output_stream(f"bucket/day/{name}.csv") as file:
             file.write(f"label,x\n{row}\n".encode())
     for path in ("s3://bucket", "s3://bucket/day", "s3://bucket/day/*.csv", "s3://bucket/**/*.csv"):
-        files = expanded(path)
+        files = expand_paths(path)
         assert files == [f"s3://bucket/day/{name}.csv" for name in ("1", "10", "2")]
         assert [batch.values[0] for batch in open_stream(path, normalize="none")] == [1, 3, 2]
     with pytest.raises(FileNotFoundError):

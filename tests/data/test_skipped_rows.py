@@ -1,4 +1,4 @@
-"""Rows that are passed over leave no trace: the model is that of the file without them, bit for bit."""
+"""Skipped rows leave no trace: the model is that of the file without them, bit for bit."""
 
 import numpy as np
 import pytest

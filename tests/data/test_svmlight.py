@@ -24,7 +24,7 @@ def rows_of(text, cuts=(), zero_based=False, **request):
 
 
 def slowly(text, base=1):
-    """The same in plain Python, for text that is as it should be."""
+    """The same in plain Python, for valid text."""
     rows = []
     for line in re.split(r"\r?\n", text.decode()):
         tokens = re.split(r"(?:^|[ \t\r]+)#", line, maxsplit=1)[0].replace("\t", " ").replace("\r", " ")

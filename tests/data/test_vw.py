@@ -23,7 +23,7 @@ def read(text, cuts=(), how=PLAIN, **request):
 
 
 def slowly(text):
-    """The same in plain Python, for text that is as it should be."""
+    """The same in plain Python, for valid text."""
     rows = []
     for line in re.split("\n", text.decode()):
         if not line.strip(" \t\r"):

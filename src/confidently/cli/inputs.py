@@ -71,8 +71,8 @@ def open_data(paths: Sequence[str], reading: ReaderOptions, dtype: str, **option
 
 def total_bytes(paths: Sequence[str]) -> int | None:
     """Return the bytes of all files together; ``None`` if one of them is unknown."""
-    from ..data.sources.paths import expanded
+    from ..data.sources.paths import expand_paths
     from ..data.sources.source import size_of
 
-    sizes = [size_of(path) for path in expanded(paths)]
+    sizes = [size_of(path) for path in expand_paths(paths)]
     return None if None in sizes else sum(size for size in sizes if size is not None)

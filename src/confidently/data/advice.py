@@ -36,7 +36,7 @@ def warn_if_text(batch: Batch) -> None:
     long = np.flatnonzero(np.diff(names.start) > MIN_TEXT_BYTES)
     if len(long) < enough:
         return
-    cells = [name.partition("=") for name in names.chosen(long)]
+    cells = [name.partition("=") for name in names.take(long)]
     for column, found in Counter(column for column, _, cell in cells if len(cell) >= MIN_TEXT_BYTES).items():
         if found >= enough:
             _warn(

@@ -58,7 +58,7 @@ class Strings:
         begin, end = self.start[first], self.start[last]
         return Strings(self.text[begin:end], self.start[first : last + 1] - begin)
 
-    def chosen(self, which: np.ndarray) -> Strings:
+    def take(self, which: np.ndarray) -> Strings:
         """Return the strings at these positions, in this order."""
         entries, start = row_entries(self.start, which)
         return Strings(self.text[entries], start)
@@ -162,7 +162,7 @@ class Features:
         stays = weight > least
         stays[np.flatnonzero(weight == least)[: KEPT_NAMES - np.count_nonzero(stays)]] = True
         kept = np.flatnonzero(stays)
-        self._columns, self._names = [self.column[kept]], [self.names.chosen(kept)]
+        self._columns, self._names = [self.column[kept]], [self.names.take(kept)]
         self.n_named = len(kept)
 
     @property

@@ -138,7 +138,7 @@ def _exact(part: Batch) -> Batch:
     return replace(part, n_columns=int(part.columns.max(initial=-1)) + 1)
 
 
-def chosen(batch: Batch, rows: np.ndarray) -> Batch:
+def select_rows(batch: Batch, rows: np.ndarray) -> Batch:
     """Return some rows of a batch, by number. The result announces no labels and features."""
     entries, start = row_entries(batch.start, rows)
     if batch.label_start is None:
@@ -156,7 +156,7 @@ def chosen(batch: Batch, rows: np.ndarray) -> Batch:
         weights=None if batch.weights is None else batch.weights[rows],
         new_labels=[],
         new_features=None,
-        kept={name: strings.chosen(rows) for name, strings in batch.kept.items()},
+        kept={name: strings.take(rows) for name, strings in batch.kept.items()},
         skipped=0,
         skipped_examples=[],
     )

@@ -18,7 +18,7 @@ from .reading import ReaderOptions
 from .request import ReadRequest
 from .selection import skip_rows
 from .sources.background import in_background
-from .sources.paths import Paths, expanded
+from .sources.paths import Paths, expand_paths
 from .sources.source import CHUNK_BYTES
 
 # Rows that show whether a stream is multilabel: a number of rows, because results must not depend on how bytes arrive.
@@ -169,7 +169,7 @@ def open_stream(
     ...     [(len(batch), [label.name for label in batch.new_labels]) for batch in open_stream(file.name)]
     [(2, [1, -1])]
     """
-    files = expanded(paths)
+    files = expand_paths(paths)
     cached = reading_of_caches(files, reading)
     if cached is not None and (format is not None or how):
         raise ValueError("the rows of a cache are parsed already; leave out the options of reading")

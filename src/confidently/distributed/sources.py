@@ -15,7 +15,7 @@ from ..data import DataError, DataWarning, ReaderOptions, open_stream
 from ..data.cache.file import is_cache
 from ..data.sources.compression import compression_of
 from ..data.sources.file_range import FileRange
-from ..data.sources.paths import expanded
+from ..data.sources.paths import expand_paths
 from ..data.sources.source import MAX_MAGIC_BYTES, display_name, is_uri, opened
 from .cells import Cell, Piece
 from .tasks import Failure, Job, Seed, cut, learn_files, learn_rows
@@ -38,7 +38,7 @@ def survey(
 ) -> Any:
     """Inspect files and read the first rows; return a :class:`Survey` or a :class:`Failure`."""
     try:
-        files = [os.fspath(path) for path in expanded(list(paths))]
+        files = [os.fspath(path) for path in expand_paths(list(paths))]
         sizes = [size_of_file(file) for file in files]
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", DataWarning)

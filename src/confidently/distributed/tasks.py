@@ -19,7 +19,7 @@ import numpy as np
 from ..data import Batch, DataError, DataWarning, ReaderOptions, open_stream
 from ..data.classes import ClassTable
 from ..data.memory.matrix import largest_value
-from ..data.selection import chosen, joined
+from ..data.selection import joined, select_rows
 from ..data.sources.file_range import FileRange
 from ..learner.streams import StreamLearner
 from ..models.model import Model
@@ -191,7 +191,7 @@ def _shuffled(batches: list[Batch], seed: Seed) -> list[Batch]:
     if not batches:
         return []
     whole = joined(batches)
-    shuffled = chosen(whole, np.random.default_rng(seed).permutation(len(whole)))
+    shuffled = select_rows(whole, np.random.default_rng(seed).permutation(len(whole)))
     shuffled.new_labels = [new._replace(row=0) for new in whole.new_labels]
     if whole.new_features is not None:
         shuffled.new_features = whole.new_features._replace(row=np.zeros_like(whole.new_features.row))

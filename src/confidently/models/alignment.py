@@ -129,5 +129,5 @@ def _joined(tables: Sequence[Features], columns: Sequence[np.ndarray], n: int, b
         key[column] = features.key
     named = np.concatenate([column[features.column] for features, column in zip(tables, columns, strict=True)])
     found, first = np.unique(named, return_index=True)  # of several names of a hash, the first
-    strings = Strings.joined([features.names for features in tables]).chosen(first)
+    strings = Strings.joined([features.names for features in tables]).take(first)
     return Features(key, found.astype(np.int32), strings, bounded)

@@ -110,11 +110,11 @@ def chosen_reading(options: dict[str, Any], data: Sequence[str]) -> ReaderOption
     from ...data import ReaderOptions
     from ...data.cache.reading import reading_of_caches
     from ...data.formats.codes import infer_codes
-    from ...data.sources.paths import expanded
+    from ...data.sources.paths import expand_paths
 
     given = {name: options.pop(name) for name in READING}
     given = {name: value for name, value in given.items() if value not in (None, False, ())}
-    files = expanded(data)
+    files = expand_paths(data)
     cached = reading_of_caches(files, None)
     if cached is not None:
         if given:
@@ -148,9 +148,9 @@ def chosen_counting(options: dict[str, Any], data: Sequence[str]) -> ReaderOptio
 
 def _is_cached(data: Sequence[str]) -> bool:
     from ...data.cache.reading import reading_of_caches
-    from ...data.sources.paths import expanded
+    from ...data.sources.paths import expand_paths
 
-    return reading_of_caches(expanded(data), None) is not None
+    return reading_of_caches(expand_paths(data), None) is not None
 
 
 def _check_combination(given: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from ...data.cache.building import CacheBuilder, Origin, fingerprints
 from ...data.cache.file import is_cache
 from ...data.cache.reading import Cache
 from ...data.memory.matrix import largest_value
-from ...data.selection import chosen, joined_features, skip_rows
+from ...data.selection import joined_features, select_rows, skip_rows
 from ...data.sources.whole_files import WINDOWS
 from ..inputs import BadInput, open_data, total_bytes
 
@@ -201,7 +201,7 @@ class _HeldOut:
         if batch.new_features is not None:
             self.features.append(batch.new_features._replace(row=np.zeros_like(batch.new_features.row)))
         if mask.any():
-            part = chosen(batch, np.flatnonzero(mask))
+            part = select_rows(batch, np.flatnonzero(mask))
             part.new_labels, part.new_features = self.labels, joined_features(self.features)
             self.builder.add(part)
             self.labels, self.features = [], []

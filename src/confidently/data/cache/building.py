@@ -14,7 +14,7 @@ from ..batch import Batch
 from ..features import Features, NewFeatures, Strings
 from ..reading import ReaderOptions
 from ..selection import joined, joined_features
-from ..sources.paths import expanded
+from ..sources.paths import expand_paths
 from ..sources.source import display_name, size_of
 from .file import Arrays, CacheWriter
 
@@ -25,7 +25,7 @@ BLOCK_ENTRIES, BLOCK_ROWS = 1 << 18, 1 << 15
 def fingerprints(paths: Sequence[str | os.PathLike[str]]) -> list[dict[str, Any]]:
     """Return path, size and modification time of files, to detect changes; for pipes, sizes are ``None``."""
     found: list[dict[str, Any]] = []
-    for path in expanded(paths):
+    for path in expand_paths(paths):
         if size_of(path) is None:
             found.append({"path": display_name(path), "size": None, "mtime_ns": None})
         else:

@@ -252,7 +252,7 @@ class _Columns:
         if self.number_of is not None:
             self.number_of = np.append(self.number_of, [self.by_feature[feature] for feature in ids]).astype(np.int32)
         which = np.array(fresh, dtype=np.int64)
-        return NewFeatures(new.row[which], new.key[which], new.names.chosen(which))
+        return NewFeatures(new.row[which], new.key[which], new.names.take(which))
 
     def renumbered(self, arrays: Arrays, n_columns: int) -> tuple[np.ndarray, np.ndarray, int]:
         """Return values and columns of rows, columns ascending, and one more than the largest column."""

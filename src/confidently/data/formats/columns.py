@@ -32,13 +32,11 @@ def column_uses(
     if request.ignore_labels:
         uses[label] = _core.Use.none
     kept = [[k for k, name in enumerate(request.keep) if name == column] for column in columns]
-    chosen = [
-        _core.ColumnUse(column, _use_of(column, uses), which) for column, which in zip(columns, kept, strict=True)
-    ]
-    counts = Counter(use.name for use in chosen if use.use != _core.Use.none or use.kept)
+    found = [_core.ColumnUse(column, _use_of(column, uses), which) for column, which in zip(columns, kept, strict=True)]
+    counts = Counter(use.name for use in found if use.use != _core.Use.none or use.kept)
     if twice := [column for column, n in counts.items() if n > 1]:
         raise DataError(f"{name} has {counts[twice[0]]} columns called {twice[0]!r}; rename or drop them")
-    return chosen
+    return found
 
 
 def _use_of(column: str, uses: dict[str, _core.Use]) -> _core.Use:

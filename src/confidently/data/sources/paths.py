@@ -16,7 +16,7 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 WILD = frozenset("*?[")
 
 
-def expanded(paths: Paths) -> list[str | os.PathLike[str]]:
+def expand_paths(paths: Paths) -> list[str | os.PathLike[str]]:
     """Return the files of paths, in the given order; those of a glob or of a folder sorted by name.
 
     A glob may have ``*``, ``?``, ``[...]`` and, for any number of folders, ``**``. A folder stands for all files in it,

@@ -120,7 +120,7 @@ def rows_of(names: Sequence[str], data: Path, max_rows: int | None = None, seed:
 def _words(X: csr_array, names: Strings) -> csr_array:
     """Give a word in the title and in the text the same column; return rows of unit norm."""
     used = np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]))  # empty columns would cost memory
-    words = [name.partition(":")[2] for name in names.chosen(used)]
+    words = [name.partition(":")[2] for name in names.take(used)]
     column = dict(zip(dict.fromkeys(words), range(len(words)), strict=False))
     column_of = np.zeros(X.shape[1], dtype=np.int32)
     column_of[used] = [column[word] for word in words]
