@@ -9,7 +9,7 @@ namespace {
 
 using namespace confidently;
 
-constexpr std::size_t kMostRows = 6, kMostColumns = 4;
+constexpr std::size_t kMaxRows = 6, kMaxColumns = 4;
 
 struct Bytes {
     const std::uint8_t *p, *end;
@@ -180,8 +180,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const fuzz::Choices choices(data, size);
     Bytes bytes{data + fuzz::Choices::size, data + size};
     const bool damaged = choices.bit(5);
-    Table table{bytes.next() % (kMostRows + 1), {}};
-    const std::size_t n_columns = bytes.next() % (kMostColumns + 1);
+    Table table{bytes.next() % (kMaxRows + 1), {}};
+    const std::size_t n_columns = bytes.next() % (kMaxColumns + 1);
     for (std::size_t k = 0; k < n_columns; ++k) table.columns.emplace_back(bytes, k, table.n_rows, damaged);
     std::vector<ColumnUse> uses;
     for (const Column& column : table.columns) uses.push_back(column.use);

@@ -1,10 +1,10 @@
-// The checks of every fuzz target. An input is read in pieces, and everything that a reader guarantees must hold for its rows. Some inputs are
-// read several times, to show that neither the cuts nor the number of readers matter, that skipped rows leave no trace, and that unknown
-// features are forgotten.
+// The checks of every fuzz target. An input is read in pieces, and everything that a reader guarantees must hold for its
+// rows. Some inputs are read several times, to show that neither the cuts nor the number of readers matter, that skipped
+// rows leave no trace, and that unknown features are forgotten.
 //
-// The first bytes of an input choose how it is read, so that one corpus covers all options. The check depends on all of its bytes: were it a
-// choice, most inputs would descend from those that chose the slowest check. Inputs have few lines, because an error, which is an exception,
-// takes longer than a thousand valid bytes.
+// The first bytes of an input choose how it is read, so that one corpus covers all options. The check depends on all of
+// its bytes: were it a choice, most inputs would descend from those that chose the slowest check. Inputs have few lines,
+// because an error, which is an exception, takes longer than a thousand valid bytes.
 #pragma once
 
 #include <algorithm>

@@ -74,7 +74,7 @@ struct TableReader {
     }
 };
 
-std::vector<std::string> told_columns(const fuzz::Choices& choices) {
+std::vector<std::string> given_columns(const fuzz::Choices& choices) {
     switch (choices.more >> 3 & 3) {
         case 0: return {"v"};
         case 1: return {"l", "v", "ck"};
@@ -98,11 +98,11 @@ void check_codes(const fuzz::Choices& choices, const std::vector<std::string>& c
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size < fuzz::Choices::size) return 0;
     const fuzz::Choices choices(data, size);
-    const std::vector<std::string> columns = told_columns(choices);
+    const std::vector<std::string> columns = given_columns(choices);
     const bool header = columns.empty(), quotes = !choices.bit(5);
     const auto make = [&](std::size_t) { return TableReader(choices, columns); };
-    // an invalid header is an error even if rows are skipped, and so are too many columns; a header cannot be left out, nor can lines whose rows
-    // may span several
+    // An invalid header is an error even if rows are skipped, and so are too many columns. A header cannot be left out,
+    // nor can lines whose rows may span several.
     check_codes(choices, columns, std::string(fuzz::text_of(data, size)));
     fuzz::run_check(choices, fuzz::Text{fuzz::text_of(data, size)}, !choices.skips() || choices.has_few_columns() || header,
                     !quotes && !header, make);
