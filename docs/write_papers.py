@@ -23,8 +23,8 @@ HEAD = """# The papers, reproduced
 `confidently reproduce` runs the experiments of three papers and reports for each claim whether it was reproduced. It
 writes one page (`report.html`, with all figures in it), the figures as PNG and SVG, the tables as CSV, and every number
 in `results.json`. `--quick` runs at a reduced size, `--seed` is the random seed, `--data` is the folder of the data
-sets (experiments without their data are left out), `--jobs` the number of processes, `--axes` the shape of the points
-that `cw2008` draws. The guarantees are in [mathematics](mathematics.md#what-is-proved).
+sets (experiments without their data are skipped), `--jobs` the number of processes, `--axes` the shape of the points
+that `cw2008` draws. The guarantees are in [mathematics](mathematics.md#guarantees).
 
 <!-- not run: takes minutes -->
 ```console
@@ -33,8 +33,8 @@ $ confidently reproduce ellipsoid2009 --out out/ellipsoid2009 --data DATA --jobs
 $ confidently reproduce bayespa2014 --out out/bayespa2014 --data DATA --jobs 2
 ```
 
-`docs/write_papers.py` writes the rest of this page from `results.json`; `make papers` runs all experiments in full and
-writes the page again. The claims are the papers' unless they are marked as ours.
+`docs/write_papers.py` generates the rest of this page from `results.json`; `make papers` runs all experiments in full and
+updates the page. The claims are the papers' unless they are marked as ours.
 """
 
 
