@@ -33,8 +33,8 @@ $ confidently reproduce ellipsoid2009 --out out/ellipsoid2009 --data DATA --jobs
 $ confidently reproduce bayespa2014 --out out/bayespa2014 --data DATA --jobs 2
 ```
 
-`docs/write_papers.py` generates the rest of this page from `results.json`; `make papers` runs all experiments in full and
-updates the page. The claims are the papers' unless they are marked as ours.
+`docs/write_papers.py` generates the rest of this page from `results.json`; `make papers` runs all experiments in full
+and updates the page. The claims are the papers' unless they are marked as ours.
 """
 
 

@@ -1,4 +1,4 @@
-"""What the documentation shows, runs: code and commands of pages, examples of docstrings, links between pages."""
+"""The documentation is current: code, commands and examples run; links, paths, names and options exist."""
 
 import contextlib
 import doctest
@@ -12,9 +12,11 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
 import pytest
 
 import confidently
+from confidently.cli import cli
 from tests.data_sets import shared_data
 
 ROOT = Path(__file__).parent.parent
@@ -31,8 +33,15 @@ MODULES = [
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 COMMAND = "$ "
 NOT_RUN = re.compile(r"<!-- not run: \S.* -->")
-DATA = re.compile(r"<!-- data: (\S.*) -->")  # files of the shared data that a page's commands find beside them
-CHECKED = "<!-- outputs are checked -->"  # what a page's commands print is what it shows; ... stands for anything
+DATA = re.compile(r"<!-- data: (\S.*) -->")  # files of the shared data that the page's commands need
+CHECKED = "<!-- outputs are checked -->"  # commands must print what the page shows; ... stands for any text
+FOLDERS = ("src", "core", "tests", "benchmarks", "docs", "fuzz")
+PATH = re.compile(rf"(?<![\w./-])(?:{'|'.join(FOLDERS)})/[\w.*/-]*[\w*/]")
+FILE = re.compile(r"`([\w/]+\.(?:py|pyi|hpp|cpp))`")
+NAME = re.compile(r"`(confidently(?:\.[A-Za-z_]\w*)+)")
+DIRECTIVE = re.compile(r"^\.\. (?:(currentmodule)|auto\w+):: *([\w.]+)", re.MULTILINE)
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+THEIR_OPTIONS = {"coming-from-vowpal-wabbit.md": re.compile(r"^\|[^|]*\||`-l`,[^.]*", re.MULTILINE)}  # options of vw
 
 
 @dataclass
@@ -143,8 +152,55 @@ def test_links_between_pages_exist(page):
         assert not anchor or anchor in headings(file), f"{page.name} links to {target}, there are {headings(file)}"
 
 
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
+def test_paths_and_files_on_pages_exist(page):
+    """A path is that of a file or folder, NAME standing for any name; a file in backticks exists in some folder."""
+    text = page.read_text(encoding="utf-8").replace(r"\_", "_")
+    for path in PATH.findall(text):
+        assert any(ROOT.glob(path.rstrip("/").replace("NAME", "*"))), f"{page.name} names {path}, which does not exist"
+    for file in FILE.findall(outside_blocks(page)):
+        found = (path for folder in FOLDERS for path in (ROOT / folder).rglob(Path(file).name.replace("NAME", "*")))
+        assert any(found), f"{page.name} names {file}, which does not exist"
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
+def test_names_on_pages_exist(page):
+    """Names in backticks that begin with confidently, and what the reference takes its text from."""
+    names, module = NAME.findall(outside_blocks(page)), ""
+    for current, name in DIRECTIVE.findall(page.read_text(encoding="utf-8")):
+        if current:
+            module = name
+        else:
+            names.append(name if name.startswith("confidently.") else f"{module}.{name}")
+    for name in names:
+        try:
+            pkgutil.resolve_name(name)
+        except (ImportError, AttributeError) as error:
+            raise AssertionError(f"{page.name} names {name}: {error}") from error
+
+
+@pytest.mark.parametrize("page", [page for page in TEXTS if page.name != "CHANGELOG.md"], ids=lambda page: page.name)
+def test_options_on_pages_exist(page):
+    """Options in inline code are those of some command, or of a script of the benchmarks or of the documentation."""
+    text = outside_blocks(page)
+    text = THEIR_OPTIONS[page.name].sub("|", text) if page.name in THEIR_OPTIONS else text
+    scripts = "".join(path.read_text() for folder in ("benchmarks", "docs") for path in (ROOT / folder).glob("*.py"))
+    known = options(cli) | set(OPTION.findall(scripts))
+    for code in re.findall(r"`[^`\n]+`", text):
+        for option in OPTION.findall(code):
+            assert option in known, f"{page.name} names {option}, which no command has"
+
+
+def options(command):
+    """The options of a command and of all commands below it."""
+    found = {"--help", *(name for parameter in command.params for name in parameter.opts)}
+    context = click.Context(command)
+    below = command.list_commands(context) if isinstance(command, click.Group) else ()
+    return found.union(*(options(command.get_command(context, name)) for name in below))
+
+
 def test_the_front_page_has_the_measured_means():
-    """The short table of README repeats some means of the full one, which the benchmark wrote."""
+    """The table of the README repeats some means of the full table, which the benchmark wrote."""
 
     def rows(page):
         lines = [
