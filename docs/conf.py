@@ -1,4 +1,4 @@
-"""How Sphinx builds the documentation site: make docs."""
+"""Configuration of Sphinx for the documentation site: make docs."""
 
 import sys
 from importlib.metadata import version as installed_version
@@ -26,15 +26,15 @@ extensions = [
 ]
 exclude_patterns = ["site", "pictures"]
 nitpicky = True
-nitpick_ignore_regex = [("py:(class|obj)", r"(?!confidently\b).*")]  # the types of others, and shapes in words
+nitpick_ignore_regex = [("py:(class|obj)", r"(?!confidently\b).*")]  # types of other packages, and shapes in words
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 4
 
-autodoc_typehints = "none"  # docstrings say types, with shapes and ranges
+autodoc_typehints = "none"  # docstrings have types, with shapes and ranges
 autodoc_member_order = "bysource"
 autodoc_class_signature = "mixed"
-numpydoc_show_class_members = False  # autodoc shows them
+numpydoc_show_class_members = False  # autodoc lists them
 numpydoc_xref_param_type = False
 highlight_language = "text"
 

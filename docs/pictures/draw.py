@@ -1,4 +1,4 @@
-"""Draw the pictures of some pages of the docs anew: run the pages' code in this folder."""
+"""Draw the pictures of some pages: run the code of the pages in this folder."""
 
 import os
 import re
@@ -13,7 +13,7 @@ PAGES = ("plots.md", "active-learning.md")
 if __name__ == "__main__":
     os.chdir(FOLDER)
     for name in PAGES:
-        matplotlib.rcdefaults()  # one page's settings are not the next one's
+        matplotlib.rcdefaults()  # settings of one page must not affect the next
         page = FOLDER.parent / name
         code = "\n".join(
             re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)

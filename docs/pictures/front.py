@@ -23,7 +23,7 @@ LOOKS = {
 
 
 def points() -> tuple[np.ndarray, np.ndarray]:
-    """Two clouds that overlap a little."""
+    """Return two clouds of points that overlap a little, and their labels."""
     random = np.random.default_rng(3)
     label = random.integers(0, 2, SEEN[-1])
     middle = np.where(label[:, None] == 1, [1.1, 0.8], [-1.1, -0.8])
@@ -31,24 +31,24 @@ def points() -> tuple[np.ndarray, np.ndarray]:
 
 
 def panel(ax: Axes, X: np.ndarray, y: np.ndarray, look: dict) -> None:
-    """What is known after these rows: votes of the classifiers as colour, some of the classifiers as lines."""
+    """Draw the posterior after these rows: agreement of classifiers as color, some of the classifiers as lines."""
     classifier = OnlineClassifier(AROW(r=1.0), "full").fit(X, y)
     line = np.linspace(-EDGE, EDGE, 241)
     grid = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
     mean, variance = classifier.margin_distribution(grid)
     low, high = look["ends"]
-    colours = LinearSegmentedColormap.from_list("votes", [low, look["paper"], high])
+    colors = LinearSegmentedColormap.from_list("votes", [low, look["paper"], high])
     vote = ndtr(mean / np.sqrt(variance)).reshape(line.size, line.size)
     ax.imshow(
-        vote, extent=(-EDGE, EDGE) * 2, origin="lower", cmap=colours, vmin=-0.4, vmax=1.4, interpolation="bilinear"
+        vote, extent=(-EDGE, EDGE) * 2, origin="lower", cmap=colors, vmin=-0.4, vmax=1.4, interpolation="bilinear"
     )
     drawn = classifier.sample_weights(25, random_state=0)
     for weights in np.asarray(drawn).reshape(25, -1):
         scores = grid @ weights[:-1] + weights[-1]
         ax.contour(line, line, scores.reshape(line.size, -1), [0], colors=look["faint"], linewidths=0.5, alpha=0.7)
     ax.contour(line, line, mean.reshape(line.size, -1), [0], colors=look["ink"], linewidths=2.2)
-    for kind, colour, marker in zip((0, 1), look["ends"], "so", strict=True):
-        ax.scatter(*X[y == kind].T, s=20, c=colour, marker=marker, edgecolors=look["paper"], linewidths=0.6, zorder=3)
+    for kind, color, marker in zip((0, 1), look["ends"], "so", strict=True):
+        ax.scatter(*X[y == kind].T, s=20, c=color, marker=marker, edgecolors=look["paper"], linewidths=0.6, zorder=3)
     ax.set(xticks=[], yticks=[], xlim=(-EDGE, EDGE), ylim=(-EDGE, EDGE))
     ax.spines[:].set_visible(False)
     ax.set_title(f"after {len(X)} examples", color=look["ink"], fontsize=12)

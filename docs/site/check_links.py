@@ -1,4 +1,4 @@
-"""Whether every link inside the built site in FOLDER leads somewhere, and nothing is loaded from elsewhere."""
+"""Check that all links within the built site in FOLDER exist and that nothing is loaded from other sites."""
 
 import sys
 from functools import cache
@@ -6,16 +6,16 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-LOADED = {"link", "script", "img", "source", "iframe"}  # what a browser fetches without being asked
+LOADED = {"link", "script", "img", "source", "iframe"}  # what a browser fetches with the page
 
 
 class Page(HTMLParser):
-    """A page's anchors, and each link or file it asks for."""
+    """The anchors of a page, and its links and files."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()
         self.anchors: set[str] = set()
-        self.wanted: list[tuple[str, str]] = []
+        self.links: list[tuple[str, str]] = []
         self.feed(file.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
@@ -23,36 +23,38 @@ class Page(HTMLParser):
             if name in ("id", "name") and value:
                 self.anchors.add(value)
             elif name in ("href", "src") and value:
-                self.wanted.append((tag, value))
+                self.links.append((tag, value))
 
 
 @cache
 def page(file: Path) -> Page:
+    """Parse a page."""
     return Page(file)
 
 
-def complaint(file: Path, tag: str, target: str) -> str | None:
-    """What is wrong with a link, if anything is."""
+def problem(file: Path, tag: str, target: str) -> str | None:
+    """Return what is wrong with a link, or None."""
     parts = urlsplit(target)
     if parts.scheme or parts.netloc:
-        return "is loaded from elsewhere" if tag in LOADED and parts.scheme != "data" else None
+        return "is loaded from another site" if tag in LOADED and parts.scheme != "data" else None
     other = (file.parent / unquote(parts.path)).resolve() if parts.path else file
     if not other.is_file():
-        return "is no file of the site"
+        return "is not a file of the site"
     if parts.fragment and other.suffix == ".html" and unquote(parts.fragment) not in page(other).anchors:
         return "has no such anchor"
     return None
 
 
 def main(folder: Path) -> int:
+    """Print all wrong links; return the exit code."""
     files = sorted(folder.resolve().rglob("*.html"))
     wrong = [
-        f"{file.relative_to(folder.resolve())}: {target} {said}"
+        f"{file.relative_to(folder.resolve())}: {target} {found}"
         for file in files
-        for tag, target in page(file).wanted
-        if (said := complaint(file, tag, target))
+        for tag, target in page(file).links
+        if (found := problem(file, tag, target))
     ]
-    print("\n".join(wrong) or f"{len(files)} pages, every link inside them leads somewhere")
+    print("\n".join(wrong) or f"{len(files)} pages, all links within the site exist")
     return bool(wrong) or not files
 
 

@@ -1,4 +1,4 @@
-"""What the reference of the Python interface adds to docstrings, and what it leaves out."""
+"""What the reference of the Python interface adds to docstrings and leaves out."""
 
 from dataclasses import fields
 from typing import Any
@@ -9,7 +9,7 @@ from confidently.rules.rule import Rule
 
 
 def is_skipped(app: Sphinx, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
-    """Members that estimators inherit are documented where they come from, by scikit-learn."""
+    """Skip members that estimators inherit from scikit-learn, which documents them."""
     if name.startswith("set_") and name.endswith("_request"):
         return True
     module = getattr(member, "__module__", None) or ""
@@ -17,16 +17,16 @@ def is_skipped(app: Sphinx, what: str, name: str, member: Any, skip: bool, optio
 
 
 def with_facts(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """A rule's formula, source and parameters, which its class has as data, below what its docstring says."""
+    """Append a rule's formula, parameters and source, which its class has as data, to its docstring."""
     if not (what == "class" and isinstance(thing, type) and issubclass(thing, Rule) and hasattr(thing, "formula")):
         return
     parameters = [field for field in fields(thing) if "meaning" in field.metadata]
-    lines += ["", f"Called ``{thing.name}``. Acts when ``{thing.acts_when}``::", ""]
+    lines += ["", f"Its name is ``{thing.name}``. It updates when ``{thing.acts_when}``::", ""]
     lines += [f"    {line}" for line in thing.formula.splitlines()]
     lines += ["", "Parameters", "----------"] if parameters else []
     for field in parameters:
-        usual = thing.default_eta if field.name == "eta" else field.default
-        default = "optional" if usual is None else f"default={usual}"
+        value = thing.default_eta if field.name == "eta" else field.default
+        default = "optional" if value is None else f"default={value}"
         lines += [f"{field.name} : float, {default}", f"    {field.metadata['meaning']}; in {field.metadata['range']}."]
     lines += ["", "References", "----------", thing.source]
 

@@ -1,4 +1,4 @@
-"""Formulas for Sphinx: TeX as it was written, which static/formulas.js hands to the KaTeX (0.19.1) beside it."""
+"""Formulas for Sphinx: pages contain their TeX, which static/formulas.js renders with the KaTeX (0.19.1) beside it."""
 
 from typing import Any
 

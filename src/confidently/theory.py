@@ -1,4 +1,4 @@
-"""The theory: loss, mistake bounds and divergences; see :mod:`confidently.rules.theory`."""
+"""Confidence loss, mistake bounds and divergences of the papers, from ``confidently.rules.theory``."""
 
 from .rules.theory import (
     cellip_mistake_bound,

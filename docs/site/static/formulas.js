@@ -1,6 +1,6 @@
-// Every formula is TeX until it is drawn here; without JavaScript it stays readable as TeX.
+// Pages contain formulas as TeX, which stays readable without JavaScript.
 document.addEventListener("DOMContentLoaded", () => {
-  for (const place of document.querySelectorAll(".formula")) {
-    katex.render(place.textContent, place, { displayMode: place.tagName === "DIV", throwOnError: false });
+  for (const element of document.querySelectorAll(".formula")) {
+    katex.render(element.textContent, element, { displayMode: element.tagName === "DIV", throwOnError: false });
   }
 });

@@ -357,7 +357,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
     # --- prediction ----------------------------------------------------------------------------------------------
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the proportions of the topics among the words of each document, model by model: (n, n_topics_)."""
+        """Return the proportions of the topics among the words of each document, model by model: (n, ``n_topics_``)."""
         return self._proportions(self._bags(X)).reshape(-1, self.n_topics_)
 
     def decision_function(self, X: Any) -> np.ndarray:
