@@ -10,7 +10,7 @@ import click
 
 from ..inputs import open_data, reported, total_bytes
 from ..options.arguments import POSITIVE_INTEGER, data_argument, json_option, quiet_option
-from ..options.learner import announced, form_of, form_options
+from ..options.learner import chosen_classes, chosen_settings, settings_options
 from ..options.plot import check_plot, plot_option
 from ..options.reading import chosen_reading, on_error_option, reading_options
 from ..options.sections import Sectioned
@@ -32,7 +32,7 @@ BEST_MARK = "*"
     help="Compare these rules, separated by commas; confidently rules lists them.",
 )  # fmt: skip
 @click.option("--grid", is_flag=True, help="Also try several parameters of each rule; show the best and the default.")
-@form_options
+@settings_options
 @click.option("--threads", type=POSITIVE_INTEGER, help="Train on this many threads.  [default: one per processor]")
 @plot_option
 @quiet_option
@@ -48,7 +48,7 @@ def compare(
     rules share one pass on several threads; the results equal those of training each rule alone.
     """
     check_plot(plot, data)
-    rules, names = _chosen(rule_names), announced(classes)
+    rules, names = _chosen(rule_names), chosen_classes(classes)
     with reported():
         found, skipped = _compare(data, rules, names, options)
     if plot:
@@ -83,7 +83,8 @@ def _compare(
         try:
             found = compare_rules(
                 stream, rules, grid=options["grid"], multiclass=options["multiclass"], classes=names,
-                threads=options["threads"], progress=None if progress is None else progress.learned, **form_of(options),
+                threads=options["threads"], progress=None if progress is None else progress.learned,
+                **chosen_settings(options),
             )  # fmt: skip
             return found, stream.skipped
         except DataError:

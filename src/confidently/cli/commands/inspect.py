@@ -23,6 +23,7 @@ from ..output.summaries import (
     print_classes,
 )
 from ..output.text import class_name as named
+from ..output.text import counted
 from ..output.text import table as aligned
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ def _row_text(model: Model, found: Explanation, top: int) -> str:
     ]  # fmt: skip
     if rest := found.contributions[top:]:
         mean, variance = sum(c.mean for c in rest), sum(c.variance for c in rest)
-        rows.append([f"{len(rest):,} others", "", "", f"{mean:+.4g}", f"{variance:.4g}"])
+        rows.append([counted(len(rest), "other"), "", "", f"{mean:+.4g}", f"{variance:.4g}"])
     rows.append(["all", "", "", f"{found.mean:+.4g}", f"{found.variance:.4g}"])
     parts = [
         f"predicted  {predicted}\n"

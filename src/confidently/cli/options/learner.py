@@ -31,7 +31,7 @@ calibration_option = click.option(
     "posterior probabilities.",
 )
 
-_FORM = [
+_SETTINGS = [
     click.option(
         "--covariance",
         type=click.Choice(["diag", "full", "shared"]),
@@ -74,7 +74,7 @@ _FORM = [
     classes_option,
 ]
 _LEARNER = [
-    *_FORM,
+    *_SETTINGS,
     click.option(
         "--forget",
         type=float,
@@ -87,9 +87,9 @@ _LEARNER = [
 ]
 
 
-def form_options(command: Any) -> Any:
-    """Add the options of :func:`form_of` to a command."""
-    return add_options(command, _FORM)
+def settings_options(command: Any) -> Any:
+    """Add the options of :func:`chosen_settings` to a command."""
+    return add_options(command, _SETTINGS)
 
 
 def learner_options(command: Any) -> Any:
@@ -97,7 +97,7 @@ def learner_options(command: Any) -> Any:
     return add_options(command, in_section("Learner", _LEARNER))
 
 
-def form_of(options: dict[str, Any]) -> dict[str, Any]:
+def chosen_settings(options: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of a learner that the options choose, except rule, task and sizes."""
     return {
         "covariance": options["covariance"],
@@ -134,13 +134,13 @@ def new_stream_learner(
     task = "multilabel" if multilabel else options["multiclass"] if len(table) > 2 else "binary"
     try:
         kind_of(options["covariance"]).check_task(options["multiclass"])
-        learner = Learner(Settings(rule, task=task, forget=options["forget"], **form_of(options)), len(table))
+        learner = Learner(Settings(rule, task=task, forget=options["forget"], **chosen_settings(options)), len(table))
     except (TypeError, ValueError) as error:
         raise click.UsageError(str(error)) from None
     return StreamLearner(learner, table, options["multiclass"], features)
 
 
-def continued(model: Model) -> StreamLearner:
+def continued_learner(model: Model) -> StreamLearner:
     """Return the learner of a model, to continue its training."""
     from ...data.classes import ClassTable
     from ...learner.streams import StreamLearner
@@ -150,7 +150,7 @@ def continued(model: Model) -> StreamLearner:
     return StreamLearner(model.learner, table, model.estimator.get("multiclass", "joint"), model.features)
 
 
-def announced(text: str | None) -> list[int | str]:
+def chosen_classes(text: str | None) -> list[int | str]:
     """Return the classes of ``--classes``; all spellings of an integer are one class, as in data."""
     names: list[int | str] = []
     for name in text.split(",") if text else []:

@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from ...data.sources.whole_files import new_file
-from .text import parameters_text
+from .text import counted, parameters_text
 
 if TYPE_CHECKING:
     from ...evaluation.comparison import Comparison, Trial
@@ -87,7 +87,7 @@ def plot_row(found: Explanation, top: int) -> Figure:
     names = [_shortened(f"{_feature_name(c.feature)} = {c.value:.3g}") for c in shown]
     means, variances = [c.mean for c in shown], [c.variance for c in shown]
     if rest:
-        names.append(f"{len(rest):,} others")
+        names.append(counted(len(rest), "other"))
         means.append(sum(c.mean for c in rest))
         variances.append(sum(c.variance for c in rest))
     names, means, variances = [*names, "margin"], [*means, found.mean], [*variances, found.variance]

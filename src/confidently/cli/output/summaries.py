@@ -67,7 +67,7 @@ def topic_training_text(result: dict[str, Any]) -> str:
     each = " per class" if result["task"] == "one-vs-rest" else ""
     lines = [
         f"documents  {_rows_text(result['documents'], result['passes'])}",
-        f"words      {result['words']:,}, {result['vocabulary']:,} of them distinct",
+        f"words      {result['words']:,} ({result['vocabulary']:,} distinct)",
         f"{class_noun(result['task']):10} {classes_text(result['classes'])}",
         f"topics     {result['topics']:,}{each}{' at most' if result['nonparametric'] else ''}, {result['classifier']}",
         f"margin     {result['epsilon']:.4g}",

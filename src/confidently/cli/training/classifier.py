@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...data.features import Features
 from ...data.selection import cut_at, in_blocks
-from ..options.learner import announced, chosen_calibration, continued, new_stream_learner
+from ..options.learner import chosen_calibration, chosen_classes, continued_learner, new_stream_learner
 from ..options.reading import chosen_reading
 from ..options.rules import chosen_rule
 from ..output.counts import Counts
@@ -46,18 +46,18 @@ class ClassifierTraining(TrainingLoop):
     def new(self) -> None:
         options = self.options
         self.reading = chosen_reading(options, self.paths)
-        self.rule, self.announced = chosen_rule(options), announced(options["classes"])
-        self.closed = bool(self.announced)
+        self.rule, self.classes = chosen_rule(options), chosen_classes(options["classes"])
+        self.closed = bool(self.classes)
         self.estimator = {"multiclass": options["multiclass"], "calibration": chosen_calibration(options)}
         self.start_learner(options["multilabel"])
 
     def start_learner(self, multilabel: bool) -> None:
         """Begin with an untrained learner, again if rows turn out to be multilabel."""
         features = Features(bounded=not self.reading.vocabulary) if self.reading.named else None
-        self.learner = new_stream_learner(self.options, self.rule, self.announced, multilabel, features)
+        self.learner = new_stream_learner(self.options, self.rule, self.classes, multilabel, features)
 
     def resume(self, model: Model) -> None:
-        self.learner = continued(model)
+        self.learner = continued_learner(model)
         self.estimator = {"multiclass": "joint", "calibration": "progressive"} | model.estimator
         self.learner.log_loss[0] = self.position.now.log_loss or 0.0
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..inputs import BadInput
-from ..options.learner import continued
+from ..options.learner import continued_learner
 from ..output.counts import Counts
 from ..output.text import counted
 
@@ -89,7 +89,7 @@ def _train(training: ClassifierTraining, rounds: Rounds, passes: int, size: int)
     finally:
         report.close()
         position.seconds = time.monotonic() - began
-    training.learner = continued(rounds.model)
+    training.learner = continued_learner(rounds.model)
     return moved
 
 

@@ -22,7 +22,7 @@ from ...topics.inputs import DEFAULTS, chosen_settings
 from ...topics.learner import MAX_SEED, TopicLearner, TopicSettings
 from ...topics.model import TopicModel
 from ..inputs import BadInput
-from ..options.learner import announced, chosen_calibration
+from ..options.learner import chosen_calibration, chosen_classes
 from ..options.reading import chosen_counting
 from ..output.counts import Counts
 from ..output.text import class_names
@@ -42,7 +42,7 @@ class TopicTraining(TrainingLoop):
 
     def new(self) -> None:
         options = self.options
-        self.reading, self.names = chosen_counting(options, self.paths), announced(options["classes"])
+        self.reading, self.names = chosen_counting(options, self.paths), chosen_classes(options["classes"])
         self.parameters, self.stop_words = estimator_parameters(options), self._stop_words()
         self.closed = bool(self.names)
 
