@@ -14,9 +14,13 @@ from confidently.cli.options.rules import PARAMETERS, parameter_help
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def help_of(command, option):
+def option_of(command, option):
     (found,) = [p for p in cli.get_command(None, command).params if f"--{option}" in p.opts]
-    return found.help
+    return found
+
+
+def help_of(command, option):
+    return option_of(command, option).help
 
 
 def commands():
@@ -71,6 +75,32 @@ def test_a_parameter_of_several_rules_has_all_their_meanings():
     text = parameter_help("c")
     assert "iellip: depth of the first cut" in text and "bayespa, gibbs_pa, gibbs_pa_exact: weight of the loss" in text
     assert text.endswith("[default: iellip: 0.1; bayespa: 0.5; gibbs_pa, gibbs_pa_exact: 8]")
+
+
+def test_defaults_in_help_are_those_of_the_modules_that_apply_them():
+    """Help is shown before NumPy is imported, so it repeats some defaults."""
+    from confidently.covariances.table import COVARIANCES
+    from confidently.data import ReaderOptions
+    from confidently.data.stream import DECIDING_ROWS
+    from confidently.topics.inputs import DEFAULTS
+
+    named = [name for name, kind in COVARIANCES.items() if not kind.keeps_examples]
+    assert list(option_of("train", "covariance").type.choices) == named
+    assert f"[default: {ReaderOptions(format='vw').bits}]" in help_of("train", "bits")
+    assert f"inferred from the first {DECIDING_ROWS:,} rows" in help_of("train", "multilabel")
+    (train,) = [command for name, command in commands() if name == ("topics", "train")]
+    for option, parameter in {"c": "c", "step_size": "step_size", "inner": "n_inner", "samples": "n_samples",
+                              "batch_size": "batch_size"}.items():  # fmt: skip
+        (text,) = [p.help for p in train.params if p.name == option]
+        gibbs, averaging = (DEFAULTS[classifier][parameter] for classifier in ("gibbs", "averaging"))
+        assert text.endswith(f"[default: {gibbs:g}; averaging: {averaging:g}]")
+
+
+def test_the_default_number_of_rounds_is_in_the_help():
+    pytest.importorskip("distributed")
+    from confidently.distributed.training import DEFAULT_ROUNDS
+
+    assert f"[default: {DEFAULT_ROUNDS}]" in help_of("train", "rounds")
 
 
 def test_the_page_of_the_command_line_is_current():
