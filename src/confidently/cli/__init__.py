@@ -64,7 +64,7 @@ class LazyGroup(click.Group):
     cls=LazyGroup,
     package=f"{__name__}.commands",
     about=COMMANDS,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def cli() -> None:

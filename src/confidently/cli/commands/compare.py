@@ -28,7 +28,7 @@ BEST_MARK = "*"
 @reading_options
 @on_error_option
 @click.option(
-    "--rules", "rule_names", default="all", metavar="NAMES", show_default=True,
+    "--rules", "rule_names", default="all", metavar="NAMES",
     help="Compare these rules, separated by commas; confidently rules lists them.",
 )  # fmt: skip
 @click.option("--grid", is_flag=True, help="Also try several parameters of each rule; show the best and the default.")

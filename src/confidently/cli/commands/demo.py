@@ -25,10 +25,10 @@ INK = 0.45  # pixels darker than this fraction of the darkest are drawn
 
 @click.command()
 @click.option(
-    "--out", default="confidently-demo", show_default=True, type=click.Path(file_okay=False, path_type=Path),
+    "--out", default="confidently-demo", type=click.Path(file_okay=False, path_type=Path),
     help="Write the model and the plot to this folder.",
 )  # fmt: skip
-@click.option("--seed", default=0, show_default=True, help="Shuffle the digits with this seed.")
+@click.option("--seed", default=0, help="Shuffle the digits with this seed.")
 @json_option
 def demo(out: Path, seed: int, as_json: bool) -> None:
     """Train on 1,200 digits and predict 597 more with probabilities.

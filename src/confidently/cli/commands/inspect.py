@@ -35,9 +35,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @model_argument
-@click.option(
-    "--top", type=POSITIVE_INTEGER, default=10, show_default=True, help="Show this many features in each list."
-)
+@click.option("--top", type=POSITIVE_INTEGER, default=10, help="Show this many features in each list.")
 @click.option(
     "--row", metavar="TEXT",
     help="Explain the prediction for this row, written as in the training data; - reads it from standard input.",

@@ -31,7 +31,6 @@ MAX_LISTED = 20  # models in the summary
     "--how",
     type=click.Choice(["product", "mean"]),
     default="product",
-    show_default=True,
     help="Multiply the Gaussians, so that evidence adds up, or average them.",
 )
 @json_option

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     help="Write the report, figures, tables and results.json to this folder.",
 )  # fmt: skip
 @click.option("--quick", is_flag=True, help="Run smaller experiments.")
-@click.option("--seed", default=0, show_default=True, type=NONNEGATIVE_INTEGER, help="Set the random seed.")
+@click.option("--seed", default=0, type=NONNEGATIVE_INTEGER, help="Set the random seed.")
 @click.option(
     "--data", metavar="FOLDER", type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Read data sets from this folder.  [default: skip experiments on real data]",
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     help="cw2008: draw points with these standard deviations, which the paper does not state. Repeatable.  [default: "
     "2:1 and 10:1, noise 2]",
 )  # fmt: skip
-@click.option("--jobs", default=1, show_default=True, type=POSITIVE_INTEGER, help="Run this many processes.")
+@click.option("--jobs", default=1, type=POSITIVE_INTEGER, help="Run this many processes.")
 @quiet_option
 @json_option
 def reproduce(

@@ -8,14 +8,7 @@ from typing import Any
 import click
 
 from ..inputs import reported
-from ..options.arguments import (
-    POSITIVE_INTEGER,
-    add_options,
-    check_output,
-    data_argument,
-    is_given,
-    json_option,
-)
+from ..options.arguments import POSITIVE_INTEGER, add_options, check_output, data_argument, is_given, json_option
 from ..options.cluster import check_cluster, cluster_options, on_cluster
 from ..options.learner import learner_options
 from ..options.reading import on_error_option, reading_options
@@ -32,9 +25,7 @@ WITH_INIT_MODEL = (
 
 _OPTIONS = [
     on_error_option,
-    click.option(
-        "--passes", type=POSITIVE_INTEGER, default=1, show_default=True, help="Train on the data this many times."
-    ),
+    click.option("--passes", type=POSITIVE_INTEGER, default=1, help="Train on the data this many times."),
     click.option(
         "--cache",
         metavar="FILE",
@@ -58,7 +49,6 @@ _OPTIONS = [
         "--patience",
         type=POSITIVE_INTEGER,
         default=1,
-        show_default=True,
         help="With --early-stop, stop after this many passes without improvement.",
     ),
     *saving_options("rows", "Continue training this model with more data, as if it had trained on all data at once."),

@@ -26,7 +26,6 @@ calibration_option = click.option(
     "--calibration",
     type=click.Choice(["progressive", "none"]),
     default="progressive",
-    show_default=True,
     help="Calibrate probabilities with each prediction made before training on the example, or report uncalibrated "
     "posterior probabilities.",
 )
@@ -36,18 +35,14 @@ _SETTINGS = [
         "--covariance",
         type=click.Choice(["diag", "full", "shared"]),
         default="diag",
-        show_default=True,
         help="Store the covariance of the weights as variances, as a full matrix per class, or as one full matrix for "
         "all classes. Kernels are available in Python (OnlineClassifier).",
     ),
-    click.option(
-        "--prior-variance", type=float, default=1.0, show_default=True, help="Set the prior variance of every weight."
-    ),
+    click.option("--prior-variance", type=float, default=1.0, help="Set the prior variance of every weight."),
     click.option(
         "--min-variance",
         type=float,
         default=1e-12,
-        show_default=True,
         help="Bound every variance from below by this fraction of the prior variance.",
     ),
     click.option("--no-intercept", is_flag=True, help="Do not add a constant feature to every row."),
@@ -60,14 +55,12 @@ _SETTINGS = [
         "--dtype",
         type=click.Choice(["float64", "float32"]),
         default="float64",
-        show_default=True,
         help="Store the model's numbers in this type.",
     ),
     click.option(
         "--multiclass",
         type=click.Choice(["joint", "one-vs-rest"]),
         default="joint",
-        show_default=True,
         help="With three or more classes, train the true class against its strongest rival, or one learner per class.",
     ),
     multilabel_option,
@@ -79,7 +72,6 @@ _LEARNER = [
         "--forget",
         type=float,
         default=0.0,
-        show_default=True,
         help="Discard this fraction of the accumulated precision with every row, for data that drift: about the last "
         "1/FLOAT rows count. Needs --covariance diag.",
     ),

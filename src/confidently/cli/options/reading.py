@@ -77,7 +77,6 @@ on_error_option = click.option(
     "--on-error",
     metavar="stop|skip|limit=N",
     default="stop",
-    show_default=True,
     callback=lambda ctx, parameter, value: _on_error(value),
     help="Action on an invalid row: stop, skip it, or skip at most N.",
 )

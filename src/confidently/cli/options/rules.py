@@ -45,7 +45,7 @@ def rule_options(command: Any) -> Any:
     """Add ``--rule``, an option for every parameter and ``--rule-param NAME=VALUE`` to a command."""
     options = [
         click.option(
-            "--rule", default="arow", metavar="NAME", show_default=True,
+            "--rule", default="arow", metavar="NAME",
             help="Train with this update rule; confidently rules lists them.",
         ),
         *(

@@ -17,7 +17,7 @@ from ...options.predictions import TOPIC, check_predictions, prediction_options,
 @prediction_options
 @click.option("--no-topics", is_flag=True, help="Leave out the topics' proportions.")
 @click.option(
-    "--jobs", type=POSITIVE_INTEGER, default=1, show_default=True,
+    "--jobs", type=POSITIVE_INTEGER, default=1,
     help="Threads; the predictions do not depend on them.",
 )  # fmt: skip
 def predict(model_path: str, data: tuple[str, ...], no_topics: bool, jobs: int, **options: Any) -> None:

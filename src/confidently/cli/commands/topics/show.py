@@ -11,14 +11,7 @@ import click
 from ...inputs import load_model
 from ...options.arguments import FRACTION, POSITIVE_INTEGER, json_option, model_argument
 from ...options.plot import check_plot, plot_option
-from ...output.summaries import (
-    check_class,
-    class_title,
-    of_class,
-    print_classes,
-    topic_model_facts,
-    topic_model_text,
-)
+from ...output.summaries import check_class, class_title, of_class, print_classes, topic_model_facts, topic_model_text
 
 if TYPE_CHECKING:
     from ....topics.model import TopicModel
@@ -27,14 +20,11 @@ if TYPE_CHECKING:
 
 @click.command()
 @model_argument
-@click.option(
-    "--words", type=POSITIVE_INTEGER, default=8, show_default=True, help="Show this many words of each topic."
-)
+@click.option("--words", type=POSITIVE_INTEGER, default=8, help="Show this many words of each topic.")
 @click.option(
     "--relevance",
     type=FRACTION,
     default=0.6,
-    show_default=True,
     help="Order words by their probability in the topic (1), by how much more probable they are there than in all "
     "documents (0), or by both.",
 )

@@ -29,17 +29,17 @@ WITH_INIT_MODEL = (*NOT_IN_MODEL, "passes", "init_model", "on_error", "stream", 
 
 
 def _number(name: str, kind: click.ParamType[Any], help: str, default: Any = None) -> Any:
-    return click.option(name, type=kind, default=default, show_default=default is not None, help=help)
+    return click.option(name, type=kind, default=default, help=help)
 
 
 _MODEL = [
     click.option(
-        "--topics", "n_topics", metavar="INTEGER|any", default="20", show_default=True,
+        "--topics", "n_topics", metavar="INTEGER|any", default="20",
         callback=lambda ctx, parameter, value: _topics(value),
         help="Learn this many topics, per class if there are three or more; any infers the number from the documents.",
     ),
     click.option(
-        "--classifier", type=click.Choice(["gibbs", "averaging"]), default="gibbs", show_default=True,
+        "--classifier", type=click.Choice(["gibbs", "averaging"]), default="gibbs",
         help="Minimize the expected loss of classifiers drawn from the posterior, or the loss of their mean.",
     ),
     _number("--step-size", POSITIVE_FLOAT, "Count every document this many times.  [default: 10; averaging: 1]"),
@@ -66,7 +66,7 @@ _MODEL = [
     _number("--stick-prior", POSITIVE_FLOAT, "With --topics any: larger values give more topics.", 1.0),
     _number("--max-topics", POSITIVE_INTEGER, "With --topics any: learn at most this many topics.", 50),
     click.option(
-        "--topic-expectation", type=click.Choice(["ratio", "digamma"]), default="ratio", show_default=True,
+        "--topic-expectation", type=click.Choice(["ratio", "digamma"]), default="ratio",
         help="Weight a word in a topic by its expected probability, or by exp of its expected log-probability.",
     ),
     calibration_option,
