@@ -1,4 +1,7 @@
-"""Rows of different lengths in flat arrays, as in CSR: row ``i`` holds entries ``start[i]`` to ``start[i + 1] - 1``."""
+"""Rows in arrays: rows of different lengths, and the classes of rows of scores.
+
+Rows of different lengths are flat arrays, as in CSR: row ``i`` holds entries ``start[i]`` to ``start[i + 1] - 1``.
+"""
 
 from __future__ import annotations
 
@@ -24,3 +27,12 @@ def row_entries(start: np.ndarray, rows: np.ndarray | slice) -> tuple[np.ndarray
 def row_numbers(start: np.ndarray) -> np.ndarray:
     """Return the row of every entry."""
     return np.repeat(np.arange(len(start) - 1), np.diff(start))
+
+
+def predicted_numbers(scores: np.ndarray) -> np.ndarray:
+    """Return the class number of every row: that of its largest score; of two classes, 1 where the score is positive.
+
+    >>> predicted_numbers(np.array([-0.5, 0.5])), predicted_numbers(np.array([[0.1, 0.3, 0.2]]))
+    (array([0, 1]), array([1]))
+    """
+    return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)

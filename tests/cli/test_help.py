@@ -81,13 +81,13 @@ def test_defaults_in_help_are_those_of_the_modules_that_apply_them():
     """Help is shown before NumPy is imported, so it repeats some defaults."""
     from confidently.covariances.table import COVARIANCES
     from confidently.data import ReaderOptions
-    from confidently.data.stream import DECIDING_ROWS
+    from confidently.data.stream import ROWS_TO_INFER
     from confidently.topics.inputs import DEFAULTS
 
     named = [name for name, kind in COVARIANCES.items() if not kind.keeps_examples]
     assert list(option_of("train", "covariance").type.choices) == named
     assert f"[default: {ReaderOptions(format='vw').bits}]" in help_of("train", "bits")
-    assert f"inferred from the first {DECIDING_ROWS:,} rows" in help_of("train", "multilabel")
+    assert f"inferred from the first {ROWS_TO_INFER:,} rows" in help_of("train", "multilabel")
     (train,) = [command for name, command in commands() if name == ("topics", "train")]
     for option, parameter in {"c": "c", "step_size": "step_size", "inner": "n_inner", "samples": "n_samples",
                               "batch_size": "batch_size"}.items():  # fmt: skip

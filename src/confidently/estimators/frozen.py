@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import validate_data
 
+from ..arrays import predicted_numbers
 from ..learner import calibration
 from ..models.linear_form import LinearForm, Spread
 
@@ -64,7 +65,7 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         decision = self.decision_function(X)
         if self.form.task == "multilabel":
             return (decision > 0).astype(int)
-        found: np.ndarray = self.classes_[(decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)]
+        found: np.ndarray = self.classes_[predicted_numbers(decision)]
         return found
 
     def predict_proba(self, X: Any) -> np.ndarray:

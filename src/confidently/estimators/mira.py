@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
+from ..arrays import predicted_numbers
 from ..data.memory.labels import class_numbers, known_classes
 from ..rules.ranges import POSITIVE, Range, check_number
 from .settings import check_passes
@@ -152,7 +153,7 @@ class MIRA(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Return the class with the highest score, shape (n,)."""
         scores = self.decision_function(X)
-        predicted: np.ndarray = self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+        predicted: np.ndarray = self.classes_[predicted_numbers(scores)]
         return predicted
 
     @property

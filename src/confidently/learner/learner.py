@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..arrays import predicted_numbers
 from ..covariances.examples import Examples
 from ..covariances.settings import Settings
 from ..covariances.state import Size, State
@@ -256,7 +257,7 @@ class Learner(Posterior):
         decision = self.decision(X)
         if self.settings.task == "multilabel":
             return decision > 0
-        return (decision > 0).astype(np.intp) if self.settings.task == "binary" else decision.argmax(axis=1)
+        return predicted_numbers(decision)
 
     def _scores(self, X: _core.Matrix) -> np.ndarray:
         self._check_rows(X)

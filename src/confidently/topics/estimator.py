@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeatures
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..arrays import predicted_numbers
 from ..data.features import Features
 from ..data.memory.labels import (
     check_class_weight,
@@ -377,7 +378,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         _warn_of_collapse(scores, labels)
         if labels:
             return (scores > 0).astype(int)
-        predicted: np.ndarray = self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+        predicted: np.ndarray = self.classes_[predicted_numbers(scores)]
         return predicted
 
     def predict_proba(self, X: Any) -> np.ndarray:

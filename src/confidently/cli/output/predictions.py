@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from ...arrays import predicted_numbers
 from ...learner.streams import StreamPredictor
 from ..options.predictions import NUMBERS, TOPIC, Requested
 from .text import class_names
@@ -133,7 +134,7 @@ class Predictions:
         names = self.names
         if self.task == "multilabel":
             return [[names[k] for k in row.nonzero()[0]] for row in scores > 0]
-        number = (scores > 0).astype(np.intp) if self.task == "binary" else scores.argmax(axis=1)
+        number = predicted_numbers(scores)
         found = [names[k] for k in number.tolist()]
         if self.requested.abstain is not None:
             assert proba is not None  # as needs_probabilities says

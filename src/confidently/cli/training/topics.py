@@ -13,6 +13,7 @@ from typing import Any
 import click
 import numpy as np
 
+from ...arrays import predicted_numbers
 from ...data import Batch
 from ...data.classes import ClassTable
 from ...data.features import Features
@@ -213,18 +214,16 @@ def progressive_score(learner: TopicLearner) -> dict[str, Any] | None:
     scores, signs, _ = learner.progressive_scores()
     if not len(scores):
         return None
-    task = learner.settings.task
-    if task == "one-vs-rest":
-        correct = scores.argmax(axis=1) == signs.argmax(axis=1)
-        found = {"accuracy": float(correct.mean())}
-    elif task == "binary":
-        scores = scores[:, 0]
-        found = {"accuracy": float(((scores > 0) == (signs[:, 0] > 0)).mean())}
-    else:
+    multilabel = learner.settings.task == "multilabel"
+    several = bool((signs != signs[0]).any())
+    if learner.settings.task == "binary":
+        scores, signs = scores[:, 0], signs[:, 0]
+    if multilabel:
         predicted, true = scores > 0, signs > 0
         found = {"micro_f1": float(2 * (predicted & true).sum() / max(predicted.sum() + true.sum(), 1))}
-    several = bool((signs != signs[0]).any())
-    warning = collapse_message(scores, task == "multilabel") if several else None
+    else:
+        found = {"accuracy": float((predicted_numbers(scores) == predicted_numbers(signs)).mean())}
+    warning = collapse_message(scores, multilabel) if several else None
     return {"documents": len(scores), **found, "warning": warning}
 
 
