@@ -6,10 +6,12 @@ import click
 
 from confidently.cli import cli
 from confidently.cli.options.rules import PREFIX
+from confidently.data.formats.table import FORMATS, WRITABLE
 
 PAGE = Path(__file__).with_name("command-line.md")
 REFRESH = "python docs/command_line.py"
 WIDTH = 100
+LISTS_OF_FORMATS = [f"[{'|'.join(names)}]" for names in (FORMATS, WRITABLE)]  # the table of formats has them
 HEAD = f"""# Command line
 
 Written by `{REFRESH}` from the output of `--help`. The [tutorial](tutorial.md) shows the commands at work.
@@ -17,6 +19,8 @@ Written by `{REFRESH}` from the output of `--help`. The [tutorial](tutorial.md) 
 Exit codes: 0 for success; 2 for bad usage or input, with one line on standard error; 130 or 143 after an interruption,
 when the current batch is complete and a checkpoint is saved; 141 when the reader of the output has gone. Results go to
 standard output, progress and errors to standard error. Every command has `--json` for machine-readable output.
+
+`FORMAT` is the name of a [format](reading-data.md); `--help` lists the names.
 
 Every parameter of a rule is an option too, such as `--r 0.5` for `arow`: see [the rules](mathematics.md#the-rules).
 """
@@ -35,10 +39,13 @@ def _sections(command: click.Command, context: click.Context, shown: dict[str, i
     for option in of_rules:  # the tables of rules have them: no rule is listed twice
         option.hidden = True  # type: ignore[attr-defined]
     try:
-        lines = [line.rstrip() for line in command.get_help(context).splitlines()]
+        text = command.get_help(context)
     finally:
         for option in of_rules:
             option.hidden = False  # type: ignore[attr-defined]
+    for names in LISTS_OF_FORMATS:
+        text = text.replace(names, "FORMAT")
+    lines = [line.rstrip() for line in text.splitlines()]
     sections = [f"## {context.command_path}\n\n```text\n" + "\n".join(lines) + "\n```\n"]
     for name in command.list_commands(context) if isinstance(command, click.Group) else ():
         below = command.get_command(context, name)

@@ -6,6 +6,7 @@ from pathlib import Path
 from confidently.data.formats.table import TABLE
 
 PAGE = Path(__file__).with_name("reading-data.md")
+REFRESH = "python docs/formats.py"
 HEAD = "| format | name | suffix | a row | features |\n|---|---|---|---|---|\n"
 CACHE = "| [cache](cache-file.md) | | any | binary | as they were read |\n"
 OLD = re.compile(r"^\| format \|(?:.*\n\|)*.*\n", re.MULTILINE)
@@ -18,7 +19,7 @@ def table() -> str:
 
 def page() -> str:
     """The whole page, its table current."""
-    text, count = OLD.subn(lambda _: table(), PAGE.read_text())
+    text, count = OLD.subn(lambda _: table(), PAGE.read_text(encoding="utf-8"))
     assert count == 1, "reading-data.md has one table of formats"
     return text
 
@@ -38,4 +39,4 @@ def _piped(text: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page())
+    PAGE.write_text(page(), encoding="utf-8")

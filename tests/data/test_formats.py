@@ -157,7 +157,7 @@ def test_the_table_of_the_documentation_is_current():
     spec = importlib.util.spec_from_file_location("formats", TABLE_SCRIPT)
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    assert script.page() == script.PAGE.read_text(), "docs/reading-data.md is out of date: run python docs/formats.py"
+    assert script.PAGE.read_text(encoding="utf-8") == script.page(), f"docs are stale; run: {script.REFRESH}"
 
 
 # --- every capability holds or is rejected ----------------------------------------------------------------------------
