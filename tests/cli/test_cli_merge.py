@@ -74,7 +74,7 @@ def test_base(here, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["0.cw", "r1.cw"], "r = 0.1 in 0.cw, r = 1 in r1.cw: only models of one form can be merged"),
+        (["0.cw", "r1.cw"], "r = 0.1 in 0.cw, r = 1 in r1.cw; merge models with equal settings"),
         (["0.cw", "0.cw"], "0.cw: duplicate model, whose rows would count twice"),
         (["0.cw", "nowhere.cw"], "nowhere.cw: No such file"),
         (["0.cw", "0.svm"], "0.svm: not a model file"),

@@ -128,11 +128,11 @@ LEARNER_INPUT = {
     "weights too few": ({"weight": np.ones(2)}, r"weight must have shape \(4,\)"),
     "weights too large": ({"weight": np.full(4, 1e300)}, "at most 1e\\+09"),
     "class weights": ({"class_weight": np.ones(3)}, r"class_weight must have shape \(2,\)"),
-    "order": ({"order": np.array([0, 4])}, "order must name rows 0 to 3, got 0 to 4"),
+    "order": ({"order": np.array([0, 4])}, "order must hold rows 0 to 3, got 0 to 4"),
     "labels out of range": ({"labels": np.array([0, 1, 2, 0], dtype=np.int32)}, "labels must be in 0 to 1"),
-    "labels too few": ({"labels": np.array([0, 1], dtype=np.int32)}, "do not fit together"),
-    "lists of labels": ({"label_start": np.arange(5)}, "belong to the multilabel task"),
-    "too many columns": ({"X": np.ones((4, 5))}, "X has 5 columns, the learner 2 features: grow it first"),
+    "labels too few": ({"labels": np.array([0, 1], dtype=np.int32)}, "which do not match"),
+    "lists of labels": ({"label_start": np.arange(5)}, "the multilabel task needs lists of labels"),
+    "too many columns": ({"X": np.ones((4, 5))}, "X has 5 columns, the learner 2 features; grow it first"),
 }
 
 

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from confidently import AROW, CELLIP, PA, OnlineClassifier
-from confidently.learner.calibration import sigmoid, vote, vote_multiclass
+from confidently.learner.calibration import posterior_probabilities, posterior_probability, sigmoid
 from tests.covariance_cases import OVER_WEIGHTS, serves
 
 
@@ -295,18 +295,18 @@ def test_calibration_is_near_the_maximum_likelihood():
     assert np.abs(approx_fprime(found, loss)).max() < 0.02
 
 
-def test_vote_of_two_classes_is_the_normal_integral():
+def test_posterior_probabilities_of_two_classes_are_the_normal_integral():
     mean, variance = np.array([[0.3, -0.2]]), np.array([[0.5, 1.5]])
-    p = vote_multiclass(mean, variance)
-    np.testing.assert_allclose(p[0, 0], vote(np.array([0.5]), np.array([2.0]))[0], atol=2e-3)
+    p = posterior_probabilities(mean, variance)
+    np.testing.assert_allclose(p[0, 0], posterior_probability(np.array([0.5]), np.array([2.0]))[0], atol=2e-3)
 
 
-def test_vote_of_many_classes_by_sampling():
+def test_posterior_probabilities_of_many_classes_by_sampling():
     rng = np.random.default_rng(0)
     mean, variance = rng.normal(size=(3, 5)), rng.uniform(1e-6, 2.0, (3, 5))
     drawn = mean[:, None] + np.sqrt(variance)[:, None] * rng.normal(size=(3, 200_000, 5))
     share = np.stack([np.bincount(d.argmax(axis=1), minlength=5) for d in drawn]) / 200_000
-    np.testing.assert_allclose(vote_multiclass(mean, variance), share, atol=0.01)
+    np.testing.assert_allclose(posterior_probabilities(mean, variance), share, atol=0.01)
 
 
 def test_sigmoid_does_not_overflow():

@@ -198,7 +198,7 @@ def test_saved_models_are_classifiers_of_arrays(tmp_path):
     frame = pd.DataFrame([x for x, _ in stream]).fillna(0.0)[classifier.feature_names_in_]
     p = pd.DataFrame(classifier.predict_proba(frame), columns=classifier.classes_)
     assert p["z"].tolist() == pytest.approx([ours.predict_proba_one(x)["z"] for x, _ in stream])
-    with pytest.raises(ValueError, match="hashed"):
+    with pytest.raises(ValueError, match="not kept with hash_bits"):
         hashed = OnlineClassifier(hash_bits=4)
         for x, label in stream:
             hashed.learn_one(x, label)

@@ -43,7 +43,7 @@ def test_bad_questions_are_refused():
     classifier = OnlineClassifier("arow", "shared").fit(X, y)
     with pytest.raises(ValueError, match="unknown label 11; expected one of"):
         classifier.marginal(11)
-    with pytest.raises(ValueError, match="1 to 65 principal axes"):
+    with pytest.raises(ValueError, match="n must be in 1 to 65"):
         classifier.marginal(3).principal_axes(0)
     with pytest.raises(ValueError, match="keeps coefficients of examples"):
         OnlineClassifier("arow", "kernel").fit(X[:50], y[:50]).sample_weights()

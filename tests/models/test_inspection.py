@@ -1,4 +1,4 @@
-"""Inspecting a model: what is shown of its weights is in its arrays, and what features add sums to the margin."""
+"""Inspection and explanation: the weights shown are those of the arrays, and contributions sum to the margin."""
 
 import json
 import math
@@ -34,7 +34,7 @@ def trained(task, covariance="diag", rule="arow", average=False, intercept=True,
         Settings(rule, covariance, task, average=average, fit_intercept=intercept, dtype=dtype), TASKS[task], D
     )
     X = random.normal(size=(n, D)) * (random.random((n, D)) < 0.6)
-    X[:, -1] = 0.0  # a feature that never comes
+    X[:, -1] = 0.0  # an unseen feature
     sets = random.random((n, TASKS[task])) < 0.4
     start = np.append(0, np.cumsum(sets.sum(axis=1))) if task == "multilabel" else None
     labels = sets.nonzero()[1] if task == "multilabel" else random.integers(TASKS[task], size=n)
@@ -69,7 +69,7 @@ def dense_sigma(learner):
     return found[0]
 
 
-@pytest.mark.parametrize("n", [7, 60])  # after few rows much of a dense covariance is pending
+@pytest.mark.parametrize("n", [7, 60])  # after 7 rows most of a dense covariance is pending
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_contributions_sum_to_the_margin(case, n):
     task, intercept = case[0], case[-1]
@@ -104,7 +104,7 @@ def test_contributions_sum_to_the_margin(case, n):
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("rule", ["arow", "iellip"])
-def test_features_never_met_add_the_priors_variance_and_the_model_stays_as_it_was(task, rule):
+def test_unseen_features_add_the_prior_variance_and_leave_the_model_unchanged(task, rule):
     model = trained(task, rule=rule)
     shape = model.learner.weights.shape
     x = np.append(row_of(), [0.0, 2.0, 0.0, -1.5])
@@ -119,32 +119,32 @@ def test_features_never_met_add_the_priors_variance_and_the_model_stays_as_it_wa
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_weights_are_those_of_the_arrays(case):
+def test_weights_equal_the_arrays(case):
     task, _, rule, _, intercept = case
     model = trained(*case)
     mean, variance = model.learner.mean(), model.learner.variance()
     views = class_views(model, top=100)
     assert [view.name for view in views] == (["c1"] if task == "binary" else model.classes)
     for view, m, v in zip(views, mean, variance, strict=True):
-        places = [D if w.feature == INTERCEPT else w.feature for w in view.decisive]
-        assert sorted(places) == [j for j in range(D + intercept) if j != D - 1] and view.met == len(places)
+        positions = [D if w.feature == INTERCEPT else w.feature for w in view.decisive]
+        assert sorted(positions) == [j for j in range(D + intercept) if j != D - 1] and view.updated == len(positions)
         ratios = [w.decisive for w in view.decisive]
         assert ratios == sorted(ratios, reverse=True)
-        for place, weight in zip(places, view.decisive, strict=True):
-            assert (weight.mean, weight.std) == (m[place], math.sqrt(v[place]))
-            assert weight.variance_left == pytest.approx(v[place] / v[D - 1])
+        for position, weight in zip(positions, view.decisive, strict=True):
+            assert (weight.mean, weight.std) == (m[position], math.sqrt(v[position]))
+            assert weight.variance_left == pytest.approx(v[position] / v[D - 1])
         if rule == "pa":
             assert view.uncertain is None
             continue
         known = {w.feature for w in view.uncertain}
-        assert len(known) == (len(places) + 1) // 2 or len({w.variance_left for w in view.decisive}) < len(places)
+        assert len(known) == (len(positions) + 1) // 2 or len({w.variance_left for w in view.decisive}) < len(positions)
         others = [w for w in view.decisive if w.feature not in known]
         assert max(w.variance_left for w in view.uncertain) <= min(w.variance_left for w in others)
         assert [w.decisive for w in view.uncertain] == sorted(w.decisive for w in view.uncertain)
 
 
-def test_a_variance_left_means_updates_and_a_small_ratio_means_a_sign_that_may_be_wrong():
-    """One feature of each kind: often and clear, often and noise, seldom."""
+def test_variances_show_updates_and_small_ratios_show_doubtful_signs():
+    """Three features: frequent and informative, frequent and noise, rare."""
     random = np.random.default_rng(0)
     n = 600
     y = random.integers(2, size=n)
@@ -161,19 +161,23 @@ def test_a_variance_left_means_updates_and_a_small_ratio_means_a_sign_that_may_b
 
 
 @pytest.mark.parametrize("labels", [("-1", "+1"), ("a", "b", "c"), ("1,2", "2", "3,1")])
-def test_the_command_says_what_predict_says(ok, tmp_path, labels):
+def test_the_explanation_agrees_with_predict(ok, tmp_path, labels):
     path, model = tmp_path / "data.svm", tmp_path / "m.cw"
     path.write_text(rows(120, labels))
     ok("train", path, "-q", "-o", model)
     line = path.read_text().splitlines()[7]
     row = json.loads(ok("inspect", model, "--row", line, "--top", 3, "--json"))
     (tmp_path / "row.svm").write_text(line + "\n")
-    said = json.loads(ok("predict", model, tmp_path / "row.svm", "--proba", "--margin", "--variance", "--json"))
-    assert row["predicted"] == said.get("class", said.get("labels"))
-    margins = said["margin"] if isinstance(said["margin"], dict) else {"-1": -said["margin"], "1": said["margin"]}
+    predicted = json.loads(ok("predict", model, tmp_path / "row.svm", "--proba", "--margin", "--variance", "--json"))
+    assert row["predicted"] == predicted.get("class", predicted.get("labels"))
+    margins = (
+        predicted["margin"]
+        if isinstance(predicted["margin"], dict)
+        else {"-1": -predicted["margin"], "1": predicted["margin"]}
+    )
     for entry in row["classes"]:
         assert entry["mean"] == pytest.approx(margins[str(entry["name"])])
-        assert entry["probability"] == pytest.approx(said["proba"][str(entry["name"])])
+        assert entry["probability"] == pytest.approx(predicted["proba"][str(entry["name"])])
     parts, rest = row["contributions"], row["others"]
     assert len(parts) == 3 and sum(c["mean"] for c in parts) + rest["mean"] == pytest.approx(row["margin"]["mean"])
     assert sum(c["variance"] for c in parts) + rest["variance"] == pytest.approx(row["margin"]["std"] ** 2)
@@ -181,7 +185,7 @@ def test_the_command_says_what_predict_says(ok, tmp_path, labels):
     assert f"predicted  {', '.join(map(str, named))}\n" in ok("inspect", model, "--row", line)
 
 
-def test_features_are_called_by_their_number_in_the_file(ok, tmp_path):
+def test_features_without_names_have_their_number_in_the_file(ok, tmp_path):
     path = tmp_path / "data.svm"
     for based in (0, 1):
         path.write_text(f"1 {3 + based}:1\n-1 {3 + based}:-1\n" * 5)
@@ -191,7 +195,7 @@ def test_features_are_called_by_their_number_in_the_file(ok, tmp_path):
         assert [w["feature"] for w in found["weights"][0]["decisive"]] == [3 + based]
 
 
-def test_features_are_called_by_their_names(ok, tmp_path):
+def test_features_have_their_names(ok, tmp_path):
     import pandas as pd
 
     from confidently import OnlineClassifier
@@ -203,7 +207,7 @@ def test_features_are_called_by_their_names(ok, tmp_path):
     assert "price" in ok("inspect", tmp_path / "m.cw")
 
 
-def test_the_model_in_words(ok, data, tmp_path):
+def test_the_text_and_json_of_a_model(ok, data, tmp_path):
     model = tmp_path / "m.cw"
     result = json.loads(ok("train", data, "-q", "--json", "-o", model))
     facts = json.loads(ok("inspect", model, "--json"))
@@ -214,7 +218,7 @@ def test_the_model_in_words(ok, data, tmp_path):
     assert "the least decisive of the half" in text and "positive weights favor 1, negative weights -1" in text
 
 
-def test_one_class_of_many(ok, call, tmp_path):
+def test_one_of_many_classes(ok, call, tmp_path):
     path, model = tmp_path / "data.svm", tmp_path / "m.cw"
     labels = tuple(f"label{k}" for k in range(15))
     path.write_text(rows(200, labels))
@@ -258,7 +262,7 @@ def test_a_row_from_standard_input_and_plots(data, tmp_path):
         (["{model}", "--top", "0"], "--top"),
     ],
 )
-def test_what_is_wrong_is_one_line(ok, call, data, tmp_path, arguments, problem):
+def test_errors_are_one_line(ok, call, data, tmp_path, arguments, problem):
     model = tmp_path / "m.cw"
     ok("train", data, "-q", "-o", model)
     code, out, err = call("inspect", *(a.format(data=data, model=model) for a in arguments))
@@ -266,16 +270,16 @@ def test_what_is_wrong_is_one_line(ok, call, data, tmp_path, arguments, problem)
     assert problem in err
 
 
-def test_one_row_is_explained_and_no_more(data):
+def test_exactly_one_row_can_be_explained(data):
     with open_stream(data) as stream:
         batch = next(stream)
-    with pytest.raises(ValueError, match="one row is explained at a time, got 300"):
+    with pytest.raises(ValueError, match="explain takes one row at a time, got 300"):
         explain(trained("binary"), batch)
-    with pytest.raises(ValueError, match="no class is called 'x'; there are c0, c1"):
+    with pytest.raises(ValueError, match="unknown class 'x'; expected one of c0, c1"):
         explain(trained("binary"), one_row(row_of()), "x")
 
 
-def test_new_features_of_a_row_are_called_by_their_names():
+def test_unseen_features_of_a_row_have_their_names():
     model, x = trained("binary"), np.append(row_of(), [1.0, 2.0])
     model.features = Features.named([f"f{j}" for j in range(D)])
     batch = one_row(x)
@@ -322,7 +326,7 @@ def test_kernel_models_show_the_examples_they_keep(call, ok, tmp_path, task):
         assert code == 2 and out == "" and "kernel model" in err and err.count("\n") == 1
 
 
-def test_a_kernel_model_of_nothing(ok, tmp_path):
+def test_an_untrained_kernel_model(ok, tmp_path):
     Model(Learner(Settings("arow", "kernel"), n_features=2), ["a", "b"]).save(tmp_path / "m.cw")
     assert "coefficients: none" in ok("inspect", tmp_path / "m.cw")
     with pytest.raises(ValueError, match="not weights of features"):

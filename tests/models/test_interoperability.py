@@ -1,4 +1,4 @@
-"""Tables of other libraries in, predictors for other libraries out."""
+"""Training on tables of other libraries, and export of predictors to other libraries."""
 
 import pickle
 
@@ -32,7 +32,7 @@ NAMES = [f"{task}-{' '.join(f'{k}={v}' for k, v in settings.items())}" for task,
 
 
 def data(task):
-    """Rows and classes; words for two classes, numbers for three."""
+    """Return rows and classes: strings for two classes, numbers for three."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 5)) * (rng.random((150, 5)) < 0.7)
     scores = X @ rng.normal(size=(5, 3)) + 0.3 * rng.normal(size=(150, 3))
@@ -47,7 +47,7 @@ def fitted(task, settings):
 
 
 @pytest.mark.parametrize(("task", "settings"), CASES, ids=NAMES)
-def test_the_frozen_predictor_answers_alike(task, settings):
+def test_the_frozen_predictor_predicts_the_same(task, settings):
     classifier, X = fitted(task, settings)
     predictor = pickle.loads(pickle.dumps(classifier.to_sklearn()))
     for rows in (X, csr_matrix(X)):
@@ -62,7 +62,7 @@ def test_the_frozen_predictor_answers_alike(task, settings):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("task", "settings"), CASES, ids=NAMES)
-def test_the_onnx_graph_answers_alike(task, settings, dtype):
+def test_the_onnx_graph_predicts_the_same(task, settings, dtype):
     runtime = pytest.importorskip("onnxruntime")
     classifier, X = fitted(task, settings)
     graph = classifier.to_onnx(dtype)
@@ -70,16 +70,14 @@ def test_the_onnx_graph_answers_alike(task, settings, dtype):
     session = runtime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
     label, p = session.run(["label", "probabilities"], {"X": X.astype(dtype)})
     expected = classifier.predict_proba(X.astype(dtype))
-    single = (
-        dtype == "float32" or settings.get("calibration", "") is None
-    )  # whose error function is of single precision
+    single = dtype == "float32" or settings.get("calibration", "") is None  # whose error function has single precision
     np.testing.assert_allclose(p, expected, rtol=1e-3 if single else 1e-9, atol=1e-5 if single else 1e-12)
-    near = np.abs(classifier.decision_function(X)) < 1e-5  # ties are rounding's
+    near = np.abs(classifier.decision_function(X)) < 1e-5  # rounding decides ties
     certain = ~near if task != "classes" else np.ones(len(X), dtype=bool)
     np.testing.assert_array_equal(np.asarray(label)[certain], classifier.predict(X)[certain])
 
 
-def test_an_onnx_graph_carries_names_of_features():
+def test_an_onnx_graph_has_the_names_of_features():
     frame = pd.DataFrame(data("binary")[0], columns=list("abcde"))
     graph = OnlineClassifier().fit(frame, data("binary")[1]).to_onnx()
     assert {entry.key: entry.value for entry in graph.metadata_props} == {"feature_names": "a\nb\nc\nd\ne"}
@@ -102,7 +100,7 @@ def test_what_cannot_be_exported(task, settings, message):
         fitted("binary", {})[0].to_onnx("float16")
 
 
-def test_the_frozen_predictor_stays_what_it_is():
+def test_the_frozen_predictor_never_changes():
     X, y = load_iris(return_X_y=True)
     predictor = OnlineClassifier(shuffle=True, random_state=0, passes=3).fit(X, y).to_sklearn()
     assert clone(predictor) is predictor
@@ -118,7 +116,7 @@ def test_the_frozen_predictor_stays_what_it_is():
 
 
 def tables():
-    """One table in the forms that libraries have, with its classes."""
+    """Return one table in the types of several libraries, with its classes."""
     polars = pytest.importorskip("polars")
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"a": rng.normal(size=60), "b": np.arange(60) % 3, "c": rng.random(60) > 0.5})
@@ -134,7 +132,7 @@ def tables():
     }
 
 
-def test_tables_are_learned_as_arrays_are_and_keep_their_names():
+def test_tables_train_like_arrays_and_keep_their_names():
     y, given = tables()
     X = given["pandas"][0].to_numpy(dtype=float)
     plain = OnlineClassifier().fit(X, y)
@@ -147,7 +145,7 @@ def test_tables_are_learned_as_arrays_are_and_keep_their_names():
         np.testing.assert_array_equal(parts.predict_proba(table), plain.predict_proba(X), err_msg=name)
 
 
-def test_columns_are_told_by_their_names():
+def test_columns_must_have_the_same_names():
     y, given = tables()
     frame, _ = given["pandas"]
     classifier = OnlineClassifier().fit(frame, y)
@@ -155,7 +153,7 @@ def test_columns_are_told_by_their_names():
         classifier.predict(frame[["b", "a", "c"]])
 
 
-def with_words():
+def with_strings():
     polars = pytest.importorskip("polars")
     frame = pd.DataFrame({"a": np.arange(20.0), "city": ["Delft", "Paris"] * 10})
     dated = frame.assign(city=pd.Timestamp("2020-01-01"))
@@ -163,19 +161,19 @@ def with_words():
 
 
 @pytest.mark.parametrize("which", range(5))
-def test_columns_of_words_are_refused_with_what_to_do(which):
-    table = with_words()[which]
+def test_columns_of_strings_are_rejected_with_a_remedy(which):
+    table = with_strings()[which]
     with pytest.raises(ValueError, match=r"the column 'city' \(.*\) of X does not hold numbers: .*OneHotEncoder"):
         OnlineClassifier().fit(table, [0, 1] * 10)
 
 
-def test_errors_about_values_stay_what_they_are():
+def test_errors_about_values_are_those_of_arrays():
     frame = pd.DataFrame({"a": [1.0, np.nan], "b": [1.0, 2.0]})
     with pytest.raises(ValueError, match="NaN in row 1, column 0"):
         OnlineClassifier().fit(frame, [0, 1])
 
 
-def test_lazy_frames_are_told_to_be_collected():
+def test_lazy_frames_must_be_collected():
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"a": [1.0, 2.0, 3.0]})
     classifier = OnlineClassifier().fit(frame, ["x", "y", "x"])
@@ -184,7 +182,7 @@ def test_lazy_frames_are_told_to_be_collected():
             method(frame.lazy())
 
 
-def test_one_class_is_named_plainly():
+def test_a_single_class_is_named_in_the_error():
     with pytest.raises(ValueError, match=r"got one class: 'x'$"):
         OnlineClassifier().fit(np.eye(3), np.array(["x"] * 3))
     with pytest.raises(ValueError, match=r"got one class: 1$"):

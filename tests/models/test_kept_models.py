@@ -30,13 +30,13 @@ def test_every_format_is_kept():
 
 
 @pytest.mark.parametrize("name", [name for name in KEPT if name.startswith(f"format{FORMAT}-")])
-def test_files_of_the_present_format_are_written_byte_for_byte_as_before(name, tmp_path):
+def test_files_of_the_current_format_are_byte_identical(name, tmp_path):
     load_either(FOLDER / f"{name}.cw").save(tmp_path / "again.cw")
     assert (tmp_path / "again.cw").read_bytes() == (FOLDER / f"{name}.cw").read_bytes()
 
 
 @pytest.mark.parametrize("name", [name for name in KEPT if not name.endswith("words")])
-def test_kept_models_predict_and_learn_as_they_did(name, tmp_path):
+def test_kept_models_predict_and_train_as_before(name, tmp_path):
     model, expected = load(FOLDER / f"{name}.cw"), predictions(name)
     rows = np.array(expected["rows"])
     if hasattr(model, "feature_names_in_"):
@@ -55,7 +55,7 @@ def test_kept_models_predict_and_learn_as_they_did(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", [name for name in KEPT if name.endswith("words")])
-def test_kept_models_of_the_command_line_predict_as_they_did(name, ok, tmp_path):
+def test_kept_models_of_the_command_line_predict_as_before(name, ok, tmp_path):
     expected = predictions(name)
     (tmp_path / "new.vw").write_text(expected["rows"])
     found = ok("predict", FOLDER / f"{name}.cw", tmp_path / "new.vw", "--proba", "--margin").splitlines()

@@ -1,4 +1,4 @@
-"""Merging: products of Gaussians in closed form, and what must not matter to them."""
+"""Merging: products of Gaussians in closed form, and their invariances."""
 
 import itertools
 
@@ -16,7 +16,7 @@ PRIOR = 0.7
 
 
 def rows(n, d=6, classes=("a", "b"), seed=0, noise=0.0):
-    """Rows of length about 1; the first features tell the classes."""
+    """Return rows of length about 1, whose first features determine the classes."""
     random = np.random.default_rng(seed)
     y = random.integers(len(classes), size=n)
     X = random.normal(size=(n, d)) / np.sqrt(d)
@@ -30,7 +30,7 @@ def learned(n=40, seed=0, classes=("a", "b"), **settings):
 
 
 def gaussian(classifier):
-    """Mean and covariance of all weights, from what the classifier shows: (K, d) and (K, d) or (L, D, D)."""
+    """Return mean and covariance of all weights from public attributes: (K, d), and (K, d) or (L, D, D)."""
     intercept = [classifier.intercept_] if classifier.fit_intercept else []
     mean = np.column_stack([classifier.coef_, *intercept])
     covariance = classifier.covariance_
@@ -39,7 +39,7 @@ def gaussian(classifier):
     return mean, covariance.reshape(-1, *covariance.shape[-2:])
 
 
-def believes_the_same(one, other, rtol=1e-9):
+def assert_same_gaussian(one, other, rtol=1e-9):
     for a, b in zip(gaussian(one), gaussian(other), strict=True):
         assert_allclose(a, b, rtol=rtol, atol=rtol)
 
@@ -48,7 +48,7 @@ def believes_the_same(one, other, rtol=1e-9):
 
 
 def test_product_of_densities():
-    """On a grid: N(1, .5) N(2, .3) / N(0, 1), normalised, has the moments of a + b - base."""
+    """On a grid, the normalized N(1, .5) N(2, .3) / N(0, 1) has the moments of a + b - base."""
     a, b, base = (Gaussian.of(np.array([m]), np.array([v])) for m, v in ((1.0, 0.5), (2.0, 0.3), (0.0, 1.0)))
     w = np.linspace(-15, 15, 200_001)
     density = np.exp(-((w - 1) ** 2) / 1.0 - (w - 2) ** 2 / 0.6 + w**2 / 2)
@@ -72,7 +72,7 @@ def test_product_of_matrices():
 @pytest.mark.parametrize("how", ["product", "mean"])
 @pytest.mark.parametrize("rule", GAINING)
 def test_diagonal(rule, how):
-    """Weight by weight: precisions and precision-weighted means, the prior once (product) or n times of n (mean)."""
+    """Each weight has the sum (product) or mean of precisions, the prior counted once, and precision-weighted means."""
     parts = [learned(seed=seed, rule=rule) for seed in range(3)]
     mean, variance = gaussian(merge(parts, how=how))
     means, variances = (np.array(found) for found in zip(*map(gaussian, parts), strict=True))
@@ -98,7 +98,7 @@ def test_full(classes, multiclass):
 
 
 def test_shared():
-    """One matrix for all classes: their means have it each."""
+    """One matrix for all classes, applied to the mean of each."""
     parts = [learned(seed=seed, covariance="shared", classes=("a", "b", "c")) for seed in range(3)]
     mean, covariance = gaussian(merge(parts))
     inverses = [np.linalg.inv(gaussian(part)[1][0]) for part in parts]
@@ -120,7 +120,7 @@ def test_identity(rule):
 
 @pytest.mark.parametrize("rule", ["cellip", "iellip"])
 def test_ellipsoids(rule):
-    """Their scales are multiplied, and what is left is a product like any other."""
+    """Scales are multiplied; without them the Gaussians are merged like any others."""
     parts = [learned(seed=seed, rule=rule) for seed in range(3)]
     scales = [float(part.learner_.state["scale"][0] * part.learner_.state["folded"][0]) for part in parts]
     assert min(abs(np.log(scales))) > 0
@@ -131,7 +131,7 @@ def test_ellipsoids(rule):
     assert_allclose(variance, np.prod(scales) / precision, rtol=1e-9)
 
 
-def test_sets_of_labels():
+def test_multilabel():
     """The calibration label is merged like any other."""
     random = np.random.default_rng(0)
     parts = []
@@ -145,7 +145,7 @@ def test_sets_of_labels():
 
 
 def test_more_labels_in_one_model():
-    """A label that one model does not know is as the other has it; its threshold is common to both."""
+    """A label unknown to one model is taken from the other; the threshold is merged."""
     random = np.random.default_rng(0)
     X = random.normal(size=(60, 5))
     few, more = (
@@ -158,14 +158,16 @@ def test_more_labels_in_one_model():
     assert_allclose(found[:, 1, :3], 1 / (1 / a[:, 1] + 1 / b[:, 1, :3] - 1), rtol=1e-10)
 
 
-# --- the same as learning --------------------------------------------------------------------------------------------
+# --- equal to training -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("multiclass", ["joint", "one-vs-rest"])
 @pytest.mark.parametrize("base_rows", [0, 10])
 def test_additive_updates(base_rows, multiclass):
-    """AROW with a full covariance adds z z'/r to the precision and y z/r to the shift, whatever it knew, as long as
-    every margin is below 1: then merging parts is learning all rows."""
+    """Merging equals training on all rows where updates add up: AROW with a full covariance and margins below 1.
+
+    Such an update adds z z'/r to the precision and y z/r to the shift, regardless of the Gaussian before.
+    """
     classes = ("a", "b") if multiclass == "joint" else ("a", "b", "c")
     X, y = rows(60, classes=classes, noise=1.0)
     settings = {"rule": AROW(r=30.0), "covariance": "full", "multiclass": multiclass, "prior_variance": PRIOR}
@@ -181,14 +183,14 @@ def test_additive_updates(base_rows, multiclass):
     base = learn(begun) if base_rows else None
     merged, whole = merge([learn(*start, first), learn(*start, second)], base), learn(slice(0, 60))
     assert whole.updates_ == 60 * (1 if multiclass == "joint" else 3)
-    believes_the_same(merged, whole)
+    assert_same_gaussian(merged, whole)
     assert (merged.n_seen_, merged.updates_) == (60, whole.updates_)
 
 
 @pytest.mark.parametrize("covariance", ["diag", "full"])
 @pytest.mark.parametrize("rule", [*GAINING, "pa", "perceptron"])
 def test_disjoint_features(rule, covariance):
-    """Models that share no feature learn as one model does that learns both."""
+    """Models without common features merge to the model that is trained on both data sets."""
     X, y = rows(60, d=8, noise=0.1)
     X[:30, 4:], X[30:, :4] = 0, 0
     settings = {"rule": rule, "covariance": covariance, "fit_intercept": False, "prior_variance": PRIOR}
@@ -198,20 +200,20 @@ def test_disjoint_features(rule, covariance):
     both.fit(X, y)
     merged = merge([one, other])
     assert (merged.mistakes_, merged.updates_, merged.n_seen_) == (both.mistakes_, both.updates_, both.n_seen_)
-    believes_the_same(merged, both)
+    assert_same_gaussian(merged, both)
     assert_array_equal(merged.predict(X), both.predict(X))
 
 
 @pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("classes", [("a", "b"), ("a", "b", "c")])
-def test_nothing_learned_adds_nothing(rule, covariance, classes):
+def test_an_untrained_model_adds_nothing(rule, covariance, classes):
     model = learned(rule=rule, covariance=covariance, classes=classes, average=True)
     nothing = OnlineClassifier(**model.get_params(deep=False)).partial_fit(
         np.zeros((1, 6)), [classes[0]], classes=classes, sample_weight=[0.0]
     )
     merged, X = merge([nothing, model]), rows(20, seed=9)[0]
-    believes_the_same(merged, model)
+    assert_same_gaussian(merged, model)
     assert_allclose(merged.predict_proba(X), model.predict_proba(X), rtol=1e-7)
     assert merged.n_seen_ == model.n_seen_ + nothing.n_seen_
 
@@ -222,8 +224,8 @@ def test_one_model_is_itself():
     for name, array in model.learner_.state.items():
         assert_array_equal(merged.learner_.state[name], array)
     merged.partial_fit(*rows(5, classes=("a", "b", "c")))
-    assert merged.n_seen_ == model.n_seen_ + 5  # a copy: the model itself has learned nothing
-    believes_the_same(merge([model], base=model), model)
+    assert merged.n_seen_ == model.n_seen_ + 5  # the merged model is a copy
+    assert_same_gaussian(merge([model], base=model), model)
 
 
 @pytest.mark.parametrize("covariance", OVER_WEIGHTS)
@@ -232,32 +234,32 @@ def test_order_does_not_matter(covariance, classes):
     parts = [learned(seed=seed, covariance=covariance, classes=classes) for seed in range(3)]
     first, X = merge(parts), rows(20, seed=9)[0]
     for order in itertools.permutations(parts):
-        believes_the_same(merge(order), first)
+        assert_same_gaussian(merge(order), first)
         assert_allclose(merge(order).predict_proba(X), first.predict_proba(X), rtol=1e-9)
 
 
 @pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 @pytest.mark.parametrize("rule", ["arow", "cw_stdev", "pa1", "iellip"])
 def test_base_is_counted_once(rule, covariance):
-    """Models that went on from a base: what each has gained is added to it; one of them alone is itself."""
+    """Models continued from a base add what each has gained; unchanged ones add nothing."""
     X, y = rows(90, noise=0.1)
     base = OnlineClassifier(rule, covariance).fit(X[:30], y[:30])
     unchanged = OnlineClassifier(rule, covariance).fit(X[:30], y[:30])
     model = OnlineClassifier(rule, covariance).fit(X[:30], y[:30]).partial_fit(X[30:], y[30:])
     merged = merge([unchanged, model, unchanged], base=base)
-    believes_the_same(merged, model, rtol=1e-7)
+    assert_same_gaussian(merged, model, rtol=1e-7)
     assert (merged.n_seen_, merged.updates_) == (90, model.updates_)
 
 
 def test_average():
-    """The predicting mean, which is the average over rows, is merged as the last mean is; and goes on as it should."""
+    """The mean used to predict, an average over rows, is merged like the last mean, and training continues from it."""
     parts = [learned(seed=seed, average=True) for seed in range(2)]
     merged = merge(parts)
     means, variances = (np.array(found) for found in zip(*map(gaussian, parts), strict=True))
     assert_allclose(gaussian(merged)[0], (means / variances).sum(axis=0) * gaussian(merged)[1], rtol=1e-9)
     before = gaussian(merged)[0]
     X = rows(1, seed=5)[0]
-    y = np.setdiff1d(merged.classes_, merged.predict(X))  # the rule moves
+    y = np.setdiff1d(merged.classes_, merged.predict(X))  # so that the rule updates
     state = merged.learner_.weights[:, 0, 0].copy()
     merged.partial_fit(X, y)
     last = merged.learner_.weights[:, 0, 0]
@@ -270,7 +272,7 @@ def test_float32():
     parts = [learned(seed=seed, dtype="float32") for seed in range(2)]
     same = [learned(seed=seed) for seed in range(2)]
     assert merge(parts).learner_.weights.dtype == np.float32
-    believes_the_same(merge(parts), merge(same), rtol=1e-4)
+    assert_same_gaussian(merge(parts), merge(same), rtol=1e-4)
 
 
 # --- classes ---------------------------------------------------------------------------------------------------------
@@ -278,7 +280,7 @@ def test_float32():
 
 @pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 def test_third_class_of_another_model(covariance):
-    """Two classes beside an unlearned third: as if the third had been announced to the model later."""
+    """Merging with an untrained third class equals announcing the class to the model later."""
     model = learned(covariance=covariance)
     nothing = OnlineClassifier(covariance=covariance, prior_variance=PRIOR).partial_fit(
         np.zeros((1, 6)), ["c"], classes=["a", "b", "c"], sample_weight=[0.0]
@@ -286,7 +288,7 @@ def test_third_class_of_another_model(covariance):
     merged = merge([model, nothing])
     model.partial_fit(np.zeros((1, 6)), ["a"], classes=["a", "b", "c"], sample_weight=[0.0])
     assert list(merged.classes_) == ["a", "b", "c"]
-    believes_the_same(merged, model)
+    assert_same_gaussian(merged, model)
 
 
 @pytest.mark.parametrize("multiclass", ["joint", "one-vs-rest"])
@@ -307,7 +309,7 @@ def test_different_classes(multiclass):
 
 
 def test_known_classes_of_several():
-    """Three classes each, of four: each class gets what the models that know it have learned."""
+    """Two models with three of four classes each: a class is merged from the models that have it."""
     one = learned(seed=1, classes=("a", "b", "c"))
     other = learned(seed=2, classes=("d", "b", "c"))
     merged = merge([one, other])
@@ -325,7 +327,7 @@ def test_known_classes_of_several():
 
 
 def test_calibration_is_weighted_by_evidence():
-    """Two log-losses that are quadratic in (log a, b) have their least sum where the merged calibration is."""
+    """The merged calibration minimizes the sum of two log-losses that are quadratic in (log a, b)."""
     from confidently.learner.calibration import merged
 
     one = np.array([2.0, 0.5, 3.0, 0.4, 2.0])
@@ -340,18 +342,20 @@ def test_calibration_is_weighted_by_evidence():
     assert_allclose(slope_at(one) + slope_at(other), 0, atol=1e-7)
     assert_allclose(merged([one, one, one], "binary"), one, rtol=1e-7)
     temperature = merged([np.array([2.0, 3.0]), np.array([8.0, 3.0 / 16])], "joint")
-    assert_allclose(temperature[0], 4.0, rtol=1e-7)  # alike sure of log a, so in the middle of the two
+    assert_allclose(
+        temperature[0], 4.0, rtol=1e-7
+    )  # both have the same curvature in log a, so the result is the midpoint
 
 
 # --- features --------------------------------------------------------------------------------------------------------
 
 
 def test_numbered_features_by_column():
-    """A model of fewer features stands at the prior in the others."""
+    """A model with fewer features is at the prior in the others."""
     X, y = rows(40)
     narrow, wide = OnlineClassifier().fit(X[:20, :3], y[:20]), OnlineClassifier().fit(X[20:], y[20:])
     padded = OnlineClassifier().fit(np.where(np.arange(6) < 3, X[:20], 0), y[:20])
-    believes_the_same(merge([narrow, wide]), merge([padded, wide]))
+    assert_same_gaussian(merge([narrow, wide]), merge([padded, wide]))
     assert merge([narrow, wide]).n_features_in_ == 6
 
 
@@ -367,10 +371,10 @@ def test_named_columns_by_name():
     whole[20:] = 0
     whole[20:, [4, 5, 3, 2]] = X[20:, 2:][:, ::-1]
     parts = [OnlineClassifier().fit(whole[:20], y[:20]), OnlineClassifier().fit(whole[20:], y[20:])]
-    believes_the_same(merged, merge(parts))
+    assert_same_gaussian(merged, merge(parts))
 
 
-# --- going on --------------------------------------------------------------------------------------------------------
+# --- continuing ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("covariance", OVER_WEIGHTS)
@@ -385,7 +389,7 @@ def test_saved_and_loaded(tmp_path, covariance):
     assert_array_equal(merged.coef_, again.coef_)
 
 
-def test_parts_stay_as_they_were():
+def test_merging_leaves_the_models_unchanged():
     parts = [learned(seed=seed, classes=classes) for seed, classes in enumerate([("a", "b"), ("a", "b", "c")])]
     before = [{name: array.copy() for name, array in part.learner_.state.items()} for part in parts]
     merged = merge(parts)
@@ -395,9 +399,9 @@ def test_parts_stay_as_they_were():
             assert_array_equal(part.learner_.state[name], array)
 
 
-# --- refusals --------------------------------------------------------------------------------------------------------
+# --- rejections ------------------------------------------------------------------------------------------------------
 
-REFUSED = [
+INCOMPATIBLE = [
     ({"rule": AROW(r=1.0)}, "r = 0.1 in model 1, r = 1 in model 2"),
     ({"rule": "pa"}, "rule = arow in model 1, rule = pa in model 2"),
     ({"covariance": "full"}, "covariance = diag in model 1, covariance = full in model 2"),
@@ -410,13 +414,13 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("settings", "message"), REFUSED, ids=[str(s) for s, _ in REFUSED])
-def test_refusals_name_the_difference(settings, message):
+@pytest.mark.parametrize(("settings", "message"), INCOMPATIBLE, ids=[str(s) for s, _ in INCOMPATIBLE])
+def test_errors_name_the_difference(settings, message):
     with pytest.raises(MergeError, match=message):
         merge([learned(), learned(seed=1, **settings)])
 
 
-def test_refused_inputs():
+def test_invalid_inputs():
     with pytest.raises(MergeError, match="at least one model"):
         merge([])
     with pytest.raises(TypeError, match="not fitted"):
@@ -428,24 +432,24 @@ def test_refused_inputs():
     with pytest.raises(MergeError, match="classes mix strings and numbers"):
         merge([learned(), OnlineClassifier(prior_variance=PRIOR).fit(rows(9)[0], [0, 1, 0, 1, 0, 1, 0, 1, 1])])
     X = rows(20)[0]
-    with pytest.raises(MergeError, match="labels = one per row in model 1, labels = sets in model 2"):
+    with pytest.raises(MergeError, match="labels = one per row in model 1, labels = any number per row in model 2"):
         merge([learned(), OnlineClassifier(prior_variance=PRIOR).fit(X, X[:, :2] > 0)])
 
 
 @pytest.mark.parametrize("covariance", OVER_WEIGHTS)
-def test_base_must_be_where_models_began(covariance):
+def test_models_must_continue_from_the_base(covariance):
     base = learned(40, seed=5, covariance=covariance)
     with pytest.raises(MergeError, match="model 1 was not trained from the base: it has seen 40 rows and model 1 30"):
         merge([learned(n, covariance=covariance) for n in (30, 50)], base=base)
     X, y = rows(20)
     base = OnlineClassifier(covariance=covariance, prior_variance=PRIOR).fit(20 * X, y)
-    with pytest.raises(MergeError, match="surer of some weights"):
+    with pytest.raises(MergeError, match="more certain of some weights"):
         merge([learned(80, covariance=covariance)], base=base)
-    with pytest.raises(MergeError, match="surer of some weights"):
+    with pytest.raises(MergeError, match="more certain of some weights"):
         merge([learned(80, seed=s, covariance=covariance) for s in range(2)], base=base)
 
 
-def test_all_rules_have_a_merge():
+def test_models_of_every_rule_can_be_merged():
     for name in RULES:
         parts = [learned(20, seed=seed, rule=make_rule(name)) for seed in range(2)]
         merged = merge(parts)

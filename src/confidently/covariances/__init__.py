@@ -1,1 +1,1 @@
-"""How Sigma is stored: one file per covariance, and the table of them."""
+"""The ways to store Sigma, one file per covariance, and the table of them."""

@@ -79,7 +79,7 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
             shrunk = calibration.moderated(scores, _of_the_best_two(scores, variances), spread.prior)
             return calibration.softmax(shrunk, form.slope)
         if form.slope is None:
-            p = calibration.vote(scores, variances)
+            p = calibration.posterior_probability(scores, variances)
         else:
             p = self._sigmoid(calibration.moderated(scores[:, 0], variances[:, 0], spread.prior)[:, None])
         return np.column_stack([1.0 - p, p]) if form.task == "binary" else p

@@ -180,7 +180,7 @@ class OnlineClassifier(base.MiniBatchClassifier):
         rows = self._rows
         if rows.only_class() is not None:
             raise ValueError("fewer than two classes were seen; continue training until there are two")
-        rows.reach()
+        rows.grow_features()
         estimator = {"multiclass": rows.multiclass, "calibration": rows.calibration}
         Model(rows.learner, list(rows.table.names), rows.features(), estimator).save(path)
 

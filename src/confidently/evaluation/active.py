@@ -59,7 +59,7 @@ def certainty(classifier: OnlineClassifier, X: Any, strategy: str = "confidence"
     elif strategy == "confidence":
         found = np.divide(np.abs(margin), np.sqrt(variance), out=np.zeros_like(margin), where=variance > 0)
     else:
-        rule, p = classifier.learner_.settings.rule, calibration.vote(margin, variance)
+        rule, p = classifier.learner_.settings.rule, calibration.posterior_probability(margin, variance)
         change = p * _change(rule, margin, variance) + (1.0 - p) * _change(rule, -margin, variance)
         found = np.divide(1.0, change, out=np.full_like(change, np.inf), where=change > 0)
     least_certain: np.ndarray = found.min(axis=1, initial=np.inf) if found.ndim == 2 else found

@@ -1,1 +1,1 @@
-"""Numbers in, beliefs out: the learner, its posterior and what feeds it rows."""
+"""Online learners over numbers, their posterior, and training on streams and dicts."""

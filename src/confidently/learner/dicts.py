@@ -1,7 +1,7 @@
-"""Rows that are dicts, learned as they come: features and classes are numbered at their first appearance.
+"""Training on dicts, one by one: features and classes are numbered in the order in which they first appear.
 
-With a diagonal covariance, or none, a row is one call into compiled code (core/bindings/dicts.cpp); dense covariances
-are learned as matrices of one row.
+With a diagonal or identity covariance, a row is one call into compiled code (core/bindings/dicts.cpp). Dense
+covariances train on matrices of one row.
 """
 
 from __future__ import annotations
@@ -17,29 +17,28 @@ from .. import _core
 from ..covariances.settings import Settings
 from ..covariances.table import kind_of
 from ..data.classes import ClassTable
+from ..data.demands import EXACT
 from ..data.features import Features, Strings
-from ..data.memory.matrix import as_matrix, csr_matrix, largest_value
+from ..data.memory.matrix import MAX_COLUMNS, as_matrix, csr_matrix, largest_value
 from ..rules.ranges import Range, check_choice, check_number
 from .learner import MAX_WEIGHT, Learner
 
 if TYPE_CHECKING:
     import pandas as pd
 
-EXACT = -1  # names are kept, not hashed
 HASH_BITS = Range(1, 31, closed_low=True, closed_high=True)
-MAX_COLUMNS = 2**31 - 2  # columns are of 32 bits, and one stands for all features never met
 Row = Mapping[Hashable, Any]
 
 
 class DictRows:
-    """A learner of dicts.
+    """A learner that trains on dicts.
 
     Parameters
     ----------
     parameters : dict
-        Of a :class:`confidently.Learner`, and ``multiclass``, ``calibration`` and ``hash_bits``.
+        Settings of a :class:`confidently.Learner`, and ``multiclass``, ``calibration`` and ``hash_bits``.
     multilabel : bool
-        Whether rows have sets of labels.
+        Whether a row has any number of labels instead of one class.
     """
 
     def __init__(self, parameters: dict[str, Any], multilabel: bool) -> None:
@@ -56,22 +55,22 @@ class DictRows:
         self.table = ClassTable(multilabel=multilabel)
         task = "multilabel" if multilabel else "binary"
         self.learner = Learner(Settings(task=task, **settings), len(self.table))
-        # an update that touches other features than the row's is no work for the compiled loop over dicts
+        # the compiled loop over dicts only updates the features of the row
         self.as_matrices = self.learner.covariance.couples_features
-        self.few = True  # fewer than two classes were met
+        self.fewer_than_two = True  # classes so far
         self.largest = largest_value(self.learner.settings.dtype)
         self.core = _core.DictLearner(self.bits, MAX_COLUMNS)
         self._make_room()
 
-    # --- learning ----------------------------------------------------------------------------------------------------
+    # --- training ----------------------------------------------------------------------------------------------------
 
     def learn(self, x: Row, y: Any, weight: float = 1.0) -> None:
-        """A row of one class."""
+        """Train on a row of one class."""
         number = self.table.get(y)
         if weight != 1.0 and not 0.0 <= weight <= MAX_WEIGHT:
-            raise ValueError(f"a weight must be in 0 to {MAX_WEIGHT:g}, got {weight!r}")
+            raise ValueError(f"weight must be in 0 to {MAX_WEIGHT:g}, got {weight!r}")
         if number is None:
-            self.core.row(x, False, self.largest)  # a row that cannot be learned brings no class either
+            self.core.row(x, False, self.largest)  # an invalid row must not add a class
             number = self._class(y)
         if self.as_matrices:
             self._learn_matrix(x, np.array([number], dtype=np.int32), None, weight)
@@ -80,7 +79,7 @@ class DictRows:
             self.core.learn(x, number, weight)
 
     def learn_labels(self, x: Row, y: Mapping[Any, bool]) -> None:
-        """A row of a set of labels."""
+        """Train on a row of any number of labels."""
         self.core.row(x, False, self.largest)
         relevant = sorted(number for number, yes in [(self._class(name), yes) for name, yes in y.items()] if yes)
         if not len(self.table):
@@ -93,53 +92,53 @@ class DictRows:
             self.core.learn_labels(x, relevant, 1.0)
 
     def learn_frame(self, X: pd.DataFrame, y: Sequence[Any]) -> None:
-        """The rows of a data frame, one after the other."""
-        names = [_plain(name) for name in y]
+        """Train on the rows of a data frame, one after the other."""
+        names = [_python_value(name) for name in y]
         if len(names) != len(X):
             raise ValueError(f"X has {len(X)} rows and y {len(names)} classes")
         if any(name is None for name in names):
             raise ValueError("a class cannot be None")
-        rows = self._frame(X, learned=True)
-        new = {name: row for row, name in reversed(list(enumerate(names))) if self.table.get(name) is None}
-        cuts = sorted({0, *new.values()})
+        rows = self._frame(X, training=True)
+        first_row = {name: row for row, name in reversed(list(enumerate(names))) if self.table.get(name) is None}
+        cuts = sorted({0, *first_row.values()})
         try:
             for first, last in zip(cuts, [*cuts[1:], len(names)], strict=True):
                 if first < last:
                     self._class(names[first])
-                    self.reach()
+                    self.grow_features()
                     labels = np.array([self.table.get(name) for name in names[first:last]], dtype=np.int32)
                     self.learner.learn(as_matrix(rows[first:last], self.learner.settings.dtype), labels)
         finally:
-            self._make_room()  # also after an interruption, which may leave other arrays
+            self._make_room()  # also after an interruption, which may leave new arrays
 
     def _learn_matrix(self, x: Row, labels: np.ndarray, start: np.ndarray | None, weight: float) -> None:
         values, columns = self.core.row(x, True, self.largest)
-        self.reach()
+        self.grow_features()
         matrix = csr_matrix(values, columns, np.array([0, len(values)]), self.learner.n_features)
         self.learner.learn(matrix, labels, start, weight=np.array([float(weight)]))
 
     def _class(self, name: Any) -> int:
-        """The number of a class; the learner makes room for a new one."""
-        name = _plain(name)
+        """Return the number of a class; make room in the learner for a new one."""
+        name = _python_value(name)
         number = self.table.get(name)
         if number is not None:
             return number
         if name is None:
             raise ValueError("a class cannot be None")
         number = self.table.number(name)
-        self.few = len(self.table.names) < 2 or None in self.table.names
+        self.fewer_than_two = len(self.table.names) < 2 or None in self.table.names
         if len(self.table) > self.learner.n_classes:
             self.learner.grow(n_classes=len(self.table), multiclass=self.multiclass)
             self._make_room()
         return number
 
-    def reach(self) -> None:
-        """Let the learner know all features there are."""
+    def grow_features(self) -> None:
+        """Make room in the learner for all features so far."""
         self.learner.grow(n_features=self.core.size)
 
     def _make_room(self) -> None:
-        """Room for all features and one that was never met; the compiled code gets the arrays that have it."""
-        self.reach()
+        """Make room for all features and one for those unseen, and bind the compiled loop to the arrays."""
+        self.grow_features()
         if self.as_matrices:
             return
         self.learner.grow(n_features=self.core.size + 1)
@@ -148,88 +147,88 @@ class DictRows:
         progressive = self.calibration is not None
         self.core.bind(self.learner.covariance.compiled(), self.learner.state, progressive, self.largest)
 
-    # --- answering ---------------------------------------------------------------------------------------------------
+    # --- predicting --------------------------------------------------------------------------------------------------
 
     def only_class(self) -> list[Any] | None:
-        """The classes met, if there are fewer than two."""
-        return [name for name in self.table.names if name is not None] if self.few else None
+        """Return the list of classes seen if there are fewer than two; otherwise None."""
+        return [name for name in self.table.names if name is not None] if self.fewer_than_two else None
 
     def predict(self, x: Row) -> Any:
-        """The best class; None if there is none yet."""
-        if self.few:
+        """Return the best class; None before the first."""
+        if self.fewer_than_two:
             return next(iter(self.only_class() or []), None)
         if self.as_matrices:
-            return self.table.names[int(self._asked(x, "predict")[0])]
+            return self.table.names[int(self._predict_row(x, "predict")[0])]
         return self.table.names[self.core.best(x)]
 
     def probabilities(self, x: Row) -> dict[Any, float]:
-        """Of every class."""
+        """Return the probability of every class."""
         only = self.only_class()
         if only is not None:
             return dict.fromkeys(only, 1.0)
         if self.as_matrices or self.calibration is None:
-            p = self._asked(x, "probabilities", self.calibration)
-            return dict(zip(self.table.names, _both(p)[0].tolist(), strict=True))
+            p = self._predict_row(x, "probabilities", self.calibration)
+            return dict(zip(self.table.names, _per_class(p)[0].tolist(), strict=True))
         return dict(zip(self.table.names, self.core.probabilities(x), strict=True))
 
     def predict_labels(self, x: Row) -> dict[Any, bool]:
-        """Whether each label is relevant."""
+        """Return whether each label is relevant."""
         if self.as_matrices:
-            found = self._asked(x, "predict")[0].tolist() if len(self.table) else []
+            found = self._predict_row(x, "predict")[0].tolist() if len(self.table) else []
         else:
             threshold, *scores = self.core.scores(x)
             found = [score > threshold for score in scores]
         return dict(zip(self.table.names, found, strict=True))
 
     def label_probabilities(self, x: Row) -> dict[Any, float]:
-        """That each label is relevant."""
+        """Return the probability that each label is relevant."""
         if not len(self.table):
             return {}
         if self.as_matrices or self.calibration is None:
-            found = self._asked(x, "probabilities", self.calibration)[0].tolist()
+            found = self._predict_row(x, "probabilities", self.calibration)[0].tolist()
         else:
             found = self.core.probabilities(x)
         return dict(zip(self.table.names, found, strict=True))
 
     def margin_distribution(self, x: Row) -> tuple[dict[Any, float], dict[Any, float]]:
-        """Mean and variance of each class's score; of two classes, of the second over the first."""
+        """Return mean and variance of each class's score; with two classes, of the second's margin over the first."""
         if self.only_class() is not None:
             return {}, {}
         names = self.table.names[1:] if self.learner.settings.task == "binary" else self.table.names
-        mean, variance = (np.ravel(found) for found in self._asked(x, "margin_distribution"))
+        mean, variance = (np.ravel(found) for found in self._predict_row(x, "margin_distribution"))
         return dict(zip(names, mean.tolist(), strict=True)), dict(zip(names, variance.tolist(), strict=True))
 
     def predict_frame(self, X: pd.DataFrame) -> pd.Series:
-        """The best class of each row."""
+        """Return the best class of each row."""
         import pandas as pd
 
         only = self.only_class()
         if only is not None:
             return pd.Series(only * len(X), index=X.index) if only else pd.Series(dtype=object)
-        numbers = self._answer(self._frame(X, learned=False), "predict")
+        numbers = self._predict_rows(self._frame(X, training=False), "predict")
         return pd.Series([self.table.names[number] for number in numbers.tolist()], index=X.index)
 
     def frame_probabilities(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Of the classes, for each row."""
+        """Return the probability of every class, one row per row of the frame."""
         import pandas as pd
 
         only = self.only_class()
         if only is not None:
             return pd.DataFrame(1.0, index=X.index if only else [], columns=only)
-        p = self._answer(self._frame(X, learned=False), "probabilities", self.calibration)
-        return pd.DataFrame(_both(p), index=X.index, columns=pd.Index(self.table.names, dtype=object))
+        p = self._predict_rows(self._frame(X, training=False), "probabilities", self.calibration)
+        return pd.DataFrame(_per_class(p), index=X.index, columns=pd.Index(self.table.names, dtype=object))
 
-    def _asked(self, x: Row, method: str, *arguments: Any) -> Any:
+    def _predict_row(self, x: Row, method: str, *arguments: Any) -> Any:
         from scipy import sparse
 
         values, columns = self.core.row(x, False, self.largest)
         width = self.core.size + 1
-        return self._answer(
+        return self._predict_rows(
             sparse.csr_matrix((values, columns, [0, len(values)]), shape=(1, width)), method, *arguments
         )
 
-    def _answer(self, rows: Any, method: str, *arguments: Any) -> Any:
-        """What the learner says of rows whose last column stands for all features never met."""
+    def _predict_rows(self, rows: Any, method: str, *arguments: Any) -> Any:
+        """Call a method of the learner on rows whose last column represents all unseen features."""
         learner = copy(self.learner)
         learner.n_features = self.core.size
         if rows[:, -1].nnz:
@@ -240,36 +239,36 @@ class DictRows:
 
     # --- data frames -------------------------------------------------------------------------------------------------
 
-    def _frame(self, X: pd.DataFrame, learned: bool) -> Any:
-        """A data frame's rows as a sparse matrix; if only asked about, its last column is for features never met."""
+    def _frame(self, X: pd.DataFrame, training: bool) -> Any:
+        """Return a data frame's rows as a sparse matrix; for prediction, its last column is for unseen features."""
         from scipy import sparse
 
         kinds = {getattr(dtype, "kind", "O") for dtype in X.dtypes}
         if not kinds <= set("fiub"):
-            rows = [self._record(row, learned) for row in X.to_dict("records")]
+            rows = [self._record(row, training) for row in X.to_dict("records")]
             start = np.cumsum([0, *(len(values) for values, _ in rows)])
             values, columns = (np.concatenate([row[k] for row in rows] or [np.empty(0)]) for k in (0, 1))
-            return sparse.csr_matrix((values, columns, start), shape=(len(X), self.core.size + (not learned)))
+            return sparse.csr_matrix((values, columns, start), shape=(len(X), self.core.size + (not training)))
         values = self._numbers(X)
-        columns = self.core.columns([str(name) for name in X.columns], learned)
+        columns = self.core.columns([str(name) for name in X.columns], training)
         known = columns >= 0
         selected = np.flatnonzero(known)
-        onto = sparse.csr_matrix(
+        projection = sparse.csr_matrix(
             (np.ones(len(selected)), (selected, columns[selected])), shape=(len(columns), self.core.size)
         )
-        rows = values @ onto
-        if learned:
+        rows = values @ projection
+        if training:
             return rows
         unknown = values[:, np.flatnonzero(~known)]
         size = np.sqrt(np.asarray(unknown.multiply(unknown).sum(axis=1)).reshape(-1, 1))
         return sparse.hstack([rows, sparse.csr_matrix(size)], format="csr")
 
-    def _record(self, row: dict[Any, Any], learned: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Values and columns of a row of a frame that has words in it, where what is missing may be NaN."""
+    def _record(self, row: dict[Any, Any], training: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return values and columns of a row of a frame with strings, where missing values may be NaN."""
         import pandas as pd
 
-        there = {name: value for name, value in row.items() if not pd.isna(value)}
-        return self.core.row(there, learned, self.largest)
+        present = {name: value for name, value in row.items() if not pd.isna(value)}
+        return self.core.row(present, training, self.largest)
 
     def _numbers(self, X: pd.DataFrame) -> Any:
         from scipy import sparse
@@ -280,24 +279,24 @@ class DictRows:
             values = sparse.csr_matrix(X.to_numpy(dtype=np.float64, na_value=np.nan))
         if not (np.abs(values.data) <= self.largest).all():
             raise ValueError(
-                "the data frame has values that are missing, not finite or too large: fill them in, with 0 for none"
+                "the data frame has values that are missing, not finite or too large; replace them, for example by 0"
             )
         return values
 
-    # --- what was learned --------------------------------------------------------------------------------------------
+    # --- the posterior -----------------------------------------------------------------------------------------------
 
     def features(self) -> Features:
-        """Names and keys of all features."""
+        """Return names and keys of all features."""
         if self.bits != EXACT:
-            raise ValueError("the names of the features were hashed and are not known (hash_bits)")
+            raise ValueError("the names of features are not kept with hash_bits; use hash_bits=None")
         keys, (text, start) = self.core.features()
         return Features(keys, np.arange(len(keys), dtype=np.int32), Strings(text, start))
 
-    def weights(self, what: str) -> dict[Any, Any]:
-        """Of each class the ``"mean"`` or ``"variance"`` of weights, by the names of features."""
+    def weights(self, quantity: str) -> dict[Any, Any]:
+        """Return each class's ``"mean"`` or ``"variance"`` of the weights, by the names of features."""
         names = list(self.features().names)
-        self.reach()
-        by_class = getattr(self.learner, what)()
+        self.grow_features()
+        by_class = getattr(self.learner, quantity)()
         by_name = [dict(zip(names, row[: len(names)].tolist(), strict=True)) for row in by_class]
         return (
             by_name[0] if self.learner.settings.task == "binary" else dict(zip(self.table.names, by_name, strict=True))
@@ -319,8 +318,8 @@ class DictRows:
         self._make_room()
 
 
-def _plain(name: Any) -> Any:
-    """NumPy's booleans, numbers and strings as Python's."""
+def _python_value(name: Any) -> Any:
+    """Return NumPy's booleans, numbers and strings as Python's."""
     if isinstance(name, np.generic):
         name = name.item()
     if isinstance(name, float) and not isfinite(name):
@@ -328,6 +327,6 @@ def _plain(name: Any) -> Any:
     return name
 
 
-def _both(p: np.ndarray) -> np.ndarray:
-    """Probabilities of all classes: of two, learners give that of the second."""
+def _per_class(p: np.ndarray) -> np.ndarray:
+    """Return probabilities of all classes; with two, learners return only that of the second."""
     return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p

@@ -1,7 +1,7 @@
-"""The compiled learner on numbers: settings, sizes and a state.
+"""An online learner over numbered features and classes: settings, sizes and a state.
 
-Needs NumPy only, so that the command line starts fast. :class:`confidently.OnlineClassifier` puts
-scikit-learn's contract over it.
+It imports NumPy only, so that the command line starts fast. :class:`confidently.OnlineClassifier` wraps it for
+scikit-learn.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from ..data.memory.matrix import check_rows, is_checked, largest_value, refuse
 from . import calibration
 from .posterior import Posterior
 
-# Rows learned between two looks at the clock and the keyboard.
+# Rows trained on between two reports of progress, at which an interruption takes effect.
 ROWS_PER_STRIDE = 8192
-# Rows are checked while they are learned if the state, which must then be copied, is this much smaller than they are.
+# Rows are checked during training if the state, which must then be copied, is smaller than they are by this factor.
 STATE_TO_ROWS = 4
 BYTES_PER_ENTRY = 12  # of a matrix: a value and its column
 MAX_WEIGHT = 1e9
@@ -37,15 +37,15 @@ class Learner(Posterior):
     settings : Settings
         The update rule, the covariance, the task and their parameters.
     n_classes, n_features : int
-        May grow later.
+        Both may grow later.
     device : str, optional
-        Where a full or shared covariance does its products of matrices: a device of PyTorch ("cpu", "cuda"), "cupy", or
-        by default the BLAS of NumPy and SciPy. Not saved with a model.
+        Device of the matrix products of a full or shared covariance: a PyTorch device ("cpu", "cuda") or "cupy". By
+        default, the BLAS of NumPy and SciPy runs them. Not saved with a model.
 
     Attributes
     ----------
     state : dict of arrays
-        All that was learned (:mod:`confidently.covariances.state`).
+        Everything learned (:mod:`confidently.covariances.state`).
 
     Raises
     ------
@@ -77,7 +77,7 @@ class Learner(Posterior):
     # --- growing -------------------------------------------------------------------------------------------------
 
     def grow(self, n_features: int = 0, n_classes: int = 0, multiclass: str = "joint") -> None:
-        """Make room for more features or classes, which start at the prior; less than there is changes nothing.
+        """Make room for more features or classes, which start at the prior; smaller numbers change nothing.
 
         A binary learner that gets a third class becomes a ``multiclass`` one with the same beliefs about the first two.
         """
@@ -101,44 +101,44 @@ class Learner(Posterior):
         log_loss: np.ndarray | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> None:
-        """Learn rows one after the other.
+        """Train on rows, one after the other.
 
         Parameters
         ----------
         X : matrix of :func:`confidently.data.memory.matrix.as_matrix`
             n rows; at most ``n_features`` columns.
         labels : int32 array
-            Class numbers from 0, one a row; multilabel: the labels of all rows, one row after the other.
+            Class numbers from 0, one per row; multilabel: the labels of all rows, one row after the other.
         label_start : int64 array of shape (n + 1,), optional
-            Multilabel: where each row's labels begin.
+            Multilabel: positions at which each row's labels start.
         weight : float64 array of shape (n,), optional
-            Weights of the rows, >= 0; 0 is the same as not seen.
+            Weights of the rows, >= 0; a row of weight 0 is ignored.
         class_weight : float64 array of shape (n_classes,), optional
-            Factor to the weight by class.
+            Factors of the weights, by class.
         order : int64 array, optional
-            The order in which to visit rows.
+            Row numbers in the order of training.
         calibrate : bool
-            Whether the margins, taken before their labels are used, calibrate the probabilities.
+            Whether the margins, computed before their labels are used, calibrate the probabilities.
         log_loss : float64 array of shape (1,), optional
-            Gets, added to what it holds, -log of the probability that each row's label had before it was used (sets of
-            labels: the sum over all labels known so far), every row counting alike; needs ``calibrate``.
+            Incremented by -log of the probability of each row's label before the label is used (multilabel: summed over
+            all labels known so far). All rows count equally. Needs ``calibrate``.
         progress : callable, optional
-            Called with the number of rows learned so far.
+            Called with the number of rows done.
 
         Raises
         ------
         ValueError
-            If labels are out of range, lengths do not fit or rows have values that are not finite or too large; the
-            state is then as it was.
+            If labels are out of range, lengths do not match, or rows have values that are not finite or too large; the
+            state is then unchanged.
         """
         self._check_labels(X.shape[0], labels, label_start)
         self._check_weights(X.shape[0], weight, class_weight)
         if order is not None and len(order) and not 0 <= order.min() <= order.max() < X.shape[0]:
-            raise ValueError(f"order must name rows 0 to {X.shape[0] - 1}, got {order.min()} to {order.max()}")
+            raise ValueError(f"order must hold rows 0 to {X.shape[0] - 1}, got {order.min()} to {order.max()}")
         self._check_width(X)
         covariance = self.covariance
         if not covariance.is_row_by_row(self.state, self.device):
-            if not is_checked(X, self.settings.dtype):  # all at once, for a product of matrices mixes rows
+            if not is_checked(X, self.settings.dtype):  # all at once, since a matrix product mixes rows
                 check_rows(X, self.settings.dtype)
             self.make_writable()
             examples = Examples(X, labels, label_start, weight, class_weight, order)
@@ -174,10 +174,10 @@ class Learner(Posterior):
                 self.state[name] = array.copy()
 
     def _writable_state(self, X: _core.Matrix, order: np.ndarray | None) -> State:
-        """Make sure that the state can be written to; return what it was, if that is needed to undo faulty rows.
+        """Make the state writable; return a copy of it if invalid rows may have to be undone.
 
-        Rows are best checked just before they are learned, when they are in the cache, and a copy of the state put
-        back if one is bad; where the state is large beside the rows they are checked beforehand instead.
+        Checking a row just before training on it is fastest, since it is then in the cache; a copy of the state is
+        restored if the row is invalid. Where the state is large compared with the rows, they are checked beforehand.
         """
         size = sum(array.nbytes for array in self.state.values())
         if not is_checked(X, self.settings.dtype) and (
@@ -191,7 +191,7 @@ class Learner(Posterior):
 
     def _check_width(self, X: _core.Matrix) -> None:
         if X.shape[1] > self.n_features:
-            raise ValueError(f"X has {X.shape[1]} columns, the learner {self.n_features} features: grow it first")
+            raise ValueError(f"X has {X.shape[1]} columns, the learner {self.n_features} features; grow it first")
 
     def _check_weights(self, n: int, weight: np.ndarray | None, class_weight: np.ndarray | None) -> None:
         largest = 1.0
@@ -202,32 +202,32 @@ class Learner(Posterior):
                 raise ValueError(f"{name} must have shape ({length},), got {weights.shape}")
             largest *= weights.max(initial=0.0)
         if class_weight is not None and self.settings.task == "multilabel":
-            raise ValueError("class weights are for one class a row, not for sets of labels")
+            raise ValueError("class weights need one class per row; leave them out for multilabel data")
         if not largest <= MAX_WEIGHT:
-            raise ValueError(f"weights of examples may be at most {MAX_WEIGHT:g}, got {largest:g}: scale them down")
+            raise ValueError(f"weights of examples must be at most {MAX_WEIGHT:g}, got {largest:g}; scale them down")
 
     def _check_labels(self, n: int, labels: np.ndarray, start: np.ndarray | None) -> None:
         if (start is not None) != (self.settings.task == "multilabel"):
-            raise ValueError("lists of labels (label_start) belong to the multilabel task, and to that only")
-        counted = n if start is None else int(start[-1])
+            raise ValueError("the multilabel task needs lists of labels (label_start), and no other task takes them")
+        expected = n if start is None else int(start[-1])
         if start is not None and (start[0] != 0 or (np.diff(start) < 0).any()):
-            raise ValueError("label_start must begin with 0 and never decrease")
-        if len(labels) != counted or (start is not None and len(start) != n + 1):
-            raise ValueError(f"{n} rows and {len(labels)} labels do not fit together")
+            raise ValueError("label_start must start at 0 and never decrease")
+        if len(labels) != expected or (start is not None and len(start) != n + 1):
+            raise ValueError(f"got {n} rows and {len(labels)} labels, which do not match")
         if len(labels) and not 0 <= labels.min() <= labels.max() < self.n_classes:
             raise ValueError(f"labels must be in 0 to {self.n_classes - 1}, got {labels.min()} to {labels.max()}")
 
-    # --- answering -----------------------------------------------------------------------------------------------
+    # --- predicting ----------------------------------------------------------------------------------------------
 
     def decision(self, X: _core.Matrix) -> np.ndarray:
-        """Scores: shape (n,) for two classes, positive meaning class 1; else (n, n_classes).
+        """Return scores: for two classes, shape (n,), positive for class 1; otherwise (n, n_classes).
 
         Multilabel: scores minus the calibration label's, so that positive means relevant.
         """
-        return self._presented(self._scores(X))
+        return self._by_class(self._scores(X))
 
     def margin_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and variance of the scores under the Gaussian over weights, both of the shape of :meth:`decision`."""
+        """Return mean and variance of the scores under the Gaussian over weights, in the shape of :meth:`decision`."""
         self._check_rows(X)
         variance = self.covariance.variances(self.state, X, self.size)
         if self.settings.task == "binary":
@@ -237,11 +237,15 @@ class Learner(Posterior):
         return self.decision(X), variance
 
     def probabilities(self, X: _core.Matrix, method: str | None = "progressive") -> np.ndarray:
-        """Probabilities of class 1, shape (n,), for two classes; else of each class or label, (n, n_classes)."""
+        """Return the probability of class 1, shape (n,), or with more classes or labels of each, (n, n_classes)."""
         if method is None:
             mean, variance = self.margin_distribution(X)
             multiclass = self.settings.task in ("joint", "one-vs-rest")
-            return calibration.vote_multiclass(mean, variance) if multiclass else calibration.vote(mean, variance)
+            return (
+                calibration.posterior_probabilities(mean, variance)
+                if multiclass
+                else calibration.posterior_probability(mean, variance)
+            )
         state = self.state["calibration"]
         if self.settings.task == "multilabel":
             return calibration.sigmoid(self.decision(X), state)
@@ -253,7 +257,7 @@ class Learner(Posterior):
         return calibration.softmax(calibration.moderated(scores, variance, prior), state)
 
     def predict(self, X: _core.Matrix) -> np.ndarray:
-        """Class numbers, shape (n,); multilabel: booleans, (n, n_classes)."""
+        """Return class numbers, shape (n,); multilabel: booleans, (n, n_classes)."""
         decision = self.decision(X)
         if self.settings.task == "multilabel":
             return decision > 0
@@ -264,21 +268,21 @@ class Learner(Posterior):
         return self.covariance.scores(self.state, X, self.size)
 
     def _check_rows(self, X: _core.Matrix) -> None:
-        """Nothing is read off rows that were not checked."""
+        """Raise ``ValueError`` for invalid rows, unless they are known to be valid."""
         self._check_width(X)
         if not is_checked(X, self.settings.dtype):
             check_rows(X, self.settings.dtype)
 
-    def _presented(self, columns: np.ndarray) -> np.ndarray:
-        """One entry a class from one a column, on the last axis."""
+    def _by_class(self, columns: np.ndarray) -> np.ndarray:
+        """Return one entry per class from one per column of weights, on the last axis."""
         if self.settings.task == "binary":
             return columns[..., 0]
         return columns[..., 1:] - columns[..., :1] if self.settings.task == "multilabel" else columns
 
     def top_margins(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and variance of the margin between each row's two best classes, shape (n,).
+        """Return mean and variance of the margin between each row's two best classes, shape (n,).
 
-        For two classes and multilabel, those of :meth:`margin_distribution`.
+        For two classes and multilabel, they are those of :meth:`margin_distribution`.
         """
         if self.settings.task in ("binary", "multilabel"):
             return self.margin_distribution(X)
@@ -289,12 +293,12 @@ class Learner(Posterior):
     # --- as plain data -------------------------------------------------------------------------------------------
 
     def header(self) -> dict[str, Any]:
-        """All that is not an array, as plain data; with :attr:`state` it is the whole learner."""
+        """Return everything that is not an array, as plain data; with :attr:`state` it defines the learner."""
         return {"settings": self.settings.header(), "n_classes": self.n_classes, "n_features": self.n_features}
 
     @classmethod
     def from_header(cls, header: dict[str, Any], state: State) -> Learner:
-        """The learner that :meth:`header` and its state describe."""
+        """Return the learner of a :meth:`header` and a state."""
         learner = cls(Settings.from_header(header["settings"]), header["n_classes"], 0)
         learner.n_features = header["n_features"]
         learner.state = state

@@ -1,4 +1,4 @@
-"""What a learner believes: the Gaussian over its weights, read off the state, and how it came about."""
+"""The posterior of a learner: the Gaussian over its weights, computed from the state, and counts of its training."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..covariances.table import make_covariance
 
 
 class Posterior:
-    """A learner's settings, sizes and state, and what they say about its weights, in the users' order.
+    """The Gaussian over a learner's weights, with the intercept in the users' order: last.
 
     Parameters
     ----------
     settings : Settings
     n_classes, n_features : int
     state : dict of arrays
-        All that was learned (:mod:`confidently.covariances.state`).
+        Everything learned (:mod:`confidently.covariances.state`).
     """
 
     def __init__(self, settings: Settings, n_classes: int, n_features: int, state: State) -> None:
@@ -30,7 +30,7 @@ class Posterior:
 
     @property
     def covariance(self) -> Covariance:
-        """How Sigma is stored."""
+        """The covariance object, which defines how Sigma is stored."""
         return make_covariance(self.settings)
 
     @property
@@ -39,15 +39,15 @@ class Posterior:
 
     @property
     def weights(self) -> np.ndarray:
-        """The state of the features there are, without the room kept for more."""
+        """The stored weights, without the room reserved for more features."""
         return self.covariance.weights(self.state, self.n_features)
 
     def dual(self) -> tuple[np.ndarray, Any]:
-        """Kernel learners: coefficients of the support rows in each column's predicting mean, and those rows."""
+        """Return a kernel learner's coefficients of the support rows, one row per column of weights, and those rows."""
         return self.covariance.dual(self.state, self.size)
 
     def mean(self) -> np.ndarray:
-        """Mean of the predicting weights, the intercept's last: shape (classes, n_features + intercept)."""
+        """Return the mean of the weights used to predict, shape (classes, n_features + intercept), intercept last."""
         mean = self.weights[:, 0].astype(np.float64)
         if self.settings.average and self.n_seen:
             mean -= self.weights[:, -1] / self.n_seen
@@ -56,21 +56,24 @@ class Posterior:
         return intercept_last(mean, self.settings.fit_intercept).T
 
     def variance(self) -> np.ndarray:
-        """Variance of each of :meth:`mean`'s weights; same shape."""
+        """Return the variance of each weight of :meth:`mean`, in the same shape."""
         if self.settings.task == "multilabel":
             return self.covariance.label_variances(self.state, self.size)
         return self.column_variances()
 
     def column_variances(self) -> np.ndarray:
-        """Variance of every stored weight, one row per column, intercept last; multilabel: the threshold first."""
+        """Return the variance of every stored weight, one row per column, intercept last.
+
+        Multilabel: the threshold's row comes first.
+        """
         return self.covariance.column_variances(self.state, self.size)
 
     def covariance_matrix(self) -> np.ndarray:
-        """Sigma, the intercept last in each class: (learners, D, D)."""
+        """Return Sigma, shape (learners, D, D), the intercept last in each class."""
         return self.covariance.matrix(self.state, self.size)
 
     def marginal(self, row: int) -> Marginal:
-        """The Gaussian over the weights of one row of :meth:`mean`; multilabel: minus the threshold's.
+        """Return the Gaussian over the weights of one row of :meth:`mean`; multilabel: minus the threshold's.
 
         Raises
         ------
@@ -79,11 +82,11 @@ class Posterior:
         """
         mean = self.mean()
         if not 0 <= row < len(mean):
-            raise ValueError(f"there are {len(mean)} rows of weights, 0 to {len(mean) - 1}; got {row}")
+            raise ValueError(f"row must be in 0 to {len(mean) - 1}, got {row}")
         return Marginal(mean[row], self.covariance.marginal(self.state, self.size, row))
 
     def sample_weights(self, n: int, generator: np.random.Generator) -> np.ndarray:
-        """Classifiers drawn from the Gaussian: shape (n, rows of the mean, d), the intercept last where there is one.
+        """Draw classifiers from the Gaussian: shape (n, rows of the mean, d), the intercept last if there is one.
 
         Raises
         ------
@@ -101,12 +104,12 @@ class Posterior:
 
     @property
     def n_seen(self) -> int:
-        """Rows learned (in all passes)."""
+        """Rows trained on, in all passes."""
         return int(self.state["counters"][COUNTERS.index("n_seen")])
 
     @property
     def mistakes(self) -> int:
-        """Progressive mistakes: rows whose margin was not positive when predicted, before they were learned."""
+        """Progressive mistakes: rows whose margin was not positive when predicted, before training on them."""
         return int(self.state["counters"][COUNTERS.index("mistakes")])
 
     @property
@@ -122,9 +125,9 @@ class Posterior:
 
 @dataclass(frozen=True)
 class Marginal:
-    """The Gaussian over one class's weights, the intercept last where there is one.
+    """The Gaussian over one class's weights, the intercept last if there is one.
 
-    w ~ N(mean, Sigma), Sigma a diagonal (shape (d,)) or a matrix (d, d).
+    w ~ N(mean, Sigma), with Sigma a diagonal (shape (d,)) or a matrix (d, d).
 
     Attributes
     ----------
@@ -145,13 +148,13 @@ class Marginal:
 
     @property
     def standard_deviation(self) -> np.ndarray:
-        """Of each weight, shape (d,)."""
+        """Standard deviation of each weight, shape (d,)."""
         diagonal = self.covariance if self.covariance.ndim == 1 else self.covariance.diagonal()
         deviation: np.ndarray = np.sqrt(np.maximum(diagonal, 0.0))
         return deviation
 
     def covariance_of(self, weights: Sequence[int]) -> np.ndarray:
-        """Covariance matrix of some weights, (k, k)."""
+        """Return the covariance matrix of some weights, shape (k, k)."""
         chosen = np.asarray(weights)
         if self.covariance.ndim == 1:
             return np.diag(self.covariance[chosen])
@@ -159,14 +162,14 @@ class Marginal:
         return covariance
 
     def correlation(self, i: int, j: int) -> float:
-        """Of weights i and j, in [-1, 1]; 0 between two weights under a diagonal covariance."""
+        """Return the correlation of weights i and j, in [-1, 1]; a diagonal covariance has 0 between two weights."""
         if self.covariance.ndim == 1:
             return float(i == j)
         deviation = self.standard_deviation
         return float(np.clip(self.covariance[i, j] / (deviation[i] * deviation[j]), -1.0, 1.0))
 
     def principal_axes(self, n: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """The n longest half-axes of the ellipsoid of one standard deviation.
+        """Return the n longest half-axes of the ellipsoid of one standard deviation.
 
         Returns
         -------
@@ -176,7 +179,7 @@ class Marginal:
         size = len(self.mean)
         n = size if n is None else n
         if not 1 <= n <= size:
-            raise ValueError(f"there are 1 to {size} principal axes, got n={n}")
+            raise ValueError(f"n must be in 1 to {size}, the number of principal axes, got {n}")
         if self.covariance.ndim == 1:
             order = np.argsort(-self.covariance, kind="stable")[:n]
             return self.standard_deviation[order], np.eye(size)[order]
@@ -184,6 +187,6 @@ class Marginal:
         return np.sqrt(np.maximum(values[::-1][:n], 0.0)), vectors.T[::-1][:n]
 
     def sample(self, n: int, generator: np.random.Generator) -> np.ndarray:
-        """n draws, shape (n, d)."""
+        """Return n draws, shape (n, d)."""
         drawn: np.ndarray = self.mean + draws(self.covariance, n, generator)
         return drawn

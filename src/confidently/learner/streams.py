@@ -1,6 +1,6 @@
 """Training on a stream of batches whose features and classes are not known in advance.
 
-The result does not depend on how the stream is cut into batches: a feature or class exists from its first row on.
+The result does not depend on how the stream is divided into batches: a feature or class exists from its first row on.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class StreamLearner:
     learner : Learner
         With the task "multilabel", a multiclass task if the classes are known, or otherwise "binary".
     classes : ClassTable
-        Classes the learner knows.
+        The learner's classes.
     multiclass : {"joint", "one-vs-rest"}
         What a binary learner becomes when a third class appears.
     features : Features, optional
-        The known features, if the features of the stream have names.
+        The learner's features, if the features of the stream have names.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class StreamLearner:
         Raises
         ------
         DataError
-            If a label is not in a closed set of classes, or a feature number makes the model too large for the memory.
+            If a label is outside a closed set of classes, or a feature number makes the model too large for the memory.
         """
         number_of = np.empty(0, dtype=np.int32)  # the learner's number of each label of the stream
         for batch in warn_if_sorted(batches) if calibrate else batches:
@@ -70,8 +70,11 @@ class StreamLearner:
             yield batch
 
     def _cuts(self, batch: Batch, known: list[int | None], first: int) -> list[int]:
-        """Rows before which something changes, and the end: a new class changes the learner, and too many names of
-        features are pruned by their weights, which must be those after a row, not after a batch."""
+        """Return the rows before which training must pause, and the end of the batch.
+
+        A new class changes the learner. Excess names of features are pruned by weight, and the weights must be those
+        after the row that brings the name, not after the batch.
+        """
         new_class = [new.row for new, number in zip(batch.new_labels, known, strict=True) if number is None]
         cuts = [*new_class, len(batch)]
         if self.features is not None and batch.new_features is not None:
@@ -89,7 +92,7 @@ class StreamLearner:
 
     def _learn(self, part: Batch, labels: np.ndarray, calibrate: bool) -> None:
         self.learner.grow(n_classes=len(self.classes), multiclass=self.multiclass)
-        if self.learner.n_classes:  # rows before the first label teach nothing
+        if self.learner.n_classes:  # without a label so far there is nothing to train on
             cost = self.log_loss
             self.learner.learn(
                 part.matrix, labels, part.label_start, weight=part.weights, calibrate=calibrate, log_loss=cost
@@ -103,7 +106,7 @@ class StreamLearner:
         needed, available = batch.n_columns * row_bytes, memory_bytes()
         try:
             if needed > available:
-                raise MemoryError(f"{needed:,} bytes, and this machine has {available:,}")
+                raise MemoryError(f"it needs {needed:,} bytes and this machine has {available:,}")
             learner.grow(n_features=batch.n_columns)
         except MemoryError as error:
             raise DataError(
@@ -131,22 +134,22 @@ class StreamPredictor:
     """A learner that predicts a stream, which may have unseen features.
 
     The weight of an unseen feature is at its prior: mean 0 and the prior variance, independent of all others. So
-    the unseen features of a row add nothing to its scores, and to their variances what one feature adds whose value
-    is the root of the sum of their squares. One feature is added to the learner to represent all of them.
+    unseen features do not change a row's scores. To the variances they contribute the same as a single feature whose
+    value is the root of the sum of their squares. One feature is added to the learner to represent them all.
     """
 
     def __init__(self, learner: Learner) -> None:
         self.learner, self.known = learner, learner.n_features
 
     def matrix(self, batch: Batch) -> _core.Matrix:
-        """The batch with its unseen features folded into one."""
+        """Return the batch's rows with their unseen features combined into one."""
         if batch.n_columns <= self.known:
             return batch.matrix
         if self.learner.n_features == self.known:
             self.learner.grow(n_features=self.known + 1)
         unknown = batch.columns >= self.known  # the last of each row, because columns ascend
         row = np.repeat(np.arange(len(batch)), np.diff(batch.start))
-        values = batch.values.astype(np.float64)  # a copy; values from a cache may have 32 bits
+        values = batch.values.astype(np.float64)  # a copy, since values from a cache may have 32 bits
         size = np.sqrt(np.bincount(row[unknown], values[unknown] ** 2, minlength=len(batch)))
         first = unknown & np.append(True, ~unknown[:-1] | (np.diff(row) > 0))
         columns = np.minimum(batch.columns, self.known)

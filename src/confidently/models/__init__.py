@@ -1,1 +1,1 @@
-"""Models as files, merged, inspected, explained and exported."""
+"""Models: saving to files, merging, inspection, explanation and export."""

@@ -1,4 +1,4 @@
-"""Several models compared: which of their classes and features are the same, and which settings differ."""
+"""Matching several models: which classes and features they have in common, and which settings differ."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ..data.features import Features, Strings
 from ..data.reading import ReaderOptions
 from .model import Model
 
-# All but the rule, which is compared with its parameters, the task, which grows with the classes, and the speed.
+# All settings but the rule (compared with its parameters), the task (it changes with the classes) and the block size.
 COMPARED = [field.name for field in fields(Settings) if field.name not in ("rule", "task", "rows_per_product")]
-NOT_OF_FEATURES = ("label", "weight", "closed")  # options of a model's source that do not change what features mean
+NOT_OF_FEATURES = ("label", "weight", "closed")  # options of a model's source that do not affect its features
 
 
 def differences(one: Model, other: Model) -> Iterator[tuple[str, str, str]]:
-    """Yield what differs between two models that must be the same to merge them: its name and both values."""
+    """Yield the name and both values of each setting that differs and must be equal for merging."""
     left, right = _form(one), _form(other)
-    if left["rule"] != right["rule"]:  # whose parameters cannot be compared then
+    if left["rule"] != right["rule"]:  # the parameters of different rules cannot be compared
         yield "rule", left["rule"], right["rule"]
         return
     for name in dict.fromkeys([*left, *right]):
@@ -39,7 +39,7 @@ def _form(model: Model) -> dict[str, Any]:
         "rule": settings.rule.name,
         **settings.rule.get_params(),
         **{name: getattr(settings, name) for name in COMPARED},
-        "labels": "sets" if multilabel else "one per row",
+        "labels": "any number per row" if multilabel else "one per row",
         **(
             {}
             if multilabel
@@ -53,7 +53,7 @@ def _form(model: Model) -> dict[str, Any]:
 
 
 def _reading(model: Model) -> dict[str, Any]:
-    """How rows are read, including options that older files lack."""
+    """Return how rows are read, including options that older files lack."""
     if not model.source:
         return {}
     return ReaderOptions.from_dict(model.source).as_dict()
@@ -67,7 +67,7 @@ def _text(value: Any) -> str:
 
 
 def all_classes(models: Sequence[Model]) -> ClassTable:
-    """The classes of all models, numbered as if they had appeared in one stream, the first model's first."""
+    """Return the classes of all models, numbered as in one stream, the first model's first."""
     table = ClassTable(models[0].classes, models[0].learner.settings.task == "multilabel")
     for model in models[1:]:
         for name in model.classes:
@@ -77,15 +77,15 @@ def all_classes(models: Sequence[Model]) -> ClassTable:
 
 
 def class_numbers(model: Model, table: ClassTable) -> np.ndarray:
-    """The number among all classes of each of a model's; a class that has not appeared gets the first free one."""
+    """Return the number in ``table`` of each class of a model; an unseen class gets the first free number."""
     names = [*model.classes, *[None] * (model.learner.n_classes - len(model.classes))]
     numbers = [None if name is None else table.get(name) for name in names]
     free = (k for k in range(len(table)) if k not in numbers)
     return np.array([next(free) if number is None else number for number in numbers], dtype=np.intp)
 
 
-def appeared(model: Model, table: ClassTable) -> np.ndarray:
-    """The numbers among all classes of those of a model that have appeared."""
+def seen_classes(model: Model, table: ClassTable) -> np.ndarray:
+    """Return the numbers in ``table`` of the classes that a model has seen."""
     return np.array([table.get(name) for name in model.classes if name is not None], dtype=np.intp)
 
 
@@ -93,7 +93,7 @@ def appeared(model: Model, table: ClassTable) -> np.ndarray:
 
 
 def all_features(models: Sequence[Model]) -> tuple[list[np.ndarray], Features | None]:
-    """The column among all features of each of every model's, and the names of all; None if they only have numbers."""
+    """Return each model's columns in the merged features, and these with their names (None without names)."""
     tables = [model.features for model in models if model.features is not None]
     if not tables:
         return [np.arange(model.learner.n_features) for model in models], None
@@ -101,26 +101,28 @@ def all_features(models: Sequence[Model]) -> tuple[list[np.ndarray], Features | 
 
 
 def aligned(tables: Sequence[Features]) -> tuple[list[np.ndarray], Features]:
-    """The column among all features of each of every table's, and all of them.
+    """Return each table's columns in the merged features, and the merged features.
 
-    Features are the same if their names are; hashed ones, if their hashes are.
+    Features are the same if their names are equal; hashed features, if their hashes are equal.
     """
     if tables[0].bounded:
         columns, n = _columns_of_keys([features.key for features in tables])
     else:
-        known: dict[bytes, int] = {}
-        identities = [features.names.encoded() for features in tables]
-        columns = [np.array([known.setdefault(one, len(known)) for one in own], dtype=np.intp) for own in identities]
-        n = len(known)
+        column_of: dict[bytes, int] = {}
+        columns = [
+            np.array([column_of.setdefault(name, len(column_of)) for name in features.names.encoded()], dtype=np.intp)
+            for features in tables
+        ]
+        n = len(column_of)
     return columns, _joined(tables, columns, n, tables[0].bounded)
 
 
 def _columns_of_keys(keys: Sequence[np.ndarray]) -> tuple[list[np.ndarray], int]:
-    """The number of every key in order of appearance, and how many there are."""
-    different, first, which = np.unique(np.concatenate(keys), return_index=True, return_inverse=True)
-    number = np.empty(len(different), dtype=np.intp)
-    number[np.argsort(first)] = np.arange(len(different))
-    return np.split(number[which], np.cumsum([len(own) for own in keys[:-1]])), len(different)
+    """Return the number of every key in order of appearance, and the count of distinct keys."""
+    distinct, first, inverse = np.unique(np.concatenate(keys), return_index=True, return_inverse=True)
+    number = np.empty(len(distinct), dtype=np.intp)
+    number[np.argsort(first)] = np.arange(len(distinct))
+    return np.split(number[inverse], np.cumsum([len(own) for own in keys[:-1]])), len(distinct)
 
 
 def _joined(tables: Sequence[Features], columns: Sequence[np.ndarray], n: int, bounded: bool) -> Features:
@@ -128,6 +130,6 @@ def _joined(tables: Sequence[Features], columns: Sequence[np.ndarray], n: int, b
     for features, column in zip(tables, columns, strict=True):
         key[column] = features.key
     named = np.concatenate([column[features.column] for features, column in zip(tables, columns, strict=True)])
-    found, first = np.unique(named, return_index=True)  # of several names of a hash, the first
+    found, first = np.unique(named, return_index=True)  # of several names with one hash, the first
     strings = Strings.joined([features.names for features in tables]).take(first)
     return Features(key, found.astype(np.int32), strings, bounded)

@@ -1,8 +1,8 @@
-"""Why a model says what it says of a row: what each feature adds to the margin's mean and variance.
+"""Explanations of a prediction: the contribution of each feature to the margin's mean and variance.
 
 The margin z.w of a row is Gaussian with mean z.mu and variance z'Sigma z. Both are sums over the row's features:
-x_j (mu_plus,j - mu_minus,j), and x_j times the j-th entry of Sigma z. With a diagonal covariance the latter is what the
-feature's own uncertainty adds; with a full one it can be negative, where weights are known better together than apart.
+x_j (mu_plus,j - mu_minus,j), and x_j times the j-th entry of Sigma z. With a diagonal covariance the latter is the
+contribution of the feature's own uncertainty. With a full covariance it is negative where the weights' errors cancel.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from .model import Model
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one feature of the row adds.
+    """The contribution of one feature of the row.
 
     Attributes
     ----------
     feature : str or int
-        Its name, or its number as the input has it.
+        Its name, or its number in the input.
     value : float
-        Its value in the row (after scaling, if the model scales rows).
+        Its value in the row, after scaling if the model scales rows.
     weight : float
-        Mean of the weight, the rival's subtracted.
+        Mean of the weight, minus the rival's.
     mean, variance : float
-        What it adds to the margin's mean and variance.
+        Its contributions to the margin's mean and variance.
     known : bool
-        Whether the model has met the feature.
+        Whether the model has the feature.
     """
 
     feature: str | int
@@ -49,22 +49,21 @@ class Contribution:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a model says of a row, and why.
+    """A model's prediction for a row, and the contributions of its features.
 
     Attributes
     ----------
     predicted : object
-        The class; of sets of labels, the list of labels.
+        The class; multilabel: the list of labels.
     supported, rival : object
-        The margin is positive where the row speaks for ``supported`` against ``rival`` (``None``: against the label's
-        absence).
+        A positive margin favors ``supported`` over ``rival`` (``None``: over the label's absence).
     mean, variance : float
-        Of the margin; the sums of the contributions' ``mean`` and ``variance``.
+        Mean and variance of the margin, the sums of the contributions' ``mean`` and ``variance``.
     classes : list of dict
-        Name, score's mean, score's standard deviation and probability of every class or label; the score is the
-        margin where there are two classes.
+        Name, mean and standard deviation of the score, and probability of every class or label. With two classes, the
+        score is the margin.
     contributions : list of Contribution
-        The largest in size first.
+        Sorted by absolute mean, the largest first.
     """
 
     predicted: Any
@@ -77,22 +76,22 @@ class Explanation:
 
 
 def explain(model: Model, batch: Batch, about: Any = None) -> Explanation:
-    """Say what each feature of a row adds to the margin.
+    """Return the contribution of each feature of a row to the margin.
 
     Parameters
     ----------
     model : Model
         See :class:`confidently.models.model.Model`.
     batch : Batch
-        One row, of :func:`confidently.data.open_stream`.
+        One row, as :func:`confidently.data.open_stream` yields it.
     about : object, optional
-        The class or label whose margin is explained. By default: of two classes the second; of more, the predicted
-        one; of labels, the likeliest. Its rival is the strongest other class.
+        The class or label whose margin is explained. By default, the second of two classes, the predicted one of more,
+        or the most probable label. Its rival is the strongest other class.
 
     Raises
     ------
     ValueError
-        If there is not exactly one row, no class is called so, or the model has no weights of features (kernels).
+        If there is not exactly one row, the class is unknown, or the model has no weights of features (kernels).
 
     Examples
     --------
@@ -111,10 +110,10 @@ def explain(model: Model, batch: Batch, about: Any = None) -> Explanation:
     ('spam', 1.364, [(1, 1.818), (2, -0.455)])
     """
     if len(batch) != 1:
-        raise ValueError(f"one row is explained at a time, got {len(batch)}")
+        raise ValueError(f"explain takes one row at a time, got {len(batch)}")
     model.learner.covariance.require("explain")
     learner = copy(model.learner)
-    learner.state = dict(learner.state)  # it may get a feature that stands for all unknown ones
+    learner.state = dict(learner.state)  # which may get a feature that represents all unseen ones
     entries = Entries(model.learner, batch)
     matrix = StreamPredictor(learner).matrix(batch)
     mean, variance = (array[0] for array in learner.margin_distribution(matrix))
@@ -169,7 +168,7 @@ def _classes(model: Model, mean: np.ndarray, variance: np.ndarray, probability: 
 
 
 def _pair(model: Model, mean: np.ndarray, about: Any) -> tuple[int | None, int | None, Any, Any]:
-    """Columns of weights whose difference is the margin to explain, and what they stand for."""
+    """Return the columns of weights whose difference is the margin to explain, and their classes."""
     task, chosen = model.learner.settings.task, _number(model, about)
     if task == "binary":
         positive = chosen in (None, 1)
@@ -187,18 +186,18 @@ def _number(model: Model, about: Any) -> int | None:
     for k, name in enumerate(model.classes):
         if name == about or str(name) == str(about):
             return k
-    raise ValueError(f"no class is called {str(about)!r}; there are {', '.join(map(str, model.classes))}")
+    raise ValueError(f"unknown class {str(about)!r}; expected one of {', '.join(map(str, model.classes))}")
 
 
 class Entries:
-    """The entries of a row, the intercept's first, and what the learner knows of their weights.
+    """The entries of a row, the intercept's first, and the Gaussian over their weights.
 
     Attributes
     ----------
     columns, values : arrays
         Column -1 is the intercept.
     known : bool array
-        Whether the learner has the feature; one that it has not stands at the prior.
+        Whether the learner has the feature; the weight of any other is at the prior.
     """
 
     def __init__(self, learner: Learner, batch: Batch) -> None:
@@ -211,7 +210,7 @@ class Entries:
         self.x = self.values[self.known]
 
     def weights(self, plus: int | None, minus: int | None) -> np.ndarray:
-        """Mean of every entry's weight: that in the column ``plus`` less that in ``minus``."""
+        """Return the mean of every entry's weight in the column ``plus`` minus that in ``minus``."""
         learner, found = self.learner, np.zeros(len(self.values))
         stored = learner.state["weights"][self.rows].astype(np.float64)
         mean = stored[:, 0]
@@ -223,7 +222,7 @@ class Entries:
         return found
 
     def variances(self, plus: int | None, minus: int | None) -> np.ndarray:
-        """What every entry adds to the variance of the margin between two columns."""
+        """Return every entry's contribution to the variance of the margin between two columns."""
         covariance, state = self.learner.covariance, self.learner.state
         unseen, sides = covariance.unseen_variances(state), [c for c in (plus, minus) if c is not None]
         found: np.ndarray = sum(unseen[column] for column in sides) * self.values**2

@@ -1,4 +1,4 @@
-"""Model files: a safetensors file with arrays, and everything else as JSON in its metadata. There is no pickle.
+"""Model files: a safetensors file with arrays, and everything else as JSON in its metadata. Nothing is pickled.
 
 The metadata entry ``confidently`` is the header: the format version, the entries of the model
 (:class:`confidently.models.model.SavedModel`), the CRC-32 of every array and, last, that of the header itself. The

@@ -1,4 +1,4 @@
-"""Gaussians in natural parameters, in which independent evidence is added."""
+"""Gaussians in natural parameters, in which independent evidence adds up."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Gaussian:
-    """N(mean, covariance) by its precision P = covariance^-1 and its shift P mean.
+    """N(mean, covariance), given by its precision P = covariance^-1 and its shift P mean.
 
-    The product of two densities adds both numbers, the quotient subtracts them. Two posteriors that began at one prior
-    hold what each has learned, and the prior twice, so that together they say::
+    A product of densities adds both parameters, a quotient subtracts them. Two posteriors that started from one prior
+    contain it twice, so the posterior given both their data has::
 
         P = P_a + P_b - P_0,     P mean = P_a mean_a + P_b mean_b - P_0 mean_0
 
     Parameters
     ----------
     precision : array of shape (..., d) or (..., d, d)
-        Diagonals; or whole matrices, with one dimension more than ``shift``.
+        Diagonals, or matrices with one dimension more than ``shift``.
     shift : array of shape (..., d)
 
     Examples
     --------
-    What two learners know of a weight whose prior is N(0, 1):
+    Merge the posteriors of two learners over a weight whose prior is N(0, 1):
 
     >>> a = Gaussian.of(np.array([1.0]), np.array([0.5]))
     >>> b = Gaussian.of(np.array([2.0]), np.array([0.25]))
@@ -38,12 +38,12 @@ class Gaussian:
 
     @classmethod
     def of(cls, mean: np.ndarray, covariance: np.ndarray) -> Gaussian:
-        """The Gaussian of a mean (..., d) and a covariance, diagonal (..., d) or whole (..., d, d)."""
+        """Return the Gaussian of a mean (..., d) and a covariance, diagonal (..., d) or a matrix (..., d, d)."""
         return cls.with_precision(mean, inverse(covariance, covariance.ndim > mean.ndim))
 
     @classmethod
     def with_precision(cls, mean: np.ndarray, precision: np.ndarray) -> Gaussian:
-        """The Gaussian of a mean and a precision."""
+        """Return the Gaussian of a mean and a precision."""
         dense = precision.ndim > mean.ndim
         return cls(precision, (precision @ mean[..., None])[..., 0] if dense else precision * mean)
 
@@ -64,7 +64,7 @@ class Gaussian:
         return mean
 
     def is_proper(self) -> bool:
-        """Whether there is such a Gaussian: differences may have precisions that are not positive."""
+        """Return whether the precision is positive definite, which it need not be after a subtraction."""
         if not self.dense:
             return bool((self.precision > 0).all())
         try:
@@ -79,13 +79,13 @@ class Gaussian:
     def __sub__(self, other: Gaussian) -> Gaussian:
         return Gaussian(self.precision - other.precision, self.shift - other.shift)
 
-    def __mul__(self, share: float) -> Gaussian:
-        """The density to the power ``share``."""
-        return Gaussian(self.precision * share, self.shift * share)
+    def __mul__(self, power: float) -> Gaussian:
+        """Return the density raised to a power."""
+        return Gaussian(self.precision * power, self.shift * power)
 
 
 def inverse(matrices: np.ndarray, dense: bool) -> np.ndarray:
-    """Of diagonals, or of symmetric matrices."""
+    """Return the inverses of diagonals, or of symmetric matrices."""
     if not dense:
         return 1.0 / matrices
     found = np.linalg.inv(matrices)

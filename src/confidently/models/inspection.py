@@ -1,10 +1,10 @@
-"""What a model has learned: its most decisive weights, those it doubts, and why it says what it says of one row.
+"""Inspection of a model: the most decisive and the most uncertain weights of each class, or the kept examples.
 
-All of it is read off the Gaussian over weights. A weight is *decisive* by |mean|/std: how many standard deviations lie
-between it and having no effect. What is known of how often a feature was met is the variance of its weight: every
-update takes some of it away, so that a feature whose variance has shrunk much was part of many updates, or had large
-values in them. *Well known* is here the half of the features met whose variance has shrunk most. Those of them with
-the smallest |mean|/std are features that came often and that the model still cannot place: their sign may be wrong.
+Everything is computed from the Gaussian over weights. A weight's *decisiveness* is |mean|/std, its distance from 0 in
+standard deviations. Every update reduces the variances of the weights of its features, so a feature with a small
+variance took part in many updates or had large values in them. The *well-known* weights are the half of the updated
+weights whose variance has shrunk most. Those of them with the smallest |mean|/std belong to frequent features whose
+effect is still uncertain: the sign of the mean may be wrong.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ..learner.learner import Learner
 from .model import Model, SavedModel
 
 INTERCEPT = "(intercept)"
-MAX_FEATURES = 6  # of an example that is shown
-TOUCHED = 1e-12  # a variance below the prior's by this share of it has been learned from; less is rounding
+MAX_FEATURES = 6  # shown per example
+ROUNDING = 1e-12  # an updated variance is below the prior's by more than this fraction of it
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class Weight:
     Attributes
     ----------
     feature : str or int
-        Its name, or its number as the input has it.
+        Its name, or its number in the input.
     mean, std : float
     variance_left : float
-        Its variance as a share of what a feature never met has; 1 where the rule keeps no variances.
+        Its variance as a fraction of an unseen feature's; 1 if the rule keeps no variances.
     """
 
     feature: str | int
@@ -55,40 +55,40 @@ class Weight:
 
 @dataclass(frozen=True)
 class ClassView:
-    """The weights of one class: positive ones speak for it.
+    """The weights of one class; positive ones favor it.
 
     Attributes
     ----------
     name : object
-        The class (label). Of two classes there is one view, that of the second.
+        The class or label. With two classes there is one view, for the second.
     decisive : list of Weight
         Largest |mean|/std first.
     uncertain : list of Weight or None
-        Among the well known, smallest |mean|/std first; None where the rule keeps no variances.
-    met : int
-        Weights that have left the prior, the intercept's among them.
+        Of the well-known weights, those with the smallest |mean|/std first; None if the rule keeps no variances.
+    updated : int
+        Number of weights that have left the prior, the intercept's included.
     """
 
     name: Any
     decisive: list[Weight]
     uncertain: list[Weight] | None
-    met: int
+    updated: int
 
 
 def class_views(model: Model, top: int = 20) -> list[ClassView]:
-    """The most decisive and the most doubtful weights of every class.
+    """Return the most decisive and the most uncertain weights of every class.
 
     Parameters
     ----------
     model : Model
         See :class:`confidently.models.model.Model`.
     top : int
-        How many of each, at most.
+        Maximum number of each.
 
     Returns
     -------
     list of ClassView
-        One for two classes, else one a class or label.
+        One for two classes, otherwise one per class or label.
 
     Examples
     --------
@@ -120,35 +120,36 @@ def _class_view(
     top: int,
     learns_precision: bool,
 ) -> ClassView:
-    met = np.flatnonzero((mean != 0.0) | (left < 1.0 - TOUCHED))
-    deviation = np.sqrt(variance[met])
+    updated = np.flatnonzero((mean != 0.0) | (left < 1.0 - ROUNDING))
+    deviation = np.sqrt(variance[updated])
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.nan_to_num(np.abs(mean[met]) / deviation, nan=0.0, posinf=np.inf)
+        ratio = np.nan_to_num(np.abs(mean[updated]) / deviation, nan=0.0, posinf=np.inf)
 
     def listed(which: np.ndarray) -> list[Weight]:
         return [
-            Weight(naming.of(int(j)), float(mean[j]), math.sqrt(variance[j]), float(left[j])) for j in met[which[:top]]
+            Weight(naming.of(int(j)), float(mean[j]), math.sqrt(variance[j]), float(left[j]))
+            for j in updated[which[:top]]
         ]
 
     decisive = listed(np.argsort(-ratio, kind="stable"))
     if not learns_precision:
-        return ClassView(name, decisive, None, len(met))
-    known = np.flatnonzero(left[met] <= np.median(left[met])) if len(met) else met
-    return ClassView(name, decisive, listed(known[np.argsort(ratio[known], kind="stable")]), len(met))
+        return ClassView(name, decisive, None, len(updated))
+    known = np.flatnonzero(left[updated] <= np.median(left[updated])) if len(updated) else updated
+    return ClassView(name, decisive, listed(known[np.argsort(ratio[known], kind="stable")]), len(updated))
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptExample:
     """An example that a kernel model keeps.
 
     Attributes
     ----------
     number : int
-        From 1, in the order in which they were learned.
+        From 1, in the order of training.
     coefficient : float
-        In the mean of the class it is shown for: positive ones make similar rows likelier to be of it.
+        Coefficient in the mean of the view's class; a positive one makes that class more probable for similar rows.
     features : dict
-        Its features of largest size, by name or number.
+        Values of its features with the largest absolute values, by name or number.
     """
 
     number: int
@@ -156,20 +157,20 @@ class Kept:
     features: dict[str | int, float]
 
 
-def kept_examples(model: Model, top: int = 20) -> list[tuple[Any, list[Kept]]]:
-    """The examples that decide most in a kernel model: those with the largest coefficients, for every class.
+def kept_examples(model: Model, top: int = 20) -> list[tuple[Any, list[KeptExample]]]:
+    """Return the most decisive examples of a kernel model: those with the largest coefficients, for every class.
 
     Parameters
     ----------
     model : Model
-        Of a learner with covariance="kernel".
+        A model of a learner with covariance="kernel".
     top : int
-        How many of each class, at most.
+        Maximum number per class.
 
     Returns
     -------
-    list of (name, list of Kept)
-        One for two classes, for the second; else one a class or label.
+    list of (name, list of KeptExample)
+        With two classes one, for the second; otherwise one per class or label.
 
     Examples
     --------
@@ -191,11 +192,11 @@ def kept_examples(model: Model, top: int = 20) -> list[tuple[Any, list[Kept]]]:
         coefficients = coefficients[1:] - coefficients[:1]
     names = model.classes[1:2] or [None] if learner.settings.task == "binary" else model.classes
 
-    def kept(row: int, coefficient: float) -> Kept:
+    def kept(row: int, coefficient: float) -> KeptExample:
         entries = slice(support.indptr[row], support.indptr[row + 1])
         values, columns = support.data[entries], support.indices[entries]
         largest = np.argsort(-np.abs(values), kind="stable")[:MAX_FEATURES]
-        return Kept(row + 1, coefficient, {naming.given(int(columns[k])): float(values[k]) for k in largest})
+        return KeptExample(row + 1, coefficient, {naming.given(int(columns[k])): float(values[k]) for k in largest})
 
     found = []
     for name, weights in zip(names, coefficients, strict=True):
@@ -205,13 +206,13 @@ def kept_examples(model: Model, top: int = 20) -> list[tuple[Any, list[Kept]]]:
 
 
 def unseen_variances(learner: Learner) -> np.ndarray:
-    """Variance of the weights of a feature no example has had, one per class (of two classes: one in all)."""
+    """Return the variance of an unseen feature's weight, one per class or label, and one in all for two classes."""
     columns = learner.covariance.unseen_variances(learner.state)
     return columns[1:] + columns[0] if learner.settings.task == "multilabel" else columns
 
 
 class Naming:
-    """What features are called: their names, else their numbers as the input has them."""
+    """Maps columns to the features' names, or without names to their numbers in the input."""
 
     def __init__(self, model: SavedModel) -> None:
         has_intercept = isinstance(model, Model) and model.learner.settings.fit_intercept
@@ -219,17 +220,17 @@ class Naming:
         self.names = {} if model.features is None else model.features.name_of()
         self.keys = None if model.features is None else model.features.key
         source = model.source
-        read = BY_NAME.get(source.get("format", ""))  # none: arrays, whose columns count from 0
-        self.first = int(read is not None and not read.named and not source.get("zero_based", False))
+        found = BY_NAME.get(source.get("format", ""))  # None for arrays, whose columns are numbered from 0
+        self.first = int(found is not None and not found.named and not source.get("zero_based", False))
 
     def of(self, column: int) -> str | int:
-        """The name of a column; the intercept's comes after the features'."""
+        """Return the name of a column of weights; the intercept's comes after the features'."""
         if column == self.intercept:
             return INTERCEPT
         return self.given(column)
 
     def given(self, column: int) -> str | int:
-        """The name of a column of the input; where it has none, the hash of it."""
+        """Return the name of a column of the input; without a name, its hash."""
         if self.keys is None:
             return column + self.first
         if column in self.names:

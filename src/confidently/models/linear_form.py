@@ -1,4 +1,4 @@
-"""A classifier as the few numbers that its answers are made of, for predictors that run without the learner."""
+"""The coefficients that a linear classifier predicts with, for predictors that run without the learner."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from ..learner.learner import Learner
 
 @dataclass(frozen=True)
 class Spread:
-    """Variances of the scores of rows x.
+    """Parameters of the variances of scores.
 
     Attributes
     ----------
     weights : array
-        Variances of the weights, the intercept's last, shape (columns, d + 1): the variance of score k is
-        sum_j x_j^2 weights_kj. Or, if there is a matrix, of shape (d + 1, d + 1), the covariance of one score's
-        weights, which is half that of any two scores' difference.
+        If not ``matrix``: variances of the weights, the intercept's last, shape (columns, d + 1); the variance of
+        score k of a row x is sum_j x_j^2 weights_kj. If ``matrix``: the covariance of one score's weights, shape
+        (d + 1, d + 1), which is half that of the difference between any two scores.
     matrix : bool
-        Which of the two.
     prior : float
-        The prior variance, beside which a variance is large or small.
+        The prior variance, with which variances are compared.
     """
 
     weights: np.ndarray
@@ -32,20 +31,20 @@ class Spread:
 
 @dataclass(frozen=True)
 class LinearForm:
-    """What a linear classifier answers with.
+    """The parameters of a linear classifier's predictions.
 
     Attributes
     ----------
     coef : array of shape (columns, d)
-        One column for two classes, else one a class or label.
+        One row for two classes, otherwise one per class or label.
     intercept : array of shape (columns,)
     task : {"binary", "joint", "one-vs-rest", "multilabel"}
     classes : array
     slope, offset : array
-        Calibration: p = sigmoid(slope f + offset), or softmax(slope f), f the score, moderated unless labels are sets.
-        No slope: the vote of the Gaussian, Phi(f/sqrt(v)).
+        Calibration: p = sigmoid(slope f + offset), or softmax(slope f), for the score f, moderated unless multilabel.
+        Without a slope: the uncalibrated posterior probability Phi(f/sqrt(v)).
     spread : Spread, optional
-        Where probabilities depend on variances.
+        Parameters of the variances, if probabilities depend on them.
     """
 
     coef: np.ndarray
@@ -58,12 +57,12 @@ class LinearForm:
 
     @property
     def several(self) -> bool:
-        """Whether one class of three or more is chosen."""
+        """Whether the task is to choose one of several classes."""
         return self.task in ("joint", "one-vs-rest")
 
 
 def linear_form(learner: Learner, classes: np.ndarray, calibration: str | None) -> LinearForm:
-    """Return what a classifier predicts with.
+    """Return the parameters of a classifier's predictions.
 
     Parameters
     ----------
@@ -71,13 +70,13 @@ def linear_form(learner: Learner, classes: np.ndarray, calibration: str | None) 
     classes : array
         Names of the classes or labels.
     calibration : {"progressive", None}
-        Of the probabilities.
+        Calibration of the probabilities.
 
     Raises
     ------
     ValueError
-        For a kernel, and where probabilities need more than these numbers: a full covariance of three or more classes
-        or of labels, and the uncalibrated probabilities of three or more classes.
+        For a kernel, and where probabilities need more parameters: a full covariance with three or more classes or
+        multilabel, and uncalibrated probabilities with three or more classes.
     """
     settings, state = learner.settings, learner.state["calibration"]
     learner.covariance.require("export")
@@ -89,7 +88,7 @@ def linear_form(learner: Learner, classes: np.ndarray, calibration: str | None) 
         offset = np.zeros(1) if several else state.reshape(-1, 5)[:, 1]
     elif several:
         raise ValueError(
-            "the uncalibrated probabilities of three or more classes (calibration=None) are integrals, which cannot be "
+            "uncalibrated probabilities (calibration=None) of three or more classes are integrals, which cannot be "
             'exported; train with calibration="progressive"'
         )
     mean = learner.mean()

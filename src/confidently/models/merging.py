@@ -1,4 +1,4 @@
-"""Models trained separately, merged into one: their Gaussians are multiplied and their common base counts once."""
+"""Merging models that were trained separately: their Gaussians are multiplied, and a common base counts once."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ import numpy as np
 from ..data.classes import ClassTable
 from ..learner.learner import Learner
 from ..learner.streams import prune_names
-from .alignment import all_classes, all_features, appeared, class_numbers, differences
-from .merged_learner import ROUNDS, MergeError, Part, Space, check_begun, merge_learners
+from .alignment import all_classes, all_features, class_numbers, differences, seen_classes
+from .merged_learner import HOW_ROUNDS, MergeError, Part, Space, check_continued, merge_learners
 from .model import Model
 
 
 def merge_models(
     models: Sequence[Model], names: Sequence[str], base: Model | None, base_name: str, how: str = "product"
 ) -> Model:
-    """Merge models; ``names`` are theirs in messages, and ``how`` is "product" or "mean"."""
+    """Return the merged model; ``names`` are used in messages, and ``how`` is "product" or "mean"."""
     if not models:
         raise MergeError("merge needs at least one model, got none")
-    begun = [] if base is None else [base]
-    together, called = [*begun, *models], [*[base_name] * len(begun), *names]
-    for name, model in zip(called, together, strict=True):
-        _check_fits(names[0], models[0], name, model)
-    places, features = all_features(together)
-    table, parts = _parts(together, called, places)
-    start = parts.pop(0) if begun else _prior(parts[0].space)
-    if begun:
-        check_begun(start, parts)
+    bases = [] if base is None else [base]
+    together, all_names = [*bases, *models], [*[base_name] * len(bases), *names]
+    for name, model in zip(all_names, together, strict=True):
+        _check_compatible(names[0], models[0], name, model)
+    columns, features = all_features(together)
+    table, parts = _parts(together, all_names, columns)
+    start = parts.pop(0) if bases else _prior(parts[0].space)
+    if bases:
+        check_continued(start, parts)
     if len(models) == 1:
         return replace(deepcopy(models[0]), training={})
     learner = merge_learners(parts, start, how)
@@ -40,42 +40,42 @@ def merge_models(
     return Model(learner, table.names, features, models[0].estimator, _source(models))
 
 
-def merge_round(base: Model, models: Sequence[Model], places: Sequence[np.ndarray]) -> Model:
-    """What models know that went on from a base in one round, without the names of features.
+def merge_round(base: Model, models: Sequence[Model], columns: Sequence[np.ndarray]) -> Model:
+    """Merge models whose training continued from a base in one round; the result has no names of features.
 
-    ``places`` says for each model where its features stand among those of all, of which the base's are the first.
+    ``columns`` holds the columns of each model's features in the merged model, where the base's come first.
     """
     names = [f"part {k}" for k in range(1, len(models) + 1)]
-    table, parts = _parts([base, *models], ["their base", *names], [np.arange(base.learner.n_features), *places])
-    learner = merge_learners(parts[1:], parts[0], ROUNDS)
+    table, parts = _parts([base, *models], ["their base", *names], [np.arange(base.learner.n_features), *columns])
+    learner = merge_learners(parts[1:], parts[0], HOW_ROUNDS)
     return Model(learner, table.names, None, models[0].estimator, _source(models))
 
 
 def _parts(
-    models: Sequence[Model], names: Sequence[str], places: Sequence[np.ndarray]
+    models: Sequence[Model], names: Sequence[str], columns: Sequence[np.ndarray]
 ) -> tuple[ClassTable, list[Part]]:
-    """All classes, and the models in the one space of these and of all features."""
+    """Return the table of all classes, and the models aligned with it and with all features."""
     table = all_classes(models)
-    n_features = max(int(place.max(initial=-1)) + 1 for place in places)
+    n_features = max(int(own.max(initial=-1)) + 1 for own in columns)
     space = Space(_settings(models, len(table)), n_features, len(table))
     return table, [
-        Part(name, model.learner, place, class_numbers(model, table), space, appeared(model, table))
-        for name, model, place in zip(names, models, places, strict=True)
+        Part(name, model.learner, own, class_numbers(model, table), space, seen_classes(model, table))
+        for name, model, own in zip(names, models, columns, strict=True)
     ]
 
 
-def _check_fits(first_name: str, first: Model, name: str, model: Model) -> None:
+def _check_compatible(first_name: str, first: Model, name: str, model: Model) -> None:
     try:
         model.learner.covariance.require("merge")
     except ValueError as reason:
         raise MergeError(f"{name}: {reason}") from None
-    found = [f"{what} = {a} in {first_name}, {what} = {b} in {name}" for what, a, b in differences(first, model)]
+    found = [f"{key} = {a} in {first_name}, {key} = {b} in {name}" for key, a, b in differences(first, model)]
     if found:
-        raise MergeError(f"{'; '.join(found)}: only models of one form can be merged")
+        raise MergeError(f"{'; '.join(found)}; merge models with equal settings")
 
 
 def _settings(models: Sequence[Model], n_classes: int) -> Any:
-    """Those of the merged learner: all are the same but for the task, which grows with the classes."""
+    """Return the settings of the merged learner: the common ones, with the task that the classes need."""
     several = [model.learner.settings for model in models if model.learner.settings.task != "binary"]
     settings = models[-1].learner.settings
     if several:
@@ -84,7 +84,7 @@ def _settings(models: Sequence[Model], n_classes: int) -> Any:
 
 
 def _prior(space: Space) -> Part:
-    """A learner of nothing, where every one begins that had no base."""
+    """Return an untrained learner, the base of models without one."""
     learner = Learner(space.settings, space.n_classes)
     return Part("the prior", learner, np.arange(0), np.arange(space.n_classes), space)
 

@@ -1,4 +1,4 @@
-"""Models: a learner, the classes and features its numbers stand for, and how both go into a model file."""
+"""Models: a learner with the names of its classes and features, saved in a model file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .file import checked_arrays
 
 @dataclass
 class SavedModel(ABC):
-    """Base of the models: a learner and the meaning of its numbers.
+    """Base of the models: a learner, and the names of its classes and features.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class SavedModel(ABC):
 
 @dataclass
 class Model(SavedModel):
-    """A classifier: its learner and the meaning of the learner's numbers."""
+    """A classifier: its learner, and the names of its classes and features."""
 
     kind: ClassVar[str] = "linear"
 
@@ -117,7 +117,7 @@ class Model(SavedModel):
 
 
 def _check_names(learner: Any, classes: list[Any], features: Features | None) -> None:
-    unnamed = 1 if learner.settings.task == "binary" else 0  # the second class may not have appeared in the stream yet
+    unnamed = 1 if learner.settings.task == "binary" else 0  # the second class may not have been seen yet
     if not learner.n_classes - unnamed <= len(classes) <= learner.n_classes:
         raise ValueError(f"{len(classes)} names for {learner.n_classes} classes")
     if features is not None and len(features) != learner.n_features:

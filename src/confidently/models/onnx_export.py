@@ -1,13 +1,13 @@
-"""Classifiers as ONNX graphs, which run without this package; needs ``pip install confidently[onnx]``.
+"""Export of classifiers to ONNX graphs, which run without this package; needs ``pip install confidently[onnx]``.
 
-The graph of two classes, with W, b the means, S, t the variances of weights and intercept, and the calibration a, c::
+With the means W, b and the variances S, t of weights and intercept, and the calibration a, c, two classes have::
 
     score         = X W' + b
     variance      = (X * X) S' + t
     probability   = sigmoid(a score / sqrt(1 + variance/prior) + c)
 
-More classes share one factor a/sqrt(1 + v/prior), v the variance of the difference between the row's two best scores,
-and softmax is taken. Sets of labels have sigmoid(a score + c) each.
+Three or more classes have softmax(a score / sqrt(1 + v/prior)), where v is the variance of the difference between the
+row's two best scores. Multilabel: sigmoid(a score + c) for each label.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TYPES = ("float32", "float64")
 
 
 class Graph:
-    """Nodes and constants, named as they are added; ``dtype`` is the type of all numbers that are not counts."""
+    """A graph under construction, which names nodes and constants; ``dtype`` is the type of its real numbers."""
 
     def __init__(self, dtype: str) -> None:
         self.dtype = np.dtype(dtype)
@@ -36,20 +36,20 @@ class Graph:
         self.constants: list[Any] = []
 
     def constant(self, value: Any, dtype: Any = None) -> str:
-        """A constant's name."""
+        """Add a constant and return its name."""
         from onnx import TensorProto, helper, numpy_helper
 
         name, array = f"constant_{len(self.constants)}", np.asarray(value)
         if array.dtype.kind in "OUS":
-            words: Any = [str(word).encode() for word in array.ravel()]
-            tensor = helper.make_tensor(name, TensorProto.STRING, array.shape, words)
+            strings: Any = [str(string).encode() for string in array.ravel()]
+            tensor = helper.make_tensor(name, TensorProto.STRING, array.shape, strings)
         else:
             tensor = numpy_helper.from_array(np.ascontiguousarray(array, dtype=dtype or self.dtype), name)
         self.constants.append(tensor)
         return name
 
     def add(self, operator: str, *inputs: str, name: str = "", **attributes: Any) -> str:
-        """The name of what an operator gives; of TopK, of the places."""
+        """Add an operator and return the name of its output; for TopK, that of the indices."""
         from onnx import helper
 
         name = name or f"{operator.lower()}_{len(self.nodes)}"
@@ -64,7 +64,7 @@ def to_onnx(form: LinearForm, feature_names: list[str] | None = None, dtype: str
     try:
         import onnx  # noqa: F401
     except ImportError:
-        raise ImportError("an export to ONNX needs the package onnx: pip install confidently[onnx]") from None
+        raise ImportError("the export to ONNX needs the package onnx; pip install confidently[onnx]") from None
     graph = Graph(dtype)
     scores = graph.add("Gemm", "X", graph.constant(form.coef), graph.constant(form.intercept), transB=1)
     _label(graph, form, scores)
@@ -99,7 +99,7 @@ def _probabilities(graph: Graph, form: LinearForm, scores: str) -> None:
         graph.add("Softmax", graph.add("Mul", shrunk, graph.constant(form.slope)), name="probabilities", axis=1)
         return
     if form.slope is None:
-        p = _vote(graph, scores, variances, name)
+        p = _posterior_probability(graph, scores, variances, name)
     else:
         p = _sigmoid(graph, form, _moderated(graph, spread, scores, variances), name)
     if form.task == "binary":
@@ -112,20 +112,20 @@ def _sigmoid(graph: Graph, form: LinearForm, scores: str, name: str) -> str:
 
 
 def _variances(graph: Graph, spread: Spread) -> str:
-    """Of every score; where columns share a matrix, half that of any difference."""
+    """Add the variance of every score; where columns share a matrix, half that of any difference."""
     if not spread.matrix:
         weights, intercept = spread.weights[:, :-1], spread.weights[:, -1]
         squares = graph.add("Mul", "X", "X")
         return graph.add("Gemm", squares, graph.constant(weights), graph.constant(intercept), transB=1)
     matrix = spread.weights
-    along = graph.add("Gemm", "X", graph.constant(matrix[:-1, :-1]), graph.constant(2.0 * matrix[-1, :-1]))
-    product = graph.add("ReduceSum", graph.add("Mul", "X", along), graph.constant([1], np.int64), keepdims=1)
-    whole = graph.add("Add", product, graph.constant([matrix[-1, -1]]))
+    product = graph.add("Gemm", "X", graph.constant(matrix[:-1, :-1]), graph.constant(2.0 * matrix[-1, :-1]))
+    form = graph.add("ReduceSum", graph.add("Mul", "X", product), graph.constant([1], np.int64), keepdims=1)
+    whole = graph.add("Add", form, graph.constant([matrix[-1, -1]]))
     return graph.add("Max", whole, graph.constant([0.0]))
 
 
 def _of_the_best_two(graph: Graph, spread: Spread, scores: str, variances: str) -> str:
-    """Variance of the difference between each row's two best scores."""
+    """Add the variance of the difference between each row's two best scores."""
     if spread.matrix:
         return graph.add("Mul", variances, graph.constant([2.0]))
     best = graph.add("TopK", scores, graph.constant([2], np.int64), axis=1)
@@ -134,13 +134,13 @@ def _of_the_best_two(graph: Graph, spread: Spread, scores: str, variances: str) 
 
 
 def _moderated(graph: Graph, spread: Spread, scores: str, variances: str) -> str:
-    """Scores shrunk where their variance is large beside the prior's."""
-    beside = graph.add("Mul", variances, graph.constant([1.0 / spread.prior]))
-    return graph.add("Div", scores, graph.add("Sqrt", graph.add("Add", beside, graph.constant([1.0]))))
+    """Add the scores, shrunk where their variance is large relative to the prior's."""
+    relative = graph.add("Mul", variances, graph.constant([1.0 / spread.prior]))
+    return graph.add("Div", scores, graph.add("Sqrt", graph.add("Add", relative, graph.constant([1.0]))))
 
 
-def _vote(graph: Graph, scores: str, variances: str, name: str) -> str:
-    """Phi(m/sqrt(v)); the error function is of single precision in most runtimes."""
+def _posterior_probability(graph: Graph, scores: str, variances: str, name: str) -> str:
+    """Add Phi(m/sqrt(v)), in single precision, since most runtimes have the error function in no other."""
     from onnx import TensorProto
 
     deviation = graph.add("Sqrt", graph.add("Mul", variances, graph.constant([2.0])))
@@ -155,7 +155,7 @@ def _model(graph: Graph, form: LinearForm, feature_names: list[str] | None) -> M
     from onnx import TensorProto, checker, helper
 
     number = TensorProto.FLOAT if graph.dtype == np.float32 else TensorProto.DOUBLE
-    words = form.task != "multilabel" and form.classes.dtype.kind in "OUS"
+    has_strings = form.task != "multilabel" and form.classes.dtype.kind in "OUS"
     columns = [] if form.task != "multilabel" else [len(form.classes)]
     values = helper.make_tensor_value_info
     whole = helper.make_graph(
@@ -163,7 +163,7 @@ def _model(graph: Graph, form: LinearForm, feature_names: list[str] | None) -> M
         "confidently",
         [values("X", number, ["n", form.coef.shape[1]])],
         [
-            values("label", TensorProto.STRING if words else TensorProto.INT64, ["n", *columns]),
+            values("label", TensorProto.STRING if has_strings else TensorProto.INT64, ["n", *columns]),
             values("probabilities", number, ["n", len(form.classes)]),
         ],
         graph.constants,

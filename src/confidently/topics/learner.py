@@ -34,7 +34,7 @@ import numpy as np
 from .. import _core
 from ..arrays import row_entries
 from ..covariances.state import State
-from ..learner.calibration import softmax, vote, vote_multiclass
+from ..learner.calibration import posterior_probabilities, posterior_probability, softmax
 from ..rules.ranges import POSITIVE, check_choice, check_integer, check_number
 from .calibration import MAX_SCORED, fitted_sigmoid, fitted_softmax, probability, scored_documents
 
@@ -278,7 +278,9 @@ class TopicLearner:
         """
         task, scores = self.settings.task, self.scores(proportions)
         if self.settings.calibration is None:
-            return (vote_multiclass if task == "one-vs-rest" else vote)(scores, self.score_variances(proportions))
+            return (posterior_probabilities if task == "one-vs-rest" else posterior_probability)(
+                scores, self.score_variances(proportions)
+            )
         known, signs, weights = self.progressive_scores()
         known = known / self.settings.epsilon
         u = scores / self.settings.epsilon

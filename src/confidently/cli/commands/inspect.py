@@ -29,7 +29,7 @@ from ..output.text import table as aligned
 if TYPE_CHECKING:
     from ...data import Batch
     from ...models.explanation import Explanation
-    from ...models.inspection import ClassView, Kept, Weight
+    from ...models.inspection import ClassView, KeptExample, Weight
     from ...models.model import Model
 
 
@@ -89,7 +89,7 @@ def _show_model(model: Model, path: str, top: int, class_name: str | None, plot:
 def _view(view: ClassView) -> dict[str, Any]:
     uncertain = None if view.uncertain is None else [_weight(weight) for weight in view.uncertain]
     decisive = [_weight(weight) for weight in view.decisive]
-    return {"class": view.name, "weights_met": view.met, "decisive": decisive, "uncertain": uncertain}
+    return {"class": view.name, "weights_met": view.updated, "decisive": decisive, "uncertain": uncertain}
 
 
 def _weight(weight: Weight) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def _view_text(model: Model, view: ClassView) -> list[str]:
         return [f"{title}: nothing learned yet"]
     decisive = [["feature", "mean", "std", "|mean|/std", "variance left"]]
     decisive += [[*_cells(weight), _left(weight)] for weight in view.decisive]
-    parts = [f"{title}: the most decisive of {view.met:,} weights\n{aligned(decisive)}"]
+    parts = [f"{title}: the most decisive of {view.updated:,} weights\n{aligned(decisive)}"]
     if view.uncertain is None:
         return [*parts, f"The rule {model.learner.settings.rule.name} keeps no variances, so no weight is uncertain."]
     uncertain = [["feature", "mean", "std", "|mean|/std", "variance left", "P(sign wrong)"]]
@@ -135,7 +135,7 @@ def _show_kernel(model: Model, path: str, top: int, class_name: str | None, as_j
     click.echo("\n\n".join([model_text(facts), *(_kept_text(name, found) for name, found in views)]))
 
 
-def _kept_text(name: Any, found: list[Kept]) -> str:
+def _kept_text(name: Any, found: list[KeptExample]) -> str:
     title = f"{named(name)}: the kept examples with the largest coefficients"
     if not found:
         return f"{title}: none"
@@ -144,7 +144,7 @@ def _kept_text(name: Any, found: list[Kept]) -> str:
     return f"{title} (positive ones favor it)\n{aligned(rows, str.ljust)}"
 
 
-def _features(kept: Kept) -> str:
+def _features(kept: KeptExample) -> str:
     return " ".join(f"{feature}:{value:.4g}" for feature, value in kept.features.items())
 
 
