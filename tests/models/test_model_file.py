@@ -169,7 +169,14 @@ FOREIGN = {
         lambda h, a: h.update(format=99),
         "unknown format, got 99; this version .* reads formats up to 3",
     ),
-    "unknown rule": (lambda h, a: h["settings"]["rule"].update(name="x"), "unknown rule 'x'"),
+    "unknown rule": (
+        lambda h, a: h["settings"]["rule"].update(name="x"),
+        "m.cw: unknown rule 'x'; expected one of .*; the file is of a later version of confidently, or damaged$",
+    ),
+    "unknown covariance": (
+        lambda h, a: h["settings"].update(covariance="x"),
+        "m.cw: covariance: expected one of .*, got 'x'; the file is of a later version of confidently, or damaged$",
+    ),
     "huge sizes": (lambda h, a: h.update(n_features=10**15), "damaged"),
     "negative sizes": (lambda h, a: h.update(n_features=-5), "damaged"),
     "sizes that are strings": (lambda h, a: h.update(n_classes="many"), "damaged"),

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..data.features import Features, Strings
 from ..data.sources.whole_files import new_file
+from ..rules.ranges import UnknownChoice
 
 FORMAT = 3  # 1 had the names of features in its header, 2 had no forgetting
 KEY = "confidently"
@@ -108,6 +109,8 @@ def damage_reported(path: object) -> Iterator[None]:
     """Turn the errors that a damaged file causes into a ``ModelFileError``."""
     try:
         yield
+    except UnknownChoice as error:
+        raise ModelFileError(f"{path}: {error}; the file is of a later version of confidently, or damaged") from error
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, MemoryError) as error:
         raise ModelFileError(f"{path}: damaged model file ({type(error).__name__}: {error})") from error
 

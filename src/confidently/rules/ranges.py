@@ -49,7 +49,11 @@ def check_integer(owner: str, name: str, value: object, minimum: int) -> None:
     check_number(owner, name, value, Range(minimum, math.inf, closed_low=True))
 
 
+class UnknownChoice(ValueError):
+    """A value that is none of those allowed; in a model file perhaps one of a later version."""
+
+
 def check_choice(name: str, value: object, allowed: Collection[object]) -> None:
-    """Raise ``ValueError`` listing the allowed values unless ``value`` is one of them."""
+    """Raise ``UnknownChoice`` listing the allowed values unless ``value`` is one of them."""
     if value not in allowed:
-        raise ValueError(f"{name}: expected one of {', '.join(repr(a) for a in allowed)}, got {value!r}")
+        raise UnknownChoice(f"{name}: expected one of {', '.join(repr(a) for a in allowed)}, got {value!r}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from . import bayesian, confidence_weighted, ellipsoid, passive_aggressive
-from .ranges import POSITIVE, Range, check_number
+from .ranges import POSITIVE, Range, UnknownChoice, check_number
 from .rule import Rule
 
 # Every rule of these modules, in the order of their definitions and of core/rules/table.hpp.
@@ -48,7 +48,7 @@ def make_rule(rule: str | Rule, **parameters: float) -> Rule:
     """
     if isinstance(rule, str):
         if rule not in RULES:
-            raise ValueError(f"unknown rule {rule!r}; expected one of {', '.join(RULES)}")
+            raise UnknownChoice(f"unknown rule {rule!r}; expected one of {', '.join(RULES)}")
         rule = RULES[rule]()
     elif not isinstance(rule, Rule):
         raise TypeError(f"rule: expected a rule such as AROW(r=0.1) or one of {', '.join(RULES)}, got {rule!r}")
