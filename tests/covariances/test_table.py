@@ -125,7 +125,7 @@ def check_forget(name):
     np.testing.assert_allclose(classifier.variance_[0], np.diag(sigma_of(twin))[:D], rtol=1e-8)
 
 
-def check_dicts(name):
+def check_stream(name):
     """Rows as dicts, one after the other."""
     X, y = rows()
     model, twin = river.OnlineClassifier(confidently.AROW(r=R), name), twin_of(name, X, y)
@@ -147,7 +147,7 @@ CHECKS = {
     "sample": check_sample,
     "distribute": check_distribute,
     "forget": check_forget,
-    "dicts": check_dicts,
+    "stream": check_stream,
 }
 
 

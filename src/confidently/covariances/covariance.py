@@ -18,8 +18,9 @@ from .examples import Examples
 from .settings import Settings
 from .state import Shapes, Size, State, common_entries, common_shapes
 
-# What users may ask of a model beyond predictions; a covariance names what it cannot do, and why.
-CAPABILITIES = ("export", "merge", "explain", "sample", "distribute", "forget", "dicts")
+# What users may ask of a model beyond training and predictions; a covariance names what it cannot do, and why. A stream
+# is rows whose features and classes appear as they come, without end: the command line's files and dicts.
+CAPABILITIES = ("export", "merge", "explain", "sample", "distribute", "forget", "stream")
 
 
 @dataclass(frozen=True)

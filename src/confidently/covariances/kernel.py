@@ -46,7 +46,7 @@ class Kernel(Covariance):
         "distribute": f"{NO_WEIGHTS}, and cannot be merged: use another covariance",
         "forget": 'forget is for covariance="diag"; with "kernel" every row would cost a pass over all examples kept: '
         'use "diag", or forget=0',
-        "dicts": 'covariance="kernel" does not learn from dicts; expected one of "diag", "full", "shared"',
+        "stream": 'covariance="kernel" keeps examples, without end on a stream; use another covariance, such as "diag"',
     }
 
     @classmethod

@@ -43,7 +43,7 @@ class DictRows:
 
     def __init__(self, parameters: dict[str, Any], multilabel: bool) -> None:
         settings = dict(parameters)
-        kind_of(settings["covariance"]).require("dicts")
+        kind_of(settings["covariance"]).require("stream")
         self.multiclass = settings.pop("multiclass", "joint")
         check_choice("multiclass", self.multiclass, ("joint", "one-vs-rest"))
         self.calibration = settings.pop("calibration")

@@ -62,7 +62,12 @@ def inspect(
     check_class(model, class_name)
     if kernel:
         _show_kernel(model, model_path, top, class_name, as_json)
-    elif row is None:
+        return
+    try:
+        model.learner.covariance.require("explain")
+    except ValueError as error:
+        raise BadInput(f"{model_path}: {error}") from None
+    if row is None:
         _show_model(model, model_path, top, class_name, plot, as_json)
     else:
         _show_row(model, row, top, class_name, plot, as_json)

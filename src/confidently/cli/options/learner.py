@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...covariances.names import OVER_WEIGHTS
 from .arguments import add_options
 from .reading import multilabel_option
 from .sections import in_section
@@ -33,10 +34,10 @@ calibration_option = click.option(
 _SETTINGS = [
     click.option(
         "--covariance",
-        type=click.Choice(["diag", "full", "shared"]),
+        type=click.Choice(OVER_WEIGHTS),
         default="diag",
-        help="Store the covariance of the weights as variances, as a full matrix per class, or as one full matrix for "
-        "all classes. Kernels are available in Python (OnlineClassifier).",
+        help="Store the covariance of the weights in this form: diag, one variance per weight, is the fastest. Kernels "
+        "are available in Python (OnlineClassifier).",
     ),
     click.option("--prior-variance", type=float, default=1.0, help="Set the prior variance of every weight."),
     click.option(
@@ -125,6 +126,7 @@ def new_stream_learner(
     table = ClassTable(classes, multilabel, closed=bool(classes))
     task = "multilabel" if multilabel else options["multiclass"] if len(table) > 2 else "binary"
     try:
+        kind_of(options["covariance"]).require("stream")
         kind_of(options["covariance"]).check_task(options["multiclass"])
         learner = Learner(Settings(rule, task=task, forget=options["forget"], **chosen_settings(options)), len(table))
     except (TypeError, ValueError) as error:

@@ -1,0 +1,7 @@
+"""The names of the covariances over weights, from the compiled core: the command line lists them without NumPy."""
+
+from __future__ import annotations
+
+from .. import _core
+
+OVER_WEIGHTS = tuple(name for name in _core.covariance_names() if name != "identity")  # which stands in for others
