@@ -23,6 +23,7 @@ standard output, progress and errors to standard error. Every command has `--jso
 `FORMAT` is the name of a [format](reading-data.md); `--help` lists the names.
 
 Every parameter of a rule is an option too, such as `--r 0.5` for `arow`: see [the rules](mathematics.md#the-rules).
+`--covariance` takes one of [these](full-covariance.md) except kernels.
 """
 
 
@@ -36,13 +37,18 @@ def page() -> str:
 def _sections(command: click.Command, context: click.Context, shown: dict[str, int]) -> list[str]:
     """Return the help of a command and of all commands below it."""
     of_rules = [parameter for parameter in command.params if (parameter.name or "").startswith(PREFIX)]
+    covariances = [parameter for parameter in command.params if parameter.name == "covariance"]
     for option in of_rules:  # the tables of rules have them: no rule is listed twice
         option.hidden = True  # type: ignore[attr-defined]
+    for option in covariances:  # nor is any covariance, which full-covariance.md lists
+        option.metavar = "NAME"
     try:
         text = command.get_help(context)
     finally:
         for option in of_rules:
             option.hidden = False  # type: ignore[attr-defined]
+        for option in covariances:
+            option.metavar = None
     for names in LISTS_OF_FORMATS:
         text = text.replace(names, "FORMAT")
     lines = [line.rstrip() for line in text.splitlines()]

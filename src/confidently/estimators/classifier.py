@@ -67,9 +67,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     rule : str or Rule, default="arow"
         Update rule: a name in ``confidently.RULES`` or a rule such as ``CWStdev(eta=0.9)``. Its parameters are
         available as ``rule__eta`` and so on.
-    covariance : {"diag", "full", "shared", "kernel"}, default="diag"
-        How Sigma is stored: one variance per weight; the covariances of all weights (of all classes: (K d)^2 numbers);
-        one d x d matrix for all classes; or coefficients of the training examples, in the feature space of a kernel.
+    covariance : str, default="diag"
+        How Sigma is stored, by name: "diag", one variance per weight, is the fastest; "full" has the covariances of all
+        weights (of all classes: (K d)^2 numbers), "shared" one d x d matrix for all classes, and "kernel" coefficients
+        of the training examples, in the feature space of a kernel. ``docs/full-covariance.md`` lists every covariance.
         Rules that gain no precision keep Sigma at its prior in each of them.
     prior_variance : float, default=1.0
         Variance of every weight, including the intercept, before training; > 0.

@@ -32,8 +32,9 @@ class OnlineClassifier(base.MiniBatchClassifier):
     ----------
     rule : str or Rule, default="arow"
         Update rule: a name in ``confidently.RULES`` or a rule such as ``CWStdev(eta=0.9)``.
-    covariance : {"diag", "full", "shared"}, default="diag"
-        How Sigma is stored. Training is fastest with "diag".
+    covariance : str, default="diag"
+        How Sigma is stored, by name, as in :class:`confidently.OnlineClassifier`, but not "kernel". Training is fastest
+        with "diag".
     prior_variance : float, default=1.0
         Variance of every weight before training; > 0.
     fit_intercept : bool, default=True
