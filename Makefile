@@ -1,4 +1,4 @@
-# Everything from a bare clone: a virtual environment of its own, the build, the dependencies.
+# Commands for a bare clone: each creates the virtual environment, builds and installs what it needs.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -17,7 +17,7 @@ lint: $(VENV)/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# What type checkers know of the compiled module, after its bindings were changed; a test compares the two.
+# The type stub of the compiled module, for a change of its bindings; a test compares both.
 stub: $(VENV)/installed
 	$(BIN)/python -m nanobind.stubgen --quiet --module confidently._core --output-file src/confidently/_core.pyi
 	$(BIN)/ruff format --quiet src/confidently/_core.pyi
@@ -31,7 +31,7 @@ bench: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet vowpalwabbit
 	$(BIN)/python benchmarks/peers.py
 
-# The documentation as a site in build/site; every warning is an error, and every link inside it must lead somewhere.
+# The documentation as a site in build/site. Warnings and broken internal links are errors.
 docs: $(VENV)/docs
 	$(BIN)/python -m sphinx -q -n -W --keep-going docs build/site
 	$(BIN)/python docs/site/check_links.py build/site
@@ -42,7 +42,7 @@ pictures: $(VENV)/installed
 	$(BIN)/python docs/pictures/front.py
 	$(BIN)/python docs/pictures/draw.py
 
-# The papers' experiments in full, with reports in out/, and docs/papers.md from them; DATA is the folder of the data sets.
+# All experiments of the papers, with reports in out/, and docs/papers.md from these. DATA: folder of the data sets.
 DATA ?= ../shared/data
 papers: $(VENV)/installed
 	nice $(BIN)/confidently reproduce cw2008 --out out/cw2008 --data $(DATA) --jobs 2
@@ -50,7 +50,7 @@ papers: $(VENV)/installed
 	nice $(BIN)/confidently reproduce bayespa2014 --out out/bayespa2014 --data $(DATA) --jobs 2
 	$(BIN)/python docs/write_papers.py out
 
-# The tests that reach compiled code, under AddressSanitizer and UndefinedBehaviorSanitizer.
+# The tests of compiled code, with AddressSanitizer and UndefinedBehaviorSanitizer.
 sanitize: $(VENV)/sanitized
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
@@ -59,12 +59,12 @@ sanitize: $(VENV)/sanitized
 	  tests/data/test_vw.py tests/data/test_text_lines.py tests/data/test_skipped_rows.py tests/learner/test_unknown_features.py tests/topics/test_topic_learner.py \
 	  tests/data/test_json_lines.py tests/data/test_csv.py tests/covariances/test_forgetting.py tests/estimators/test_river.py
 
-# Thirty seconds of random input for every compiled reader, led by what code it reaches; fuzz/Makefile tells of longer runs.
+# Thirty seconds of coverage-guided fuzzing per compiled reader; see fuzz/Makefile for longer runs.
 fuzz:
 	$(MAKE) -C fuzz
 
 $(VENV)/installed: $(SOURCES)
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "confidently needs Python 3.11 or later; give it as: make PYTHON=python3.x")'
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "confidently needs Python 3.11 or later; use make PYTHON=python3.x")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet "scikit-build-core>=0.11" "nanobind>=2.9.2" cmake ninja

@@ -16,7 +16,7 @@ SOFT = [name for name, rule in RULES.items() if rule.loss is not None]
 
 
 def law_of(names, *more, examples=40):
-    """A law of the named rules: a function of the name, its parameters, a situation and what more is drawn."""
+    """A law of the named rules: a function of the name, the parameters, a situation and anything else that is drawn."""
 
     def decorate(law):
         @pytest.mark.parametrize("name", names)
@@ -29,7 +29,7 @@ def law_of(names, *more, examples=40):
     return decorate
 
 
-def test_the_table_is_complete():
+def test_the_tables_of_rules_are_complete():
     assert list(RULES) == _core.rule_names(), "the rules of src/confidently/rules/ and of core/rules/ differ"
     assert list(CASES) == list(RULES), "the rules of tests/tables/rule_cases.py and of src/confidently/rules/ differ"
     for family in (passive_aggressive, confidence_weighted, ellipsoid, bayesian):
@@ -41,7 +41,7 @@ def test_the_table_is_complete():
 
 
 @law_of(list(CASES), examples=100)
-def test_acts_short_of_its_margin_alone_and_the_step_is_finite(name, p, situation):
+def test_acts_only_short_of_its_margin_and_the_step_is_finite(name, p, situation):
     acts = CASES[name].acts(*situation, p)
     answer = step(name, *situation, **p)
     if acts is not None:
@@ -70,7 +70,7 @@ def test_what_holds_after_the_step(name, p, situation):
 
 
 @law_of(["cw_stdev", "cw_var", "scw1", "scw2"])
-def test_one_rounding_short_of_the_margin_is_still_a_step_forwards(name, p, situation):
+def test_a_step_is_positive_one_rounding_short_of_the_margin(name, p, situation):
     v = situation[1]
     threshold = phi_of(p) * (v if name == "cw_var" else sqrt(v))
     assert step(name, threshold, v, **p) is None
@@ -96,7 +96,7 @@ def test_scw2_does_not_step_back_where_phi_squared_v_rounds_below_m_squared(m, v
 
 
 @given(parameters_of("cw_stdev"), situations())
-def test_cw_stdev_is_scw1_without_a_longest_step(p, situation):
+def test_cw_stdev_is_scw1_without_a_maximum_step_size(p, situation):
     assert step("cw_stdev", *situation, **p) == step("scw1", *situation, C=1e300, **p)
 
 
@@ -106,7 +106,7 @@ def test_bayespa_is_pa1(c, situation):
 
 
 @given(situations())
-def test_pa_is_pa1_without_a_longest_step_and_pa2_at_its_limit(situation):
+def test_pa_is_pa1_without_a_maximum_step_size_and_pa2_at_its_limit(situation):
     assert step("pa", *situation) == step("pa1", *situation, C=1e300) == step("pa2", *situation, C=1e300)
 
 
@@ -166,7 +166,7 @@ def test_a_weight_multiplies_the_step_of_a_hard_rule(name, p, situation, w):
 
 
 @law_of(list(CASES), examples=30)
-def test_little_weight_is_little_seen(name, p, situation):
+def test_a_tiny_weight_gives_a_tiny_step(name, p, situation):
     answer = step(name, *situation, weight=1e-200, **p)
     if answer is not None:
         assert answer[0] <= 1e-180
@@ -183,7 +183,7 @@ def test_the_cuts_of_iellip_get_shallower_with_each_update(situation, p, updates
 
 
 @given(situations(), parameters_of("cellip"))
-def test_a_half_space_that_misses_the_ellipsoid_is_passed_over_and_counted(situation, p):
+def test_a_half_space_that_misses_the_ellipsoid_is_skipped_and_counted(situation, p):
     m, v = situation
     *numbers, infeasible = make_rule("cellip", **p).compiled.step(m, v, 1.0, 0.0)
     assert infeasible == (m <= 0 and p["a"] * p["gamma"] - m >= sqrt(v))

@@ -10,7 +10,7 @@ from confidently import step
 from tests.tables.rule_cases import parameters_of, situations
 from tests.twins.exact_moments import exact_step, relative_error
 
-MIN_LEFT = 1e-12  # of the variance along an example this share remains
+MIN_LEFT = 1e-12  # fraction of the variance along an example that remains at least
 
 
 def assert_exact(rule, m, v, **parameters):
@@ -81,7 +81,7 @@ def test_the_oracle_itself_by_quadrature(rule, likelihood, m, v, parameters):
         assert abs(zeta - (1 / variance - 1 / mp.mpf(v))) < 1e-15
 
 
-# Where the compiled formulas change over: a situation on the seam, which the margin crosses.
+# Where a compiled formula has several branches: a situation on the seam between them, which the margin crosses.
 SEAMS = [
     ("gibbs_pa_exact", -1.0, 1.0, {"c": 1.0, "epsilon": 1.0}),  # u = 0
     ("gibbs_pa_exact", -1.0, 1.0, {"c": 7.0, "epsilon": 1.0}),  # u = -12
@@ -103,13 +103,13 @@ def test_continuous_where_the_formula_changes(rule, m, v, parameters):
     (alpha, zeta, _), (alpha1, zeta1, _), (alpha2, zeta2, _), (alpha3, zeta3, _) = (
         step(rule, m + i * h, v, **parameters) for i in (-1.5, -0.5, 0.5, 1.5)
     )
-    # A jump across the seam would show beside the slopes on its two sides, which agree to h. (The variance of a normal
-    # below -12 carries 12^4 roundings before the series takes over.)
+    # A jump across the seam would exceed the difference of the slopes on its two sides, which agree to h. (The variance
+    # of a normal below -12 carries 12^4 roundings before the series takes over.)
     assert abs((alpha2 - alpha1) - (alpha3 - alpha2 + alpha1 - alpha) / 2) < 1e-11 * alpha
     assert abs((zeta2 - zeta1) - (zeta3 - zeta2 + zeta1 - zeta) / 2) < 1e-10 * zeta
 
 
-def test_continuous_where_gibbs_pa_exact_turns_to_the_mixture():
+def test_continuous_where_gibbs_pa_exact_changes_to_the_mixture():
     """One more seam, at v'/v = 0.9, found by bisection along the margin."""
     low, high = 1.0, 5.0
     while nextafter(low, high) < high:

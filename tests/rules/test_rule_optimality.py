@@ -1,4 +1,4 @@
-"""Every rule that has an objective minimises it: found again by a generic optimiser, in three dimensions."""
+"""Every rule that has an objective minimizes it, as a generic optimizer confirms in three dimensions."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ SEEDS = range(4)
 
 
 def problem(seed, wanted_margin):
-    """An old Gaussian and an example x (label +1) with a margin of so many standard deviations, of variance 1 to 3."""
+    """A Gaussian and an example x (label +1) with this margin in standard deviations, and a variance of 1 to 3."""
     rng = np.random.default_rng(seed)
     root = np.eye(D) + 0.4 * rng.normal(size=(D, D))
     sigma, x, mean, v = root @ root.T, rng.normal(size=D), rng.normal(size=D), rng.uniform(1, 3)
@@ -73,7 +73,7 @@ def hardness(name, phi):
 
 
 def solve(name, gaussians, p, seed):
-    """The optimiser's Gaussian. Soft losses get a slack variable, the last, so that everything is smooth."""
+    """The Gaussian of the optimizer. Soft losses get a slack variable, the last, so that everything is smooth."""
     rng = np.random.default_rng(100 + seed)
     start = np.concatenate([np.zeros(D), np.eye(D)[LOWER], [0.0]]) + 0.1 * rng.normal(size=D + len(LOWER[0]) + 1)
     constraint = hardness(name, p.get("phi", 0.0))
@@ -130,7 +130,7 @@ OBJECTIVES = [
 @pytest.mark.parametrize("margin", [-1.5, -0.2, 0.3])
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("name", "p"), OBJECTIVES)
-def test_minimises_its_objective(name, p, seed, margin):
+def test_minimizes_its_objective(name, p, seed, margin):
     mean, sigma, x = problem(seed, margin)
     answer = step(name, mean @ x, x @ sigma @ x, **p)
     assert answer is not None

@@ -1,4 +1,4 @@
-"""Rules as values: parameters in their ranges, equality, copies; and what `step` refuses."""
+"""Rules as values: parameters in their ranges, equality, copies; and the arguments that `step` rejects."""
 
 import copy
 import pickle
@@ -24,7 +24,7 @@ def range_of(name, parameter):
 
 
 @EVERY_PARAMETER
-def test_a_value_out_of_range_is_refused_with_the_range(name, parameter):
+def test_a_value_out_of_range_is_rejected_with_the_range(name, parameter):
     allowed, outside, inside = range_of(name, parameter)
     for value in outside:
         for build in (RULES[name], RULES[name]().with_params, lambda **p: make_rule(name, **p)):
@@ -36,7 +36,7 @@ def test_a_value_out_of_range_is_refused_with_the_range(name, parameter):
 
 
 @EVERY_PARAMETER
-def test_what_is_no_number_is_refused_with_the_range(name, parameter):
+def test_a_value_that_is_no_number_is_rejected_with_the_range(name, parameter):
     allowed = range_of(name, parameter)[0]
     values = ["0.7", True, np.True_, 0.7j, [0.7], np.array([0.7, 0.7])]
     for value in values + [None] * (parameter not in ("eta", "phi")):
@@ -46,14 +46,14 @@ def test_what_is_no_number_is_refused_with_the_range(name, parameter):
 
 
 @EVERY_PARAMETER
-def test_numbers_of_any_kind_are_taken(name, parameter):
+def test_numbers_of_any_type_are_accepted(name, parameter):
     plain = step(name, -0.01, 1.0, **{parameter: 0.75})
     for value in (np.float32(0.75), np.float64(0.75), Fraction(3, 4)):
         assert step(name, -0.01, 1.0, **{parameter: value}) == plain
 
 
 @EVERY_RULE
-def test_an_unknown_parameter_is_refused_with_those_there_are(name):
+def test_an_unknown_parameter_is_rejected_with_the_known_ones(name):
     known = ", ".join(f.name for f in fields(RULES[name]))
     for build in (lambda **p: make_rule(name, **p), RULES[name]().with_params, lambda **p: step(name, 0.0, 1.0, **p)):
         with pytest.raises(ValueError) as error:
@@ -65,19 +65,19 @@ def test_an_unknown_parameter_is_refused_with_those_there_are(name):
 
 
 @pytest.mark.parametrize("rule", ["nonsense", "AROW", ""])
-def test_an_unknown_rule_is_refused_with_those_there_are(rule):
+def test_an_unknown_rule_is_rejected_with_the_known_ones(rule):
     with pytest.raises(ValueError, match=rf"'{rule}'.*{', '.join(RULES)}"):
         make_rule(rule)
 
 
 @pytest.mark.parametrize("rule", [None, 3, RULES["arow"], b"arow"])
-def test_what_is_no_rule_is_refused(rule):
+def test_a_value_that_is_no_rule_is_rejected(rule):
     with pytest.raises(TypeError, match="arow"):
         make_rule(rule)
 
 
 @pytest.mark.parametrize("name", ["cw_stdev", "cw_var", "scw1", "scw2"])
-def test_confidence_is_given_once(name):
+def test_confidence_is_set_once(name):
     for build in (RULES[name], lambda **p: make_rule(name, **p)):
         with pytest.raises(ValueError, match=r"eta and phi are mutually exclusive, got eta=0\.9, phi=1\.5; use one"):
             build(eta=0.9, phi=1.5)
@@ -113,7 +113,7 @@ def test_rules_are_values(name):
 
 
 @EVERY_RULE
-def test_a_rule_tells_of_itself(name):
+def test_a_rule_describes_itself(name):
     rule = make_rule(name)
     assert rule.name == name
     assert all(isinstance(text, str) and text for text in (rule.acts_when, rule.formula, rule.source, rule.__doc__))
@@ -140,7 +140,7 @@ OUT_OF_RANGE = [
 
 @EVERY_RULE
 @pytest.mark.parametrize(("changes", "allowed"), OUT_OF_RANGE)
-def test_step_refuses_what_is_out_of_range(name, changes, allowed):
+def test_step_rejects_values_out_of_range(name, changes, allowed):
     with pytest.raises(ValueError) as error:
         step(name, **{"margin": 0.0, "variance": 1.0, **changes})
     assert f"step: {next(iter(changes))} must be in {allowed}" in str(error.value)
@@ -148,7 +148,7 @@ def test_step_refuses_what_is_out_of_range(name, changes, allowed):
 
 @pytest.mark.parametrize("argument", ["margin", "variance", "weight", "updates"])
 @pytest.mark.parametrize("value", ["1", None, True, [1.0], 1j])
-def test_step_refuses_what_is_no_number(argument, value):
+def test_step_rejects_values_that_are_no_numbers(argument, value):
     with pytest.raises(TypeError, match=f"step: {argument} must be a number in"):
         step("arow", **{"margin": 0.0, "variance": 1.0, argument: value})
 

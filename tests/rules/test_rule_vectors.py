@@ -1,4 +1,4 @@
-"""Every checked value of rule_vectors.csv, by the compiled rules and by the reference."""
+"""The values in rule_vectors.csv, from the compiled rules and from the reference."""
 
 import csv
 import json
@@ -11,12 +11,12 @@ from tests.twins import reference
 from tests.twins.exact_moments import exact_step, relative_error
 
 ROWS = list(csv.DictReader((Path(__file__).parents[1] / "tables" / "rule_vectors.csv").read_text().splitlines()))
-# Here the table's zeta lost digits to cancellation; m -> how far it is off at least.
+# The zeta of these rows of the table lost digits to cancellation; values: a lower bound of the relative error.
 INEXACT = {("-0.3", 0.5): 1e-8, ("-0.3", 2.0): 9e-9, ("-1.1756809442379517", 2.0): 0.028}
 
 
 def error_of_table(row):
-    """How inexact the table's zeta is known to be; None for all rows but three."""
+    """Return the known relative error of the zeta of a row; None for all rows but three."""
     if row["rule"] != "gibbs_pa_exact":
         return None
     return INEXACT.get((row["margin"], json.loads(row["parameters"])["c"]))
@@ -38,7 +38,7 @@ def arguments(row):
     return row["rule"], float(row["margin"]), float(row["variance"]), json.loads(row["parameters"])
 
 
-def test_the_table_is_whole():
+def test_the_table_of_vectors_is_complete():
     assert len(ROWS) >= 363
     assert {row["rule"] for row in ROWS} <= set(RULES)
     assert sum(error_of_table(row) is not None for row in ROWS) == len(INEXACT)

@@ -1,4 +1,4 @@
-"""Posterior moments along an example to hundreds of digits: the oracle of the rules that match moments.
+"""Posterior moments along an example to hundreds of digits: the reference of the rules that match moments.
 
 For a Gaussian N(m, v) times any likelihood, the evidence Z(m) gives the posterior's mean m + v (log Z)' and variance
 v + v^2 (log Z)''. The derivatives are finite differences, so that nothing here repeats a formula of the rules.

@@ -1,4 +1,4 @@
-"""A long stream, and a slow twin that rounding errors cannot build up in."""
+"""A long stream, and a reference implementation without accumulated rounding errors."""
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -10,11 +10,11 @@ ROWS_PER_FACTOR = 1000
 
 
 class RefactoredTwin:
-    """A full covariance learned row by row in NumPy, whose truth is its inverse, summed in long double.
+    """A full covariance trained row by row in NumPy, from its precision, which is summed in long double.
 
-    Sigma is made afresh from the precision every ``ROWS_PER_FACTOR`` rows (a Cholesky factor, and one Newton step with
-    a long double residual), so that no error is older than that. Two classes, no intercept, a rule that never
-    stretches Sigma; nothing is shared with the core.
+    Sigma is computed again from the precision every ``ROWS_PER_FACTOR`` rows (a Cholesky factor, and one Newton step
+    with a long double residual), so that no error is older than that. Two classes, no intercept, a rule that never
+    rescales Sigma; nothing is shared with the core.
     """
 
     def __init__(self, rule, d, **parameters):
@@ -53,8 +53,8 @@ class RefactoredTwin:
 
 
 def correlated_stream(n, d, noise, seed=0, spread=1e3, rows=10_000):
-    """Batches of rows of length about 1 from an ellipsoid whose axes' lengths are a factor ``spread`` apart, and labels
-    that a plane tells but for a share ``noise`` of them, which are flipped."""
+    """Batches of rows of norm about 1 from an ellipsoid whose axes differ by up to a factor ``spread``, and labels of a
+    plane, of which a fraction ``noise`` is flipped."""
     rng = np.random.default_rng(seed)
     rotation = np.linalg.qr(rng.normal(size=(d, d)))[0]
     lengths = np.geomspace(1.0, 1.0 / spread, d)
@@ -67,10 +67,10 @@ def correlated_stream(n, d, noise, seed=0, spread=1e3, rows=10_000):
 
 
 def distances(learner, twin):
-    """How far a learner is from its twin, and its covariance from losing its definiteness."""
+    """Return how far a learner is from its reference, and its covariance from not being positive definite."""
     sigma = learner.covariance_matrix()[0]
     spectrum = np.linalg.eigvalsh(sigma.astype(np.float64))
-    # in the twin's own measure: 0 for every direction whose variance is right
+    # relative to the variances of the reference: 0 for every direction of the correct variance
     root = np.linalg.cholesky(twin.precision.astype(float))
     relative = np.linalg.eigvalsh(root.T @ sigma @ root) - 1.0
     return {
