@@ -1,4 +1,4 @@
-"""Dense covariances: the block a row is learned in changes the speed, never the result."""
+"""Dense covariances: the number of rows per product changes the speed, never the result."""
 
 import numpy as np
 import pytest
@@ -18,8 +18,11 @@ PRECISE = [rule for rule in RULES if Learner(Settings(rule)).settings.rule.learn
 
 
 def real_rows(name):
-    """Rows and labels of two classes. No row comes twice: learned by a rule with a hard constraint it lies exactly on
-    its margin, and rounding alone decides whether its copy is learned once more."""
+    """Return distinct rows and labels of two classes.
+
+    After an update by a rule with a hard constraint, a row lies exactly on its margin, so that rounding would decide
+    whether a copy of it is an update.
+    """
     if name == "usps pair":
         X, y, _, _ = load("usps")
         X, y = X[(y == 3) | (y == 8)], y[(y == 3) | (y == 8)] == 8
@@ -46,7 +49,7 @@ def decisions(learner):
 
 @pytest.mark.parametrize("rule", PRECISE)
 @pytest.mark.parametrize("name", ["usps pair", "a9a", "spambase"])
-def test_any_rows_per_product_and_single_rows_give_the_same(name, rule):
+def test_rows_per_product_and_single_rows_give_the_same(name, rule):
     X, y = real_rows(name)
     whole = learned(rule, X, y, rows_per_product=1)
     assert whole.updates > 0
@@ -62,7 +65,7 @@ def test_any_rows_per_product_and_single_rows_give_the_same(name, rule):
 @pytest.mark.parametrize("task", ["joint", "one-vs-rest"])
 def test_many_classes_in_blocks_and_row_by_row(covariance, task):
     if (covariance, task) == ("shared", "one-vs-rest"):
-        pytest.skip("refused: shared covariance couples the classes")
+        pytest.skip("rejected, since a shared covariance couples the classes")
     X, y, _, _ = load("usps", 250, 10)
     X, y = X[:, ::8], (y - y.min()).astype(np.int32)
     options = {"task": task, "classes": 10, "covariance": covariance}
@@ -79,7 +82,7 @@ def test_many_classes_in_blocks_and_row_by_row(covariance, task):
 @pytest.mark.parametrize(("covariance", "task"), [("full", "binary"), ("full", "joint"), ("full", "one-vs-rest"),
                                                   ("shared", "joint"), ("shared", "binary")])  # fmt: skip
 @pytest.mark.parametrize("rule", ["arow", "cw_stdev", "iellip"])
-def test_small_covariances_need_no_products_of_matrices(monkeypatch, rule, covariance, task):
+def test_small_covariances_need_no_matrix_products(monkeypatch, rule, covariance, task):
     X, y, _, _ = load("usps", 150, 10)
     classes = 2 if task == "binary" else 4
     X, y = X[:, ::8], np.minimum(y - y.min(), classes - 1).astype(np.int32)
@@ -99,7 +102,7 @@ def test_small_covariances_need_no_products_of_matrices(monkeypatch, rule, covar
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize(("covariance", "task"), [("full", "binary"), ("full", "joint"), ("full", "one-vs-rest"),
                                                   ("shared", "joint")])  # fmt: skip
-def test_sparse_blocks_are_multiplied_without_being_written_out(monkeypatch, covariance, task, dtype):
+def test_sparse_blocks_are_multiplied_as_sparse_matrices(monkeypatch, covariance, task, dtype):
     X, y, _, _ = load("newsgroups", 120, 10)
     X = X[:, np.argsort(-X.getnnz(axis=0), kind="stable")[:150]].astype(np.float64)
     classes = 2 if task == "binary" else 3
@@ -121,7 +124,7 @@ def test_sparse_blocks_are_multiplied_without_being_written_out(monkeypatch, cov
 @pytest.mark.parametrize("a", [0.25, 16.0, 3.7])
 @pytest.mark.parametrize("covariance", ["full", "shared"])
 def test_scaling_the_prior_scales_the_posterior(covariance, a):
-    """Crammer et al. 2008, Lemma 3: (sqrt(a) mean, a Sigma) is decided like (mean, Sigma) by CW-Stdev."""
+    """Crammer et al. 2008, Lemma 3: CW-Stdev decides the same for (sqrt(a) mean, a Sigma) as for (mean, Sigma)."""
     X, y = real_rows("spambase")
     one, scaled = (
         learned("cw_stdev", X, y, covariance=covariance, prior_variance=prior, min_variance=0.0) for prior in (1.0, a)
@@ -131,21 +134,21 @@ def test_scaling_the_prior_scales_the_posterior(covariance, a):
     np.testing.assert_allclose(scaled.covariance_matrix(), a * one.covariance_matrix(), rtol=1e-8, atol=1e-10 * a)
 
 
-def test_covariance_may_be_read_at_any_time():
+def test_reading_the_covariance_does_not_change_the_state():
     X, y = real_rows("a9a")
-    quiet, asked = (Learner(Settings("arow", "full"), n_features=X.shape[1]) for _ in range(2))
+    untouched, queried = (Learner(Settings("arow", "full"), n_features=X.shape[1]) for _ in range(2))
     for i in range(60):
-        for learner in (quiet, asked):
+        for learner in (untouched, queried):
             learner.learn(as_matrix(X[i : i + 1]), y[i : i + 1])
-        asked.covariance_matrix(), asked.margin_distribution(as_matrix(X[:5]))
-    assert asked.state["pending_rows"][0] > 0
-    for name, array in quiet.state.items():
-        assert array.tobytes() == asked.state[name].tobytes()
-    assert np.array_equal(asked.covariance_matrix(), asked.covariance_matrix().swapaxes(1, 2))
+        queried.covariance_matrix(), queried.margin_distribution(as_matrix(X[:5]))
+    assert queried.state["pending_rows"][0] > 0
+    for name, array in untouched.state.items():
+        assert array.tobytes() == queried.state[name].tobytes()
+    assert np.array_equal(queried.covariance_matrix(), queried.covariance_matrix().swapaxes(1, 2))
 
 
 class ForeignArrays(arrays.NumpyArrays):
-    """Stands in for a device with a memory of its own: everything is copied there and back."""
+    """Simulates a device with its own memory by copying everything in both directions."""
 
     shares_memory = False
 
@@ -174,7 +177,7 @@ TORCH_CASES = [("full", "binary"), ("full", "joint"), ("full", "one-vs-rest"), (
 @pytest.mark.parametrize("rule", ["cw_stdev", "arow", "iellip"])
 @pytest.mark.parametrize(("covariance", "task"), TORCH_CASES)
 def test_products_by_torch(covariance, task, rule, dtype):
-    """Blocks, single rows, dense and sparse: on PyTorch's CPU device as with NumPy."""
+    """PyTorch on the CPU equals NumPy, for blocks and single rows, dense and sparse."""
     pytest.importorskip("torch", reason="PyTorch is not installed")
     X, y, _, _ = load("usps", 200, 10)
     classes = 2 if task == "binary" else 4
@@ -192,15 +195,15 @@ def test_products_by_torch(covariance, task, rule, dtype):
     np.testing.assert_allclose(there.covariance_matrix(), here.covariance_matrix(), rtol=tolerance, atol=tolerance)
 
 
-def test_a_device_that_is_not_there():
+def test_a_device_whose_package_is_not_installed():
     with pytest.raises(ImportError, match='device="cupy" needs cupy'):
         OnlineClassifier("arow", "full", device="cupy").fit(np.eye(4), [0, 1, 0, 1])
 
 
-def test_memory_is_refused_before_it_is_allocated(monkeypatch):
+def test_insufficient_memory_is_an_error_before_allocation(monkeypatch):
     monkeypatch.setattr(matrices, "memory_bytes", lambda: 10_000_000)
-    refusal = "over 20001 weights needs 3,200,320,008 bytes and this machine has 10,000,000"
-    with pytest.raises(MemoryError, match=refusal):
+    message = "over 20001 weights needs 3,200,320,008 bytes and this machine has 10,000,000"
+    with pytest.raises(MemoryError, match=message):
         OnlineClassifier("arow", "full").fit(csr_matrix((3, 20000)), [0, 1, 0])
 
 
@@ -208,7 +211,7 @@ def test_memory_is_refused_before_it_is_allocated(monkeypatch):
 
 
 def awkward(kind, rng):
-    """Rows that make a covariance singular or badly scaled, and labels."""
+    """Return rows that make a covariance singular or badly scaled, and labels."""
     X = rng.normal(size=(400, 6))
     y = (X[:, 0] + 0.5 * X[:, 1] > 0).astype(np.int32)
     if kind == "contradictions":
@@ -243,7 +246,7 @@ def test_awkward_rows_leave_a_finite_sensible_learner(covariance, task, rows_per
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_long_stream_stays_close_to_the_inverse_of_its_precision(dtype):
-    """AROW on every row: Sigma^-1 = I + (1/r) sum of x x' over the updates, summed here without ever inverting."""
+    """If every row is an update of AROW, Sigma^-1 = I + (1/r) sum of x x', which is summed here without inversions."""
     rng = np.random.default_rng(0)
     learner, precision = Learner(Settings("arow", "full", fit_intercept=False, dtype=dtype), n_features=40), np.eye(40)
     for _ in range(20):
@@ -251,7 +254,7 @@ def test_a_long_stream_stays_close_to_the_inverse_of_its_precision(dtype):
         y = rng.integers(0, 2, 1000).astype(np.int32)
         learner.learn(as_matrix(X), y)
         precision += 10.0 * X.T @ X
-    assert learner.updates == 20_000  # the rows are short: no margin ever reaches 1
+    assert learner.updates == 20_000  # the rows are short, so no margin reaches 1
     expected = np.linalg.inv(precision)
     tolerance = 1e-9 if dtype == "float64" else 2e-2
     found = learner.covariance_matrix()[0]

@@ -1,4 +1,4 @@
-"""The compiled core against its reference, for every rule x covariance x task."""
+"""The compiled core equals the reference implementation, for every rule x covariance x task."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_the_reference_has_every_covariance_of_the_core():
 
 
 def noisy_rows(task, n=150, d=6, seed=0, norm=1.0):
-    """Sparse rows of about the given length with labels a linear model gets mostly right."""
+    """Return sparse rows of about the given length, with labels that a linear model mostly predicts."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)
     X *= norm / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-9) * rng.uniform(0.5, 1.0, (n, 1))
@@ -42,7 +42,7 @@ def noisy_rows(task, n=150, d=6, seed=0, norm=1.0):
 
 
 def core_labels(labels):
-    """Class numbers as the core takes them, and where each row's begin if they are sets."""
+    """Return class numbers for the core and, if multilabel, the position of each row's first."""
     if not isinstance(labels[0], set):
         return np.array(labels, dtype=np.int32), None
     start = np.cumsum([0, *(len(label) for label in labels)])
@@ -50,7 +50,7 @@ def core_labels(labels):
 
 
 def twins(rule, covariance, task, d, prior_variance=1.0, **options):
-    """A compiled learner and its reference."""
+    """Return a compiled learner and its reference."""
     learner = Learner(Settings(rule, covariance, task, prior_variance=prior_variance, **options), N_CLASSES[task], d)
     structure = covariance if rule.learns_precision else "identity"
     return learner, ReferenceLearner(
@@ -59,7 +59,7 @@ def twins(rule, covariance, task, d, prior_variance=1.0, **options):
 
 
 def learner_columns(learner):
-    """Mean and variance, one row a column of the state, intercept last."""
+    """Return mean and variance, one row per column of the state, intercept last."""
     weights = learner.weights.astype(float)
     mean = weights[:, 0] - (weights[:, -1] / learner.n_seen if learner.settings.average else 0)
     roll = -1 if learner.settings.fit_intercept else 0
@@ -96,7 +96,7 @@ def test_core_equals_reference(rule, covariance, task):
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("rule", RULES)
 def test_options_equal_reference(rule, task):
-    """Weights of examples, averaging, no intercept, another prior, an order, sparse float32 input, in several calls."""
+    """Weights, averaging, another prior, an order, sparse float32 input and no intercept, in several calls."""
     X, labels = noisy_rows(task, seed=1)
     X = X.astype(np.float32).astype(np.float64)
     rng = np.random.default_rng(2)
@@ -118,7 +118,7 @@ def test_options_equal_reference(rule, task):
 
 
 def weighted_twins(rule, task, seed, n=80):
-    """Rows with weights, and a learner and its reference that average and have no intercept."""
+    """Return rows with weights, and a learner and its reference that average and have no intercept."""
     X, labels = noisy_rows(task, n=n, seed=seed)
     weight = np.random.default_rng(seed).choice([0.5, 1.0, 2.0], size=n)
     options = {"prior_variance": 0.7, "average": True, "fit_intercept": False}
@@ -129,7 +129,7 @@ def weighted_twins(rule, task, seed, n=80):
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("rule", RULES)
 def test_core_equals_reference_up_to_the_first_tie(rule, task, seed):
-    """A tie is a decision that rounding makes: a hard rule leaves margins exactly at its threshold, for example."""
+    """A tie is a decision that depends on rounding, for example where a hard rule leaves a margin at its threshold."""
     X, labels, weight, learner, reference = weighted_twins(rule, task, seed)
     reference.ties = []
     reference.learn(X, labels, weight)
@@ -142,7 +142,7 @@ def test_core_equals_reference_up_to_the_first_tie(rule, task, seed):
 
 
 def test_pa_ties_at_its_margin_in_the_first_row():
-    """With weight 2 its step to margin 1 ends at 2, and the worst relevant label is at margin 1 from the threshold."""
+    """A step to margin 1 with weight 2 ends at margin 2, and leaves the worst relevant label at margin 1."""
     X, _, _, _, reference = weighted_twins("pa", "multilabel", 0)
     reference.ties = []
     reference.learn(X[:1], [{0}], np.array([2.0]))
@@ -151,7 +151,7 @@ def test_pa_ties_at_its_margin_in_the_first_row():
 
 @pytest.mark.parametrize("task", ["joint", "one-vs-rest"])
 def test_classes_without_rows_tie_in_the_core_and_in_the_reference(task):
-    """Their weights are equal, so their scores must be: as a matrix product they might differ."""
+    """Equal weights must give equal scores, also in a matrix product."""
     for seed in range(40):
         X, labels, weight, learner, reference = weighted_twins("pa2", task, seed, n=12)
         labels = [min(label, 1) for label in labels]

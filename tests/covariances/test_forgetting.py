@@ -1,4 +1,4 @@
-"""Forgetting: every row gives back a share of the precision gained; nothing else changes."""
+"""Forgetting: every row takes away a fraction of the gained precision; nothing else changes."""
 
 from types import SimpleNamespace
 
@@ -28,7 +28,7 @@ FORGETTING = [rule for rule in RULES if make_rule(rule).learns_precision]
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("rule", FORGETTING)
-@pytest.mark.parametrize("forget", [0.01, 0.9])  # the second is stored anew every hundred rows or so
+@pytest.mark.parametrize("forget", [0.01, 0.9])  # 0.9 is applied to the store about every hundred rows
 def test_equals_the_slow_twin(rule, task, forget):
     X, labels = noisy_rows(task, n=260)
     weight = np.random.default_rng(3).choice([0.0, 0.5, 1.0], size=len(X))
@@ -43,10 +43,10 @@ def test_equals_the_slow_twin(rule, task, forget):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("rule", ["arow", "cellip", "iellip"])
 @pytest.mark.parametrize("task", TASKS)
-def test_a_stream_cut_anywhere_gives_the_same_bits(rule, task, dtype):
-    """Also if room is made for features as they come, and rows are sparse."""
+def test_batch_boundaries_do_not_change_the_state(rule, task, dtype):
+    """The states are equal bit for bit, also with growing features and sparse rows."""
     X, labels = noisy_rows(task, n=200)
-    X[:60, 4:] = 0.0  # features that come later than the first storing anew
+    X[:60, 4:] = 0.0  # features that appear after the store is updated for the first time
     ids, start = core_labels(labels)
     options = {"forget": 0.3, "dtype": dtype, "prior_variance": 0.1}
     whole = Learner(Settings(rule, "diag", task, **options), N_CLASSES[task], 6)
@@ -65,7 +65,7 @@ def test_a_stream_cut_anywhere_gives_the_same_bits(rule, task, dtype):
         np.testing.assert_array_equal(kept, whole.weights if name == "weights" else array, err_msg=name)
 
 
-def test_a_weight_never_met_stays_at_the_prior_and_others_return_to_it():
+def test_unseen_weights_stay_at_the_prior_and_others_return_to_it():
     learner = Learner(Settings("arow", prior_variance=0.3, forget=0.05, fit_intercept=False), n_features=3)
     learner.learn(as_matrix(np.array([[1.0, 0.0, 0.0]])), np.array([1], dtype=np.int32))
     sure, weight = learner.variance()[0, 0], learner.mean()[0, 0]
@@ -76,14 +76,14 @@ def test_a_weight_never_met_stays_at_the_prior_and_others_return_to_it():
     for n, expected in ((1, None), (6000, 0.3)):
         learner.learn(as_matrix(rows[:n]), labels[:n])
         precision = 1 / sure
-        if expected is None:  # after the row that taught it and one more, seen since
+        if expected is None:  # after one more row
             expected = 1 / (1 / 0.3 + 0.95 * (precision - 1 / 0.3))
         assert learner.variance()[0, 0] == pytest.approx(expected, rel=1e-12)
     assert learner.variance()[0, 2] == 0.3
     assert learner.mean()[0, 0] == weight  # the mean is not forgotten
 
 
-def test_no_forgetting_is_the_learner_without():
+def test_forgetting_nothing_equals_no_forgetting():
     X, labels = noisy_rows("joint")
     ids = np.array(labels, dtype=np.int32)
     plain, nearly = (Learner(Settings("arow", "diag", "joint", forget=f), 4, 6) for f in (0.0, 1e-15))
@@ -96,7 +96,7 @@ def test_no_forgetting_is_the_learner_without():
 @pytest.mark.parametrize("sparse", [False, True])
 def test_saved_and_resumed_bit_for_bit(tmp_path, sparse):
     X, labels = noisy_rows("joint", n=400, d=40)
-    X[:, 20:] *= sparse is False  # most weights never met: a file then leaves them out
+    X[:, 20:] *= sparse is False  # most weights are then at the prior, and the file omits them
     y = np.array(labels)
     whole = OnlineClassifier("cw_stdev", forget=0.02).partial_fit(X, y, classes=range(4))
     half = OnlineClassifier("cw_stdev", forget=0.02).partial_fit(X[:200], y[:200], classes=range(4))
@@ -108,7 +108,7 @@ def test_saved_and_resumed_bit_for_bit(tmp_path, sparse):
         np.testing.assert_array_equal(resumed.learner_.state[name], array, err_msg=name)
 
 
-def test_a_third_class_keeps_what_the_first_two_were():
+def test_a_third_class_preserves_the_first_two():
     X, labels = noisy_rows("binary")
     learner = Learner(Settings("arow", forget=0.01), n_features=6)
     learner.learn(as_matrix(X), np.array(labels, dtype=np.int32))
@@ -120,10 +120,10 @@ def test_a_third_class_keeps_what_the_first_two_were():
     assert learner.state["kept"] == 1.0
 
 
-def test_it_follows_a_label_that_turns_round():
+def test_forgetting_follows_reversed_labels():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 5))
-    y = (X[:, 0] > 0) ^ (np.arange(4000) >= 2000) ^ (rng.random(4000) < 0.1)  # noise: else few rows are learned at all
+    y = (X[:, 0] > 0) ^ (np.arange(4000) >= 2000) ^ (rng.random(4000) < 0.1)  # without noise, few rows would be updates
     errors = {}
     for forget in (0.0, 0.01):
         classifier = OnlineClassifier("arow", forget=forget).partial_fit(X[:2500], y[:2500], classes=[False, True])
@@ -142,20 +142,20 @@ def test_it_follows_a_label_that_turns_round():
         ({"forget": "a lot"}, "forget"),
     ],
 )
-def test_refusals(settings, message):
+def test_invalid_settings_are_rejected(settings, message):
     X, labels = noisy_rows("binary", n=20)
     with pytest.raises((ValueError, TypeError), match=message):
         OnlineClassifier(**{"forget": 0.1, **settings}).fit(X, labels)
 
 
-def test_it_cannot_change_on_the_way():
+def test_forget_cannot_change_during_training():
     X, labels = noisy_rows("binary", n=20)
     classifier = OnlineClassifier(forget=0.1).fit(X, labels)
     with pytest.raises(ValueError, match="forget"):
         classifier.set_params(forget=0.0).partial_fit(X, labels)
 
 
-def test_forgetting_models_are_merged_as_they_stand():
+def test_merging_applies_the_forgetting():
     X, labels = noisy_rows("joint", n=200)
     y = np.array(labels)
     parts = [OnlineClassifier(forget=0.02).partial_fit(X[k::2], y[k::2], classes=range(4)) for k in range(2)]
@@ -164,13 +164,13 @@ def test_forgetting_models_are_merged_as_they_stand():
     np.testing.assert_allclose(1 / merged.variance_, precision, rtol=1e-12)
     shift = sum(part.coef_ / part.variance_ for part in parts)
     np.testing.assert_allclose(merged.coef_, shift / precision, rtol=1e-12)
-    assert parts[0].learner_.state["kept"] < 1.0  # the parts are as they were
+    assert parts[0].learner_.state["kept"] < 1.0  # the models stay unchanged
     assert merged.partial_fit(X, y).forget == 0.02
     with pytest.raises(ValueError, match="forget"):
         merge([parts[0], OnlineClassifier().partial_fit(X, y, classes=range(4))])
 
 
-def test_explanations_say_the_variances_that_are():
+def test_explanations_have_the_current_variances():
     X, labels = noisy_rows("joint", n=200)
     classifier = OnlineClassifier("cw_stdev", forget=0.02).fit(X, labels)
     there = np.flatnonzero(X[0])
@@ -180,7 +180,7 @@ def test_explanations_say_the_variances_that_are():
         assert entries.variances(column, None).sum() == pytest.approx(whole[column], rel=1e-12)
 
 
-def test_the_command_line_forgets_and_goes_on_bit_for_bit(tmp_path):
+def test_the_command_line_forgets_and_resumes_bit_for_bit(tmp_path):
     text = rows(400)
     lines = text.splitlines(keepends=True)
     for name, part in (("all", lines), ("first", lines[:250]), ("second", lines[250:])):

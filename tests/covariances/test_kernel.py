@@ -1,4 +1,4 @@
-"""Kernel covariance: with a linear kernel it is the full one; with any, it keeps to its budget and its memory."""
+"""Kernel covariance: a linear kernel equals the full covariance; budget and memory are kept."""
 
 import pickle
 import warnings
@@ -49,7 +49,7 @@ def circles(n=400):
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "laplacian", rbf_kernel])
-def test_kernels_learn_what_no_line_separates(kernel):
+def test_kernels_separate_circles(kernel):
     X, y = circles()
     classifier = OnlineClassifier("arow", "kernel", kernel=kernel, kernel_params={"gamma": 2.0}).fit(X[:300], y[:300])
     assert classifier.score(X[300:], y[300:]) > 0.93
@@ -76,7 +76,7 @@ def test_exact_resume_of_a_kernel(tmp_path, rule, multiclass):
 
 
 @pytest.mark.parametrize("rule", ["arow", "pa1", "gibbs_pa"])
-def test_budget_is_kept_with_a_warning_and_costs_little(rule):
+def test_the_budget_is_kept_with_a_warning_and_little_loss(rule):
     X, y = circles(900)
     options = {"covariance": "kernel", "kernel_params": {"gamma": 2.0}}
     free = OnlineClassifier(rule, **options).fit(X[:600], y[:600])
@@ -86,8 +86,8 @@ def test_budget_is_kept_with_a_warning_and_costs_little(rule):
     assert kept.score(X[600:], y[600:]) > free.score(X[600:], y[600:]) - 0.05
 
 
-def test_dropping_is_never_having_seen():
-    """With AROW on every row, what is left after rows are dropped is the posterior of the rows kept."""
+def test_the_posterior_after_dropping_is_that_of_the_kept_rows():
+    """Where every row updates, dropping support rows leaves the Gaussian process posterior of the kept rows."""
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(40, 4)), rng.integers(0, 2, 40).astype(np.int32)
     learner = Learner(Settings("gibbs_pa", "kernel", budget=25, kernel_params={"gamma": 0.3}), n_features=4)
@@ -98,7 +98,7 @@ def test_dropping_is_never_having_seen():
     information = unit @ np.diag(1 / state["gained"][0]) @ unit.T
     support = KernelFunction(learner.settings, 4).rows(*(state[name] for name in ROWS))
     T = rbf_kernel(support, gamma=0.3) + 1.0
-    noise = information - T  # 1/zeta of each row kept, nothing between rows
+    noise = information - T  # 1/zeta of each kept row on the diagonal, 0 elsewhere
     assert np.diag(noise).min() > 0
     np.testing.assert_allclose(noise - np.diag(np.diag(noise)), 0, atol=1e-8)
     own = np.ones(len(X)) * 2.0
@@ -107,20 +107,20 @@ def test_dropping_is_never_having_seen():
     np.testing.assert_allclose(learner.margin_distribution(as_matrix(X))[1], expected, rtol=1e-8)
 
 
-def test_memory_is_refused_before_a_row_is_learned(monkeypatch):
+def test_insufficient_memory_is_an_error_before_training(monkeypatch):
     X, y = circles(300)
     monkeypatch.setattr(kernels, "memory_bytes", lambda: 10_000)
     with pytest.raises(MemoryError, match=r"up to 300 support rows needs 2,160,000 bytes .* 10,000; use a budget"):
         OnlineClassifier(covariance="kernel").fit(X, y)
 
 
-def test_bad_kernels_are_refused():
+def test_invalid_kernels_are_rejected():
     X, y = circles(50)
     with pytest.raises(ValueError, match="kernel must be a function of two matrices or one of"):
         OnlineClassifier(covariance="kernel", kernel="rfb").fit(X, y)
-    with pytest.raises(ValueError, match="one number a pair"):
+    with pytest.raises(ValueError, match="one number per pair"):
         OnlineClassifier(covariance="kernel", kernel=lambda a, b: np.ones(3)).fit(X, y)
-    with pytest.raises(ValueError, match="not finite"):
+    with pytest.raises(ValueError, match="finite values"):
         OnlineClassifier(covariance="kernel", kernel=lambda a, b: np.full((len(a), len(b)), np.nan)).fit(X, y)
     with pytest.raises(ValueError, match="name all classes before the first row"):
         OnlineClassifier(covariance="kernel").partial_fit(X, y, [0, 1]).partial_fit(X, y, [0, 1, 2])

@@ -1,5 +1,5 @@
-"""The table of covariances: each capability equals the plain twin or is rejected with its reason; no name is compared
-anywhere else in the package."""
+"""The table of covariances: each capability equals the reference implementation or is rejected with its reason, and the
+rest of the package compares no names of covariances."""
 
 import ast
 from copy import deepcopy
@@ -41,7 +41,7 @@ def twin_of(name, X, y, **options):
 
 
 def sigma_of(twin):
-    """Sigma of the weights, the intercept last, as a matrix."""
+    """Return Sigma as a matrix, the intercept last."""
     return np.column_stack([twin.covariance.times(unit[None], 0)[0] for unit in np.eye(D + 1)])
 
 
@@ -54,7 +54,7 @@ def with_intercept(X):
 
 
 def check_export(name):
-    """The frozen predictor's probabilities are those of the twin's margins."""
+    """The probabilities of the frozen predictor follow from the twin's margins."""
     X, y = rows()
     classifier = classifier_of(name, X, y)
     predictor, twin = classifier.to_sklearn(), twin_of(name, X, y)
@@ -105,7 +105,7 @@ def check_sample(name):
 
 
 def check_distribute(name):
-    """What a worker has learned since its base, sent as a change and applied to the base, is what it has learned."""
+    """A worker's change since its base, applied to the base, gives the worker's learner."""
     (A, a), (B, b) = rows(seed=1), rows(seed=2)
     COVARIANCES[name].require("distribute")  # as confidently.distributed.fit does first; test_distributed.py runs it
     base = Model(classifier_of(name, A, a).learner_, [0, 1])
@@ -126,7 +126,7 @@ def check_forget(name):
 
 
 def check_stream(name):
-    """Rows as dicts, one after the other."""
+    """Training on dicts equals the twin."""
     X, y = rows()
     model, twin = river.OnlineClassifier(confidently.AROW(r=R), name), twin_of(name, X, y)
     for label in (0, 1):
@@ -175,7 +175,7 @@ def test_only_capabilities_are_unsupported(kind):
 
 
 def undefined(kind):
-    """The methods that a kind leaves to a base, where they raise."""
+    """Return the methods that a kind does not define, so that its base raises an error."""
     found = {name: getattr(kind, name) for name in dir(kind)}
     return {
         name
@@ -184,7 +184,7 @@ def undefined(kind):
     }
 
 
-WITHOUT_WEIGHTS = {  # asked for only after require() has ruled out kinds that keep examples
+WITHOUT_WEIGHTS = {  # called only after require() has ruled out kinds that keep examples
     "compiled", "column_variances", "label_variances", "marginal", "noise", "score_covariance", "unseen_variances",
     "contributions", "flushed", "left_prior", "split", "placed", "grouped", "put",
 }  # fmt: skip
@@ -206,13 +206,13 @@ def test_unknown_covariances_are_rejected(value):
 
 
 def constants(side):
-    """A constant, or those of a literal tuple, list or set."""
+    """Return a constant, or those of a literal tuple, list or set."""
     parts = side.elts if isinstance(side, ast.Tuple | ast.List | ast.Set) else [side]
     return {part.value for part in parts if isinstance(part, ast.Constant)}
 
 
 def compared_names():
-    """Every comparison with a covariance's name outside covariances/, as ``path:line``."""
+    """Yield every comparison with a covariance's name outside covariances/, as ``path:line``."""
     for path in sorted(PACKAGE.rglob("*.py")):
         if path.is_relative_to(PACKAGE / "covariances"):
             continue

@@ -1,8 +1,8 @@
-"""Golden numbers: the decisions of every rule on real data, one pass with default parameters, counted.
+"""Golden numbers: counts of the decisions of every rule on real data, after one pass with default parameters.
 
-``golden.csv`` has one line per data set, covariance and rule: progressive mistakes and updates over the training rows,
-and wrong predictions on the test rows. A change of one of them is a change of an algorithm. For a new rule, or where
-the change is meant, ``python -m tests.learner.test_golden`` writes the file again; say why in the commit.
+``golden.csv`` has one line per data set, covariance and rule: progressive mistakes and updates on the training rows,
+and wrong predictions on the test rows. If a number changes, an algorithm has changed. For a new rule or an intended
+change, ``python -m tests.learner.test_golden`` writes the file again; give the reason in the commit message.
 """
 
 import csv
@@ -17,7 +17,7 @@ from tests.data_sets import load
 FILE = Path(__file__).parents[1] / "tables" / "golden.csv"
 COLUMNS = ("data", "covariance", "rule", "train_rows", "test_rows", "mistakes", "updates", "test_errors")
 
-# (data set, covariance): (training rows, test rows) at most, so that all of it takes less than a minute.
+# (data set, covariance): maximum numbers of (training rows, test rows), so that all takes less than a minute.
 RUNS = {
     ("a9a", "diag"): (10000, 5000),
     ("w8a", "diag"): (10000, 5000),
@@ -39,7 +39,7 @@ RUNS = {
 
 
 def counted(name, covariance, rule):
-    """The line of golden.csv for the present code."""
+    """Return the line of golden.csv for the current code."""
     X, y, X_test, y_test = load(name, *RUNS[name, covariance])
     classifier = OnlineClassifier(rule, covariance).fit(X, y)
     wrong = classifier.predict(X_test) != y_test

@@ -1,4 +1,4 @@
-"""The progressive log-loss: what labels cost, asked of the learner one row before it learns them."""
+"""The progressive log-loss: the cost of each label before training on it."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def problem(task, n_classes, seed=0):
 @pytest.mark.parametrize(("task", "n_classes"), CASES)
 @pytest.mark.parametrize(("rule", "covariance"), [("arow", "diag"), ("gibbs_pa", "full"), ("pa", "diag")])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_it_is_the_cost_of_each_label_before_it_is_learned(task, n_classes, rule, covariance, weighted):
+def test_log_loss_is_the_cost_of_each_label_before_training(task, n_classes, rule, covariance, weighted):
     X, labels, start = problem(task, n_classes)
     weight = np.random.default_rng(1).uniform(0.1, 2, ROWS) if weighted else None
     whole, rows = (Learner(Settings(rule, covariance, task), n_classes, 5) for _ in range(2))
@@ -43,7 +43,7 @@ def test_it_is_the_cost_of_each_label_before_it_is_learned(task, n_classes, rule
     assert found[0] == pytest.approx(cost, rel=1e-10)
 
 
-def test_it_is_as_it_was_where_rows_are_refused_and_nothing_without_calibration():
+def test_log_loss_is_unchanged_by_invalid_rows_and_without_calibration():
     X, labels, _ = problem("binary", 2)
     learner, cost = Learner(Settings(), n_features=5), np.array([1.0])
     learner.learn(as_matrix(X), labels, calibrate=False, log_loss=cost)
@@ -54,7 +54,7 @@ def test_it_is_as_it_was_where_rows_are_refused_and_nothing_without_calibration(
     assert cost[0] == 1.0
 
 
-def test_a_sure_mistake_costs_what_the_least_probability_does():
+def test_the_cost_of_a_confident_mistake_is_bounded():
     learner, cost = Learner(Settings("pa", prior_variance=1.0), n_features=1), np.zeros(1)
     X, labels = as_matrix(np.ones((1, 1))), np.array([1], dtype=np.int32)
     for _ in range(2000):

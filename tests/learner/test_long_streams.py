@@ -1,4 +1,4 @@
-"""Rounding does not build up: 20,000 rows beside a twin that starts afresh every thousand of them.
+"""Rounding errors do not accumulate: 20,000 rows against a twin that refactors its matrix every thousand rows.
 
 ``benchmarks/long_streams.py`` does the same with a million rows of 200 features.
 """
@@ -40,7 +40,7 @@ def test_a_long_stream_stays_definite_and_close_to_its_twin(rule, parameters, no
 
 
 def textbook_cw_stdev(X, y, phi):
-    """Mistakes, updates, mean and Sigma of CW-Stdev in long double (Crammer et al. 2008, eqs. 9 to 11)."""
+    """Return mistakes, updates, mean and Sigma of CW-Stdev in long double (Crammer et al. 2008, eqs. 9 to 11)."""
     mean, sigma = np.zeros(X.shape[1], np.longdouble), np.eye(X.shape[1], dtype=np.longdouble)
     psi, xi, mistakes, updates = 1 + phi**2 / 2, 1 + phi**2, 0, 0
     for x, sign in zip(X.astype(np.longdouble), 2 * y - 1, strict=True):
@@ -58,8 +58,8 @@ def textbook_cw_stdev(X, y, phi):
 
 
 @pytest.mark.parametrize("rows_per_product", [None, 32])
-def test_what_labels_that_contradict_each_other_do_to_cw_stdev_is_the_rules_own(rows_per_product):
-    """Sigma shrinks to nothing, and mistakes are five times the rows flipped: in long double just the same."""
+def test_contradicting_labels_break_cw_stdev_in_long_double_too(rows_per_product):
+    """Sigma vanishes and mistakes are five times the flipped labels, in double as in long double."""
     X, y = next(correlated_stream(600, 20, noise=0.05, spread=10.0))
     learner = Learner(
         Settings(make_rule("cw_stdev", phi=1.0), "full", fit_intercept=False, rows_per_product=rows_per_product),

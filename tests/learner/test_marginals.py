@@ -1,4 +1,4 @@
-"""Views of the posterior against the covariance they are views of."""
+"""Samples and marginals of the posterior agree with its covariance."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_samples_and_marginals_are_of_the_same_gaussian(covariance, task, multic
     assert marginal.correlation(0, 2) == pytest.approx(expected)
 
 
-def test_bad_questions_are_refused():
+def test_invalid_arguments_are_rejected():
     X, y = TASKS["multiclass"]()
     classifier = OnlineClassifier("arow", "shared").fit(X, y)
     with pytest.raises(ValueError, match="unknown label 11; expected one of"):

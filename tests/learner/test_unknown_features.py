@@ -1,4 +1,4 @@
-"""Prediction on rows with features that the model does not know, in formats whose features have names."""
+"""Prediction on rows with unseen features, in formats whose features have names."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def named_rows(kind, n, words, seed, labels=3):
 
 
 def learned(path, how, **options):
-    """A learner and the features it knows."""
+    """Return a learner and its features."""
     with open_stream(path, **how) as stream:
         features = Features()
         learner = StreamLearner(Learner(Settings("arow", **options)), ClassTable(), features=features)
@@ -38,7 +38,7 @@ def learned(path, how, **options):
 @pytest.mark.parametrize("vocabulary", [False, True])
 @pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 @pytest.mark.parametrize("kind", ["vw", "text"])
-def test_they_only_add_their_priors_variance(tmp_path, kind, covariance, vocabulary):
+def test_unseen_features_only_add_their_prior_variance(tmp_path, kind, covariance, vocabulary):
     old, new = tmp_path / "old", tmp_path / "new"
     old.write_text(named_rows(kind, 80, 25, seed=0))
     new.write_text(named_rows(kind, 60, 200, seed=1))
@@ -64,7 +64,7 @@ def test_they_only_add_their_priors_variance(tmp_path, kind, covariance, vocabul
 
 
 @pytest.mark.parametrize("kind", ["vw", "text"])
-def test_they_are_forgotten_with_their_batch(tmp_path, kind):
+def test_unseen_features_are_dropped_after_their_batch(tmp_path, kind):
     old, new = tmp_path / "old", tmp_path / "new"
     old.write_text(named_rows(kind, 20, 10, seed=0))
     _, features = learned(old, {"format": kind})
@@ -86,7 +86,7 @@ def test_known_features_have_their_columns(tmp_path):
         assert first == second
 
 
-def test_trained_alike_by_name(tmp_path):
+def test_exact_and_hashed_names_train_the_same(tmp_path):
     path = tmp_path / "rows.vw"
     path.write_text(named_rows("vw", 50, 20, seed=3, labels=2))
     exact, hashed = (trained(path, how=how) for how in ({"vocabulary": True}, {"bits": 30}))

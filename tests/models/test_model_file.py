@@ -57,7 +57,7 @@ RESUME = textwrap.dedent(
 
 @pytest.mark.parametrize(("covariance", "task"), CASES)
 def test_exact_resume_in_a_new_process(covariance, task, tmp_path):
-    """Every rule: A, save, load elsewhere, B equals A then B bit for bit."""
+    """For every rule, training on A, saving, loading elsewhere and training on B equals A then B bit for bit."""
     X, y = rows(task)
     whole = {}
     for rule in RULES:
@@ -111,7 +111,7 @@ def test_features_at_the_prior_are_not_stored(tmp_path):
     np.testing.assert_array_equal(same.learner_.weights, classifier.learner_.weights)
 
 
-def test_a_prior_that_changed_is_restored(tmp_path):
+def test_a_scaled_prior_is_restored(tmp_path):
     """Features at the prior of an ellipsoid whose scale was folded into the stored covariance."""
     classifier = OnlineClassifier("iellip", prior_variance=0.1).set_params(rule__b=0.999, rule__c=0.9, dtype="float32")
     X = csr_matrix((np.ones(200), (np.arange(200), np.arange(200) % 7)), shape=(200, 5000))
@@ -141,7 +141,7 @@ def test_every_truncation_is_rejected(saved):
 
 
 def test_flipped_bytes_never_crash(saved):
-    """A changed bit is rejected, or has no meaning."""
+    """A changed bit is rejected or has no effect."""
     content, whole = saved.read_bytes(), load(saved)
     rng = np.random.default_rng(0)
     for position in rng.integers(0, len(content), 300):
@@ -203,20 +203,20 @@ def test_foreign_headers(case, saved):
         load(saved)
 
 
-def test_the_same_model_is_the_same_file(saved, tmp_path):
+def test_equal_models_give_equal_files(saved, tmp_path):
     load(saved).save(tmp_path / "again.cw")
     assert (tmp_path / "again.cw").read_bytes() == saved.read_bytes()
 
 
-def test_a_model_that_met_one_class_only(tmp_path):
-    """A stream may end before its second class appears; predicting needs a name for it."""
+def test_a_model_that_has_seen_one_class(tmp_path):
+    """A stream may end before the second class appears, and prediction needs a name for it."""
     classifier = OnlineClassifier().fit([[0.0], [1.0]], ["ham", "spam"])
     Model(classifier.learner_, ["ham", None]).save(tmp_path / "m.cw")
     with pytest.raises(ModelFileError, match=r"has seen one class only \('ham'\)"):
         load(tmp_path / "m.cw")
 
 
-def test_other_files(tmp_path):
+def test_files_of_other_kinds_are_rejected(tmp_path):
     save_file({"x": np.ones(3)}, tmp_path / "other.safetensors")
     with pytest.raises(ModelFileError, match="not a model file of confidently"):
         load(tmp_path / "other.safetensors")

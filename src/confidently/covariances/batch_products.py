@@ -1,16 +1,16 @@
-"""Full and shared covariances, learned a block of rows at a time by products of matrices.
+"""Training of full and shared covariances on blocks of rows by matrix products.
 
-Inside a block X of k rows the recursion lives in the rows' Gram matrix under the covariance S at the block's start
-(core/covariances/gram.hpp). Around it, for binary and shared covariances::
+Within a block X of k rows, the recursion only needs the Gram matrix of the rows under the covariance S at the start of
+the block (core/covariances/gram.hpp). Around it, for binary and shared covariances::
 
     G = X S                      k x D, one product
-    K = G X'                     the Gram matrix; the recursion runs over it
-    (I + L) Q = G                L: what the recursion found; its updating rows only
+    K = G X'                     the Gram matrix that the recursion runs over
+    (I + L) Q = G                L: result of the recursion, for the updating rows only
     mean += Q' g
-    S -= (sqrt(d) Q)' (sqrt(d) Q)    kept pending until enough of such rows have come together
+    S -= (sqrt(d) Q)' (sqrt(d) Q)    pending until enough such rows have been collected
 
-One-vs-rest has an S a class. With a joint covariance a row stands for K places, x in the share of each class.
-``covariance`` and ``pending`` of the state mean Sigma = scale (covariance - pending' pending).
+One-vs-rest has one S per class. With a joint covariance a row takes K positions: x as the features of each class.
+The entries ``covariance`` and ``pending`` of the state represent Sigma = scale (covariance - pending' pending).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .examples import Block, Examples
 from .settings import TASKS, Settings
 from .state import State
 
-SPARSE_BELOW = 0.03  # fraction of values that are not 0 below which a sparse product is assumed to beat a dense one
+SPARSE_BELOW = 0.03  # fraction of nonzero values below which a sparse product is assumed to be faster than a dense one
 
 
 def learn(
@@ -41,7 +41,7 @@ def learn(
     device: str | None,
     progress: Callable[[int], None] | None,
 ) -> None:
-    """Learn checked rows, so many per product; ``state`` is written to."""
+    """Train on checked rows, ``rows_per_block`` per product; ``state`` is updated in place."""
     learner, n = ProductLearner(settings, sharing, state, device), len(examples)
     try:
         first = 0
@@ -54,7 +54,7 @@ def learn(
 
 
 class ProductLearner:
-    """The dense covariances of a state while rows are learned, on the device that does the products."""
+    """The dense covariances of a state during training, on the device that computes the products."""
 
     def __init__(self, settings: Settings, sharing: _core.Sharing, state: State, device: str | None = None) -> None:
         self.settings, self.state, self.xp = settings, state, namespace(device)
@@ -67,37 +67,37 @@ class ProductLearner:
         )  # fmt: skip
 
     def close(self) -> None:
-        """Bring everything home."""
+        """Copy everything back from the device."""
         if not self.xp.shares_memory:
             self.state["covariance"][:] = self.xp.get(self.sigma)
             self.state["pending"][:] = self.xp.get(self.pending)
 
     def flush(self) -> None:
-        """Take off the covariances what is pending."""
-        self._lose([])
+        """Subtract everything pending from the covariances."""
+        self._subtract([])
 
     def learn(self, block: Block, calibrate: bool, log_loss: np.ndarray | None) -> int:
-        """Learn the first rows of a block, all of them if one Gram matrix serves; return how many."""
+        """Train on the first rows of a block, on all of them if one Gram matrix suffices; return how many."""
         A = block.dense(self.settings, self.rows)
         products = self._products(block, A)
         if products is None:
             self.flush()
             products = self._products(block, A)
-            assert products is not None  # for nothing is pending
+            assert products is not None  # since nothing is pending
         gram = np.stack([self.xp.get(gram) for _, gram in products])
         start = (A @ self.state["weights"][:, 0]).astype(np.float64, order="C", copy=False)
         done, found = self.core.learn(
             self.state, gram, start, np.einsum("ij,ij->i", A, A, dtype=np.float64), block.labels, block.label_start,
             block.weight, block.class_weight, calibrate, log_loss,
         )  # fmt: skip
-        self._lose(
-            [self._move(learner, products[learner][0], found[learner]) for learner in range(len(products))],
+        self._subtract(
+            [self._move_mean(learner, products[learner][0], found[learner]) for learner in range(len(products))],
             done == block.n,
         )
         return done
 
     def _products(self, block: Block, A: np.ndarray) -> list[tuple[Any, Any]] | None:
-        """:meth:`_product` of every learner; None if one is."""
+        """Return :meth:`_product` of every learner, or None if it is None for one of them."""
         found = []
         for learner in range(len(self.sigma)):
             product = self._product(learner, block, A)
@@ -107,11 +107,13 @@ class ProductLearner:
         return found
 
     def _product(self, learner: int, block: Block, A: np.ndarray) -> tuple[Any, Any] | None:
-        """G = (places) S and their Gram matrix, places x D and places x places; None if too many digits cancel unless
-        what is pending is taken off first."""
+        """Return G = (positions) S and their Gram matrix, positions x D and positions x positions.
+
+        Return None if too many digits would cancel, so that pending updates must be subtracted first.
+        """
         n, rows, parts = block.n, self.rows, self.parts
         sigma, count = self.sigma[learner], int(self.state["pending_rows"][0])
-        rows_there = self.xp.put(A)
+        rows_on_device = self.xp.put(A)
         if self._is_sparse(block):
             G = np.empty((parts, n, parts * rows), dtype=A.dtype)
             for part in range(parts):
@@ -120,14 +122,14 @@ class ProductLearner:
                     sigma[part * rows : (part + 1) * rows], G[part],
                 )  # fmt: skip
         else:
-            G = rows_there @ sigma.reshape(parts, rows, parts * rows)
+            G = rows_on_device @ sigma.reshape(parts, rows, parts * rows)
         if count:
             pending = self.pending[learner, :count]
-            along = rows_there @ pending.reshape(count, parts, rows).swapaxes(0, 1).swapaxes(1, 2)
-            G -= along @ pending
-        gram = (G.reshape(parts * n * parts, rows) @ rows_there.T).reshape(parts * n, parts * n)
+            projections = rows_on_device @ pending.reshape(count, parts, rows).swapaxes(0, 1).swapaxes(1, 2)
+            G -= projections @ pending
+        gram = (G.reshape(parts * n * parts, rows) @ rows_on_device.T).reshape(parts * n, parts * n)
         if count:
-            left, lost = gram.diagonal(), (along * along).sum(2).reshape(-1)
+            left, lost = gram.diagonal(), (projections * projections).sum(2).reshape(-1)
             if bool((left < _core.min_fraction * (left + lost)).any()):
                 return None
         return G.reshape(parts * n, parts * rows), gram
@@ -136,8 +138,8 @@ class ProductLearner:
         n, d = block.X.shape
         return isinstance(self.sigma, np.ndarray) and block.X.stored < SPARSE_BELOW * n * d
 
-    def _move(self, learner: int, G: Any, learned: dict[str, Any]) -> Any:
-        """Move a learner's mean; return the rows whose Gram matrix its covariance loses."""
+    def _move_mean(self, learner: int, G: Any, learned: dict[str, Any]) -> Any:
+        """Update a learner's mean; return the rows whose Gram matrix is to be subtracted from its covariance."""
         plus, minus, weight = learned["plus"], learned["minus"], learned["weight"]
         n, dtype = len(plus), self.state["weights"].dtype
         if n == 0:
@@ -165,20 +167,20 @@ class ProductLearner:
         else:
             self.state["weights"][:, plane] += change.reshape(-1, self.rows).T
 
-    def _lose(self, lost: list[Any], may_wait: bool = False) -> None:
-        """Take rows' Gram matrices off the covariances: now, or when more such rows have come together."""
+    def _subtract(self, subtracted: list[Any], may_wait: bool = False) -> None:
+        """Subtract the Gram matrices of rows from the covariances, now or when enough rows are pending."""
         count, room = int(self.state["pending_rows"][0]), self.pending.shape[1]
-        more = max((len(rows) for rows in lost), default=0)
+        more = max((len(rows) for rows in subtracted), default=0)
         if may_wait and count + more <= room:
-            for learner, rows in enumerate(lost):
+            for learner, rows in enumerate(subtracted):
                 self.pending[learner, count : count + len(rows)] = rows
                 self.pending[learner, count + len(rows) : count + more] = 0
             self.state["pending_rows"][0] = count + more
             return
         for learner in range(len(self.sigma) if count else 0):
             self.xp.subtract_gram(self.sigma[learner], self.pending[learner, :count])
-        for learner, rows in enumerate(lost):
+        for learner, rows in enumerate(subtracted):
             if len(rows):
                 self.xp.subtract_gram(self.sigma[learner], rows)
-        self.pending[:, :count] = 0.0  # a state is the same to the bit however it came about
+        self.pending[:, :count] = 0.0  # so that equal states are equal bit for bit
         self.state["pending_rows"][0] = 0

@@ -1,8 +1,8 @@
-"""The contract: what a learner, its posterior, its model file and merging ask of a covariance.
+"""The interface of covariances to the learner, its posterior, its model file and merging.
 
-A covariance is an object over a learner's settings. It keeps nothing: what was learned is in the state, a dict of
+A covariance is an object defined by a learner's settings. It is stateless: what was learned is in the state, a dict of
 arrays, which every method takes. Each kind is one file of this folder and one row of
-:data:`confidently.covariances.table.COVARIANCES`; nothing else in the package compares names of covariances.
+:data:`confidently.covariances.table.COVARIANCES`; the rest of the package never compares names of covariances.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from .examples import Examples
 from .settings import Settings
 from .state import Shapes, Size, State, common_entries, common_shapes
 
-# What users may ask of a model beyond training and predictions; a covariance names what it cannot do, and why. A stream
-# is rows whose features and classes appear as they come, without end: the command line's files and dicts.
+# What a model may do beyond training and predicting; a covariance lists what it does not support, with the reason. A
+# stream is an endless sequence of rows with new features and classes: files of the command line, and dicts.
 CAPABILITIES = ("export", "merge", "explain", "sample", "distribute", "forget", "stream")
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a learner's weights stand among those of several learners together.
+    """Positions of a learner's weights in the merged learner.
 
     Attributes
     ----------
     rows, columns, learners : int
-        Sizes of the whole: features (the intercept's row included), columns of weights, independent Gaussians.
+        Sizes of the merged learner: features (with the intercept), columns of weights, independent Gaussians.
     at_rows, at_columns, at_learners : array or slice
-        Which of these are the learner's own, in its order.
+        Positions of the learner's own among them.
     """
 
     rows: int
@@ -53,22 +53,22 @@ class NaturalParameters(Protocol):
 
 
 class Covariance:
-    """Base of all covariances: the state before any example, and an error for whatever a kind does not define.
+    """Base of all covariances; a method that a kind does not define raises ``NotImplementedError``.
 
     Attributes
     ----------
     name : str
-        What users call it.
+        Its name in settings.
     unsupported : mapping of str to str
-        Of :data:`CAPABILITIES` those it lacks, each with the reason, which completes an error message.
+        The :data:`CAPABILITIES` that it lacks, each with an error message that gives the reason.
     is_diagonal : bool
-        Whether Sigma has no entries off its diagonal.
+        Whether Sigma is diagonal.
     couples_features : bool
-        Whether an update changes weights of features that the row does not have.
+        Whether an update changes the weights of features that the row does not have.
     by_products : bool
-        Whether rows are learned by products of matrices, whose last digits depend on how many are multiplied together.
+        Whether training uses matrix products, whose last digits depend on the number of rows per product.
     keeps_examples : bool
-        Whether beliefs are coefficients of examples instead of weights of features.
+        Whether the posterior is stored as coefficients of examples instead of weights of features.
     """
 
     name: ClassVar[str]
@@ -83,19 +83,19 @@ class Covariance:
 
     @classmethod
     def of(cls, settings: Settings) -> Covariance:
-        """The covariance of a learner that asked for this kind."""
+        """Return the covariance of a learner whose settings name this kind."""
         return cls(settings)
 
     @property
     def kind(self) -> type[Covariance]:
-        """The kind that was asked for: the identity stands in for others under rules that gain no precision."""
+        """The kind named in the settings, which the identity replaces if the rule learns no precision."""
         return type(self)
 
     # --- what is allowed ----------------------------------------------------------------------------------------------
 
     @classmethod
     def resolved(cls, settings: Settings, n_features: int) -> Settings:
-        """The settings with this kind's defaults written out; what only other kinds have is cleared.
+        """Return the settings with this kind's defaults filled in and those of other kinds cleared.
 
         Raises
         ------
@@ -108,13 +108,13 @@ class Covariance:
             if not settings.rule.learns_precision:
                 raise ValueError(
                     f"the rule {settings.rule.name} keeps its covariance at the prior, so it has no certainty to "
-                    "forget: use another rule, such as arow, or forget=0"
+                    "forget; use another rule, such as arow, or forget=0"
                 )
         return replace(settings, kernel=None, kernel_params=None, budget=None)
 
     @classmethod
     def check_task(cls, task: str) -> None:
-        """Raise ``ValueError`` if this kind does not serve a task."""
+        """Raise ``ValueError`` if this kind does not support a task."""
 
     @classmethod
     def require(cls, capability: str) -> None:
@@ -127,15 +127,15 @@ class Covariance:
     # --- the state ----------------------------------------------------------------------------------------------------
 
     def shapes(self, size: Size, arrays: State | None = None) -> Shapes:
-        """Shape and type of every entry of a state; kinds that keep examples read their number off the arrays."""
+        """Return shape and type of every entry of a state; ``arrays`` determines the number of examples kept."""
         return common_shapes(self.settings, size.n_classes) | self.own_shapes(size, arrays)
 
     def own_shapes(self, size: Size, arrays: State | None) -> Shapes:
-        """Shape and type of the entries that this kind adds."""
+        """Return shape and type of the entries that this kind adds."""
         raise self._undefined("own_shapes")
 
     def new_state(self, size: Size) -> State:
-        """The prior: mean 0, covariance ``prior_variance`` I, nothing seen."""
+        """Return an untrained state: mean 0, covariance ``prior_variance`` I, counters 0."""
         state = common_entries(self.settings, size.n_classes)
         self.add_entries(state, size)
         return state
@@ -145,132 +145,135 @@ class Covariance:
         raise self._undefined("add_entries")
 
     def grown(self, state: State, old: Size, new: Size, multiclass: str = "joint") -> tuple[Settings, State]:
-        """Settings and state with room for more features and classes, which start at the prior.
+        """Return settings and state with room for more features and classes, which start at the prior.
 
-        The arrays of the given state are not written to. A binary learner that gets a third class becomes a
-        ``multiclass`` one with the same beliefs about the first two.
+        The arrays of the given state stay unchanged. A binary learner that gets a third class becomes a ``multiclass``
+        one with the same beliefs about the first two.
         """
         raise self._undefined("grown")
 
     def bytes_per_feature(self, state: State) -> int:
-        """Memory that one more feature takes, at least."""
+        """Return a lower bound of the memory that one more feature takes."""
         raise self._undefined("bytes_per_feature")
 
     def flush(self, state: State) -> None:
-        """Bring the state, in place, into the form that the compiled loop over rows needs."""
+        """Convert the state, in place, into the form that the compiled loop over rows needs."""
 
     def packed(self, state: State, n_features: int) -> State:
-        """The state for a model file, without what :meth:`unpacked` can restore."""
+        """Return the state for a model file, without what :meth:`unpacked` can restore."""
         raise self._undefined("packed")
 
     def unpacked(self, arrays: State, size: Size) -> State:
-        """The state of a packed one, with the types and shapes that :meth:`shapes` calls for not yet checked."""
+        """Return the state of a packed one, before its types and shapes are checked against :meth:`shapes`."""
         raise self._undefined("unpacked")
 
-    # --- learning -----------------------------------------------------------------------------------------------------
+    # --- training -----------------------------------------------------------------------------------------------------
 
     def is_row_by_row(self, state: State, device: str | None) -> bool:
-        """Whether rows are learned by the compiled loop alone, without products of matrices."""
+        """Return whether the compiled loop over rows does the training, without matrix products."""
         return True
 
     def compiled(self) -> _core.Learner:
-        """The compiled learner over a state, row by row."""
+        """Return the compiled learner, which trains row by row."""
         raise self._undefined("compiled")
 
     def learn(
         self, state: State, examples: Examples, size: Size, *, device: str | None, calibrate: bool,
         log_loss: np.ndarray | None, progress: Callable[[int], None] | None,
     ) -> State:  # fmt: skip
-        """Learn checked rows where :meth:`is_row_by_row` does not hold; return the new state."""
+        """Train on checked rows where :meth:`is_row_by_row` is false; return the new state."""
         raise self._undefined("learn")
 
     # --- scores -------------------------------------------------------------------------------------------------------
 
     def scores(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
-        """Scores of the predicting mean, shape (n, columns)."""
+        """Return scores under the mean used to predict, shape (n, columns)."""
         raise self._undefined("scores")
 
     def variances(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
-        """Variance of every column's score, shape (n, columns); multilabel: of the score minus the threshold's."""
+        """Return the variance of every score, shape (n, columns); multilabel: of the score minus the threshold's."""
         raise self._undefined("variances")
 
     def top_variances(self, state: State, X: _core.Matrix, scores: np.ndarray, size: Size) -> np.ndarray:
-        """Variance of the difference between each row's two best scores, shape (n,)."""
+        """Return the variance of the difference between each row's two best scores, shape (n,)."""
         raise self._undefined("top_variances")
 
     # --- marginals: the weights' Gaussian, the intercept last --------------------------------------------------------
 
     def weights(self, state: State, n_features: int) -> np.ndarray:
-        """The entry ``weights`` without the room kept for more features."""
+        """Return the entry ``weights`` without the room reserved for more features."""
         raise self._undefined("weights")
 
     def n_examples(self, state: State) -> int:
-        """How many examples are kept."""
+        """Return the number of examples kept."""
         return 0
 
     def dual(self, state: State, size: Size) -> tuple[np.ndarray, Any]:
-        """Coefficients of the examples kept in each column's predicting mean, and those examples."""
+        """Return the coefficients of the examples in each column's mean used to predict, and the examples."""
         raise AttributeError('only covariance="kernel" keeps coefficients of examples')
 
     def column_variances(self, state: State, size: Size) -> np.ndarray:
-        """Variance of every weight, shape (columns, d); multilabel: the threshold's first."""
+        """Return the variance of every weight, shape (columns, d); multilabel: the threshold's first."""
         raise self._undefined("column_variances")
 
     def label_variances(self, state: State, size: Size) -> np.ndarray:
-        """Multilabel: variance of each label's weights minus the threshold's, shape (labels, d)."""
+        """Return the variance of each label's weights minus the threshold's, shape (labels, d); multilabel only."""
         raise self._undefined("label_variances")
 
     def matrix(self, state: State, size: Size) -> np.ndarray:
-        """Sigma, shape (learners, D, D)."""
+        """Return Sigma, shape (learners, D, D)."""
         raise self._undefined("matrix")
 
     def marginal(self, state: State, size: Size, column: int) -> np.ndarray:
-        """Covariance of one row of the mean: variances (d,) or a matrix (d, d); multilabel: minus the threshold's."""
+        """Return the covariance of one row of the mean: variances (d,) or a matrix (d, d).
+
+        Multilabel: of the label's weights minus the threshold's.
+        """
         raise self._undefined("marginal")
 
     def noise(self, state: State, size: Size, n: int, generator: np.random.Generator) -> np.ndarray:
-        """Draws from N(0, Sigma), shape (n, columns, d)."""
+        """Return draws from N(0, Sigma), shape (n, columns, d)."""
         raise self._undefined("noise")
 
     def score_covariance(self, state: State, size: Size) -> np.ndarray:
-        """What the variances of scores are made of, for predictors without a learner.
+        """Return the parameters of the variances of scores, for predictors without a learner.
 
-        Variances of the weights, shape (columns, d); or one matrix, shape (1, d, d), the covariance of one score's
-        weights, which is half that of any two scores' difference.
+        They are the variances of the weights, shape (columns, d), or one matrix, shape (1, d, d): the covariance of one
+        score's weights, which is half that of the difference between any two scores.
 
         Raises
         ------
         ValueError
-            If neither is enough.
+            If neither determines the variances.
         """
         raise self._undefined("score_covariance")
 
     # --- explanations -------------------------------------------------------------------------------------------------
 
     def unseen_variances(self, state: State) -> np.ndarray:
-        """Variance of the weights of a feature no example has had, shape (columns,).
+        """Return the variance of an unseen feature's weights, shape (columns,).
 
-        It is the prior's, except for the ellipsoid rules, which scale the whole covariance.
+        It is the prior variance, except for the ellipsoid rules, which scale the whole covariance.
         """
         raise self._undefined("unseen_variances")
 
     def contributions(
         self, state: State, rows: np.ndarray, x: np.ndarray, plus: int | None, minus: int | None
     ) -> np.ndarray:
-        """What each entry of a row adds to the variance of the margin between two columns.
+        """Return the contribution of each entry of a row to the variance of the margin between two columns.
 
-        ``rows`` are the entries' rows of the weights, ``x`` their values; without a column its side is absent.
+        ``rows`` are the entries' rows of the weights and ``x`` their values. A column that is None is left out.
         """
         raise self._undefined("contributions")
 
     # --- merging ------------------------------------------------------------------------------------------------------
 
     def flushed(self, state: State, n_features: int) -> State:
-        """A copy of the state without room for more features and with everything pending taken into its store."""
+        """Return a copy of the state without room for more features and with pending updates stored."""
         raise self._undefined("flushed")
 
     def left_prior(self, state: State) -> np.ndarray:
-        """Which features' weights have left the prior, for a binary learner; shape (F,)."""
+        """Return which features' weights have left the prior, shape (F,), for a binary learner."""
         raise self._undefined("left_prior")
 
     def split(self, state: State, multiclass: Covariance) -> None:
@@ -278,18 +281,18 @@ class Covariance:
         raise self._undefined("split")
 
     def placed(self, state: State, placement: Placement) -> np.ndarray:
-        """Sigma without its scale, where ``placement`` says; the rest at the prior.
+        """Return Sigma without its scale at the positions of ``placement``, and the prior elsewhere.
 
-        Variances (columns, rows) or matrices (learners, D, D).
+        The result holds variances (columns, rows) or matrices (learners, D, D).
         """
         raise self._undefined("placed")
 
     def grouped(self, mean: np.ndarray) -> np.ndarray:
-        """A mean (columns, rows) in the shape of the Gaussians that :meth:`placed` describes."""
+        """Return a mean (columns, rows) in the shape that matches :meth:`placed`."""
         raise self._undefined("grouped")
 
     def put(self, state: State, merged: NaturalParameters) -> None:
-        """Store a merged Gaussian's covariance."""
+        """Store the covariance of a merged Gaussian."""
         raise self._undefined("put")
 
     def _undefined(self, method: str) -> NotImplementedError:
@@ -297,12 +300,15 @@ class Covariance:
 
 
 def intercept_last(per_feature: np.ndarray, fit_intercept: bool) -> np.ndarray:
-    """Rows of features in the users' order: the intercept, which comes first in the state, goes last."""
+    """Return rows of features in the users' order, with the intercept last; the state has it first."""
     return np.roll(per_feature, -1, axis=0) if fit_intercept else per_feature
 
 
 def draws(covariance: np.ndarray, n: int, generator: np.random.Generator) -> np.ndarray:
-    """Draws from N(0, covariance), shape (n, d), for variances (d,) or a matrix (d, d); rounded below 0 counts as 0."""
+    """Return draws from N(0, covariance), shape (n, d), for variances (d,) or a matrix (d, d).
+
+    Variances below 0, which rounding may cause, count as 0.
+    """
     if covariance.ndim == 1:
         drawn: np.ndarray = np.sqrt(np.maximum(covariance, 0.0)) * generator.normal(size=(n, len(covariance)))
         return drawn

@@ -1,13 +1,13 @@
-"""Covariances as matrices: full, of all weights, and shared, of the features alone.
+"""Covariances stored as matrices: full, over all weights, and shared, over the features only.
 
 =============  ================  ===================================================================================
 covariance     (L, D, D) real    S, symmetric to the last bit
 pending        (L, P, D) real    rows U whose U'U is still to be subtracted from S
-pending_rows   (1,) int64        how many of them there are
+pending_rows   (1,) int64        number of these rows
 =============  ================  ===================================================================================
 
-Sigma = scale (S - U'U). D is K F for a full joint covariance, otherwise F; P is room for half a block's updates. Large
-matrices learn a block of rows at a time, by products of matrices (:mod:`confidently.covariances.batch_products`), small
+Sigma = scale (S - U'U). D is K F for a full joint covariance, otherwise F. P is half the maximum number of updates per
+block. Large matrices train on blocks of rows by matrix products (:mod:`confidently.covariances.batch_products`), small
 ones row by row.
 """
 
@@ -26,15 +26,15 @@ from .settings import Settings
 from .state import COUNT, Shapes, Size, State, memory_bytes
 from .weights import WeightCovariance
 
-# Rows per product by default: an eighth of D within these bounds; and no more pairs of a row and a class that share a
-# matrix than keep their Gram matrix small.
+# Rows per product by default: D / BLOCK_FRACTION, within these bounds. MAX_PAIRS limits the pairs of a row and a class
+# within one matrix, so that their Gram matrix stays small.
 BLOCK_FRACTION, MIN_BLOCK, MAX_BLOCK, MAX_PAIRS = 8, 64, 256, 1024
-SMALL = 100  # D up to which rows are learned one by one
-ROWS_PER_QUERY = 1024  # rows whose variances are computed at a time
+SMALL = 100  # D up to which training is row by row
+ROWS_PER_VARIANCE_BLOCK = 1024  # rows whose variances are computed at a time
 
 
 class Dense(WeightCovariance):
-    """Base of the covariances that keep matrices.
+    """Base of the covariances that store matrices.
 
     Sigma <- scale (Sigma - zeta/(1 + zeta v) (Sigma z)(Sigma z)').
     """
@@ -44,7 +44,7 @@ class Dense(WeightCovariance):
     by_products = True
     unsupported = {  # noqa: RUF012 (a mapping that is never written to)
         "forget": 'forget is for covariance="diag"; with a full or shared covariance every row would cost a pass over '
-        'the whole matrix: use "diag", or forget=0'
+        'the whole matrix; use "diag", or forget=0'
     }
 
     @classmethod
@@ -54,7 +54,7 @@ class Dense(WeightCovariance):
     # --- sizes --------------------------------------------------------------------------------------------------------
 
     def rows_per_block(self, rows: int, columns: int) -> int:
-        """Rows, of so many features (the intercept's included), that are learned per product."""
+        """Return the number of rows per product, given the numbers of features (with the intercept) and columns."""
         size = self.matrix_size(self.settings, rows, columns)
         chosen = self.settings.rows_per_product or min(max(size // BLOCK_FRACTION, MIN_BLOCK), MAX_BLOCK)
         return max(1, min(chosen, MAX_PAIRS * rows // max(size, 1)))
@@ -66,7 +66,7 @@ class Dense(WeightCovariance):
         return _core.Sharing.independent if independent else _core.Sharing.joint
 
     def _pending_room(self, rows: int, columns: int) -> int:
-        """Rows that may be pending: half a block's updates, beyond which subtracting costs less than carrying them."""
+        """Return the maximum number of pending rows: half a block's updates; keeping more would cost more time."""
         return self.rows_per_block(rows, columns) * self.settings.updates_per_row // 2
 
     # --- the state ----------------------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ class Dense(WeightCovariance):
         super().grow_features(state, n_features)
 
     def _embed(self, state: State, old_rows: int, rows: int, columns: int) -> None:
-        """Put the old matrices into larger ones, at their weights' positions."""
+        """Copy the old matrices into larger ones, at the positions of their weights."""
         old, new = flushed_matrices(state), self._prior_matrices(state, rows, columns)
         state["covariance"] = new
         self._clear_pending(state, rows, columns)
@@ -132,7 +132,7 @@ class Dense(WeightCovariance):
 
     def flush(self, state: State) -> None:
         if state["pending_rows"][0]:
-            from .batch_products import ProductLearner  # here: only learning by products waits for it
+            from .batch_products import ProductLearner  # imported here since it is slow and only products need it
 
             ProductLearner(self.settings, self.sharing, state).flush()
 
@@ -142,7 +142,7 @@ class Dense(WeightCovariance):
         return packed
 
     def unpacked(self, arrays: State, size: Size) -> State:
-        """Files hold the pending rows there are; those of format 1 have none."""
+        """Return the state; files hold only the pending rows in use, and those of format 1 none."""
         arrays = super().unpacked(arrays, size)
         shape, dtype = self.own_shapes(size, arrays)["pending"]
         found = arrays.pop("pending", np.zeros((shape[0], 0, shape[2]), dtype))
@@ -156,7 +156,7 @@ class Dense(WeightCovariance):
         arrays["pending"][:, : found.shape[1]] = found
         return arrays
 
-    # --- learning -----------------------------------------------------------------------------------------------------
+    # --- training -----------------------------------------------------------------------------------------------------
 
     def is_row_by_row(self, state: State, device: str | None) -> bool:
         rows, _, columns = state["weights"].shape
@@ -167,7 +167,7 @@ class Dense(WeightCovariance):
         self, state: State, examples: Examples, size: Size, *, device: str | None, calibrate: bool,
         log_loss: np.ndarray | None, progress: Callable[[int], None] | None,
     ) -> State:  # fmt: skip
-        from .batch_products import learn  # here: only learning by products waits for it
+        from .batch_products import learn  # imported here since it is slow and only products need it
 
         rows, _, columns = state["weights"].shape
         learn(
@@ -189,7 +189,7 @@ class Dense(WeightCovariance):
         return out
 
     def _block_variances(self, state: State, A: np.ndarray, multilabel: bool, into: np.ndarray) -> None:
-        """Variances of the scores of rows, the intercept first, into (rows, columns)."""
+        """Write the variances of the scores of rows A, intercept first, into an array (rows, columns)."""
         raise self._undefined("_block_variances")
 
     def top_variances(self, state: State, X: _core.Matrix, scores: np.ndarray, size: Size) -> np.ndarray:
@@ -208,19 +208,19 @@ class Dense(WeightCovariance):
     def _pair_variances(
         self, state: State, A: np.ndarray, first: np.ndarray, second: np.ndarray, into: np.ndarray
     ) -> None:
-        """Variances of the differences between two columns' scores per row."""
+        """Write the variance of the difference between two columns' scores, per row of A."""
         raise self._undefined("_pair_variances")
 
     def _blocks(self, X: _core.Matrix, rows: int) -> Iterator[tuple[Block, np.ndarray]]:
         examples = Examples(X, np.zeros(X.shape[0], dtype=np.int32))
-        for first in range(0, X.shape[0], ROWS_PER_QUERY):
-            block = examples.block(first, min(first + ROWS_PER_QUERY, X.shape[0]))
+        for first in range(0, X.shape[0], ROWS_PER_VARIANCE_BLOCK):
+            block = examples.block(first, min(first + ROWS_PER_VARIANCE_BLOCK, X.shape[0]))
             yield block, block.dense(self.settings, rows)
 
     # --- marginals ----------------------------------------------------------------------------------------------------
 
     def _diagonals(self, state: State) -> np.ndarray:
-        """The diagonals of Sigma, shape (learners, D)."""
+        """Return the diagonals of Sigma, shape (learners, D)."""
         pending = state["pending"][:, : state["pending_rows"][0]]
         stored = np.diagonal(state["covariance"], axis1=1, axis2=2) - np.einsum("lud,lud->ld", pending, pending)
         least = self.settings.min_variance * self.settings.prior_variance
@@ -251,11 +251,11 @@ class Dense(WeightCovariance):
     def _one_matrix_suffices(self) -> bool:
         return self.settings.task == "binary"
 
-    def _entries(self, state: State, learner: int, there: np.ndarray, here: np.ndarray) -> np.ndarray:
-        """Some rows and columns of a learner's Sigma."""
+    def _entries(self, state: State, learner: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return some rows and columns of a learner's Sigma."""
         pending = state["pending"][learner, : state["pending_rows"][0]].astype(np.float64)
-        stored = state["covariance"][learner][np.ix_(there, here)].astype(np.float64)
-        entries: np.ndarray = (stored - pending[:, there].T @ pending[:, here]) * state["scale"][learner]
+        stored = state["covariance"][learner][np.ix_(rows, columns)].astype(np.float64)
+        entries: np.ndarray = (stored - pending[:, rows].T @ pending[:, columns]) * state["scale"][learner]
         return entries
 
     # --- merging ------------------------------------------------------------------------------------------------------
@@ -277,7 +277,7 @@ class Dense(WeightCovariance):
         multiclass._clear_pending(state, len(sigma), 2)
 
     def of_two_classes(self, sigma: np.ndarray) -> np.ndarray:
-        """The matrices of two classes that each have this one, without covariance between them."""
+        """Return the matrices of two independent classes that each have this covariance."""
         raise self._undefined("of_two_classes")
 
     def placed(self, state: State, placement: Placement) -> np.ndarray:
@@ -299,7 +299,7 @@ class Dense(WeightCovariance):
 
 
 class Full(Dense):
-    """The covariances of all of a learner's weights; (K F)^2 numbers for K classes, F^2 each for one-vs-rest."""
+    """The covariances of all weights of a learner: (K F)^2 numbers for K classes, or F^2 each for one-vs-rest."""
 
     name = "full"
     compiled_name = "full"
@@ -351,17 +351,17 @@ class Full(Dense):
     def contributions(
         self, state: State, rows: np.ndarray, x: np.ndarray, plus: int | None, minus: int | None
     ) -> np.ndarray:
-        """Entry by entry x (Sigma z); independent learners' variances add up."""
+        """Return x (Sigma z), elementwise; the variances of independent learners add up."""
         if self.settings.task == "one-vs-rest":
-            alone = [self._entries(state, c, rows, rows) @ x for c in (plus, minus) if c is not None]
-            added: np.ndarray = x * sum(alone)
+            independent = [self._entries(state, c, rows, rows) @ x for c in (plus, minus) if c is not None]
+            added: np.ndarray = x * sum(independent)
             return added
         d = len(state["weights"])
         signed = [(c, sign) for c, sign in ((plus, 1.0), (minus, -1.0)) if c is not None]
-        together = [
+        products = [
             s * t * (self._entries(state, 0, rows + a * d, rows + b * d) @ x) for a, s in signed for b, t in signed
         ]
-        added = x * sum(together)
+        added = x * sum(products)
         return added
 
     def of_two_classes(self, sigma: np.ndarray) -> np.ndarray:
@@ -374,7 +374,7 @@ class Full(Dense):
 
 
 class Shared(Dense):
-    """One matrix of the features' covariances for all classes, whose weights are otherwise independent."""
+    """One covariance matrix of the features, shared by all classes; weights of different classes are independent."""
 
     name = "shared"
     compiled_name = "shared"
@@ -386,7 +386,9 @@ class Shared(Dense):
     @classmethod
     def check_task(cls, task: str) -> None:
         if task == "one-vs-rest":
-            raise ValueError('covariance="shared" couples the classes, one-vs-rest keeps them apart; use "joint"')
+            raise ValueError(
+                'covariance="shared" couples the classes, so one-vs-rest cannot use it; use multiclass="joint"'
+            )
 
     @property
     def sharing(self) -> _core.Sharing:
@@ -422,7 +424,7 @@ class Shared(Dense):
 
 
 def flushed_matrices(state: State) -> np.ndarray:
-    """A copy of the stored matrices with everything pending subtracted; the state stays as it is."""
+    """Return a copy of the stored matrices with pending updates subtracted; the state stays unchanged."""
     matrices = state["covariance"].copy()
     rows = int(state["pending_rows"][0])
     for sigma, pending in zip(matrices, state["pending"], strict=True):
@@ -432,7 +434,7 @@ def flushed_matrices(state: State) -> np.ndarray:
 
 
 def quadratic_forms(state: State, learner: int, A: np.ndarray, plus: int, minus: int | None = None) -> np.ndarray:
-    """z' Sigma z of each row x of A, where z has x for class ``plus`` (and -x for ``minus``)."""
+    """Return z' Sigma z for each row x of A, where z has x at class ``plus`` and -x at ``minus``."""
     rows, sigma = A.shape[1], state["covariance"][learner]
     pending = state["pending"][learner, : state["pending_rows"][0]]
     p = slice(plus * rows, (plus + 1) * rows)

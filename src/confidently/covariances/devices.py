@@ -1,8 +1,8 @@
-"""Who does the large products of matrices: NumPy and SciPy's BLAS, PyTorch (CPU or GPU), or CuPy.
+"""Backends of the large matrix products: NumPy and SciPy's BLAS, PyTorch (CPU or GPU), or CuPy.
 
-A namespace needs a handful of operations beyond ``@``, slices and ``-``; each class below has them under one name, and
-:func:`namespace` finds the one for a device's name. Only the products move: the recursion inside a block runs on the
-CPU, in double precision.
+Each class below provides the few operations needed beyond ``@``, slices and ``-`` under the same names, and
+:func:`namespace` returns the one for a device. Only the products run on the device. The recursion within a block runs
+on the CPU, in double precision.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .. import _core
 
 
 class NumpyArrays:
-    """NumPy's ``@`` and SciPy's BLAS, in place; nothing is moved."""
+    """NumPy's ``@`` and SciPy's BLAS, in place and without copies."""
 
     shares_memory = True
 
@@ -26,16 +26,16 @@ class NumpyArrays:
         return array
 
     def solve_unit_lower(self, lower: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """X of (I + lower) X = right; lower has zeros on and above its diagonal. ``right`` may be overwritten."""
-        from scipy.linalg import blas  # here: only who learns a dense covariance waits for SciPy
+        """Return X with (I + lower) X = right, for a strictly lower triangle; ``right`` may be overwritten."""
+        from scipy.linalg import blas  # imported here since SciPy is slow to import
 
         trsm = blas.dtrsm if right.dtype == np.float64 else blas.strsm
-        # read by columns, as BLAS does: X' (I + lower)' = right'
+        # BLAS expects columns, so it solves X' (I + lower)' = right'
         X: np.ndarray = trsm(1.0, lower.T, right.T, side=1, lower=0, trans_a=0, diag=1, overwrite_b=1).T
         return X
 
     def subtract_gram(self, s: np.ndarray, rows: np.ndarray) -> None:
-        """s -= rows' rows, symmetric to the last bit."""
+        """Compute s -= rows' rows, symmetric to the last bit."""
         from scipy.linalg import blas
 
         syrk = blas.dsyrk if s.dtype == np.float64 else blas.ssyrk
@@ -56,8 +56,8 @@ class TorchArrays:
         return self.torch.from_numpy(array).to(self.device)
 
     def get(self, array: Any) -> np.ndarray:
-        home: np.ndarray = array.cpu().numpy()
-        return home
+        copied: np.ndarray = array.cpu().numpy()
+        return copied
 
     def solve_unit_lower(self, lower: Any, right: Any) -> Any:
         return self.torch.linalg.solve_triangular(lower, right, upper=False, unitriangular=True)
@@ -81,8 +81,8 @@ class CupyArrays:
         return self.cupy.asarray(array)
 
     def get(self, array: Any) -> np.ndarray:
-        home: np.ndarray = self.cupy.asnumpy(array)
-        return home
+        copied: np.ndarray = self.cupy.asnumpy(array)
+        return copied
 
     def solve_unit_lower(self, lower: Any, right: Any) -> Any:
         return self.linalg.solve_triangular(lower, right, lower=True, unit_diagonal=True)
@@ -92,12 +92,12 @@ class CupyArrays:
 
 
 def namespace(device: str | None) -> Any:
-    """The namespace of a device: None (NumPy), "cupy", or a name that PyTorch knows, such as "cpu" or "cuda".
+    """Return the namespace of a device: None (NumPy), "cupy", or a device of PyTorch, such as "cpu" or "cuda".
 
     Raises
     ------
     ImportError
-        If what the device needs is not installed.
+        If the package of the device is not installed.
     """
     if device is None:
         return NumpyArrays()
@@ -105,4 +105,4 @@ def namespace(device: str | None) -> Any:
     try:
         return CupyArrays() if package == "cupy" else TorchArrays(device)
     except ImportError as error:
-        raise ImportError(f'device="{device}" needs {package}: install it, or leave device out') from error
+        raise ImportError(f'device="{device}" needs {package}; install it, or use device=None') from error

@@ -1,8 +1,8 @@
-"""A variance per weight, in plane 1 of the weights; it can forget.
+"""One variance per weight, in plane 1 of the weights; it supports forgetting.
 
 =====  ================  =====================================================================================
-kept   (L,) float64      only if the learner forgets: the fraction left of the precision that the store has
-                         beyond that of a feature no example has had (core/covariances/forgetting.hpp)
+kept   (L,) float64      only with forgetting: the fraction that is left of the stored precision in excess of an
+                         unseen feature's (core/covariances/forgetting.hpp)
 =====  ================  =====================================================================================
 """
 
@@ -18,7 +18,7 @@ from .weights import UncorrelatedWeights
 
 
 class Diagonal(UncorrelatedWeights):
-    """s_j <- scale s_j / (1 + zeta z_j^2 s_j): the precision, projected onto its diagonal."""
+    """The diagonal of the precision: s_j <- scale s_j / (1 + zeta z_j^2 s_j)."""
 
     name = "diag"
     compiled_name = "diag"
@@ -54,16 +54,16 @@ class Diagonal(UncorrelatedWeights):
             state["kept"] = np.append(state["kept"], np.ones(len(state["scale"]) - len(state["kept"])))
 
     def variances_of(self, state: State, stored: np.ndarray, learner: int | slice) -> np.ndarray:
-        """What stored variances mean, for the learner or learners of their columns (last axis)."""
+        """Return the variances that stored ones represent, for the learner or learners of their columns (last axis)."""
         settings, found = self.settings, stored.astype(np.float64)
         if settings.forget:
-            found = found / self._faded(state, found, learner)
+            found = found / self._forgetting_divisor(state, found, learner)
         least = settings.min_variance * settings.prior_variance
         scaled: np.ndarray = np.maximum(found * state["scale"][learner], least)
         return scaled
 
-    def _faded(self, state: State, stored: np.ndarray, learner: int | slice) -> np.ndarray:
-        """What forgetting divides stored variances by; 1 for those of features no example has had."""
+    def _forgetting_divisor(self, state: State, stored: np.ndarray, learner: int | slice) -> np.ndarray:
+        """Return the divisor of stored variances that forgetting implies; 1 for unseen features."""
         settings, kept = self.settings, state["kept"][learner]
         folded = np.maximum(state["folded"][learner], settings.min_variance)
         divisor: np.ndarray = kept + (1.0 - kept) / (settings.prior_variance * folded) * stored
@@ -92,18 +92,18 @@ class Diagonal(UncorrelatedWeights):
 
     def flushed(self, state: State, n_features: int) -> State:
         flushed = super().flushed(state, n_features)
-        self._take_forgotten(flushed)
+        self._apply_forgetting(flushed)
         return flushed
 
-    def _take_forgotten(self, state: State) -> None:
-        """Store what is forgotten, so that variances are the scale times what is stored; the old array stays."""
+    def _apply_forgetting(self, state: State) -> None:
+        """Apply the forgetting to a copy of the stored variances, so that variances are the scale times those."""
         if self.settings.forget:
             weights = state["weights"].copy()
-            weights[:, 1] /= self._faded(state, weights[:, 1].astype(np.float64), slice(None))
+            weights[:, 1] /= self._forgetting_divisor(state, weights[:, 1].astype(np.float64), slice(None))
             state["weights"], state["kept"] = weights, np.ones_like(state["kept"])
 
     def split(self, state: State, multiclass: Covariance) -> None:
-        self._take_forgotten(state)
+        self._apply_forgetting(state)
         super().split(state, multiclass)
 
     def _split_own(self, state: State, fraction: float, untouched: np.ndarray, multiclass: Covariance) -> None:
@@ -125,5 +125,5 @@ class Diagonal(UncorrelatedWeights):
 
     def put(self, state: State, merged: NaturalParameters) -> None:
         prior = self.settings.prior_variance
-        untouched = merged.precision == 1.0 / prior  # to the bit, which files need not hold
+        untouched = merged.precision == 1.0 / prior  # bit for bit, so that files can omit them
         state["weights"][:, 1] = np.where(untouched, prior, merged.covariance).T

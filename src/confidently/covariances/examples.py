@@ -1,4 +1,4 @@
-"""Rows to learn, cut into blocks that are learned together."""
+"""Rows to train on, divided into blocks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .settings import Settings
 
 @dataclass
 class Examples:
-    """Rows to learn, and all that belongs to them, as :meth:`confidently.learner.learner.Learner.learn` takes it."""
+    """Rows with labels and weights, as in :meth:`confidently.learner.learner.Learner.learn`."""
 
     X: _core.Matrix
     labels: np.ndarray
@@ -26,7 +26,7 @@ class Examples:
         return self.X.shape[0] if self.order is None else len(self.order)
 
     def block(self, first: int, last: int) -> Block:
-        """Rows ``first`` to ``last - 1`` in the order of learning."""
+        """Return rows ``first`` to ``last - 1`` in the order of training."""
         order = None if self.order is None else np.ascontiguousarray(self.order[first:last])
         rows = slice(first, last) if order is None else order
         labels, start = self.labels, None
@@ -41,7 +41,7 @@ class Examples:
 
 @dataclass
 class Block:
-    """Some rows in the order of learning."""
+    """Consecutive rows in the order of training."""
 
     X: _core.Matrix
     order: np.ndarray | None
@@ -53,7 +53,7 @@ class Block:
     class_weight: np.ndarray | None
 
     def dense(self, settings: Settings, width: int) -> np.ndarray:
-        """The rows written out, the intercept first."""
+        """Return the rows as a dense array, the intercept first."""
         out = np.empty((self.n, width), dtype=settings.dtype)
         _core.fill_rows(self.X, self.order, self.first, settings.fit_intercept, out)
         return out

@@ -1,4 +1,4 @@
-"""The identity: Sigma stays at its prior, under rules that gain no precision. Nothing of it is stored."""
+"""The identity: Sigma stays at its prior, under rules that learn no precision. It is not stored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .weights import UncorrelatedWeights, WeightCovariance
 
 
 class Identity(UncorrelatedWeights):
-    """Stands in for any covariance over weights where the rule leaves it at the prior."""
+    """Replaces any covariance over weights if the rule leaves it at the prior."""
 
     name = "identity"
     compiled_name = "identity"
@@ -43,4 +43,4 @@ class Identity(UncorrelatedWeights):
         return np.full((1, 1), self.settings.prior_variance)
 
     def put(self, state: State, merged: NaturalParameters) -> None:
-        """Nothing is stored."""
+        """Do nothing, since nothing is stored."""

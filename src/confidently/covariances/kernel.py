@@ -1,11 +1,11 @@
-"""A covariance in the space of a kernel: mean and Sigma kept as coefficients of the examples learned.
+"""A covariance in the space of a kernel: mean and Sigma are coefficients of training examples.
 
-Instead of weights of features the state has (core/covariances/gram.hpp, Crammer et al. 2008, Theorem 2):
+Instead of weights of features, the state has (core/covariances/gram.hpp, Crammer et al. 2008, Theorem 2):
 
 ================  ===============  =================================================================================
 support.values    (nnz,) float64   the support rows, as CSR arrays with ``support.columns`` and ``support.start``
-support.sides     (S, 2) int32     the classes that a support row counts for and against; -1: none
-dual              (S, P, L) real   coefficients of the mean, and with averaging of its sum over rows
+support.sides     (S, 2) int32     the positive and the negative class of a support row; -1: none
+dual              (S, P, L) real   coefficients of the mean and, with averaging, of its sum over rows
 gained            (L, S) real      precision gained along each support row
 triangle          (L, S, S) real   the unit lower triangle of :mod:`confidently.covariances.kernel_model`
 dropped           (1,) int64       support rows dropped for the budget
@@ -28,7 +28,7 @@ from .kernel_support import grow_learners, new_entries, shapes
 from .settings import Settings
 from .state import Shapes, Size, State, grow_common, memory_bytes
 
-ROWS_PER_BLOCK = 64
+ROWS_PER_PRODUCT = 64  # by default
 NO_WEIGHTS = "a kernel model keeps coefficients of examples, not weights of features"
 
 
@@ -39,12 +39,12 @@ class Kernel(Covariance):
     by_products = True
     keeps_examples = True
     unsupported = {  # noqa: RUF012 (a mapping that is never written to)
-        "export": "a kernel classifier is not linear in its features: it cannot be exported",
-        "merge": f"{NO_WEIGHTS}: it cannot be merged",
-        "explain": f"{NO_WEIGHTS}, to explain a row with",
-        "sample": f"{NO_WEIGHTS}, from which classifiers could be drawn",
-        "distribute": f"{NO_WEIGHTS}, and cannot be merged: use another covariance",
-        "forget": 'forget is for covariance="diag"; with "kernel" every row would cost a pass over all examples kept: '
+        "export": "a kernel classifier is not linear in its features, so it cannot be exported",
+        "merge": f"{NO_WEIGHTS}, so it cannot be merged",
+        "explain": f"{NO_WEIGHTS}, so its predictions cannot be explained by features",
+        "sample": f"{NO_WEIGHTS}, so classifiers cannot be drawn from it",
+        "distribute": f"{NO_WEIGHTS}, so it cannot be merged; use another covariance",
+        "forget": 'forget is for covariance="diag"; with "kernel" every row would cost a pass over all examples kept; '
         'use "diag", or forget=0',
         "stream": 'covariance="kernel" keeps examples, without end on a stream; use another covariance, such as "diag"',
     }
@@ -69,12 +69,12 @@ class Kernel(Covariance):
         state.update(new_entries(self.settings, size.n_classes))
 
     def grown(self, state: State, old: Size, new: Size, multiclass: str = "joint") -> tuple[Settings, State]:
-        """A support row has the value 0 in features it never had; pairs of classes are pairs of two or of more."""
+        """Return settings and state; support rows are 0 in new features, and their pairs of classes stay valid."""
         if new.n_classes <= old.n_classes:
             return self.settings, state
         if self.settings.task == "binary":
             raise ValueError(
-                "a kernel learner of two classes cannot take in a third: name all classes before the first row"
+                "a kernel learner of two classes cannot get a third; name all classes before the first row"
             )
         state = dict(state)
         grow_learners(state, grow_common(self.settings, state, new.n_classes))
@@ -89,7 +89,7 @@ class Kernel(Covariance):
     def unpacked(self, arrays: State, size: Size) -> State:
         return arrays
 
-    # --- learning -----------------------------------------------------------------------------------------------------
+    # --- training -----------------------------------------------------------------------------------------------------
 
     def is_row_by_row(self, state: State, device: str | None) -> bool:
         return False
@@ -99,13 +99,13 @@ class Kernel(Covariance):
         log_loss: np.ndarray | None, progress: Callable[[int], None] | None,
     ) -> State:  # fmt: skip
         from .kernel_budget import keep_budget
-        from .kernel_model import KernelModel  # here: only learning with a kernel waits for it
+        from .kernel_model import KernelModel  # imported here since only kernels need it
 
         n = len(examples)
         self._check_memory(state, n)
-        state = dict(state)  # whose arrays are replaced where they grow
+        state = dict(state)  # arrays that grow are replaced
         model, first = KernelModel(self.settings, state, size), 0
-        rows = self.settings.rows_per_product or ROWS_PER_BLOCK
+        rows = self.settings.rows_per_product or ROWS_PER_PRODUCT
         while first < n:
             first += model.learn(examples.block(first, min(first + rows, n)), calibrate, log_loss)
             keep_budget(model)
@@ -114,16 +114,16 @@ class Kernel(Covariance):
         return state
 
     def _check_memory(self, state: State, n: int) -> None:
-        """Raise ``MemoryError`` for rows that could make the support too large, before any is learned."""
+        """Raise ``MemoryError`` before training if the rows could make the support too large."""
         settings = self.settings
         learners, support, _ = state["triangle"].shape if settings.rule.learns_precision else (0, 0, 0)
         most = support + n * settings.updates_per_row
         if settings.budget is not None:
-            most = min(most, settings.budget + ROWS_PER_BLOCK * settings.updates_per_row)
-        copies = 3  # the triangle, its successor, and room to work
+            most = min(most, settings.budget + ROWS_PER_PRODUCT * settings.updates_per_row)
+        copies = 3  # the triangle, its successor and temporary arrays
         needed, available = copies * 8 * learners * most**2, memory_bytes()
         if needed > available:
-            fits = int((available / (copies * 8 * learners)) ** 0.5) - ROWS_PER_BLOCK * settings.updates_per_row
+            fits = int((available / (copies * 8 * learners)) ** 0.5) - ROWS_PER_PRODUCT * settings.updates_per_row
             raise MemoryError(
                 f'covariance="kernel" with up to {most:,} support rows needs {needed:,} bytes and this machine has '
                 f"{available:,}; use a budget of at most {fits} support rows, fewer rows, or another covariance"
@@ -134,7 +134,7 @@ class Kernel(Covariance):
     def scores(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
         model, seen = self._model(state, size), int(state["counters"][0])
         out = np.empty((X.shape[0], model.columns))
-        for at, own, ps in model.questions(X):
+        for at, own, ps in model.queries(X):
             out[at] = model.scores(ps, len(own))
             if self.settings.average and seen:
                 out[at] -= model.scores(ps, len(own), -1) / seen
@@ -143,7 +143,7 @@ class Kernel(Covariance):
     def variances(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
         model, against = self._model(state, size), 0 if self.settings.task == "multilabel" else None
         out = np.zeros((X.shape[0], model.columns))
-        for at, own, ps in model.questions(X):
+        for at, own, ps in model.queries(X):
             for c in range(against is not None, model.columns):
                 learner, plus = (c, 0) if model.independent else (0, c)
                 out[at, c] = model.variance(learner, own, ps[learner], plus, against)
@@ -152,7 +152,7 @@ class Kernel(Covariance):
     def top_variances(self, state: State, X: _core.Matrix, scores: np.ndarray, size: Size) -> np.ndarray:
         model, best = self._model(state, size), np.argsort(-scores, axis=1, kind="stable")
         out = np.empty(X.shape[0])
-        for at, own, ps in model.questions(X):
+        for at, own, ps in model.queries(X):
             first, second = best[at, 0], best[at, 1]
             if not model.independent:
                 out[at] = model.variance(0, own, ps[0], first, second)
@@ -167,30 +167,30 @@ class Kernel(Covariance):
 
         return KernelModel(self.settings, state, size)
 
-    # --- beliefs ------------------------------------------------------------------------------------------------------
+    # --- marginals ----------------------------------------------------------------------------------------------------
 
     def weights(self, state: State, n_features: int) -> np.ndarray:
-        raise AttributeError("a kernel learner has no weights of features, but coefficients of its support (dual)")
+        raise AttributeError("a kernel learner has no weights of features; use dual for coefficients of its support")
 
     def matrix(self, state: State, size: Size) -> np.ndarray:
-        raise AttributeError("a kernel learner's covariance lives in the space of its kernel, not of the features")
+        raise AttributeError("the covariance of a kernel learner is in the space of its kernel, not of the features")
 
     def n_examples(self, state: State) -> int:
         return len(state["support.start"]) - 1
 
     def dual(self, state: State, size: Size) -> tuple[np.ndarray, Any]:
         model: Any = self._model(state, size)
-        coefficients, seen = np.zeros((model.columns, len(model.share))), int(state["counters"][0])
+        coefficients, seen = np.zeros((model.columns, len(model.signs))), int(state["counters"][0])
         for learner, prior in enumerate(model.prior):
             c = state["dual"][:, 0, learner].copy()
             if self.settings.average and seen:
                 c -= state["dual"][:, -1, learner] / seen
             if self.settings.rule.learns_precision and len(c):
-                from scipy.linalg import solve_triangular  # here: only kernels wait for SciPy
+                from scipy.linalg import solve_triangular  # imported here since SciPy is slow to import
 
                 c = solve_triangular(state["triangle"][learner], c, lower=True, trans=1, unit_diagonal=True)
             if model.independent:
                 coefficients[learner] = prior * c
             else:
-                coefficients += prior * c * model.share.T
+                coefficients += prior * c * model.signs.T
         return coefficients, model.support

@@ -1,4 +1,4 @@
-"""Kernels between rows: scikit-learn's by name, or a function of one's own."""
+"""Kernels between rows: one of scikit-learn's by name, or a user's function."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 
 from .settings import Settings
 
-DENSE_ABOVE = 0.25  # share of values that are not 0 above which rows are written out for the kernel
+DENSE_ABOVE = 0.25  # fraction of nonzero values above which rows are stored as a dense array
 WITH_GAMMA = ("rbf", "poly", "polynomial", "sigmoid", "laplacian")  # whose gamma is 1/(number of features) by default
 
 
 def resolved_parameters(kernel: Any, parameters: dict[str, Any] | None, n_features: int) -> dict[str, Any]:
-    """The kernel's parameters with its default for gamma written out, which must not change when features are added."""
+    """Return the kernel's parameters with the default of gamma filled in, so that new features do not change it."""
     found = dict(parameters or {})
     if kernel in WITH_GAMMA and found.get("gamma") is None:
         found["gamma"] = 1.0 / max(n_features, 1)
@@ -34,7 +34,7 @@ def check_kernel(kernel: Any) -> None:
 
 
 class KernelFunction:
-    """A kernel between rows, and the support to compare them with, written out where that is faster."""
+    """A kernel between rows, which are stored sparse or dense, whichever is faster."""
 
     def __init__(self, settings: Settings, n_features: int) -> None:
         self.settings, self.n_features = settings, n_features
@@ -45,23 +45,25 @@ class KernelFunction:
             self.function = partial(pairwise_kernels, metric=settings.kernel)
 
     def rows(self, values: np.ndarray, columns: np.ndarray, start: np.ndarray) -> Any:
-        """A CSR matrix of the rows, or an array."""
+        """Return the rows as a CSR matrix or an array."""
         from scipy.sparse import csr_matrix
 
         rows = csr_matrix((values, columns, start), shape=(len(start) - 1, self.n_features))
         return rows.toarray() if rows.nnz > DENSE_ABOVE * rows.shape[0] * rows.shape[1] else rows
 
     def __call__(self, a: Any, b: Any) -> np.ndarray:
-        """(rows of a) x (rows of b), the intercept's share included."""
+        """Return the kernel matrix, (rows of a) x (rows of b), plus one for the intercept."""
         if not (a.shape[0] and b.shape[0]):
             return np.zeros((a.shape[0], b.shape[0]))
         if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
             a, b = (x if not isinstance(x, np.ndarray) else _sparse(x) for x in (a, b))
         k = np.asarray(self.function(a, b, **(self.settings.kernel_params or {})), dtype=np.float64)
         if k.shape != (a.shape[0], b.shape[0]):
-            raise ValueError(f"kernel must return one number a pair, {(a.shape[0], b.shape[0])}; it gave {k.shape}")
+            raise ValueError(
+                f"kernel must return one number per pair, an array of shape {(a.shape[0], b.shape[0])}; got {k.shape}"
+            )
         if not np.isfinite(k).all():
-            raise ValueError("kernel gave values that are not finite")
+            raise ValueError("kernel must return finite values")
         return k + self.settings.fit_intercept
 
 

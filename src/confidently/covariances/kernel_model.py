@@ -5,10 +5,10 @@ each learner a unit lower triangle I + L, weights d and g::
 
     p = (I + L)^-1 t(x),      score = g'p,      variance = scale (t(x, x) - sum_u d_u p_u^2)
 
-so that (I + L) diag(1/d) (I + L)' = T + diag(1/zeta), as in a Gaussian process whose noise the rule chose. Rows are
-learned in blocks by the recursion of core/covariances/gram.hpp, which returns the next rows of L. One-vs-rest: one
-triangle per class over one support. Otherwise a support row stands for z = x as part of one class and -x as part of
-another, and its kernel with x as part of class c is T, -T or 0.
+so that (I + L) diag(1/d) (I + L)' = T + diag(1/zeta), as in a Gaussian process whose noise the rule chooses. The
+recursion of core/covariances/gram.hpp trains on blocks of rows and returns the next rows of L. One-vs-rest has one
+triangle per class over a common support. Otherwise a support row represents a vector z with x at one class and -x at
+another, and its kernel with a row x at class c is T, -T or 0.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ import numpy as np
 from .. import _core
 from .examples import Block, Examples
 from .kernel_functions import KernelFunction
-from .kernel_support import ROWS, append_rows, shapes, taken
+from .kernel_support import ROWS, append_rows, csr_rows, shapes
 from .settings import TASKS, Settings
 from .state import Size, State
 
-ROWS_PER_QUERY = 256  # answered at a time; every row's kernel with all others of them is computed for its own
+ROWS_PER_QUERY = 256  # predicted at a time; their kernel with each other is computed for the sake of its diagonal
 
 
 class KernelModel:
-    """A kernel learner's state, ready to be asked and to learn blocks of rows."""
+    """A kernel learner's state, ready for queries and for training on blocks of rows."""
 
     def __init__(self, settings: Settings, state: State, size: Size) -> None:
         self.settings, self.state, self.columns = settings, state, settings.columns(size.n_classes)
@@ -39,25 +39,25 @@ class KernelModel:
         self.reload()
 
     def reload(self) -> None:
-        """Take over the support as it is in the state now."""
+        """Read the support from the state again."""
         self.support = self.kernel.rows(*(self.state[name] for name in ROWS))
         sides = self.state["support.sides"]
-        self.share = np.zeros((len(sides), self.parts))  # of z_u, by class
+        self.signs = np.zeros((len(sides), self.parts))  # of x in z_u, by class
         rows = np.arange(len(sides))
-        self.share[rows, sides[:, 0]] += 1.0
+        self.signs[rows, sides[:, 0]] += 1.0
         two = sides[:, 1] >= 0
-        self.share[rows[two], sides[two, 1]] -= 1.0
+        self.signs[rows[two], sides[two, 1]] -= 1.0
 
     @property
     def prior(self) -> np.ndarray:
-        """What the kernel is multiplied by, one number a learner."""
+        """Factor of the kernel, one number per learner."""
         return self.settings.prior_variance * self.state["folded"]
 
-    # --- asking ---------------------------------------------------------------------------------------------------
+    # --- queries --------------------------------------------------------------------------------------------------
 
-    def along(self, learner: int, k: np.ndarray) -> np.ndarray:
-        """p of every class's share of some rows, support x (parts x rows), from the kernel support x rows."""
-        t: np.ndarray = self.prior[learner] * (self.share[:, :, None] * k[:, None, :]).reshape(
+    def projections(self, learner: int, k: np.ndarray) -> np.ndarray:
+        """Return p of rows at every class, support x (parts x rows), from the kernel support x rows."""
+        t: np.ndarray = self.prior[learner] * (self.signs[:, :, None] * k[:, None, :]).reshape(
             len(k), self.parts * k.shape[1]
         )
         if not self.settings.rule.learns_precision or not len(k):
@@ -70,25 +70,25 @@ class KernelModel:
         return p
 
     def scores(self, ps: list[np.ndarray], n: int, plane: int = 0) -> np.ndarray:
-        """(rows, columns), from each learner's :meth:`along`."""
+        """Return scores, shape (rows, columns), from each learner's :meth:`projections`."""
         dual = self.state["dual"][:, plane]
         if self.independent:
             return np.stack([dual[:, learner] @ p for learner, p in enumerate(ps)], axis=1)
         scores: np.ndarray = dual[:, 0] @ ps[0]
         return scores.reshape(self.parts, n).T
 
-    def questions(self, X: _core.Matrix) -> Iterator[tuple[slice, np.ndarray, list[np.ndarray]]]:
-        """Some rows at a time: which, their kernel with themselves, and :meth:`along` for each learner."""
+    def queries(self, X: _core.Matrix) -> Iterator[tuple[slice, np.ndarray, list[np.ndarray]]]:
+        """Yield chunks of rows: their numbers, kernel with themselves, and :meth:`projections` for each learner."""
         examples = Examples(X, np.zeros(X.shape[0], dtype=np.int32))
         for first in range(0, X.shape[0], ROWS_PER_QUERY):
             block = examples.block(first, min(first + ROWS_PER_QUERY, X.shape[0]))
-            rows = self.kernel.rows(*taken(block))
+            rows = self.kernel.rows(*csr_rows(block))
             k = self.kernel(self.support, rows)
-            ps = [self.along(learner, k) for learner in range(len(self.prior))]
+            ps = [self.projections(learner, k) for learner in range(len(self.prior))]
             yield slice(first, first + block.n), self.kernel(rows, rows).diagonal(), ps
 
     def variance(self, learner: int, own: np.ndarray, p: np.ndarray, plus: Any, minus: Any = None) -> np.ndarray:
-        """Of the score of class ``plus`` (minus that of ``minus``): numbers, or one a row."""
+        """Return the variance of the score of ``plus`` minus that of ``minus``, each one class or one class per row."""
         n = len(own)
         p = p.reshape(len(p), self.parts, n)
         at = np.arange(n)
@@ -99,16 +99,16 @@ class KernelModel:
         variance: np.ndarray = np.maximum(v * self.state["scale"][learner], 0.0)
         return variance
 
-    # --- learning -------------------------------------------------------------------------------------------------
+    # --- training -------------------------------------------------------------------------------------------------
 
     def learn(self, block: Block, calibrate: bool, log_loss: np.ndarray | None) -> int:
-        """Learn the first rows of a block, all of them if one Gram matrix serves; return how many."""
-        arrays = taken(block)
+        """Train on the first rows of a block, on all of them if one Gram matrix suffices; return how many."""
+        arrays = csr_rows(block)
         rows, n = self.kernel.rows(*arrays), block.n
         k, own = self.kernel(self.support, rows), self.kernel(rows, rows)
         own = 0.5 * (own + own.T)
-        ps = [self.along(learner, k) for learner in range(len(self.prior))]
-        places = self.parts * n
+        ps = [self.projections(learner, k) for learner in range(len(self.prior))]
+        positions = self.parts * n
         gram = np.stack([np.kron(np.eye(self.parts), self.prior[learner] * own) for learner in range(len(ps))])
         for learner, p in enumerate(ps):
             if self.settings.rule.learns_precision:
@@ -119,7 +119,7 @@ class KernelModel:
             self.settings.prior_variance, self.settings.min_variance,
         )  # fmt: skip
         done, found = core.learn(
-            self.state, gram.reshape(len(ps), places, places), np.ascontiguousarray(self.scores(ps, n)),
+            self.state, gram.reshape(len(ps), positions, positions), np.ascontiguousarray(self.scores(ps, n)),
             np.ascontiguousarray(own.diagonal()), block.labels, block.label_start, block.weight, block.class_weight,
             calibrate, log_loss,
         )  # fmt: skip
@@ -129,12 +129,12 @@ class KernelModel:
     def _append(
         self, arrays: tuple[np.ndarray, ...], n: int, ps: list[np.ndarray], found: list[dict[str, Any]]
     ) -> None:
-        """Add the rows that moved the Gaussian to the support."""
+        """Add the rows that updated the Gaussian to the support."""
         row_of = [learned["plus"] % n for learned in found]
         new = np.unique(np.concatenate(row_of)) if self.independent else row_of[0]
         if not len(new):
             return
-        place_of = [np.searchsorted(new, rows) if self.independent else np.arange(len(rows)) for rows in row_of]
+        position_of = [np.searchsorted(new, rows) if self.independent else np.arange(len(rows)) for rows in row_of]
         support = append_rows([self.state[name] for name in ROWS], arrays, new)
         sides = np.full((len(new), 2), -1, dtype=np.int32)
         sides[:, 0] = 0
@@ -147,7 +147,7 @@ class KernelModel:
         state = {name: np.zeros(shape) for name, (shape, _) in shapes(
             self.settings, old["dual"].shape[2], m + len(new), 0).items() if name in old
         }  # fmt: skip
-        for learner, (learned, at) in enumerate(zip(found, place_of, strict=True)):
+        for learner, (learned, at) in enumerate(zip(found, position_of, strict=True)):
             self._append_learner(learner, learned, m + at, ps[learner], old, state)
         state |= dict(zip(ROWS, support, strict=True))
         state["support.sides"] = np.concatenate([self.state["support.sides"], sides])

@@ -1,4 +1,4 @@
-"""The support of a kernel learner: the rows it keeps, and the entries of its state that go with them."""
+"""The support of a kernel learner: the rows it keeps, and the entries of its state for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROWS = ("support.values", "support.columns", "support.start")  # in the state, a
 
 
 def shapes(settings: Settings, n_classes: int, support: int, stored: int) -> Shapes:
-    """Shape and type of the entries that replace weights, for so many support rows and stored values of these."""
+    """Return shape and type of the entries that replace weights, for the numbers of support rows and their values."""
     learners = settings.learners(n_classes)
     triangle = support if settings.rule.learns_precision else 0
     real, index, count = REAL, np.dtype(np.int32), COUNT
@@ -31,25 +31,25 @@ def shapes(settings: Settings, n_classes: int, support: int, stored: int) -> Sha
 
 
 def new_entries(settings: Settings, n_classes: int) -> State:
-    """Nothing learned."""
+    """Return these entries before training."""
     return {name: np.zeros(shape, dtype) for name, (shape, dtype) in shapes(settings, n_classes, 0, 0).items()}
 
 
 def grow_learners(state: State, more: int) -> None:
-    """Make room for more classes of one-vs-rest."""
+    """Add learners for more classes of one-vs-rest."""
     for name, axis in (("dual", 2), ("gained", 0), ("triangle", 0)):
         old = state[name]
         widths = [(0, more if a == axis else 0) for a in range(old.ndim)]
         state[name] = np.pad(old, widths)
 
 
-def taken(block: Block) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A block's rows as CSR arrays, without the intercept."""
+def csr_rows(block: Block) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return a block's rows as CSR arrays, without the intercept."""
     return _core.take_rows(block.X, block.order, block.first, block.n)
 
 
 def append_rows(old: list[np.ndarray] | None, rows: tuple[np.ndarray, ...], chosen: np.ndarray) -> list[np.ndarray]:
-    """CSR arrays of old rows and some new ones."""
+    """Return CSR arrays of the old rows and the chosen new ones."""
     values, columns, start = rows
     entries, new_start = row_entries(start, chosen)
     if old is None:

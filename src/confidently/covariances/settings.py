@@ -1,4 +1,4 @@
-"""What a learner is, as opposed to what it has learned: one list of settings, from which every other list derives."""
+"""The settings of a learner: one list, from which constructors, options and model headers derive."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ TASKS = {
     "multilabel": _core.Task.multilabel,
 }
 DTYPES = ("float64", "float32")
-NAMES_IN_FILES = {"rows_per_product": "block_size"}  # where model files have kept an earlier name
-# Within these, and with the largest values of confidently.data.memory.matrix, no number of a state leaves its type.
-PRIOR_VARIANCE = Range(1e-15, 1e9, closed_low=True, closed_high=True)
+NAMES_IN_FILES = {"rows_per_product": "block_size"}  # model files keep the earlier name
+# Within these ranges and the largest values of confidently.data.memory.matrix, no number of a state overflows its type.
+PRIOR_VARIANCES = Range(1e-15, 1e9, closed_low=True, closed_high=True)
 FRACTION = Range(0.0, 1.0, closed_low=True)
-ROWS = Range(1, 2**20, closed_low=True, closed_high=True)
+PRODUCT_ROWS = Range(1, 2**20, closed_low=True, closed_high=True)
 EXAMPLES = Range(1, 2**31, closed_low=True, closed_high=True)
 
 
 def about(meaning: str, allowed: Range | None = None) -> dict[str, Any]:
-    """What a setting means, and the interval it may lie in if it is a number."""
+    """Return the metadata of a setting: its meaning and, for a number, its range."""
     return {"meaning": meaning, "range": allowed}
 
 
@@ -36,13 +36,13 @@ def about(meaning: str, allowed: Range | None = None) -> dict[str, Any]:
 class Settings:
     """The settings of a learner.
 
-    The rule may be given by name. Ranges are checked here; what only some covariances allow is checked by
-    :func:`confidently.covariances.table.resolved`, which :class:`confidently.learner.learner.Learner` calls.
+    The rule may be a name. Ranges are checked here. :class:`confidently.learner.learner.Learner` calls
+    :func:`confidently.covariances.table.resolved`, which checks what depends on the covariance.
 
     Raises
     ------
     ValueError, TypeError
-        For a value outside its range or of the wrong type; the message says what is allowed.
+        For a value outside its range or of the wrong type; the message gives the allowed ones.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Settings:
         default="binary", metadata=about("two classes, more classes (joint or one-vs-rest), or multilabel")
     )
     prior_variance: float = field(
-        default=1.0, metadata=about("variance of every weight before any example", PRIOR_VARIANCE)
+        default=1.0, metadata=about("variance of every weight before training", PRIOR_VARIANCES)
     )
     fit_intercept: bool = field(
         default=True, metadata=about("whether every row has a constant feature 1, with the prior of any other")
@@ -68,7 +68,7 @@ class Settings:
     dtype: str = field(default="float64", metadata=about("type of the state: float64 or float32"))
     rows_per_product: int | None = field(
         default=None,
-        metadata=about("rows that a full, shared or kernel covariance learns per product of matrices", ROWS),
+        metadata=about("rows that a full, shared or kernel covariance learns per product of matrices", PRODUCT_ROWS),
     )
     kernel: Any = field(
         default=None, metadata=about("covariance kernel: a name of scikit-learn's pairwise kernels, or a function")
@@ -105,11 +105,14 @@ class Settings:
             object.__setattr__(self, name, value)
 
     def columns(self, n_classes: int) -> int:
-        """Columns of weights: one for two classes, otherwise one per class; multilabel: the threshold's comes first."""
+        """Return the number of columns of weights: one for two classes, otherwise one per class.
+
+        Multilabel: one per label, after that of the threshold.
+        """
         return {"binary": 1, "multilabel": n_classes + 1}.get(self.task, n_classes)
 
     def learners(self, n_classes: int) -> int:
-        """Gaussians that are learned independently: one per class for one-vs-rest, otherwise one."""
+        """Return the number of independent Gaussians: one per class for one-vs-rest, otherwise one."""
         return n_classes if self.task == "one-vs-rest" else 1
 
     @property
@@ -118,7 +121,7 @@ class Settings:
         return 2 if self.task == "multilabel" else 1
 
     def header(self) -> dict[str, Any]:
-        """The settings as plain data, for a model file.
+        """Return the settings as plain data, for a model file.
 
         Raises
         ------
@@ -132,7 +135,7 @@ class Settings:
 
     @classmethod
     def from_header(cls, header: dict[str, Any]) -> Self:
-        """The settings that :meth:`header` returned, in this version or an earlier one."""
+        """Return the settings of a :meth:`header` of this version or an earlier one."""
         names = {in_file: name for name, in_file in NAMES_IN_FILES.items()}
         known = {names.get(name, name): value for name, value in header.items()}
         rule = known.pop("rule")

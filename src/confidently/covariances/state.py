@@ -1,13 +1,13 @@
-"""Everything a learner knows, as one dict of arrays: saving, copying, growing and merging loop over it.
+"""The state of a learner: one dict of arrays, over which saving, copying, growing and merging loop.
 
-Each covariance adds the entries it needs to the common ones; its module describes them.
+Each covariance adds its own entries to the common ones; its module describes them.
 
 =============  =======================  ==========================================================================
 entry          shape, type              meaning
 =============  =======================  ==========================================================================
-scale          (L,) float64             the covariance is this number times what is stored
-folded         (L,) float64             product of the scales multiplied into the store so far
-updates        (L,) int64               updates made
+scale          (L,) float64             factor of the stored covariance
+folded         (L,) float64             product of the scales multiplied into the stored covariance so far
+updates        (L,) int64               number of updates
 counters       (3,) int64               rows seen, progressive mistakes, examples no classifier could satisfy
 calibration    (n,) float64             online calibration (core/learner/calibration.hpp)
 weights        (F, planes, K) real      except with a kernel: per feature the mean; diagonal: its variance; averaging:
@@ -38,21 +38,21 @@ REAL, COUNT = np.dtype(np.float64), np.dtype(np.int64)
 
 
 class Size(NamedTuple):
-    """How many features, without the intercept, and classes a learner has."""
+    """Numbers of a learner's features, without the intercept, and classes."""
 
     n_features: int
     n_classes: int
 
 
 def initial_calibration(settings: Settings, n_classes: int) -> np.ndarray:
-    """Untrained calibration."""
+    """Return the calibration before training."""
     if settings.task == "binary":
         return INITIAL_SIGMOID.copy()
     return np.tile(INITIAL_SIGMOID, n_classes) if settings.task == "multilabel" else INITIAL_TEMPERATURE.copy()
 
 
 def common_shapes(settings: Settings, n_classes: int) -> Shapes:
-    """Shape and type of the entries that every covariance has."""
+    """Return shape and type of the entries that every covariance has."""
     learners = settings.learners(n_classes)
     return {
         "scale": ((learners,), REAL),
@@ -64,7 +64,7 @@ def common_shapes(settings: Settings, n_classes: int) -> Shapes:
 
 
 def common_entries(settings: Settings, n_classes: int) -> State:
-    """These entries before any example."""
+    """Return these entries before training."""
     learners = settings.learners(n_classes)
     return {
         "scale": np.ones(learners),
@@ -76,7 +76,7 @@ def common_entries(settings: Settings, n_classes: int) -> State:
 
 
 def grow_common(settings: Settings, state: State, n_classes: int) -> int:
-    """Add classes or labels to these entries; return by how many the learners have grown."""
+    """Add classes or labels to these entries; return the number of added learners."""
     more = settings.learners(n_classes) - len(state["scale"])
     for name in ("scale", "folded"):
         state[name] = np.concatenate([state[name], np.ones(more)])
@@ -89,7 +89,7 @@ def grow_common(settings: Settings, state: State, n_classes: int) -> int:
 
 
 def split_common(state: State, joint: bool) -> None:
-    """Turn these entries of a binary learner into those of a multiclass one that has the same beliefs."""
+    """Convert these entries of a binary learner into those of a multiclass one with the same beliefs."""
     if not joint:
         for name in ("scale", "folded", "updates"):
             state[name] = np.repeat(state[name], 2)
@@ -99,7 +99,7 @@ def split_common(state: State, joint: bool) -> None:
 
 
 def memory_bytes() -> int:
-    """Bytes of memory this machine has; a very large number where the system does not say."""
+    """Return the bytes of memory of this machine, or a very large number if the system does not report them."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

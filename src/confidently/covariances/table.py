@@ -1,4 +1,4 @@
-"""The table of covariances: all that the rest of the package knows of their names."""
+"""The table of covariances, the only place where their names are looked up."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ COVARIANCES: dict[str, type[Covariance]] = {cls.name: cls for cls in (Diagonal, 
 
 
 def kind_of(name: str) -> type[Covariance]:
-    """The covariance of a name.
+    """Return the covariance class of a name.
 
     Raises
     ------
     ValueError
-        For an unknown name; the message lists the known ones.
+        For an unknown name; the message lists the valid ones.
     """
     check_choice("covariance", name, COVARIANCES)
     return COVARIANCES[name]
 
 
 def make_covariance(settings: Settings) -> Covariance:
-    """The covariance of a learner with these settings."""
+    """Return the covariance of a learner with these settings."""
     return kind_of(settings.covariance).of(settings)
 
 
 def resolved(settings: Settings, n_features: int) -> Settings:
-    """The settings with their covariance's defaults written out, checked against what it allows.
+    """Return the settings with their covariance's defaults filled in, checked against what it allows.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""What all covariances have in common that keep a weight per feature: the mean, growing, splitting, packing.
+"""The common part of covariances over weights of features: mean, growing, splitting and packing.
 
-Nothing here assumes a form of Sigma, except that :class:`UncorrelatedWeights` is what it says.
+Only :class:`UncorrelatedWeights` assumes a form of Sigma.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class WeightCovariance(Covariance):
     Attributes
     ----------
     compiled_name : str
-        The row of the core's table of covariances that learns row by row.
+        Name in the core's table of covariances, for training row by row.
     scoring_name : str, optional
-        The row that scores rows, for which the mean is enough; by default the same.
+        Name in that table for computing scores, which need only the mean; by default the same.
     """
 
     compiled_name: ClassVar[str]
@@ -32,12 +32,12 @@ class WeightCovariance(Covariance):
 
     @property
     def planes(self) -> int:
-        """Numbers per weight: the mean, and its sum over rows where weights are averaged."""
+        """Numbers per weight: the mean and, with averaging, its sum over rows."""
         return 1 + self.settings.average
 
     @classmethod
     def matrix_size(cls, settings: Settings, rows: int, columns: int) -> int:
-        """D of Sigma as a matrix, for so many features (the intercept's included) and columns."""
+        """Return D, the size of Sigma, for the numbers of features (with the intercept) and columns."""
         return rows if settings.task == "one-vs-rest" else rows * columns
 
     def _shape(self, size: Size) -> tuple[int, int]:
@@ -53,8 +53,10 @@ class WeightCovariance(Covariance):
         state["weights"] = self.prior_weights(state, *self._shape(size))
 
     def prior_weights(self, state: State, rows: int, columns: int) -> np.ndarray:
-        """Weights no example has moved. They look as if they had been there from the start: the ellipsoid rules' scale
-        covers them too."""
+        """Return weights at the prior, equal to those that exist from the start and are never updated.
+
+        So the scale of the ellipsoid rules applies to them too.
+        """
         return np.zeros((rows, self.planes, columns), dtype=self.settings.dtype)
 
     def grown(self, state: State, old: Size, new: Size, multiclass: str = "joint") -> tuple[Settings, State]:
@@ -72,7 +74,7 @@ class WeightCovariance(Covariance):
         return grown.settings, state
 
     def room(self, n_features: int, room: int) -> int:
-        """Features to make room for: twice as many, so that a stream with new ones in every batch is copied rarely."""
+        """Return the number of features to make room for, which doubles so that a growing stream is copied rarely."""
         return max(n_features, 2 * room)
 
     def grow_features(self, state: State, n_features: int) -> None:
@@ -83,7 +85,7 @@ class WeightCovariance(Covariance):
         state["weights"] = weights
 
     def grow_classes(self, state: State, n_classes: int) -> None:
-        """Add classes or labels at the prior, after those there are."""
+        """Append classes or labels at the prior."""
         grow_common(self.settings, state, n_classes)
         old = state["weights"]
         weights = self.prior_weights(state, len(old), self.settings.columns(n_classes))
@@ -96,7 +98,10 @@ class WeightCovariance(Covariance):
     # --- model files --------------------------------------------------------------------------------------------------
 
     def packed(self, state: State, n_features: int) -> State:
-        """The rows of weights at the prior are left out, where that is smaller; ``weights.rows`` numbers the others."""
+        """Return the state; if that is smaller, without rows at the prior and with the others' numbers.
+
+        The entry ``weights.rows`` has these numbers.
+        """
         packed = {name: np.ascontiguousarray(array) for name, array in state.items()}
         weights = packed["weights"] = np.ascontiguousarray(self.weights(state, n_features))
         if len(weights):
@@ -112,13 +117,13 @@ class WeightCovariance(Covariance):
         if moved is not None:
             rows, columns = self._shape(size)
             if moved.dtype != np.int64 or (len(moved) and not 0 <= moved.min() <= moved.max() < rows):
-                raise ValueError("its rows of weights lie outside the model")
+                raise ValueError("rows of weights are outside the model")
             whole = self.prior_weights(arrays, rows, columns)
             whole[moved] = arrays["weights"]
             arrays["weights"] = whole
         return arrays
 
-    # --- learning and scores ------------------------------------------------------------------------------------------
+    # --- training and scores ------------------------------------------------------------------------------------------
 
     def compiled(self) -> _core.Learner:
         return self._compiled(self.compiled_name)
@@ -157,7 +162,7 @@ class WeightCovariance(Covariance):
         return state["weights"][: n_features + self.settings.fit_intercept]
 
     def stored_variances(self, state: State, size: Size) -> np.ndarray:
-        """Variance of every weight in the order of the state, shape (features, columns)."""
+        """Return the variance of every weight in the order of the state, shape (features, columns)."""
         raise self._undefined("stored_variances")
 
     def column_variances(self, state: State, size: Size) -> np.ndarray:
@@ -180,7 +185,7 @@ class WeightCovariance(Covariance):
         return found
 
     def learner_of(self, column: int) -> int:
-        """The Gaussian that a column of weights belongs to."""
+        """Return the number of the Gaussian that a column of weights belongs to."""
         return column if self.settings.task == "one-vs-rest" else 0
 
     # --- merging ------------------------------------------------------------------------------------------------------
@@ -193,10 +198,12 @@ class WeightCovariance(Covariance):
         return found
 
     def split(self, state: State, multiclass: Covariance) -> None:
-        """Joint: the classes' means are -w/2 and w/2 and their covariances Sigma/2 each, so that the margin between
-        them has the mean and variance it had. One-vs-rest: -w and w, Sigma each. A covariance that stays at its prior
-        is not halved, nor are features still at their prior: those that come later start there too, and whether there
-        was room for a feature before its first row must not matter.
+        """Convert the state, in place, into one of ``multiclass`` with the same beliefs.
+
+        Joint: the classes' means become -w/2 and w/2 and their covariances Sigma/2 each, which preserves the mean and
+        variance of the margin between them. One-vs-rest: -w and w, with Sigma each. A covariance that stays at its
+        prior is not halved. Neither are features at their prior, since later features start there too and room made
+        in advance must not change the result.
         """
         joint = multiclass.settings.task == "joint"
         fraction = 0.5 if joint else 1.0
@@ -205,7 +212,7 @@ class WeightCovariance(Covariance):
 
     def _split_own(self, state: State, fraction: float, untouched: np.ndarray, multiclass: Covariance) -> None:
         old = state["weights"][..., 0]
-        # no -0.0, which features that come later do not have
+        # 0.0 - x instead of -x avoids -0.0, which later features do not have
         state["weights"] = np.stack([0.0 - fraction * old, fraction * old], axis=2)
 
     def grouped(self, mean: np.ndarray) -> np.ndarray:
