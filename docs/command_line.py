@@ -1,4 +1,4 @@
-"""Writes command-line.md from the help of the commands: python docs/command_line.py."""
+"""Write command-line.md from the help of the commands: python docs/command_line.py."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Writes the table of formats in reading-data.md from the package's own: python docs/formats.py."""
+"""Write the table of formats in reading-data.md from the table in the package: python docs/formats.py."""
 
 import re
 from pathlib import Path
@@ -7,18 +7,18 @@ from confidently.data.formats.table import TABLE
 
 PAGE = Path(__file__).with_name("reading-data.md")
 REFRESH = "python docs/formats.py"
-HEAD = "| format | name | suffix | a row | features |\n|---|---|---|---|---|\n"
-CACHE = "| [cache](cache-file.md) | | any | binary | as they were read |\n"
+HEAD = "| format | name | suffixes | row | features |\n|---|---|---|---|---|\n"
+CACHE = "| [cache](cache-file.md) | | any | binary | as in the source |\n"
 OLD = re.compile(r"^\| format \|(?:.*\n\|)*.*\n", re.MULTILINE)
 
 
 def table() -> str:
-    """The table of formats."""
+    """Return the table of formats."""
     return HEAD + "".join(map(_row, TABLE)) + CACHE
 
 
 def page() -> str:
-    """The whole page, its table current."""
+    """Return the whole page with the current table."""
     text, count = OLD.subn(lambda _: table(), PAGE.read_text(encoding="utf-8"))
     assert count == 1, "reading-data.md has one table of formats"
     return text

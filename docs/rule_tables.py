@@ -1,4 +1,4 @@
-"""Writes the tables of rules in mathematics.md from the rules themselves: python docs/rule_tables.py."""
+"""Write the tables of rules in mathematics.md from the rules themselves: python docs/rule_tables.py."""
 
 import re
 from dataclasses import fields

@@ -1,4 +1,4 @@
-"""Writes papers.md and its pictures from the results of `make papers`: python docs/write_papers.py out.
+"""Write papers.md and its pictures from the results of `make papers`: python docs/write_papers.py out.
 
 Results of ``--quick`` are rejected without ``--reduced``, with which the page marks them. The page is the reports in
 Markdown: their text, figures, tables and claims, in their order. A paper without results keeps its section of the page.
