@@ -199,6 +199,17 @@ def test_every_method_of_the_contract_is_defined_or_ruled_out(name):
     assert not missing, f"{kind.__module__}: {kind.__name__} does not define {sorted(missing)}"
 
 
+@pytest.mark.parametrize("name", [name for name, kind in COVARIANCES.items() if not kind.keeps_examples])
+def test_couples_features_says_whether_an_update_changes_features_that_the_row_lacks(name):
+    X, y = rows()
+    learner, others = classifier_of(name, X, y).learner_, set()
+    for j in range(D):
+        before = learner.mean()[0, :D]
+        learner.learn(as_matrix(np.eye(D)[[j, j]]), np.array([0, 1], dtype=np.int32))
+        others |= set(np.flatnonzero(learner.mean()[0, :D] != before)) - {j}
+    assert bool(others) == COVARIANCES[name].couples_features
+
+
 @pytest.mark.parametrize("value", ["unknown", "", None, 3])
 def test_unknown_covariances_are_rejected(value):
     with pytest.raises(ValueError, match=f"covariance: expected one of {', '.join(map(repr, COVARIANCES))}"):
