@@ -15,7 +15,7 @@ from confidently import OnlineClassifier
 from confidently.cli.commands.train import train
 from confidently.covariances.settings import NAMES_IN_FILES, Settings
 from confidently.covariances.table import COVARIANCES
-from confidently.estimators.settings import SAVED
+from confidently.estimators.parameters import SAVED
 from confidently.rules import RULES, make_rule
 
 SETTINGS = {setting.name: setting for setting in fields(Settings)}

@@ -188,7 +188,7 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path, kind, row, problem):
 
 
 def test_too_many_features_for_a_table(ok, call, tmp_path, monkeypatch):
-    monkeypatch.setattr("confidently.data.writing.tables.MAX_COLUMNS", 10)
+    monkeypatch.setattr("confidently.data.writing.tables.MAX_TABLE_COLUMNS", 10)
     path = tmp_path / "a.svm"
     path.write_text("1 11:1\n")
     code, _, err = call("convert", path, "-o", tmp_path / "b.csv")

@@ -195,7 +195,7 @@ def test_input_that_breaks_off_leaves_no_output(ok, call, data, tmp_path, kind):
 
 def test_parquet_row_groups_hold_many_batches(tmp_path, monkeypatch):
     parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr("confidently.cli.output.writers.ROWS_PER_GROUP", 250)
+    monkeypatch.setattr("confidently.cli.output.writers.MIN_ROWS_PER_GROUP", 250)
     path = tmp_path / "x.parquet"
     with writer("parquet", str(path), [Column("class", None, "class")], [1, 2]) as file:
         for _ in range(6):

@@ -8,8 +8,8 @@ import pytest
 
 from confidently import OnlineMedLDA
 from confidently.cli.commands.topics.train import train
-from confidently.cli.training.topics import RENAMED as OPTION_OF
-from confidently.topics.inputs import DEFAULTS, PARAMETERS, chosen_settings
+from confidently.cli.training.topics import OPTION_OF
+from confidently.topics.inputs import DEFAULTS, PARAMETER_OF, chosen_settings
 from confidently.topics.learner import TopicSettings
 from tests.topics.test_topic_learner import SETTINGS, documents
 
@@ -26,8 +26,8 @@ def option_of(parameter):
 
 
 def test_every_setting_is_a_parameter_of_the_estimator():
-    assert set(PARAMETERS.values()) | NOT_SETTINGS == set(PARAMETER)
-    assert set(SETTING) - set(PARAMETERS) == {"task", "nonparametric", "seed"}
+    assert set(PARAMETER_OF.values()) | NOT_SETTINGS == set(PARAMETER)
+    assert set(SETTING) - set(PARAMETER_OF) == {"task", "nonparametric", "seed"}
 
 
 def test_every_parameter_has_an_option():
@@ -41,9 +41,9 @@ def test_defaults_of_options_are_those_of_the_estimator(parameter):
     assert options[option_of(parameter).name] == PARAMETER[parameter].default
 
 
-@pytest.mark.parametrize("name", sorted(set(PARAMETERS) - {"n_topics"}))
+@pytest.mark.parametrize("name", sorted(set(PARAMETER_OF) - {"n_topics"}))
 def test_options_allow_what_the_settings_allow(name):
-    allowed, parameter = SETTING[name].metadata, PARAMETERS[name]
+    allowed, parameter = SETTING[name].metadata, PARAMETER_OF[name]
     if parameter in WITHOUT_OPTION:
         return
     kind = option_of(parameter).type
@@ -76,7 +76,7 @@ def test_parameters_reach_the_settings(classifier):
     bags, _ = documents()
     given = OnlineMedLDA(7, classifier).get_params()
     chosen = chosen_settings(given, "binary", bags)
-    for name, parameter in PARAMETERS.items():
+    for name, parameter in PARAMETER_OF.items():
         default = DEFAULTS[classifier].get(parameter)
         if given[parameter] is not None:
             assert getattr(chosen, name) == given[parameter]

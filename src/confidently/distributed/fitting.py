@@ -18,7 +18,7 @@ from ..data.features import Features
 from ..data.memory.labels import plain, rollback_on_error
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.loading import put_model
-from ..estimators.settings import check_settings
+from ..estimators.parameters import check_settings
 from ..models.model import Model
 from ..rules.ranges import check_choice
 from .cluster import connected, dashboard, n_threads

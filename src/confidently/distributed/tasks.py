@@ -21,11 +21,10 @@ from ..data.classes import ClassTable
 from ..data.memory.matrix import largest_value
 from ..data.selection import joined, select_rows
 from ..data.sources.file_range import FileRange
+from ..data.stream import MAX_SKIPPED_SHOWN
 from ..learner.streams import StreamLearner
 from ..models.model import Model
 from .change import Change, change_of, merge_changes
-
-MAX_SKIPPED_SHOWN = 5
 
 Seed = tuple[int, ...]
 Rows = tuple[Any, Any, Any]  # rows, their labels, their weights or None

@@ -39,7 +39,7 @@ from ..models.model import Model
 from ..rules import make_rule
 from ..rules.ranges import check_choice
 from ..rules.rule import Rule
-from .settings import SHARED, check_settings, check_unchanged, saved_settings
+from .parameters import SHARED, check_settings, check_unchanged, saved_settings
 from .streams import learn_stream, open_as_before
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from ..models.file import ModelFileError
 from ..models.model import Model
 from ..topics.model import TopicModel, load_either
 from .classifier import OnlineClassifier
-from .settings import MULTICLASS, SHARED
+from .parameters import MULTICLASS, SHARED
 
 if TYPE_CHECKING:
     from ..topics.estimator import OnlineMedLDA

@@ -16,7 +16,7 @@ from .. import _core
 from ..arrays import predicted_numbers
 from ..data.memory.labels import class_numbers, known_classes
 from ..rules.ranges import POSITIVE, Range, check_number
-from .settings import check_passes
+from .parameters import check_passes
 
 
 class MIRA(ClassifierMixin, BaseEstimator):

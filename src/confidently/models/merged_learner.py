@@ -24,7 +24,7 @@ HOW_ROUNDS = "rounds"  # for partitions whose training continues from the merged
 MIN_GAIN = 0.1
 # Bounds of the product of many scales, so that the type can hold it; the bounds of variances are far above.
 MAX_SCALE = {"float64": 1e100, "float32": 1e12}
-ROUNDING = {"float64": 1e-9, "float32": 1e-4}  # fraction by which rounding may put a variance above its base's
+MAX_EXCESS = {"float64": 1e-9, "float32": 1e-4}  # of a variance over its base's, as a fraction, through rounding
 
 
 class MergeError(ValueError):
@@ -267,7 +267,7 @@ def check_continued(base: Part, parts: Sequence[Part]) -> None:
 
 def _is_as_certain(base: Part, part: Part) -> bool:
     before, after = (_variances(p.sigma()) for p in (base, part))
-    return bool((after <= before * (1.0 + ROUNDING[base.space.settings.dtype])).all())
+    return bool((after <= before * (1.0 + MAX_EXCESS[base.space.settings.dtype])).all())
 
 
 def _variances(sigma: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from ..plots.base import line_style, tidy
 from . import PAPERS
 from .experiments import bayespa, text
-from .experiments.bayespa import CONTENDERS, PAIR, Noisy, Outcome
+from .experiments.bayespa import NOISY_CONTENDERS, PAIR, Noisy, Outcome
 from .experiments.text_report import QUICK_TASKS, errors
 from .report import Report, new_figure, setting_text
 from .run import Run
@@ -92,10 +92,10 @@ def lemma(report: Report, run: Run) -> None:
 def noisy(report: Report, run: Run) -> None:
     """Report averaging and Gibbs classifiers on noisy streams."""
     n, streams = run.size(4000, 700), run.size(20, 4)
-    values = run.each("tuning", bayespa.chosen_value, [(c, run.seed, n) for c in CONTENDERS])
-    work = [(c, v, run.seed, k, n) for c, v in zip(CONTENDERS, values, strict=True) for k in range(streams)]
+    values = run.each("tuning", bayespa.chosen_value, [(c, run.seed, n) for c in NOISY_CONTENDERS])
+    work = [(c, v, run.seed, k, n) for c, v in zip(NOISY_CONTENDERS, values, strict=True) for k in range(streams)]
     outcomes = run.each("noisy streams", bayespa.on_noisy_stream, work)
-    found = {c.name: outcomes[streams * k : streams * (k + 1)] for k, c in enumerate(CONTENDERS)}
+    found = {c.name: outcomes[streams * k : streams * (k + 1)] for k, c in enumerate(NOISY_CONTENDERS)}
     report.section(
         "Noisy streams: averaging, Gibbs, Gibbs exact",
         f"{streams} streams of {n:,} points in {bayespa.DIMENSIONS} dimensions, with standard deviations that decrease "
@@ -104,7 +104,7 @@ def noisy(report: Report, run: Run) -> None:
         "calibrated and the uncalibrated probabilities on 5,000 points.",
     )
     report.settings["chosen on another stream"] = {
-        c.name: f"{c.parameter}={v:g}" for c, v in zip(CONTENDERS, values, strict=True)
+        c.name: f"{c.parameter}={v:g}" for c, v in zip(NOISY_CONTENDERS, values, strict=True)
     }
     rows = [
         [name, 100 * _mean(runs, "online"), 100 * _std(runs, "online"), 100 * _mean(runs, "test"),
@@ -143,7 +143,7 @@ def _behind(gibbs: dict[str, float], averaging: float) -> str:
 def text_tasks(report: Report, run: Run) -> None:
     """Report the log-loss of the rules on text."""
     names = list(QUICK_RULES) if run.quick else [name for name in text.GRIDS if name not in text.BATCH]
-    tasks, n, max_rows = QUICK_TASKS if run.quick else list(text.TASKS), run.size(10, 3), run.size(10**9, 800)
+    tasks, n, max_rows = QUICK_TASKS if run.quick else list(text.TEXT_TASKS), run.size(10, 3), run.size(10**9, 800)
     rows = text.read(run, tasks, max_rows)
     chosen = text.choose(run, rows, names, n)
     scores = text.scored(run, rows, chosen, n)

@@ -49,7 +49,9 @@ def reproduce(run: Run) -> Report:
     if missing:
         report.section("Left out", f"{', '.join(missing)}: not in the folder of --data, or too large for --quick.")
     bounds(report, run)
-    labels = tuple(name for name in multilabel.SETS if run.has(name) and not (run.quick and name == "bibtex"))
+    labels = tuple(
+        name for name in multilabel.MULTILABEL_SETS if run.has(name) and not (run.quick and name == "bibtex")
+    )
     if labels:
         multilabel.add(report, run, labels)
     return report

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-QUANTITIES = {"mean": "mean", "standard_deviation": "std. deviation"}
+MARGIN_QUANTITIES = {"mean": "mean", "standard_deviation": "std. deviation"}
 
 
 class WeightEllipsesDisplay(Display):
@@ -175,8 +175,8 @@ class DecisionMapDisplay(Display):
     def __init__(
         self, x: Any, y: Any, mean: Any, standard_deviation: Any, quantity: str = "mean", samples: Any = ()
     ) -> None:
-        if quantity not in QUANTITIES:
-            raise ValueError(f"unknown quantity {quantity!r}; expected one of {', '.join(QUANTITIES)}")
+        if quantity not in MARGIN_QUANTITIES:
+            raise ValueError(f"unknown quantity {quantity!r}; expected one of {', '.join(MARGIN_QUANTITIES)}")
         self.x, self.y, self.quantity = x, y, quantity
         self.mean, self.standard_deviation = np.asarray(mean), np.asarray(standard_deviation)
         self.samples = np.asarray(samples)
@@ -246,7 +246,7 @@ class DecisionMapDisplay(Display):
         for margin in self.samples:
             ax.contour(self.x, self.y, margin, levels=[0.0], colors="0.4", linewidths=0.5, alpha=0.7)
         ax.contour(self.x, self.y, self.mean, levels=[0.0], colors="black" if self.quantity == "mean" else "white")
-        ax.figure.colorbar(colors, ax=ax, label=f"{QUANTITIES[self.quantity]} of the margin")
+        ax.figure.colorbar(colors, ax=ax, label=f"{MARGIN_QUANTITIES[self.quantity]} of the margin")
         ax.set(xlabel="first feature", ylabel="second feature")
         tidy(ax, grid=False)
 

@@ -19,7 +19,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 DOCUMENT_PRIOR, CONCENTRATION = 0.5, 5.0  # per topic; of all topics together where their number is not fixed
 # The estimator's parameter for each setting. The other settings are the task, the seed and nonparametric.
 RENAMED = {"document_prior": "doc_topic_prior", "word_prior": "topic_word_prior"}
-PARAMETERS = {
+PARAMETER_OF = {
     setting.name: RENAMED.get(setting.name, setting.name)
     for setting in fields(TopicSettings)
     if setting.name not in ("task", "nonparametric", "seed")
@@ -69,6 +69,6 @@ def chosen_settings(given: dict[str, Any], task: str, bags: Bags, weights: np.nd
     }
     chosen: dict[str, Any] = {
         setting: defaults.get(parameter) if given[parameter] is None else given[parameter]
-        for setting, parameter in PARAMETERS.items()
+        for setting, parameter in PARAMETER_OF.items()
     }
     return TopicSettings(**chosen | {"task": task, "n_topics": int(topics), "nonparametric": nonparametric, "seed": 0})

@@ -38,9 +38,9 @@ from ..learner.calibration import posterior_probabilities, posterior_probability
 from ..rules.ranges import POSITIVE, check_choice, check_integer, check_number
 from .calibration import MAX_SCORED, fitted_sigmoid, fitted_softmax, probability, scored_documents
 
-TASKS = ("binary", "one-vs-rest", "multilabel")
+TOPIC_TASKS = ("binary", "one-vs-rest", "multilabel")
 CLASSIFIERS = ("gibbs", "averaging")
-COUNTERS = ("documents", "words")
+TOPIC_COUNTERS = ("documents", "words")
 SCORED = ("looked", "looked.scores", "looked.signs", "looked.weights")  # entries about scores before learning
 # Documents per call of the core, between two reports of progress; rounded up to whole batches.
 DOCUMENTS_PER_CALL = 512
@@ -67,7 +67,7 @@ class TopicSettings:
     The metadata of a field holds its ``choices``, the ``range`` of a number or the ``minimum`` of an integer.
     """
 
-    task: str = _choice(*TASKS)
+    task: str = _choice(*TOPIC_TASKS)
     classifier: str = _choice(*CLASSIFIERS)
     n_topics: int = _integer(1)
     nonparametric: bool = _choice(False, True)
@@ -318,7 +318,7 @@ class TopicLearner:
     @property
     def n_seen(self) -> int:
         """Number of documents learned, all passes together."""
-        return int(self.state["counters"][COUNTERS.index("documents")])
+        return int(self.state["counters"][TOPIC_COUNTERS.index("documents")])
 
     def header(self) -> dict[str, Any]:
         """Everything that is not an array, as plain data."""
@@ -343,7 +343,7 @@ def new_state(settings: TopicSettings, n_classes: int, n_features: int) -> State
         "words": np.zeros((n_features, models, topics)),
         "totals": np.zeros((models, topics)),
         "shift": np.zeros((models, tasks, topics)),
-        "counters": np.zeros(len(COUNTERS), dtype=np.int64),
+        "counters": np.zeros(len(TOPIC_COUNTERS), dtype=np.int64),
         "looked": np.zeros(1, dtype=np.int64),
         "looked.scores": np.zeros((MAX_SCORED, models * tasks)),
         "looked.signs": np.zeros((MAX_SCORED, models * tasks), dtype=np.int8),

@@ -15,10 +15,10 @@ from ..options.plot import can_plot
 if TYPE_CHECKING:
     import numpy as np
 
-RULES = ("cw_stdev", "arow", "gibbs_pa", "pa", "iellip")
+DEMO_RULES = ("cw_stdev", "arow", "gibbs_pa", "pa", "iellip")
 PRIOR_VARIANCE = {"iellip": 0.1}  # as in its paper's experiments
 TRAIN = 1200
-STRIDE = 10  # rows between two points of a learning curve
+CURVE_STRIDE = 10  # rows between two points of a learning curve
 SHOWN = 10  # digits shown of the most and of the least certain
 INK = 0.45  # pixels darker than this fraction of the darkest are drawn
 
@@ -40,7 +40,7 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
     from ...estimators.loading import load
 
     data = Digits(seed)
-    runs = [_run_rule(rule, data) for rule in RULES]
+    runs = [_run_rule(rule, data) for rule in DEMO_RULES]
     runs.append(_run_sgd(data))
     out.mkdir(parents=True, exist_ok=True)
     model_path, plot_path = out / "digits.cw", out / "digits.png"
@@ -52,7 +52,7 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
     if drawn:
         from ..output.plots import plot_demo, save_plot
 
-        save_plot(plot_demo(runs, model, STRIDE), str(plot_path))
+        save_plot(plot_demo(runs, model, CURVE_STRIDE), str(plot_path))
     results = {
         "rules": [{key: run[key] for key in ("name", "progressive_error", "test_error", "updates")} for run in runs],
         "model": str(model_path),
@@ -95,7 +95,7 @@ def _run(name: str, model: Any, data: Digits) -> dict[str, Any]:
     """Train in one pass; return the learning curve, errors and classifier."""
     from ...evaluation.progressive import progressive_validation
 
-    curve = progressive_validation(model, data.X_train, data.y_train, classes=range(10), at=STRIDE)
+    curve = progressive_validation(model, data.X_train, data.y_train, classes=range(10), at=CURVE_STRIDE)
     classifier = curve.models[0]
     return {
         "name": name,

@@ -11,7 +11,7 @@ from ..inputs import load_model, reported
 from ..options.arguments import data_argument, json_option, model_argument
 from ..output.text import percent, table
 
-MAX_CLASSES_SHOWN = 30  # in the table of classes
+MAX_CLASSES_IN_TABLE = 30  # in the table of classes
 MAX_CONFUSION = 12  # classes in the table of true against predicted classes
 NAMES = {
     "error": "error",
@@ -24,7 +24,7 @@ NAMES = {
     "hamming_loss": "Hamming loss",
     "ranking_loss": "ranking loss",
 }
-COUNTS = {"rows_of_unknown_classes": "rows of unknown classes", "unknown_labels": "unknown labels"}
+UNKNOWN_COUNTS = {"rows_of_unknown_classes": "rows of unknown classes", "unknown_labels": "unknown labels"}
 
 
 @click.command()
@@ -52,7 +52,7 @@ def _text(result: dict[str, Any]) -> str:
         if result.get(key) is not None:
             is_fraction = key in ("error", "subset_accuracy")
             rows.append([name, percent(result[key]) if is_fraction else f"{result[key]:.4f}"])
-    rows += [[name, f"{result[key]:,}"] for key, name in COUNTS.items() if result.get(key)]
+    rows += [[name, f"{result[key]:,}"] for key, name in UNKNOWN_COUNTS.items() if result.get(key)]
     parts = [table(rows), _class_table(result["classes"])]
     if "confusion" in result and len(result["classes"]) <= MAX_CONFUSION:
         names = [entry["name"] for entry in result["classes"]]
@@ -63,8 +63,8 @@ def _text(result: dict[str, Any]) -> str:
 
 def _class_table(classes: list[dict[str, Any]]) -> str:
     shown = classes
-    if len(classes) > MAX_CLASSES_SHOWN:
-        shown = sorted(classes, key=lambda entry: -entry["rows"])[:MAX_CLASSES_SHOWN]
+    if len(classes) > MAX_CLASSES_IN_TABLE:
+        shown = sorted(classes, key=lambda entry: -entry["rows"])[:MAX_CLASSES_IN_TABLE]
     lines = [
         [
             entry["name"],

@@ -16,7 +16,7 @@ from ..output.text import table
 if TYPE_CHECKING:
     from ...models.model import Model
 
-MAX_LISTED = 20  # models in the summary
+MAX_MODELS_LISTED = 20  # models in the summary
 
 
 @click.command()
@@ -79,8 +79,8 @@ def _part(path: str, model: Model) -> dict[str, Any]:
 
 def _summary(result: dict[str, Any]) -> str:
     parts, names = result["merged"], ("rows_seen", "mistakes", "updates", "features")
-    rows = [[part["model"], *(f"{part[name]:,}" for name in names)] for part in parts[:MAX_LISTED]]
-    more = [f"and {len(parts) - MAX_LISTED:,} more"] if len(parts) > MAX_LISTED else []
+    rows = [[part["model"], *(f"{part[name]:,}" for name in names)] for part in parts[:MAX_MODELS_LISTED]]
+    more = [f"and {len(parts) - MAX_MODELS_LISTED:,} more"] if len(parts) > MAX_MODELS_LISTED else []
     trained = f", all trained from {result['base']}" if result["base"] else ""
     return "\n".join(
         [

@@ -10,7 +10,7 @@ import click
 
 from .arguments import check_output
 
-SUFFIXES = (".png", ".svg", ".pdf")
+PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 
 plot_option = click.option(
     "--plot", metavar="FILE", help="Also draw a plot to FILE.png, FILE.svg or FILE.pdf. Needs matplotlib."
@@ -21,8 +21,8 @@ def check_plot(path: str | None, inputs: Sequence[str]) -> None:
     """Reject, before any work, a plot that cannot be drawn or written."""
     if path is None:
         return
-    if Path(path).suffix.lower() not in SUFFIXES:
-        raise click.UsageError(f"--plot: unknown file type, got {path}; expected one of {', '.join(SUFFIXES)}")
+    if Path(path).suffix.lower() not in PLOT_SUFFIXES:
+        raise click.UsageError(f"--plot: unknown file type, got {path}; expected one of {', '.join(PLOT_SUFFIXES)}")
     if not can_plot():
         raise click.UsageError("--plot: matplotlib is not installed; run pip install 'confidently[plots]'")
     check_output(path, inputs, option="--plot")

@@ -25,8 +25,8 @@ from .predictions import ABSTAINED, Column, Predictions
 from .text import ABSENT
 
 ABSTAIN_MARK = "-"
-DEFAULT = "tsv"
-ROWS_PER_GROUP = 2**16  # of a Parquet file, at least
+DEFAULT_FOR_PREDICTIONS = "tsv"
+MIN_ROWS_PER_GROUP = 2**16  # of a Parquet file, at least
 
 
 class Writer(Protocol):
@@ -51,7 +51,7 @@ def write_predictions(predictions: Predictions, data: Sequence[str], options: di
 def format_of(path: str | None) -> str:
     """Return the format that a file's suffix names, if predictions can be written in it."""
     found = BY_SUFFIX.get(Path(path).suffix.lower()) if path else None
-    return found.name if found is not None and found.predictions else DEFAULT
+    return found.name if found is not None and found.predictions else DEFAULT_FOR_PREDICTIONS
 
 
 @contextmanager
@@ -115,7 +115,7 @@ class Lines:
 class Tsv(Lines):
     """Columns separated by tabs, with a header if there are several. Tabs and line ends in a value become spaces."""
 
-    format = DEFAULT
+    format = DEFAULT_FOR_PREDICTIONS
     separator = "\t"
 
     def __init__(self, file: TextIO, columns: list[Column]) -> None:
@@ -216,7 +216,7 @@ class Parquet:
         fields = zip(self.schema, values, strict=True)
         self.held.append(pa.record_batch([_array(field.type, found) for field, found in fields], schema=self.schema))
         self.rows += len(values[0])
-        if self.rows >= ROWS_PER_GROUP:
+        if self.rows >= MIN_ROWS_PER_GROUP:
             self.flush()
 
     def flush(self) -> None:

@@ -30,7 +30,7 @@ from ..output.text import class_names
 from .data import TrainingData
 from .loop import TrainingLoop
 
-RENAMED = {"n_inner": "inner", "n_samples": "samples"}  # the estimator's parameters with options of another name
+OPTION_OF = {"n_inner": "inner", "n_samples": "samples"}  # the estimator's parameters with options of another name
 FIRST_DOCUMENTS = 512  # of a stream; their mean length is the default margin
 
 
@@ -232,5 +232,5 @@ def estimator_parameters(options: dict[str, Any]) -> dict[str, Any]:
     from ...topics.estimator import OnlineMedLDA
 
     defaults: dict[str, Any] = OnlineMedLDA().get_params()
-    given = {name: options[RENAMED.get(name, name)] for name in defaults if RENAMED.get(name, name) in options}
+    given = {name: options[OPTION_OF.get(name, name)] for name in defaults if OPTION_OF.get(name, name) in options}
     return defaults | given | {"calibration": chosen_calibration(options), "random_state": options["seed"]}

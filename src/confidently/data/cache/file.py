@@ -23,7 +23,7 @@ try:
 except ImportError:
     from zlib import crc32
 
-FORMAT = 1
+CACHE_FORMAT = 1
 MAGIC = b"\x89confidently\r\n\x1a\n"
 END_MAGIC = MAGIC[::-1]
 ALIGNMENT = 64  # of the header's end and of every array: a cache line
@@ -79,7 +79,7 @@ class CacheWriter:
             _lock(self.file.fileno(), self.path)
             self.file.truncate(0)
             self.blocks: list[Block] = []
-            text = json.dumps({"format": FORMAT, **header}).encode()
+            text = json.dumps({"format": CACHE_FORMAT, **header}).encode()
             text += b" " * (-(PROLOGUE.size + len(text)) % ALIGNMENT)
             start = PROLOGUE.pack(MAGIC, len(text), crc32(text), 0)[:-4]
             self.file.write(start + struct.pack("<I", crc32(start)) + text)
@@ -187,10 +187,10 @@ class CacheFile:
         if crc32(start[:-4]) != own_crc or size > self.size:
             raise self.damaged("its first bytes have changed")
         header = self._read_json(PROLOGUE.size, size, crc, "header")
-        if header.get("format") != FORMAT:
+        if header.get("format") != CACHE_FORMAT:
             raise CacheFileError(
                 f"{self.path} is a cache file of format {header.get('format')!r}; this version of confidently reads "
-                f"format {FORMAT}; rebuild it"
+                f"format {CACHE_FORMAT}; rebuild it"
             )
         return header, PROLOGUE.size + size
 

@@ -14,7 +14,7 @@ from ... import _core
 from ..batch import DataError
 
 LISTS = (types.is_list, types.is_large_list, types.is_fixed_size_list)
-NUMBERS = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
+NUMBER_TYPES = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
 NULL_BUFFER = np.empty(0, dtype=np.uint8)
 
 
@@ -48,7 +48,7 @@ def check_kind(name: str, column: str, kind: pa.DataType, use: _core.Use) -> Non
     """Raise ``DataError`` if the type of a column does not fit its use."""
     of = kind.value_type if is_any(kind, LISTS) else kind
     of = of.value_type if types.is_dictionary(of) else of
-    number, string = is_any(of, NUMBERS), is_string(of)
+    number, string = is_any(of, NUMBER_TYPES), is_string(of)
     where = f"{name}: column {column!r} holds {kind}"
     if types.is_null(of) or use == _core.Use.none:
         return

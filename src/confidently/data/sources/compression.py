@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..batch import DataError
 
-MAGIC = {
+MAGIC_BYTES = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bzip2",
     b"\xfd7zXZ\x00": "xz",
@@ -36,7 +36,7 @@ class Unpacker(NamedTuple):
 
 def compression_of(head: bytes, name: str) -> str | None:
     """Return the compression of a file, by its first bytes; by its name if they are ambiguous."""
-    for magic, kind in MAGIC.items():
+    for magic, kind in MAGIC_BYTES.items():
         if head.startswith(magic):
             return kind
     if head[1:4] == SKIPPABLE and head[0] & 0xF0 == 0x50:
@@ -83,7 +83,7 @@ def _members(name: str, kind: str, stored: Iterable[Chunk], chunk_bytes: int) ->
 
 
 def _begins(data: bytes, kind: str) -> bool:
-    magic = next(magic for magic, of in MAGIC.items() if of == kind)
+    magic = next(magic for magic, of in MAGIC_BYTES.items() if of == kind)
     return magic.startswith(data[: len(magic)])
 
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from ..batch import DataError
 from .rows import LABEL, TAG, WEIGHT, Row, Rows, number
 
-MAX_COLUMNS = 10_000  # every row has a cell for each
+MAX_TABLE_COLUMNS = 10_000  # every row has a cell for each
 ROWS_PER_GROUP = 2**14  # of Parquet and Feather
 
 
@@ -22,10 +22,10 @@ class Table:
         self.tagged = self.weighted = False
         for batch in rows.batches:
             rows.learn_names(batch)
-            if len(rows.names) > MAX_COLUMNS:
+            if len(rows.names) > MAX_TABLE_COLUMNS:
                 raise DataError(
-                    f"the data have more than {MAX_COLUMNS:,} features, too many for one column each; write jsonl, "
-                    "vw or svmlight"
+                    f"the data have more than {MAX_TABLE_COLUMNS:,} features, too many for one column each; write "
+                    "jsonl, vw or svmlight"
                 )
             self.weighted |= batch.weights is not None
             self.tagged |= TAG in batch.kept and any(batch.kept[TAG])

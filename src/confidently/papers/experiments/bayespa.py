@@ -75,7 +75,7 @@ class Contender:
 
 
 WEIGHTS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-CONTENDERS = (
+NOISY_CONTENDERS = (
     Contender("averaging", "bayespa", "diag", "c", WEIGHTS),
     Contender("Gibbs, diag", "gibbs_pa", "diag", "c", WEIGHTS),
     Contender("Gibbs, full", "gibbs_pa", "full", "c", WEIGHTS),

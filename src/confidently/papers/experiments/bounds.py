@@ -21,7 +21,7 @@ from ...rules.theory import (
 )
 from .synthetic import SEPARATOR, Axes, points
 
-STRIDE = 25  # rows between two points of the curves
+BOUND_STRIDE = 25  # rows between two points of the curves
 HARD_MARGIN_C = 1e5  # of the support vector machine that approximates the widest margin
 
 
@@ -49,7 +49,7 @@ def separable(seed: int, n: int, margin: float) -> tuple[np.ndarray, np.ndarray,
 def theorem_4(seed: int, n: int, phi: float, margin: float) -> Bounded:
     """Run CW-Stdev with a full covariance. mu* is the better of two separators, the true one and the widest."""
     X, y, u = separable(seed, n, margin)
-    rows = np.arange(STRIDE, len(y) + 1, STRIDE)
+    rows = np.arange(BOUND_STRIDE, len(y) + 1, BOUND_STRIDE)
     model = OnlineClassifier(CWStdev(phi=phi), "full", fit_intercept=False)
     separators = (u, _widest(X, y))
     losses, sums, mistakes, bounds = 0.0, [], [], []

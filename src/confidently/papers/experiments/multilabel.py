@@ -16,9 +16,9 @@ from ...rules import make_rule
 from ..report import Report
 from .examples import read_examples
 
-SETS = ("yeast", "scene", "bibtex")
+MULTILABEL_SETS = ("yeast", "scene", "bibtex")
 MEASURES = ("ranking loss", "one-error", "coverage", "average precision", "micro-F1")
-RULES: dict[str, tuple[str, dict[str, float], float]] = {  # rule, parameters, prior variance
+LEARNERS: dict[str, tuple[str, dict[str, float], float]] = {  # rule, parameters, prior variance
     "PA": ("pa1", {"C": 0.1}, 1.0),
     "IELLIP": ("iellip", {"gamma": 0.1, "b": 0.3, "c": 0.1}, 0.1),
     "CW-Stdev": ("cw_stdev", {"eta": 0.75}, 1.0),
@@ -50,7 +50,7 @@ def data_set(name: str, data: Path) -> tuple[csr_array, np.ndarray, csr_array, n
 def measured(name: str, data: Path, seed: int, learner: str, joint: bool) -> dict[str, float]:
     """Return the five measures on the test part."""
     X, Y, X_test, Y_test = data_set(name, data)
-    rule, parameters, prior = RULES[learner]
+    rule, parameters, prior = LEARNERS[learner]
     model: Any = OnlineClassifier(
         make_rule(rule, **parameters), prior_variance=prior, passes=EPOCHS, shuffle=True, random_state=seed
     )
@@ -80,7 +80,7 @@ def measures(Y: np.ndarray, scores: np.ndarray) -> tuple[float, ...]:
 
 def experiment(run: Any, sets: tuple[str, ...]) -> dict[tuple[str, str, bool], dict[str, float]]:
     """Run every rule on every set, joint and one-vs-rest."""
-    keys = [(name, learner, joint) for name in sets for learner in RULES for joint in (True, False)]
+    keys = [(name, learner, joint) for name in sets for learner in LEARNERS for joint in (True, False)]
     found = run.each(
         "multilabel", measured, [(name, run.data, run.seed, learner, joint) for name, learner, joint in keys]
     )
@@ -104,12 +104,12 @@ def add(report: Report, run: Any, sets: tuple[str, ...]) -> None:
         measure: sum(
             (found[s, rule, True][measure] < found[s, rule, False][measure]) ^ (measure in MEASURES[3:])
             for s in sets
-            for rule in RULES
+            for rule in LEARNERS
         )
         for measure in MEASURES
     }
     report.text(
-        f"Of {len(sets) * len(RULES)} pairs of a rule and a data set, the joint learner is better by "
+        f"Of {len(sets) * len(LEARNERS)} pairs of a rule and a data set, the joint learner is better by "
         + ", ".join(f"{measure} {n} times" for measure, n in better.items())
         + ". It makes two updates per row; one-vs-rest makes one per label."
     )

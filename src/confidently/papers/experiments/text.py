@@ -72,7 +72,7 @@ def _sentiment(file: str, text: tuple[str, ...] = ("text",), drop: tuple[str, ..
 
 BLITZER = ("books", "dvd", "electronics")
 FDU = ("camera_photo", "health_personal_care", "music", "sports_outdoors", "toys_games", "video")
-TASKS = {
+TEXT_TASKS = {
     "news comp": _newsgroups("comp.sys.ibm.pc.hardware", "comp.sys.mac.hardware"),
     "news sci": _newsgroups("sci.electronics", "sci.med"),
     "news talk": _newsgroups("talk.politics.guns", "talk.politics.mideast"),
@@ -84,14 +84,14 @@ TASKS = {
     **{d: _sentiment(f"amazon_sentiment_fdu/{d}.jsonl.gz", drop=("split",)) for d in FDU},
 }
 SENTIMENT = (*BLITZER, *FDU)
-FOLDERS = tuple(dict.fromkeys(task.files[0].split("/")[0] for task in TASKS.values()))
+FOLDERS = tuple(dict.fromkeys(task.files[0].split("/")[0] for task in TEXT_TASKS.values()))
 
 
 def read(run: Any, tasks: Sequence[str], max_rows: int | None = None) -> dict[str, Rows]:
     """Return the rows of tasks, at most ``max_rows`` of each; every file is read once."""
     by_files: dict[tuple[str, ...], list[str]] = {}
     for name in tasks:
-        by_files.setdefault(TASKS[name].files, []).append(name)
+        by_files.setdefault(TEXT_TASKS[name].files, []).append(name)
     work = [(names, run.data, max_rows, run.seed) for names in by_files.values()]
     found = {name: rows for part in run.each("text, reading", rows_of, work) for name, rows in part.items()}
     return {name: found[name] for name in tasks}
@@ -99,7 +99,7 @@ def read(run: Any, tasks: Sequence[str], max_rows: int | None = None) -> dict[st
 
 def rows_of(names: Sequence[str], data: Path, max_rows: int | None = None, seed: int = 0) -> dict[str, Rows]:
     """Return shuffled rows of tasks on the same files: binary features of words and bigrams, unit norm."""
-    task = TASKS[names[0]]
+    task = TEXT_TASKS[names[0]]
     found = read_examples(
         [data / file for file in task.files], format="jsonl", label=task.label, text=task.text, drop=task.drop,
         multilabel=True, keep=(task.needed,) if task.needed else (), ngrams=(1, 2), vocabulary=True, normalize="none",
@@ -110,7 +110,7 @@ def rows_of(names: Sequence[str], data: Path, max_rows: int | None = None, seed:
     labels = found.names[found.labels[found.label_start[:-1][one]]]
     rows = {}
     for name in names:
-        classes = TASKS[name].classes
+        classes = TEXT_TASKS[name].classes
         wanted = np.flatnonzero(np.isin(labels, classes))
         order = wanted[np.random.default_rng(seed).permutation(len(wanted))[:max_rows]]
         rows[name] = _words(found.X[one[order]], found.features), (labels[order] == classes[1]).astype(int)

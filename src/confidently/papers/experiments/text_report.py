@@ -9,7 +9,7 @@ from ..run import Run
 from . import text
 
 Scores = dict[str, dict[str, list[text.Score]]]  # by task, learner and fold
-PAIR = ("cw_stdev", "cw_var")
+CW_PAIR = ("cw_stdev", "cw_var")
 PASSES = 10
 # Mean error in % of an earlier, plain implementation of these rules on fourteen such tasks, seven of them sentiment.
 EARLIER_IMPLEMENTATION = {"arow": 9.5, "gibbs_pa": 9.6, "cw_stdev": 10.1, "cw_var": 10.3}
@@ -21,12 +21,12 @@ QUICK_TASKS = ("reuters money", "books", "electronics")
 def add(report: Report, run: Run) -> None:
     """Run the tasks and report tables, scatter plots and claims."""
     names = list(QUICK_LEARNERS if run.quick else text.GRIDS)
-    tasks = list(QUICK_TASKS if run.quick else text.TASKS)
+    tasks = list(QUICK_TASKS if run.quick else text.TEXT_TASKS)
     n, max_rows = run.size(10, 3), run.size(10**9, 800)
     rows = text.read(run, tasks, max_rows)
     chosen = text.choose(run, rows, names, n)
     once = text.scored(run, rows, chosen, n)
-    repeated = text.scored(run, rows, {rule: chosen[rule] for rule in PAIR}, n, PASSES)
+    repeated = text.scored(run, rows, {rule: chosen[rule] for rule in CW_PAIR}, n, PASSES)
     report.section(
         "Figure 2c: text",
         f"{len(tasks)} binary tasks, {n}-fold cross-validation, the same folds for every learner; binary features of "
@@ -88,7 +88,7 @@ def scatter(report: Report, once: Scores, repeated: Scores) -> None:
     """Draw the paper's figure, for one pass and for several."""
     figure, panels = new_figure(2, width=4.8, height=4.6)
     for title, scores, ax in (("one pass", once, panels[0]), (f"{PASSES} passes", repeated, panels[1])):
-        stdev, var = (100 * errors(scores, rule).mean(axis=1) for rule in PAIR)
+        stdev, var = (100 * errors(scores, rule).mean(axis=1) for rule in CW_PAIR)
         top = 1.05 * max(stdev.max(), var.max())
         ax.plot([0, top], [0, top], color="0.6", lw=1)
         ax.plot(var, stdev, "o", ms=5)

@@ -25,7 +25,7 @@ from ...options.sections import Sectioned, in_section
 from ...output.progress import TOPICS
 from ...output.reporter import reporter
 
-WITH_INIT_MODEL = (*NOT_IN_MODEL, "passes", "init_model", "on_error", "stream", "seed")
+TOPICS_WITH_INIT_MODEL = (*NOT_IN_MODEL, "passes", "init_model", "on_error", "stream", "seed")
 
 
 def _number(name: str, kind: click.ParamType[Any], help: str, default: Any = None) -> Any:
@@ -133,7 +133,7 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
 
 
 def _check_usage(ctx: click.Context, options: dict[str, Any]) -> None:
-    check_saving(ctx, options, WITH_INIT_MODEL)
+    check_saving(ctx, options, TOPICS_WITH_INIT_MODEL)
     if options["stream"] and not (options["classes"] or options["init_model"]):
         raise click.UsageError("--stream trains on the first document before it has seen all classes; use --classes")
     words = options["stop_words"]

@@ -1,4 +1,4 @@
-"""The settings of a classifier that its learner does not check: choices, passes and what may change while training."""
+"""The parameters of a classifier that its learner does not check, and which of them a model file keeps."""
 
 from __future__ import annotations
 
