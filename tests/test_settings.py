@@ -8,10 +8,12 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pytest
 
 from confidently import OnlineClassifier
+from confidently.cli import cli
 from confidently.cli.commands.train import train
 from confidently.covariances.settings import NAMES_IN_FILES, Settings
 from confidently.covariances.table import COVARIANCES
@@ -109,7 +111,8 @@ def test_values_outside_a_range_are_rejected(name: str, value: Any) -> None:
 
 
 def test_the_command_line_has_the_settings_of_streams() -> None:
-    options = train.make_context("train", ["rows.svm", "-o", "model.cw"], resilient_parsing=True).params
+    parent = click.Context(cli, **cli.context_settings)  # a command keeps its first help option, which pages then show
+    options = train.make_context("train", ["rows.svm", "-o", "model.cw"], parent, resilient_parsing=True).params
     for name in SETTINGS.keys() - BY_MULTICLASS - OF_PRODUCTS_AND_KERNELS - {"rule", "fit_intercept"}:
         assert options[name] == default_of(SETTINGS[name]), name
     assert make_rule(options["rule"]) == default_of(SETTINGS["rule"])

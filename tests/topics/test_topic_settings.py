@@ -7,6 +7,7 @@ import click
 import pytest
 
 from confidently import OnlineMedLDA
+from confidently.cli import cli
 from confidently.cli.commands.topics.train import train
 from confidently.cli.training.topics import OPTION_OF
 from confidently.topics.inputs import DEFAULTS, PARAMETER_OF, chosen_settings
@@ -37,7 +38,8 @@ def test_every_parameter_has_an_option():
 
 @pytest.mark.parametrize("parameter", sorted(set(PARAMETER) - WITHOUT_OPTION - set(OTHER_OPTION)))
 def test_defaults_of_options_are_those_of_the_estimator(parameter):
-    options = train.make_context("train", ["documents.jsonl"]).params
+    parent = click.Context(cli, **cli.context_settings)  # a command keeps its first help option, which pages then show
+    options = train.make_context("train", ["documents.jsonl"], parent).params
     assert options[option_of(parameter).name] == PARAMETER[parameter].default
 
 
