@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from .. import _core
 
-OVER_WEIGHTS = tuple(name for name in _core.covariance_names() if name != "identity")  # which stands in for others
+OVER_WEIGHTS = tuple(name for name in _core.covariance_names() if name != "identity")  # the identity replaces others
