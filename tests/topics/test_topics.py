@@ -287,9 +287,9 @@ def test_bad_weights(weight, message):
     ("class_weight", "task", "message"),
     [
         ({"a": -1.0}, "binary", "class weights must be finite and >= 0"),
-        ({"c": 1.0}, "binary", "names classes that are not there"),
+        ({"c": 1.0}, "binary", "class_weight has unknown classes"),
         ("some", "binary", "class_weight: expected one of"),
-        ({0: 2.0}, "labels", "not for sets of labels"),
+        ({0: 2.0}, "labels", "not for multilabel data"),
     ],
 )
 def test_bad_class_weights(class_weight, task, message):
