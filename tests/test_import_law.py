@@ -148,6 +148,13 @@ def test_imports_only_go_down() -> None:
     assert not wrong, "\n".join(["imports that do not go down:", *wrong])
 
 
+def test_every_imported_module_exists() -> None:
+    """Imports inside functions, too, which fail only when the function runs."""
+    every = [one for module in modules() if module != "_core" for one in imports_of(module)]
+    missing = [str(one) for one in every if one.imported.startswith("package confidently")]
+    assert not missing, "\n".join(["imports of modules that do not exist:", *missing])
+
+
 def test_no_modules_import_each_other() -> None:
     """No cycle, not even one that an import inside a function would hide."""
     wrong = imports_in_cycles(own_imports())
