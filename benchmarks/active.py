@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from confidently import OnlineClassifier
 from confidently.evaluation.active import STRATEGIES, Selector, simulate
-from confidently.papers.experiments.text import TASKS, rows_of
+from confidently.papers.experiments.text import TEXT_TASKS, rows_of
 
 ROWS, SEEDS, BUDGET = 2000, 3, 0.2
 FIRST, STEP = 20, 4  # labels of a pool's first round, and of each later one
@@ -54,7 +54,7 @@ def main() -> None:
         return
     print(machine(), flush=True)
     by_files: dict[tuple[str, ...], list[str]] = {}
-    for name, task in TASKS.items():
+    for name, task in TEXT_TASKS.items():
         by_files.setdefault(task.files, []).append(name)
     found = {}
     for names in by_files.values():
