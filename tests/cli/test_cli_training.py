@@ -28,7 +28,12 @@ def test_train_predict_evaluate(ok, data, tmp_path):
 
 def test_the_summary_is_for_people(ok, data, tmp_path):
     out = ok("train", data, "-q", "-o", tmp_path / "m.cw")
-    assert "classes    2 (-1, 1)" in out and "arow(r=0.1)" in out and "progressive error" in out and "m.cw" in out
+    assert (
+        "classes    2 (-1, 1)" in out
+        and "arow(r=0.1)" in out
+        and "progressive validation error" in out
+        and "m.cw" in out
+    )
     assert "not saved" in ok("train", data, "-q")
 
 

@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike
 
 from .ranges import POSITIVE, UNIT, Range, check_number
 
-CLOSED_UNIT = Range(0.0, 1.0, closed_low=True, closed_high=True)
-
 
 def confidence_loss(margin: ArrayLike, phi: float) -> np.ndarray:
     """The loss that CW-Stdev's squared steps add up to.

@@ -121,11 +121,11 @@ def _report(results: dict[str, Any], data: Digits, order: np.ndarray) -> str:
     lines = [
         f"Handwritten digits: one pass over {TRAIN:,}, {len(data.y_test)} held out",
         "",
-        f"{'learner':<16}{'progressive error':>18}{'held-out error':>16}{'updates':>9}",
+        f"{'learner':<16}{'progressive validation error':>29}{'held-out error':>16}{'updates':>9}",
     ]
     for run in results["rules"]:
         updates = "" if run["updates"] is None else run["updates"]
-        lines.append(f"{run['name']:<16}{run['progressive_error']:>17.1%}{run['test_error']:>15.1%}{updates:>10}")
+        lines.append(f"{run['name']:<16}{run['progressive_error']:>28.1%}{run['test_error']:>15.1%}{updates:>10}")
     lines += ["", f"Saved {results['model']} (CWStdev) and loaded it again. Its most certain held-out predictions:"]
     lines += _gallery(results["most_certain"], data)
     lines += ["Its least certain ones:"]

@@ -163,7 +163,7 @@ def _escaped(text: str) -> str:
 
 
 def plot_comparison(found: Comparison) -> Figure:
-    """Plot the progressive error of each rule's best trial; the best rule comes first in the legend."""
+    """Plot the progressive validation error of each rule's best trial; the best rule comes first in the legend."""
     figure = Figure(figsize=(10, 5.6), layout="constrained")
     axes = figure.subplots()
     trials = found.best_by_rule()
@@ -173,7 +173,7 @@ def plot_comparison(found: Comparison) -> Figure:
             rows, [100 * e for e in error], color=f"C{k % COLORS}", linestyle="-" if k < COLORS else "--",
             linewidth=2.2 if k == 0 else 1.2, label=_trial_name(trial), zorder=len(trials) - k + 2,
         )  # fmt: skip
-    axes.set(xlabel="rows seen", ylabel="progressive error (%)", xscale="log")
+    axes.set(xlabel="rows seen", ylabel="progressive validation error (%)", xscale="log")
     axes.set_title("Rows misclassified before training on them", loc="left")
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
@@ -208,7 +208,7 @@ def _draw_curves(figure: Any, runs: list[dict[str, Any]], stride: int) -> None:
             label=f"{run['name']} ({run['progressive_error']:.1%})",
             color="0.4" if peer else None, linestyle="--" if peer else "-",
         )  # fmt: skip
-    axes.set(xlabel="digits seen", ylabel="progressive error (%)", ylim=(0, None))
+    axes.set(xlabel="digits seen", ylabel="progressive validation error (%)", ylim=(0, None))
     axes.set_title("Digits misclassified before training on them", loc="left")
     axes.grid(alpha=0.3)
     axes.legend(frameon=False, ncols=2)

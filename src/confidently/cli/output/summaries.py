@@ -38,7 +38,7 @@ def training_text(result: dict[str, Any]) -> str:
         f"{class_noun(result['task']):10} {classes_text(result['classes'])}",
         f"features   {result['features']:,}",
         f"learner    {_learner_text(result)}",
-        f"mistakes   {result['mistakes']:,}, a progressive error of {percent(result['error'])}{log_loss}",
+        f"mistakes   {result['mistakes']:,}, a progressive validation error of {percent(result['error'])}{log_loss}",
         f"updates    {result['updates']:,}",
         f"seconds    {result['seconds']:.2f} ({rate:,.0f} rows/s)",
         *skipped_lines(result),

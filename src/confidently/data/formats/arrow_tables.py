@@ -21,7 +21,7 @@ from .files import Path, batches_of_files
 
 BATCHES_AHEAD = 2  # how far decoding may run ahead of the reader
 MAX_ROWS = 1 << 16  # of a batch
-IPC_MAGIC, FEATHER_1_MAGIC, PARQUET_MAGIC = b"ARROW1", b"FEA1", b"PAR1"
+IPC_MAGIC, FEATHER_1_MAGIC = b"ARROW1", b"FEA1"
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # a column of row labels that pandas adds
 
 
