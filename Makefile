@@ -4,13 +4,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find core -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test bench lint stub docs pictures papers sanitize fuzz clean
+.PHONY: demo test test-all bench lint stub docs pictures papers sanitize fuzz clean
 
 demo: $(VENV)/installed
 	$(BIN)/confidently demo
 
 test: $(VENV)/installed lint
 	$(BIN)/python -m pytest -n auto -q
+
+# What make test leaves out: the tests marked as long.
+test-all: $(VENV)/installed
+	$(BIN)/python -m pytest -n auto -q -m long
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
