@@ -1,0 +1,151 @@
+"""JSON that comes from files, checked against types: what is not as its reader expects is one ``ValueError``.
+
+The types are those of annotations; ``Annotated[int, Interval(low, high)]`` bounds a number. Objects become dataclasses,
+and lists named tuples; other entries of an object are ignored. Numbers are finite, and strings can be written as UTF-8.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, fields
+from functools import cache
+from reprlib import Repr
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, NoReturn, Union, get_args, get_origin, get_type_hints
+
+
+class Interval(NamedTuple):
+    """The least and the largest allowed number."""
+
+    low: float
+    high: float
+
+
+class FileText(str):
+    """Text that may hold names of files, in which surrogates stand for bytes that are not UTF-8."""
+
+
+Count = Annotated[int, Interval(0, 2**63 - 1)]
+
+
+def parse(text: str | bytes, kind: Any) -> Any:
+    """Return the value of JSON text as a type; ``ValueError``: it is not JSON, or not of that type."""
+    try:
+        return conform(json.loads(text), kind)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def conform(value: Any, kind: Any, where: str = "it") -> Any:
+    """Return a value of JSON as a type.
+
+    Raises
+    ------
+    ValueError
+        If it is not of that type; the message names the place and what is there.
+
+    Examples
+    --------
+    >>> conform({"rows": [1, 2]}, dict[str, list[Count]])
+    {'rows': [1, 2]}
+    >>> conform({"rows": [1, -2]}, dict[str, list[Count]])
+    Traceback (most recent call last):
+        ...
+    ValueError: it.rows[1]: expected Interval(low=0, high=9223372036854775807), got -2
+    """
+    if kind is Any:
+        return value
+    origin, of = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        number = conform(value, of[0], where)
+        return number if of[1].low <= number <= of[1].high else _refuse(value, str(of[1]), where)
+    if origin in (Union, UnionType):
+        return _first_that_fits(value, of, where)
+    if origin is Literal:
+        fits = any(type(value) is type(one) and value == one for one in of)
+        return value if fits else _refuse(value, f"one of {of}", where)
+    if origin in (list, tuple):
+        return origin(_items(value, of, where))
+    if origin is dict:
+        return {_plain(key, str, where): conform(one, of[1], f"{where}.{key}") for key, one in _entries(value, where)}
+    if kind in _PLAIN:
+        return _plain(value, kind, where)
+    if issubclass(kind, tuple):
+        return kind._make(_items(value, tuple(_hints(kind).values()), where))
+    return _object(dict(_entries(value, where)), kind, where)
+
+
+def _plain(value: Any, kind: type, where: str) -> Any:
+    types, is_sound = _PLAIN[kind]
+    try:
+        if type(value) in types and is_sound(value):
+            return value
+    except (ValueError, OverflowError):
+        pass
+    _refuse(value, kind.__name__, where)
+
+
+def _always(value: object) -> bool:
+    return True
+
+
+_PLAIN: dict[type, tuple[tuple[type, ...], Callable[[Any], object]]] = {
+    bool: ((bool,), _always),
+    NoneType: ((NoneType,), _always),
+    int: ((int,), _always),
+    float: ((int, float), math.isfinite),
+    str: ((str,), lambda text: [text.encode()]),
+    FileText: ((str,), lambda text: [os.fsencode(text)]),
+}
+
+
+def _first_that_fits(value: Any, kinds: Iterable[Any], where: str) -> Any:
+    problem = ValueError()
+    for kind in kinds:
+        try:
+            return conform(value, kind, where)
+        except ValueError as error:
+            problem = error
+    raise problem
+
+
+def _items(value: Any, kinds: tuple[Any, ...], where: str) -> Iterable[Any]:
+    """Return the items of a list: as many as types, or, with one type or one before an ellipsis, any number."""
+    if not isinstance(value, list | tuple):
+        _refuse(value, "a list", where)
+    if len(kinds) == 1 or kinds[-1] is Ellipsis:
+        kinds = kinds[:1] * len(value)
+    if len(value) != len(kinds):
+        _refuse(value, f"a list of {len(kinds)}", where)
+    return (conform(one, kind, f"{where}[{k}]") for k, (one, kind) in enumerate(zip(value, kinds, strict=True)))
+
+
+def _entries(value: Any, where: str) -> Iterable[tuple[str, Any]]:
+    entries: Iterable[tuple[str, Any]] = (
+        value.items() if isinstance(value, dict) else _refuse(value, "an object", where)
+    )
+    return entries
+
+
+def _object(entries: dict[str, Any], kind: Any, where: str) -> Any:
+    hints, given = _hints(kind), {}
+    for field in fields(kind):
+        if field.name in entries:
+            given[field.name] = conform(entries[field.name], hints[field.name], f"{where}.{field.name}")
+        elif field.default is MISSING and field.default_factory is MISSING:
+            raise ValueError(f"{where} has no {field.name!r}")
+    return kind(**given)
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
+
+
+def _refuse(value: object, expected: str, where: str) -> NoReturn:
+    shown = Repr()
+    shown.maxlevel, shown.maxstring, shown.maxother, shown.maxlong = 2, 60, 60, 40
+    raise ValueError(f"{where[:200]}: expected {expected}, got {shown.repr(value)}")
