@@ -152,7 +152,7 @@ def test_a_plot_is_drawn(ok, data, tmp_path):
     [
         (["--rules", "arow,nonsense"], "unknown rule 'nonsense'; expected one of perceptron"),
         (["--rules", ""], "unknown rule ''"),
-        (["--plot", "{data}"], "--plot: unknown file type, got {data}; expected one of .png, .svg, .pdf"),
+        (["--plot", "{tmp}/x.txt"], "--plot: unknown file type, got {tmp}/x.txt; expected one of .png, .svg, .pdf"),
         (["--plot", "{tmp}/no/x.png"], "directory {tmp}/no does not exist"),
         (["--covariance", "shared", "--multiclass", "one-vs-rest", "--classes", "-1,1,2"], "couples the classes"),
         (["--prior-variance", "0"], "prior_variance must be in"),

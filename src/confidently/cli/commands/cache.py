@@ -10,13 +10,14 @@ from typing import Any
 import click
 
 from ..inputs import open_data, reported
-from ..options.arguments import check_output, data_argument, json_option
+from ..options.arguments import data_argument, json_option
+from ..options.command import Command
+from ..options.files import CACHE_OUTPUT
 from ..options.reading import chosen_reading, multilabel_option, on_error_option, reading_options
-from ..options.sections import Sectioned
 from ..output.summaries import skipped_lines
 
 
-@click.command(cls=Sectioned)
+@click.command(cls=Command)
 @data_argument
 @reading_options
 @on_error_option
@@ -25,7 +26,9 @@ from ..output.summaries import skipped_lines
     "--keep", metavar="NAME", multiple=True,
     help="Keep this column unchanged for predict --keep; tag is the tag of VW text. Repeatable.",
 )  # fmt: skip
-@click.option("-o", "--output", "output_path", metavar="FILE", required=True, help="Write the cache to FILE.")
+@click.option(
+    "-o", "--output", "output_path", metavar="FILE", required=True, type=CACHE_OUTPUT, help="Write the cache to FILE."
+)
 @json_option
 def cache(
     data: tuple[str, ...], multilabel: bool, on_error: str | int, keep: tuple[str, ...], output_path: str,
@@ -36,7 +39,6 @@ def cache(
     train, predict, evaluate and compare read a cache like any other file, with the same results. DATA are files, or -
     for standard input. A cache has checksums: a damaged one is rejected.
     """
-    check_output(output_path, data)
     began = time.monotonic()
     with reported():
         result = _build(data, options, on_error, multilabel or None, keep, output_path)

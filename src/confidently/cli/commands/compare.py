@@ -10,10 +10,10 @@ import click
 
 from ..inputs import open_data, reported, total_bytes
 from ..options.arguments import POSITIVE_INTEGER, data_argument, json_option, quiet_option
+from ..options.command import Command
 from ..options.learner import chosen_classes, chosen_settings, settings_options
 from ..options.plot import check_plot, plot_option
 from ..options.reading import chosen_reading, on_error_option, reading_options
-from ..options.sections import Sectioned
 from ..output.text import class_name, class_noun, counted, parameters_text, percent, table
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 BEST_MARK = "*"
 
 
-@click.command(cls=Sectioned)
+@click.command(cls=Command)
 @data_argument
 @reading_options
 @on_error_option
@@ -47,7 +47,7 @@ def compare(
     seconds of computing time spent on training. The best rule is marked. DATA are files, or - for standard input. All
     rules share one pass on several threads; the results equal those of training each rule alone.
     """
-    check_plot(plot, data)
+    check_plot(plot)
     rules, names = _chosen(rule_names), chosen_classes(classes)
     with reported():
         found, skipped = _compare(data, rules, names, options)

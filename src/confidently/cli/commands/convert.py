@@ -12,15 +12,16 @@ import click
 from ...data.formats.table import BY_NAME, WRITABLE
 from ...data.sources.whole_files import new_file
 from ..inputs import open_data, reported
-from ..options.arguments import check_output, data_argument, json_option
+from ..options.arguments import data_argument, json_option
+from ..options.command import Command
+from ..options.files import OUTPUT
 from ..options.reading import chosen_reading, on_error_option, reading_options
-from ..options.sections import Sectioned
 from ..output.text import counted
 
 
-@click.command(cls=Sectioned)
+@click.command(cls=Command)
 @data_argument
-@click.option("-o", "--output", "output_path", metavar="FILE", required=True, help="Write to FILE.")
+@click.option("-o", "--output", "output_path", metavar="FILE", required=True, type=OUTPUT, help="Write to FILE.")
 @click.option("--to", "kind", type=click.Choice(WRITABLE), help="Format to write.  [default: by the suffix of -o FILE]")
 @reading_options
 @on_error_option
@@ -33,7 +34,6 @@ def convert(data: tuple[str, ...], output_path: str, kind: str | None, as_json: 
     spaces, colons and bars. JSON Lines keep everything. CSV, TSV, Parquet and Feather have one column per feature, up
     to 10,000 features, and the command reads the data twice. Rows are scaled only with --normalize l2.
     """
-    check_output(output_path, data)
     from ...data.writing import format_for, write_rows
 
     on_error, multilabel = options.pop("on_error"), options.pop("multilabel") or None

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..options.arguments import json_option
+from ..options.command import Command
+from ..options.files import OutputFolder
 from ..options.plot import can_plot
 
 if TYPE_CHECKING:
@@ -23,9 +25,9 @@ SHOWN = 10  # digits shown of the most and of the least certain
 INK = 0.45  # pixels darker than this fraction of the darkest are drawn
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
-    "--out", default="confidently-demo", type=click.Path(file_okay=False, path_type=Path),
+    "--out", default="confidently-demo", metavar="FOLDER", type=OutputFolder(),
     help="Write the model and the plot to this folder.",
 )  # fmt: skip
 @click.option("--seed", default=0, help="Shuffle the digits with this seed.")

@@ -9,6 +9,7 @@ import click
 
 from ..inputs import load_model, reported
 from ..options.arguments import data_argument, json_option, model_argument
+from ..options.command import Command
 from ..output.text import percent, table
 
 MAX_CLASSES_IN_TABLE = 30  # in the table of classes
@@ -27,7 +28,7 @@ NAMES = {
 UNKNOWN_COUNTS = {"rows_of_unknown_classes": "rows of unknown classes", "unknown_labels": "unknown labels"}
 
 
-@click.command()
+@click.command(cls=Command)
 @model_argument
 @data_argument
 @json_option

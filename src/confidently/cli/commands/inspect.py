@@ -12,6 +12,7 @@ import click
 
 from ..inputs import BadInput, load_model, open_for, reported
 from ..options.arguments import POSITIVE_INTEGER, json_option, model_argument
+from ..options.command import Command
 from ..options.plot import check_plot, plot_option
 from ..output.summaries import (
     MAX_CLASSES_SHOWN,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from ...models.model import Model
 
 
-@click.command()
+@click.command(cls=Command)
 @model_argument
 @click.option("--top", type=POSITIVE_INTEGER, default=10, help="Show this many features in each list.")
 @click.option(
@@ -54,7 +55,7 @@ def inspect(
     of each feature to the mean and to the variance of the margin. Kernel models have no weights of features: for them
     it shows the examples with the largest coefficients.
     """
-    check_plot(plot, [model_path])
+    check_plot(plot)
     model = load_model(model_path)
     kernel = model.learner.covariance.keeps_examples
     if kernel and (row is not None or plot):

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..inputs import BadInput, load_model
-from ..options.arguments import check_output, json_option
+from ..options.arguments import json_option
+from ..options.command import Command
+from ..options.files import INPUT, OUTPUT
 from ..output.summaries import model_facts, model_text
 from ..output.text import table
 
@@ -19,12 +21,15 @@ if TYPE_CHECKING:
 MAX_MODELS_LISTED = 20  # models in the summary
 
 
-@click.command()
-@click.argument("paths", metavar="MODEL...", nargs=-1, required=True)
-@click.option("-o", "--output", "output_path", metavar="MODEL", required=True, help="Save the merged model to MODEL.")
+@click.command(cls=Command)
+@click.argument("paths", metavar="MODEL...", nargs=-1, required=True, type=INPUT)
+@click.option(
+    "-o", "--output", "output_path", metavar="MODEL", required=True, type=OUTPUT, help="Save the merged model to MODEL."
+)
 @click.option(
     "--base",
     metavar="MODEL",
+    type=INPUT,
     help="Count this model once: all others were trained from it with train --init-model.  [default: none]",
 )
 @click.option(
@@ -41,7 +46,6 @@ def merge(paths: tuple[str, ...], output_path: str, base: str | None, how: str, 
     prior counts once. Models must have the same rule, settings and reading options. Features are aligned by name, or by
     number if they have no names; classes are aligned by name. Rows, mistakes and updates are added.
     """
-    check_output(output_path, [*paths, *([base] if base else [])])
     _check_distinct(paths)
     from ...models.merged_learner import MergeError
     from ...models.merging import merge_models

@@ -8,10 +8,11 @@ import click
 
 from ..inputs import load_model
 from ..options.arguments import data_argument, model_argument
+from ..options.command import Command
 from ..options.predictions import check_predictions, prediction_options, requested
 
 
-@click.command()
+@click.command(cls=Command)
 @model_argument
 @data_argument
 @prediction_options
@@ -23,7 +24,7 @@ def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
     names them. Unseen features have weights of mean 0 and the prior variance: they leave the margins unchanged and
     make them less certain.
     """
-    check_predictions(model_path, data, options)
+    check_predictions(options)
     model = load_model(model_path)
     from ..output.predictions import ClassifierPredictions
     from ..output.writers import write_predictions

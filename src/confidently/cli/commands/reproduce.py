@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..options.arguments import NONNEGATIVE_INTEGER, POSITIVE_INTEGER, json_option, quiet_option
+from ..options.command import Command
+from ..options.files import InputFolder, OutputFolder
 from ..options.plot import can_plot
 from ..output.text import table
 
@@ -19,16 +21,16 @@ if TYPE_CHECKING:
     from ...papers.report import Report
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("paper")
 @click.option(
-    "--out", required=True, metavar="FOLDER", type=click.Path(file_okay=False, path_type=Path),
+    "--out", required=True, metavar="FOLDER", type=OutputFolder(),
     help="Write the report, figures, tables and results.json to this folder.",
 )  # fmt: skip
 @click.option("--quick", is_flag=True, help="Run smaller experiments.")
 @click.option("--seed", default=0, type=NONNEGATIVE_INTEGER, help="Set the random seed.")
 @click.option(
-    "--data", metavar="FOLDER", type=click.Path(exists=True, file_okay=False, path_type=Path),
+    "--data", metavar="FOLDER", type=InputFolder(),
     help="Read data sets from this folder.  [default: skip experiments on real data]",
 )  # fmt: skip
 @click.option(

@@ -11,10 +11,11 @@ import click
 from ...rules import RULES
 from ...rules.rule import ConfidenceRule, Rule
 from ..options.arguments import json_option
+from ..options.command import Command
 from ..output.text import table
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("name", required=False)
 @json_option
 def rules(name: str | None, as_json: bool) -> None:

@@ -8,13 +8,14 @@ from typing import Any
 import click
 
 from ..inputs import reported
-from ..options.arguments import POSITIVE_INTEGER, add_options, check_output, data_argument, is_given, json_option
+from ..options.arguments import POSITIVE_INTEGER, add_options, data_argument, is_given, json_option
 from ..options.cluster import check_cluster, cluster_options, on_cluster
+from ..options.command import Command
+from ..options.files import CACHE_OUTPUT, INPUT
 from ..options.learner import learner_options
 from ..options.reading import on_error_option, reading_options
 from ..options.rules import rule_options
 from ..options.saving import NOT_IN_MODEL, check_saving, saving_options
-from ..options.sections import Sectioned
 from ..output.progress import CLASSIFIER
 from ..output.reporter import reporter
 
@@ -29,11 +30,16 @@ _OPTIONS = [
     click.option(
         "--cache",
         metavar="FILE",
+        type=CACHE_OUTPUT,
         help="Cache parsed data in FILE and reuse it until the data change.  [default: a temporary file if --passes is "
         "above 1]",
     ),
     click.option(
-        "--validation", metavar="FILE", multiple=True, help="Validate on this file after every pass. Repeatable."
+        "--validation",
+        metavar="FILE",
+        multiple=True,
+        type=INPUT,
+        help="Validate on this file after every pass. Repeatable.",
     ),
     click.option(
         "--holdout",
@@ -55,7 +61,7 @@ _OPTIONS = [
 ]
 
 
-@click.command(cls=Sectioned)
+@click.command(cls=Command)
 @data_argument
 @rule_options
 @reading_options
@@ -96,8 +102,6 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
 
 
 def _check_usage(ctx: click.Context, data: tuple[str, ...], options: dict[str, Any]) -> None:
-    check_output(options["output_path"], [*data, *options["validation"]])
-    check_output(options["cache"], [*data, *options["validation"]])
     _check_validation(ctx, options)
     check_cluster(ctx, data, options)
     check_saving(ctx, options, WITH_INIT_MODEL)

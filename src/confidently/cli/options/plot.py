@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
-from .arguments import check_output
+from .files import OUTPUT
 
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 
 plot_option = click.option(
-    "--plot", metavar="FILE", help="Also draw a plot to FILE.png, FILE.svg or FILE.pdf. Needs matplotlib."
+    "--plot", metavar="FILE", type=OUTPUT, help="Also draw a plot to FILE.png, FILE.svg or FILE.pdf. Needs matplotlib."
 )
 
 
-def check_plot(path: str | None, inputs: Sequence[str]) -> None:
-    """Reject, before any work, a plot that cannot be drawn or written."""
+def check_plot(path: str | None) -> None:
+    """Reject, before any work, a plot that cannot be drawn."""
     if path is None:
         return
     if Path(path).suffix.lower() not in PLOT_SUFFIXES:
         raise click.UsageError(f"--plot: unknown file type, got {path}; expected one of {', '.join(PLOT_SUFFIXES)}")
     if not can_plot():
         raise click.UsageError("--plot: matplotlib is not installed; run pip install 'confidently[plots]'")
-    check_output(path, inputs, option="--plot")
 
 
 def can_plot() -> bool:

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from ...data.formats.table import FOR_PREDICTIONS
-from .arguments import FRACTION, add_options, check_output
+from .arguments import FRACTION, add_options
+from .files import OUTPUT
 
 JSON_FORMAT = "jsonl"  # of --json
 NUMBERS = ("proba", "margin", "std", "variance")  # in the order of their columns
@@ -54,7 +55,14 @@ _OPTIONS = [
         type=click.Choice(FOR_PREDICTIONS),
         help="Format of the predictions.  [default: by the suffix of -o FILE, otherwise tsv]",
     ),
-    click.option("-o", "--output", "output_path", metavar="FILE", help="Write to FILE.  [default: standard output]"),
+    click.option(
+        "-o",
+        "--output",
+        "output_path",
+        metavar="FILE",
+        type=OUTPUT,
+        help="Write to FILE.  [default: standard output]",
+    ),
     click.option("--json", "as_json", is_flag=True, help=f"Same as --output-format {JSON_FORMAT}."),
 ]
 
@@ -64,13 +72,12 @@ def prediction_options(command: Any) -> Any:
     return add_options(command, _OPTIONS)
 
 
-def check_predictions(model_path: str, data: tuple[str, ...], options: dict[str, Any]) -> None:
-    """Reject, before any work, options that do not fit together and outputs that cannot be written."""
+def check_predictions(options: dict[str, Any]) -> None:
+    """Reject, before any work, options that do not fit together."""
     if options["as_json"] and options["output_format"] not in (None, JSON_FORMAT):
         raise click.UsageError(
             f"--json writes JSON Lines, got --output-format {options['output_format']}; use one of the two"
         )
-    check_output(options["output_path"], [model_path, *data])
 
 
 def requested(options: dict[str, Any], further: tuple[str, ...] = ()) -> Requested:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from .arguments import POSITIVE_INTEGER, is_given, listed, quiet_option
+from .files import INPUT, MODEL_OUTPUT
 
 # Options that change how to train but not the model: they may differ when training resumes.
 NOT_IN_MODEL = ("data", "output_path", "as_json", "quiet", "cache", "checkpoint_every", "resume", "jobs")
@@ -16,7 +17,9 @@ NOT_IN_MODEL = ("data", "output_path", "as_json", "quiet", "cache", "checkpoint_
 def saving_options(rows_noun: str, init_model_help: str) -> list[Any]:
     """Return the options of a command that trains."""
     return [
-        click.option("-o", "--output", "output_path", metavar="MODEL", help="Save the model to MODEL."),
+        click.option(
+            "-o", "--output", "output_path", metavar="MODEL", type=MODEL_OUTPUT, help="Save the model to MODEL."
+        ),
         click.option(
             "--checkpoint-every",
             type=POSITIVE_INTEGER,
@@ -28,7 +31,7 @@ def saving_options(rows_noun: str, init_model_help: str) -> list[Any]:
             help="Resume from MODEL.checkpoint if it exists. The model is bit-identical to that of uninterrupted "
             "training.",
         ),
-        click.option("--init-model", metavar="MODEL", help=init_model_help),
+        click.option("--init-model", metavar="MODEL", type=INPUT, help=init_model_help),
         quiet_option,
     ]
 

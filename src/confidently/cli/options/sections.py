@@ -10,21 +10,6 @@ import click
 Decorator = Callable[[Any], Any]
 
 
-class Sectioned(click.Command):
-    """A command whose help lists options in their sections, after the options without one."""
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        sections: dict[str, list[tuple[str, str]]] = {"Options": []}
-        for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
-            if record is not None and isinstance(parameter, click.Option):
-                sections.setdefault(getattr(parameter, "section", "Options"), []).append(record)
-        for title, records in sections.items():
-            if records:
-                with formatter.section(title):
-                    formatter.write_dl(records)
-
-
 def in_section(title: str, options: list[Decorator]) -> list[Decorator]:
     """Return the same options, assigned to a section of the help."""
     return [_assigned(title, option) for option in options]

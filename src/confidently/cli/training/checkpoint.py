@@ -14,13 +14,12 @@ import click
 
 from ...data.sources.whole_files import remove_leftovers
 from ..inputs import model_type
+from ..options.files import BEST_CHECKPOINT, CHECKPOINT
 from .position import Position
 
 if TYPE_CHECKING:
     from ...models.model import Model
     from ...topics.model import TopicModel
-
-SUFFIX, BEST_SUFFIX = ".checkpoint", ".checkpoint.best"
 
 
 class Checkpoints:
@@ -37,7 +36,7 @@ class Checkpoints:
     """
 
     def __init__(self, output: str, every: int | None, run: dict[str, Any]) -> None:
-        self.path, self.best_path = Path(output + SUFFIX), Path(output + BEST_SUFFIX)
+        self.path, self.best_path = Path(output + CHECKPOINT), Path(output + BEST_CHECKPOINT)
         self.output, self.every, self.run = output, every, run
 
     def load(

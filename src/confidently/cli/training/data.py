@@ -20,14 +20,13 @@ from ...data.memory.matrix import largest_value
 from ...data.selection import joined_features, select_rows, skip_rows
 from ...data.sources.whole_files import WINDOWS
 from ..inputs import BadInput, open_data, total_bytes
+from ..options.files import TRAINING_CACHE, TRAINING_HOLDOUT
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
     from ...data import ReaderOptions, Stream
     from ...data.features import Features
-
-CACHE_SUFFIX, HOLDOUT_SUFFIX = ".training-cache", ".training-holdout"
 
 
 class Holdout:
@@ -95,8 +94,8 @@ class TrainingData:
         self.origin = Origin(sources=fingerprints(paths), multilabel=multilabel, classes=list(classes))
         cached_already = all(is_cache(path) for path in paths)
         self.keeps_cache = cache is not None
-        self.cache = cache or (self._beside(CACHE_SUFFIX) if caching and not cached_already else None)
-        self.held = self._beside(HOLDOUT_SUFFIX) if holdout else None
+        self.cache = cache or (self._beside(TRAINING_CACHE) if caching and not cached_already else None)
+        self.held = self._beside(TRAINING_HOLDOUT) if holdout else None
         self.cache_ready = self.cache is not None and self._is_current(self.cache, self.origin)
         self.held_ready = self.held is not None and self._is_current(self.held, self._held_origin())
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from ..batch import DataError
-from ..sources.whole_files import WINDOWS, commit, naming
+from ..sources.whole_files import PARTIAL, WINDOWS, commit, naming
 
 try:
     from isal.isal_zlib import crc32  # about three times as fast
@@ -29,7 +29,6 @@ END_MAGIC = MAGIC[::-1]
 ALIGNMENT = 64  # of the header's end and of every array: a cache line
 PROLOGUE = struct.Struct("<16sQII")  # magic, size and CRC-32 of the header, CRC-32 of the prologue before it
 TRAILER = struct.Struct("<QQII16s")  # offset, size and CRC-32 of the index, CRC-32 of the trailer before it, magic
-PARTIAL = ".partial"  # suffix of a file that is being written
 
 Arrays = dict[str, np.ndarray]
 

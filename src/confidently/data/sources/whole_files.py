@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
-import errno
 import glob
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
-DISK_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 WINDOWS = os.name == "nt"  # which cannot rename or remove an open file
+PARTIAL = ".partial"  # suffix of a cache that is being written
 
 
 @contextmanager
 def new_file(path: str | os.PathLike[str]) -> Iterator[str]:
     """Yield the name of a temporary file beside ``path``, which replaces it when the block ends without an error.
 
-    The block creates the file and closes it. If ``path`` is a symbolic link, its target is replaced.
+    The block writes the file, which exists and is empty, and closes it. If ``path`` is a symbolic link, its target is
+    replaced. The new file has the mode of the one that it replaces.
     """
     target = Path(path).resolve()
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.{os.urandom(4).hex()}")
+    temporary = _temporary(target)
     try:
         with naming(path):
+            _create(temporary, target)
             yield os.fspath(temporary)
-        commit(temporary, target)
+            commit(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def probe(path: str | os.PathLike[str]) -> None:
+    """Raise the ``OSError`` that :func:`new_file` would meet at its beginning, if any; leave nothing behind."""
+    target = Path(path).resolve()
+    temporary = _temporary(target)
+    _create(temporary, target)
+    temporary.unlink()
 
 
 @contextmanager
@@ -41,10 +51,14 @@ def new_text_file(path: str | os.PathLike[str]) -> Iterator[TextIO]:
 
 def commit(temporary: Path, path: Path) -> None:
     """Sync a complete file to disk, then rename it: after a power cut ``path`` is the old file or the new one."""
-    with naming(path), open(temporary, "rb+") as file:
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-    _sync_directory(path.parent)
+    with naming(path):
+        with open(temporary, "rb+") as file:
+            os.fsync(file.fileno())
+        mode = _mode(path)
+        if mode is not None:
+            os.chmod(temporary, mode)
+        os.replace(temporary, path)
+        _sync_directory(path.parent)
 
 
 def remove_leftovers(path: str | os.PathLike[str]) -> None:
@@ -59,13 +73,34 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Add the file's name to errors of a full disk, where the system leaves it out."""
+    """Add the file's name to errors where the system leaves it out, or names a temporary file."""
     try:
         yield
-    except OSError as error:
-        if error.filename is None and error.errno in DISK_FULL:
-            error.filename = os.fspath(path)
+    except BrokenPipeError:  # of an output that is not a file
         raise
+    except OSError as error:
+        beside = f".{Path(path).resolve().name}."
+        if error.filename is None or Path(os.fsdecode(error.filename)).name.startswith(beside):
+            error.filename, error.filename2 = os.fspath(path), None
+        raise
+
+
+def _temporary(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{os.getpid()}.{os.urandom(4).hex()}")
+
+
+def _create(temporary: Path, target: Path) -> None:
+    """Create an empty file which no one may read who may not read the file that it will replace."""
+    mode = _mode(target)
+    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode))
+
+
+def _mode(path: Path) -> int | None:
+    """Return the mode of a file, or ``None`` if it does not exist."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        return None
 
 
 def _sync_directory(directory: Path) -> None:

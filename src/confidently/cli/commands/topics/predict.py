@@ -8,10 +8,11 @@ import click
 
 from ...inputs import load_model
 from ...options.arguments import POSITIVE_INTEGER, data_argument, model_argument
+from ...options.command import Command
 from ...options.predictions import TOPIC, check_predictions, prediction_options, requested
 
 
-@click.command()
+@click.command(cls=Command)
 @model_argument
 @data_argument
 @prediction_options
@@ -27,7 +28,7 @@ def predict(model_path: str, data: tuple[str, ...], no_topics: bool, jobs: int, 
     among its words. Topics are numbered from 0, as topics show numbers them; with three or more classes each class has
     its own topics. DATA are files, or - for standard input, read as the training data were. Unseen words are skipped.
     """
-    check_predictions(model_path, data, options)
+    check_predictions(options)
     model = load_model(model_path, "topics")
     from ...output.predictions import TopicPredictions
     from ...output.writers import write_predictions

@@ -10,6 +10,7 @@ import click
 
 from ...inputs import load_model
 from ...options.arguments import FRACTION, POSITIVE_INTEGER, json_option, model_argument
+from ...options.command import Command
 from ...options.plot import check_plot, plot_option
 from ...output.summaries import check_class, class_title, of_class, print_classes, topic_model_facts, topic_model_text
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ....topics.views import TopicsOfClass
 
 
-@click.command()
+@click.command(cls=Command)
 @model_argument
 @click.option("--words", type=POSITIVE_INTEGER, default=8, help="Show this many words of each topic.")
 @click.option(
@@ -49,7 +50,7 @@ def show(
     the weight. Topics that favor the class come first. The fraction is the proportion of the topic's words among all
     words of the training documents.
     """
-    check_plot(plot, [model_path])
+    check_plot(plot)
     model = load_model(model_path, "topics")
     check_class(model, class_name)
     from ....topics.views import topic_views

@@ -14,14 +14,15 @@ from ...options.arguments import (
     POSITIVE_FLOAT,
     POSITIVE_INTEGER,
     add_options,
-    check_output,
     data_argument,
     json_option,
 )
+from ...options.command import Command
+from ...options.files import INPUT
 from ...options.learner import calibration_option, classes_option
 from ...options.reading import counting_options, multilabel_option, on_error_option
 from ...options.saving import NOT_IN_MODEL, check_saving, saving_options
-from ...options.sections import Sectioned, in_section
+from ...options.sections import in_section
 from ...output.progress import TOPICS
 from ...output.reporter import reporter
 
@@ -74,7 +75,7 @@ _MODEL = [
 _WORK = [
     on_error_option,
     click.option(
-        "--stop-words", metavar="english|FILE",
+        "--stop-words", metavar="english|FILE", type=INPUT,
         help="Ignore these words: scikit-learn's English stop words and single letters, or the words in FILE.",
     ),
     classes_option,
@@ -102,7 +103,7 @@ def _topics(value: str) -> int | None:
     return int(value)
 
 
-@click.command(cls=Sectioned)
+@click.command(cls=Command)
 @data_argument
 @counting_options
 @lambda command: add_options(command, [*in_section("Topic model", _MODEL), *_WORK])
@@ -115,7 +116,6 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     Training fits topics and classifiers over them together, in one pass. Rows are word counts and never scaled. Ctrl-C
     completes the current batch and saves a checkpoint beside the model.
     """
-    check_output(options["output_path"], data)
     _check_usage(ctx, options)
     from ...output.summaries import saved, topic_training_text
     from ...training.saving import open_checkpoints, run_to_end
