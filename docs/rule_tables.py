@@ -50,8 +50,13 @@ def rule_table() -> str:
 
 def _rule_row(rule: type[Rule]) -> str:
     acts = rule.acts_when if rule.acts_when == "always" else f"${tex(rule.acts_when)}$"
-    weight = {None: "multiplies the step", "r": "divides $r$"}.get(rule.loss, f"multiplies ${rule.loss}$")
+    weight = {None: _weight(rule.weight), "r": "divides $r$"}.get(rule.loss, f"multiplies ${rule.loss}$")
     return f"| `{rule.name}` | {acts} | {_step(rule.formula)} | {weight} | {rule.source} |\n"
+
+
+def _weight(text: str) -> str:
+    """Return what a weight does, with its formulas in TeX."""
+    return re.sub(r"min\(w, 1\)", lambda found: f"${tex(found[0])}$", text) if "=" not in text else _step(text)
 
 
 def _step(formula: str) -> str:

@@ -64,10 +64,23 @@ struct Probit {
     static constexpr int parameters = 1;
     double noise;
     Step operator()(double m, double v, double w) const {
-        const double s2 = noise * noise + v, s = std::sqrt(s2);
-        const Hazard h = hazard(m / s);
-        const double left = (noise * noise + v * h.variance) / s2;
-        return weighted({h.v / s, precision_gained(h.v * h.v_plus_x * v / s2, left, v)}, w);
+        // The power Phi^w of the likelihood has no closed form. The step is implicit: w times the gradient and the curvature
+        // at the margin that all but one of the w copies lead to, which for w = 1 is m. Newton's method from 0 rises to
+        // the only root of alpha = w V/s without passing it, because V decreases and is convex.
+        const double n2 = noise * noise, s2 = n2 + v, s = std::sqrt(s2), others = 1.0 - 1.0 / w;
+        Hazard h = hazard(m / s);
+        double alpha = w * h.v / s;
+        if (w != 1.0) {
+            alpha = 0.0;
+            for (int i = 0; i < 100; ++i) {
+                const double slope = (n2 + v * (h.variance + w * h.v * h.v_plus_x)) / s2;
+                const double next = alpha + (w * h.v / s - alpha) / slope;
+                if (!(next > alpha)) break;
+                alpha = next;
+                h = hazard((m + others * alpha * v) / s);
+            }
+        }
+        return {alpha, w * precision_gained(h.v * h.v_plus_x * v / s2, (n2 + v * h.variance) / s2, v)};
     }
 };
 

@@ -12,7 +12,7 @@ struct SOP {
     static constexpr const char* name = "sop";
     static constexpr int parameters = 0;
     Step operator()(double m, double v, double w) const {
-        return m <= 0.0 ? weighted({(1.0 - m) / (1.0 + v), 1.0}, w) : Step{};
+        return m <= 0.0 ? Step{(1.0 - m) / (v + 1.0 / w), w} : Step{};
     }
 };
 

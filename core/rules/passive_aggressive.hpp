@@ -10,7 +10,7 @@ namespace confidently {
 struct Perceptron {
     static constexpr const char* name = "perceptron";
     static constexpr int parameters = 0;
-    Step operator()(double m, double, double w) const { return m <= 0.0 ? weighted({1.0}, w) : Step{}; }
+    Step operator()(double m, double, double w) const { return m <= 0.0 ? Step{w} : Step{}; }
 };
 
 struct PA {

@@ -22,8 +22,10 @@ inline double precision_gained(double learned, double left, double v) {
     return std::min(learned, 1.0 - least) / (std::max(left, least) * v);
 }
 
-// The step of a hard rule for an example of weight w: it is weighted as a whole.
+// The step of a hard rule for an example of weight w. Once the constraint is met there is nothing left to weigh: a weight
+// above 1 would overshoot it, and above 2 each step would lead farther away from it.
 inline Step weighted(Step step, double w) {
+    if (w >= 1.0) return step;
     return {w * step.alpha, w * step.zeta, step.scale == 1.0 ? 1.0 : std::pow(step.scale, w), step.infeasible};
 }
 

@@ -1,7 +1,7 @@
 // The rules: each computes, from the margin m and its variance v alone, the step of the Gaussian. docs/mathematics.md
 // states every formula with its source. w is the weight of the example: it multiplies the loss where the rule has one
-// (C -> wC, r -> r/w, c -> wc); the step of a hard rule is weighted as a whole. A rule is a struct, entered in the list at
-// the end of its header, with
+// (C -> wC, r -> r/w, c -> wc); the step of a hard rule is multiplied by min(w, 1). No weight leads beyond what the rule
+// asks for. A rule is a struct, entered in the list at the end of its header, with
 //   name         what Python calls it
 //   parameters   how many numbers it has; its members, in this order, are given by Rule.core_parameters of Python
 //   rescales     true if its steps have a scale other than 1; missing otherwise

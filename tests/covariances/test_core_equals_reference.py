@@ -141,12 +141,12 @@ def test_core_equals_reference_up_to_the_first_tie(rule, task, seed):
         assert_twins_agree(learner, reference)
 
 
-def test_pa_ties_at_its_margin_in_the_first_row():
-    """A step to margin 1 with weight 2 ends at margin 2, and leaves the worst relevant label at margin 1."""
-    X, _, _, _, reference = weighted_twins("pa", "multilabel", 0)
+def test_pa_ties_at_its_margin_when_a_row_returns():
+    """A step ends at margin 1, whatever the weight."""
+    X, _, _, _, reference = weighted_twins("pa", "binary", 0)
     reference.ties = []
-    reference.learn(X[:1], [{0}], np.array([2.0]))
-    assert reference.ties == [0]
+    reference.learn(X[[0, 0]], [1, 1], np.array([2.0, 1.0]))
+    assert reference.ties == [1]
 
 
 @pytest.mark.parametrize("task", ["joint", "one-vs-rest"])

@@ -129,7 +129,7 @@ def test_class_weights_of_two_classes_agree():
 
 def test_weights_agree_where_no_step_or_every_step_is_capped():
     X, y = rows(2)
-    w = some_weights()
+    w = some_weights() / some_weights().max()  # "pa" never goes beyond its margin, so weights above 1 act as 1
     pa = OnlineClassifier("pa", fit_intercept=False, passes=PASSES)
     assert_same(their_pa("pa1", C=1e300).fit(X, y, sample_weight=w), pa.fit(X, y, sample_weight=w))
     assert_same(their_pa("pa1", C=1e-4).fit(X, y, sample_weight=w), our_pa("pa1", C=1e-4).fit(X, y, sample_weight=w))

@@ -1,17 +1,18 @@
 """The laws every rule obeys, over all margins, variances and parameters."""
 
-from math import inf, isfinite, nextafter, sqrt
+from math import isfinite, nextafter, sqrt
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import log_ndtr
 
 from confidently import RULES, _core, make_rule, step
 from confidently.rules import bayesian, confidence_weighted, ellipsoid, passive_aggressive
-from tests.tables.rule_cases import CASES, after, log_uniform, parameters_of, phi_of, situations
+from tests.tables.rule_cases import CASES, After, after, log_uniform, parameters_of, phi_of, situations
 
-HARD = [name for name, rule in RULES.items() if rule.loss is None]
+HARD = ["pa", "cw_stdev", "cw_var", "cellip", "iellip"]
 SOFT = [name for name, rule in RULES.items() if rule.loss is not None]
 
 
@@ -110,9 +111,10 @@ def test_pa_is_pa1_without_a_maximum_step_size_and_pa2_at_its_limit(situation):
     assert step("pa", *situation) == step("pa1", *situation, C=1e300) == step("pa2", *situation, C=1e300)
 
 
-@given(situations())
-def test_sop_is_arow_on_mistakes(situation):
-    assert step("sop", *situation) == (step("arow", *situation, r=1.0) if situation[0] <= 0 else None)
+@given(situations(), log_uniform(-6, 6))
+def test_sop_is_arow_on_mistakes(situation, w):
+    arow = step("arow", *situation, r=1.0, weight=w)
+    assert step("sop", *situation, weight=w) == (arow if situation[0] <= 0 else None)
 
 
 # Units: a margin measured in 1/s of its unit is s m, with variance s^2 v. alpha is a margin over a variance, zeta one
@@ -154,15 +156,68 @@ def test_a_weight_multiplies_the_loss(name, p, situation, w):
     assert answer == (expected and pytest.approx(expected, rel=1e-14, abs=1e-300))
 
 
-@law_of(HARD, log_uniform(-6, 6))
-def test_a_weight_multiplies_the_step_of_a_hard_rule(name, p, situation, w):
+@law_of(HARD, log_uniform(-6, 9))
+def test_a_weight_below_one_multiplies_the_step_of_a_hard_rule(name, p, situation, w):
     plain, answer = step(name, *situation, **p), step(name, *situation, weight=w, **p)
-    with np.errstate(over="ignore", under="ignore"):
-        scale = plain and np.power(plain[2], w)
-    if plain is None or scale in (0.0, inf):  # a scale that over- or underflows is no step
-        assert answer is None
+    if plain is None or w >= 1:
+        assert answer == plain
     else:
-        assert answer == pytest.approx((w * plain[0], w * plain[1], scale), rel=1e-14, abs=1e-300)
+        assert answer == pytest.approx((w * plain[0], w * plain[1], plain[2] ** w), rel=1e-14, abs=1e-300)
+
+
+# The margin that a rule of the CW family, or one with a hinge, asks for after its step.
+TARGETS = {
+    **dict.fromkeys(("pa", "pa1", "pa2", "arow", "sop", "nherd"), lambda a: 1.0),
+    **dict.fromkeys(("cw_stdev", "scw1", "scw2"), lambda a: phi_of(a.p) * sqrt(a.v1)),
+    "cw_var": lambda a: phi_of(a.p) * a.v1,
+    "cellip": lambda a: a.p["a"] * a.p["gamma"],
+    "iellip": lambda a: a.p["gamma"],
+    "bayespa": lambda a: a.p["epsilon"],
+}
+
+
+@law_of(list(TARGETS), log_uniform(-9, 9), examples=100)
+def test_no_weight_overshoots(name, p, situation, w):
+    """A hard constraint is met at most with equality, and a hinge is not left behind."""
+    answer = step(name, *situation, weight=w, **p)
+    if answer is not None:
+        made = After(*situation, p, *answer)
+        assert made.m1 <= TARGETS[name](made) + 1e-13 * (abs(made.m) + abs(made.m1))
+
+
+@law_of(["gibbs_pa", "gibbs_pa_exact"], log_uniform(-9, 9))
+def test_no_weight_exceeds_the_slope_of_the_loss(name, p, situation, w):
+    answer = step(name, *situation, weight=w, **p)
+    assert answer is None or answer[0] <= 2 * w * p["c"] * (1 + 1e-14)
+
+
+@law_of(["probit"], log_uniform(-9, 9), examples=100)
+def test_a_weighted_step_of_probit_is_implicit(name, p, situation, w):
+    """It grows with the weight, less than in proportion, and a little more weight makes a little longer step."""
+    one, answer = step(name, *situation, **p), step(name, *situation, weight=w, **p)
+    if one is not None and answer is not None and one[0] > 1e-250:
+        low, high = sorted((one[0], w * one[0]))
+        assert low * (1 - 1e-12) <= answer[0] <= high * (1 + 1e-12)
+        close = step(name, *situation, weight=1 + 1e-9, **p)
+        assert close == pytest.approx(one, rel=1e-7)
+
+
+@pytest.mark.parametrize(("m", "v", "w"), [(0.0, 1.0, 2.0), (-1.0, 0.5, 3.0), (0.5, 1.0, 0.5), (-2.0, 0.1, 10.0)])
+def test_a_weighted_step_of_probit_is_near_that_of_the_exact_posterior(m, v, w):
+    grid = np.linspace(m - 20 * sqrt(v), m + 20 * sqrt(v), 200001)
+    log_posterior = w * log_ndtr(grid) - (grid - m) ** 2 / (2 * v)
+    p = np.exp(log_posterior - log_posterior.max())
+    mean = np.average(grid, weights=p)
+    variance = np.average((grid - mean) ** 2, weights=p)
+    alpha, zeta, scale = step("probit", m, v, weight=w, noise=1.0)
+    assert alpha == pytest.approx((mean - m) / v, rel=0.05)
+    assert zeta == pytest.approx(1 / variance - 1 / v, rel=0.05)
+    assert scale == 1.0
+
+
+@given(situations(), log_uniform(-6, 9))
+def test_the_perceptron_multiplies_its_step_by_the_weight(situation, w):
+    assert step("perceptron", *situation, weight=w) == ((w, 0.0, 1.0) if situation[0] <= 0 else None)
 
 
 @law_of(list(CASES), examples=30)

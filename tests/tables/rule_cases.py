@@ -221,13 +221,14 @@ RANGES = {
 
 
 def weighted(w, alpha, zeta=0.0, scale=1.0):
-    """The step of a hard rule: the weight of the example multiplies all of it."""
-    return w * alpha, w * zeta, scale**w
+    """The step of a hard rule: the weight of the example, if less than 1, multiplies all of it."""
+    u = min(w, 1.0)
+    return u * alpha, u * zeta, scale**u
 
 
 @case(acts=mistake, after=lambda a: [(a.alpha, 1.0, 0.0)])
 def perceptron(m, v, w, k, p):
-    return weighted(w, 1.0) if m <= 0 else None
+    return (w, 0.0, 1.0) if m <= 0 else None
 
 
 @case(acts=below(one), after=lambda a: [(a.m1, 1.0, abs(a.m))])
@@ -247,7 +248,7 @@ def pa2(m, v, w, k, p):
 
 @case(acts=mistake, after=lambda a: [(a.m1 + a.alpha, 1.0, abs(a.m)), gains(a, a.v)])
 def sop(m, v, w, k, p):
-    return weighted(w, (1 - m) / (1 + v), 1.0) if m <= 0 else None
+    return ((1 - m) / (v + 1 / w), w, 1.0) if m <= 0 else None
 
 
 def cw_alpha(m, v, p):
@@ -361,10 +362,23 @@ def gibbs_pa_exact(m, v, w, k, p):
 @case(acts=within_deviations(lambda m, v, p: m / hypot(p["noise"], sqrt(v))), after=None, noise=WIDE)
 def probit(m, v, w, k, p):
     s = sqrt(p.noise**2 + v)
-    t = m / s
-    V = exp(-(t**2) / 2 - log(2 * pi) / 2 - log_ndtr(t))
+
+    def hazard(t):
+        return exp(-(t**2) / 2 - log(2 * pi) / 2 - log_ndtr(t))
+
+    def gap(alpha):
+        return alpha - w * hazard((m + (1 - 1 / w) * alpha * v) / s) / s
+
+    alpha = hazard(m / s) / s
+    if w != 1:  # by copies of the row: the last of w copies sees the others
+        high = alpha
+        while gap(high) < 0:
+            high *= 2
+        alpha = brentq(gap, 0, high, xtol=1e-300, rtol=1e-15, maxiter=1000)
+    t = (m + (1 - 1 / w) * alpha * v) / s
+    V = hazard(t)
     W = min(max(V * (V + t) / s**2, 0.0), (1 - 1e-12) / v)
-    return weighted(w, V / s, W / (1 - W * v))
+    return alpha, w * W / (1 - W * v), 1.0
 
 
 def parameters_of(name):

@@ -86,7 +86,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     average : bool, default=False
         Predict with the mean of the weights over all rows seen.
     class_weight : dict, "balanced" or None, default=None
-        Factor on the weight of the examples of each class; not for multilabel data.
+        Factor on the weight of the examples of each class; not for multilabel data. See :meth:`fit` on weights.
     random_state : int, RandomState or None, default=None
         Seed of the shuffling.
     min_variance : float, default=1e-12
@@ -215,7 +215,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         y : array of shape (n,), or indicator matrix of shape (n, n_labels)
             Classes (numbers or strings, two or more), or the labels of multilabel data.
         sample_weight : array of shape (n,), optional
-            Weights >= 0; 0 has the same effect as leaving out the row.
+            Weights >= 0, which multiply the loss; 0 has the same effect as leaving out the row. The rules "pa",
+            "cw_stdev", "cw_var", "cellip" and "iellip" meet a constraint instead: for them weights above 1 act as 1.
 
         Returns
         -------

@@ -54,6 +54,7 @@ class Probit(Rule):
     acts_when = "always"
     formula = "s^2 = noise^2 + v, V = N(m/s)/Phi(m/s): alpha = V/s, W = V (V + m/s)/s^2, zeta = W/(1 - W v)"
     source = "Graepel, Quinonero Candela, Borchert & Herbrich, ICML 2010"
+    weight = "implicit step"
     noise: float = parameter(
         POSITIVE, "standard deviation of the noise of the score", default=0.1, grid=(0.01, 0.1, 1.0, 10.0)
     )

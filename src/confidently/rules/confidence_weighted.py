@@ -15,6 +15,7 @@ class SOP(Rule):
     acts_when = "m <= 0"
     formula = "alpha = (1 - m)/(1 + v), zeta = 1"
     source = "Cesa-Bianchi, Conconi & Gentile, SIAM J. Computing 34, 2005"
+    weight = "alpha = (1 - m)/(v + 1/w), zeta = w"
 
 
 class CWStdev(ConfidenceRule):

@@ -15,6 +15,7 @@ class Perceptron(Rule):
     acts_when = "m <= 0"
     formula = "alpha = 1"
     source = "Rosenblatt, Psychological Review 65, 1958"
+    weight = "multiplies the step"
     learns_precision = False
 
 

@@ -26,7 +26,8 @@ class Rule:
     source: ClassVar[str]
     learns_precision: ClassVar[bool] = True  # False: zeta is always 0, and no covariance is stored
     counts_misses: ClassVar[bool] = False  # True: no classifier in the ellipsoid may satisfy an example
-    loss: ClassVar[str | None] = None  # the parameter that the weight of an example multiplies; None: the step
+    loss: ClassVar[str | None] = None  # the parameter that the weight of an example multiplies, if there is one
+    weight: ClassVar[str] = "min(w, 1) multiplies the step"  # what the weight does otherwise
 
     def __init_subclass__(cls) -> None:
         # Only __init__ differs between rules. Generating the other five methods of a frozen dataclass for every rule
