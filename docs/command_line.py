@@ -16,9 +16,14 @@ HEAD = f"""# Command line
 
 Written by `{REFRESH}` from the output of `--help`. The [tutorial](tutorial.md) shows the commands at work.
 
-Exit codes: 0 for success; 2 for bad usage or input, with one line on standard error; 130 or 143 after an interruption,
-when the current batch is complete and a checkpoint is saved; 141 when the reader of the output has gone. Results go to
-standard output, progress and errors to standard error. Every command has `--json` for machine-readable output.
+Exit codes: 0 for success; 2 for bad usage, bad input or too little memory, with one line on standard error; 130, 143 or
+129 after an interruption (Ctrl-C, SIGTERM, SIGHUP), when training has completed the current batch and saved a
+checkpoint; 141 when the reader of the output has gone. Results go to standard output, progress and errors to standard
+error. Every command has `--json` for machine-readable output.
+
+Before any work, a command checks the files that it will write: each must be in a folder where files can be created, and
+neither an input nor written by another option, under any name. So must the files that training writes beside a model:
+`MODEL.checkpoint`, `MODEL.checkpoint.best`, `MODEL.training-cache` and `MODEL.training-holdout`.
 
 `FORMAT` is the name of a [format](reading-data.md); `--help` lists the names.
 

@@ -1,5 +1,34 @@
-"""``python -m confidently``: the command line."""
+"""The command ``confidently``, or ``python -m confidently``.
 
-from .cli import main
+Signals are handled before anything else is imported, so that they end the command in order from its first moments on.
+"""
 
-main()
+from __future__ import annotations
+
+import signal
+import sys
+from types import FrameType
+
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+def main() -> None:
+    """Run the command line; a signal ends it like Ctrl-C, unless it is ignored."""
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+    try:
+        from .cli import main as run
+
+        run()
+    except KeyboardInterrupt as interrupt:  # while it is imported, or in the end
+        sys.stderr.write("confidently: interrupted\n")
+        sys.exit(128 + interrupt.args[0])
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt(number)
+
+
+if __name__ == "__main__":
+    main()

@@ -13,6 +13,8 @@ from functools import partial
 import numpy as np
 import pytest
 
+from confidently.cli import BAD_INPUT
+from confidently.cli.options.files import CHECKPOINT
 from confidently.cli.training.classifier import ClassifierTraining
 from confidently.cli.training.interrupts import Interrupted
 from confidently.models.model import Model
@@ -50,6 +52,14 @@ class Runs:
         self.process.stdin.write(json.dumps([[str(a) for a in arguments], kill_after]) + "\n")
         return int(self.process.stdout.readline())
 
+    def finished(self, arguments, model, kill_after=None):
+        """Whether a run completes the model, or finds that one did which was killed at its very end."""
+        status = self.run([*arguments, "--resume"], kill_after)
+        refused = os.WIFEXITED(status) and os.WEXITSTATUS(status) == BAD_INPUT
+        assert status == 0 or os.WIFSIGNALED(status) or refused
+        assert not refused or (model.exists() and not model.with_name(model.name + CHECKPOINT).exists())
+        return not os.WIFSIGNALED(status)
+
     def close(self):
         self.process.stdin.close()
         self.process.wait()
@@ -63,24 +73,22 @@ def test_thirty_kills_change_nothing(ok, tmp_path):
     model, whole = folder / "m.cw", tmp_path / "whole.cw"
     options = ["--passes", 4, "--holdout", "0.1", "--early-stop", "--patience", 9, "--average", "-q"]
     ok("train", data, "-o", whole, *options)
-    arguments = ["train", data, "-o", model, *options, "--checkpoint-every", 37, "--resume"]
+    arguments = ["train", data, "-o", model, *options, "--checkpoint-every", 37]
     runs, moments = Runs(["train", str(data), "-q"]), random.Random(0)
     try:
         start = time.monotonic()
         assert runs.run(["train", data, "-o", tmp_path / "other.cw", *options, "--checkpoint-every", 37]) == 0
-        duration, kills, finished = time.monotonic() - start, 0, 0
+        duration, kills = time.monotonic() - start, 0
         while kills < 30:
-            status = runs.run(arguments, kill_after=moments.uniform(0, duration / 4))
-            kills += os.WIFSIGNALED(status)
+            complete = runs.finished(arguments, model, kill_after=moments.uniform(0, duration / 4))
+            kills += not complete
             for path in folder.glob("m.cw*"):
                 if "training" not in path.name:
                     Model.load(path)  # whole, whenever the kill came
-            if not os.WIFSIGNALED(status):
-                assert status == 0
-                finished += 1
+            if complete:
                 assert model.read_bytes() == whole.read_bytes()
                 model.unlink()
-        assert runs.run(arguments) == 0
+        assert runs.finished(arguments, model)
     finally:
         runs.close()
     assert model.read_bytes() == whole.read_bytes()
@@ -99,7 +107,7 @@ def interrupted(arguments, number, begun="        1,000"):
         return training.wait(), said
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_leaves_a_checkpoint(ok, tmp_path, number, code):
     data, model, whole = (tmp_path / name for name in ("data.svm", "m.cw", "whole.cw"))
     data.write_text(rows(4000, d=50) * 10)
@@ -169,6 +177,16 @@ def test_resume_without_a_checkpoint_begins(ok, data, tmp_path):
     ok("train", data, "-q", "-o", tmp_path / "a.cw")
     ok("train", data, "-q", "-o", tmp_path / "b.cw", "--resume")
     assert (tmp_path / "a.cw").read_bytes() == (tmp_path / "b.cw").read_bytes()
+
+
+@pytest.mark.parametrize("command", [("train",), ("topics", "train")])
+def test_resume_does_not_train_over_a_finished_model(ok, call, data, tmp_path, command):
+    model = tmp_path / "a.cw"
+    ok(*command, data, "-q", "-o", model)
+    before = model.read_bytes(), model.stat().st_mtime_ns
+    code, out, err = call(*command, data, "-q", "-o", model, "--resume")
+    assert (code, out) == (2, "") and f"{model} exists and has no checkpoint: its training is complete" in err
+    assert before == (model.read_bytes(), model.stat().st_mtime_ns)
 
 
 @pytest.mark.parametrize(

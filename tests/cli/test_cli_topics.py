@@ -243,7 +243,7 @@ def test_a_model_of_the_command_line_goes_on_as_an_estimator(ok, tmp_path):
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        ("+1 1:2 2:1\n", (), "all documents have the same class, got '1'"),
+        ("+1 1:2 2:1\n", (), "the documents have one class only ('1')"),
         ("1 a:b\n", ("--on-error", "skip"), "x.svm: no documents"),
         ("1\n2\n", (), "no document has a word that is not a stop word"),
         ("+1 1:2\n-1 1:-3\n", (), "invalid count of a word, got -3"),

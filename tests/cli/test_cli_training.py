@@ -121,12 +121,24 @@ def test_classes_in_a_given_order(ok, call, tmp_path):
     assert not (tmp_path / "n.cw").exists()
 
 
-def test_one_class_alone_is_learned(ok, tmp_path):
-    path = tmp_path / "data.svm"
+@pytest.mark.parametrize("command", [["train"], ["train", "--workers", "1"], ["compare", "--rules", "pa"]])
+def test_one_class_alone_is_refused(call, ok, tmp_path, command):
+    path, model = tmp_path / "data.svm", tmp_path / "m.cw"
     path.write_text("1 1:1\n1 2:1\n")
-    result = json.loads(ok("train", path, "-q", "--json", "-o", tmp_path / "m.cw"))
-    assert result["classes"] == ["?", "1"]
-    assert ok("predict", tmp_path / "m.cw", path) == "1\n1\n"
+    saved = ["-o", model] if command[0] == "train" else []
+    code, out, err = call(*command, path, "-q", *saved)
+    assert (code, out) == (2, "") and "the rows have one class only ('1'), at least two are needed" in err
+    assert list(tmp_path.iterdir()) == [path]
+    ok(*command, path, "-q", *saved, "--classes", "0,1")
+
+
+@pytest.mark.parametrize("command", ["train", "compare"])
+@pytest.mark.parametrize("more", [[], ["--multilabel"]])
+def test_rows_without_any_label_are_refused(call, tmp_path, command, more):
+    path = tmp_path / "data.csv"
+    path.write_text("label,x\n,1\n,2\n")
+    code, out, err = call(command, path, "-q", *more)
+    assert (code, out) == (2, "") and "no row has a label" in err
 
 
 def test_examples_nothing_satisfies_are_reported(ok, tmp_path):

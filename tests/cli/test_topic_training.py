@@ -64,7 +64,7 @@ def test_kills_change_nothing(ok, tmp_path):
     with_new_words(data, 1500)
     folder.mkdir()
     model = folder / "m"
-    arguments = command(data, "-o", model, *STREAM, "--passes", 2, "--checkpoint-every", 64, "--resume")
+    arguments = command(data, "-o", model, *STREAM, "--passes", 2, "--checkpoint-every", 64)
     runs = Runs(["topics", "train", str(data), "--text", "text", "-q"])
     try:
         for path in (whole, tmp_path / "other"):  # the first has to wait for the imports
@@ -72,15 +72,15 @@ def test_kills_change_nothing(ok, tmp_path):
             assert runs.run(command(data, "-o", path, *STREAM, "--passes", 2, "--checkpoint-every", 64)) == 0
         duration, kills = time.monotonic() - start, 0
         for number in range(12):
-            killed = runs.run(arguments, kill_after=duration * (0.1 + 0.07 * number)) != 0
-            kills += killed
+            complete = runs.finished(arguments, model, kill_after=duration * (0.1 + 0.07 * number))
+            kills += not complete
             for path in folder.glob("m*"):
                 if "training" not in path.name:
                     TopicModel.load(path)  # whole, whenever the kill came
-            if not killed:
+            if complete:
                 assert model.read_bytes() == whole.read_bytes()
                 model.unlink()
-        assert runs.run(arguments) == 0 and kills >= 3
+        assert runs.finished(arguments, model) and kills >= 3
     finally:
         runs.close()
     assert model.read_bytes() == whole.read_bytes()

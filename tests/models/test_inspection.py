@@ -258,7 +258,7 @@ def test_a_row_from_standard_input_and_plots(data, tmp_path):
         (["{model}", "--row", "1:1\n2:1"], "--row: expected 1 row, got 2"),
         (["{model}", "--row", ""], "--row has no rows"),
         (["{model}", "--class", "7"], "--class: unknown class '7'; expected one of -1, 1"),
-        (["{model}", "--plot", "{model}"], "--plot: unknown file type"),
+        (["{model}", "--plot", "{model}.txt"], "--plot: unknown file type"),
         (["{model}", "--top", "0"], "--top"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
@@ -31,7 +32,7 @@ COMMANDS = {
     "reproduce": "Run a paper's experiments and report which of its claims are reproduced.",
     "demo": "Train on 1,200 digits and predict 597 more with probabilities.",
 }
-BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141  # exit codes
+BAD_INPUT, BROKEN_PIPE = 2, 141  # exit codes
 
 
 class LazyGroup(click.Group):
@@ -92,7 +93,13 @@ def write_utf8(stream: TextIO) -> None:
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; return 0, 2 for bad usage or input, 130 when interrupted, 141 on a broken pipe."""
+    """Run the command line.
+
+    Returns
+    -------
+    int
+        0, 2 for bad usage, bad input or too little memory, 128 + its number after a signal, 141 on a broken pipe.
+    """
     try:
         given = list(sys.argv[1:] if arguments is None else arguments)
         with warnings.catch_warnings():
@@ -108,9 +115,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return BAD_INPUT
     except click.ClickException as error:
         return _complain(_described(error))
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as interrupt:
         click.echo("confidently: interrupted", err=True)
-        return INTERRUPTED
+        return 128 + (interrupt.args[0] if interrupt.args else signal.SIGINT)
     except OSError as error:
         if is_broken_pipe(error):
             # the reader of our output has gone: report nothing, and leave nothing to flush at exit

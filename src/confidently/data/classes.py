@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .batch import DataError
+
 Name = int | str
 
 
@@ -66,8 +68,28 @@ class ClassTable:
     def _add(self, name: Name) -> int:
         if not self.multilabel and not self.names:
             self.names = [None, name] if name == 1 else [name, None]
-        elif None in self.names:
-            self.names[self.names.index(None)] = name
-        else:
-            self.names.append(name)
-        return self.names.index(name)
+            return self.names.index(name)
+        if None in self.names[:2]:  # of more classes each has a name
+            number = self.names.index(None)
+            self.names[number] = name
+            return number
+        self.names.append(name)
+        return len(self.names) - 1
+
+
+def check_classes(names: Sequence[Name | None], multilabel: bool, noun: str = "row") -> None:
+    """Check that rows (documents) have labels to discriminate: two classes, or multilabel, one label.
+
+    Raises
+    ------
+    DataError
+        If they do not.
+    """
+    seen = [repr(str(name)) for name in names if name is not None]
+    if not seen:
+        raise DataError(f"no {noun} has a label; at least {'one is' if multilabel else 'two are'} needed")
+    if not multilabel and len(seen) < 2:
+        raise DataError(
+            f"the {noun}s have one class only ({seen[0]}), at least two are needed; use more {noun}s, or name all "
+            "classes beforehand"
+        )

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from ..covariances.table import kind_of
 from ..data import ReaderOptions
-from ..data.classes import ClassTable
+from ..data.classes import ClassTable, check_classes
 from ..data.features import Features
 from ..data.memory.labels import plain, rollback_on_error
 from ..estimators.classifier import OnlineClassifier
@@ -215,10 +215,7 @@ class _Training:
         return Model(self.estimator._new_learner(0, len(table), multilabel), table.names, features, estimator, source)
 
     def _fitted(self, model: Model) -> OnlineClassifier:
-        names = model.classes
-        if None in names or (len(names) < 2 and model.learner.settings.task != "multilabel"):
-            seen = ", ".join(repr(name) for name in names if name is not None)
-            raise ValueError(f"the data have one class only ({seen}); at least two are needed")
+        check_classes(model.classes, model.learner.settings.task == "multilabel")
         return put_model(self.estimator, model)
 
     def _report(self, client: Client, training: Rounds, options: dict[str, Any]) -> None:

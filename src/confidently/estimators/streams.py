@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..data import Batch, ReaderOptions, Stream, open_stream
+from ..data.classes import check_classes
 from ..data.features import Features
 from ..data.memory.matrix import largest_value
 from ..learner.streams import StreamLearner
@@ -36,16 +37,14 @@ def learn_stream(stream: Stream, learning: StreamLearner, class_weight: dict[Any
 
     Raises
     ------
-    ValueError
-        If there is one class only.
+    DataError
+        If there is one class only, or no label.
     """
     with stream:
         for _ in learning.learn(weighted(stream, class_weight)):
             pass
     names = learning.classes.names
-    if None in names or (len(names) < 2 and not stream.multilabel):
-        seen = ", ".join(repr(name) for name in names if name is not None)
-        raise ValueError(f"the stream has one class only ({seen}); at least two are needed")
+    check_classes(names, stream.multilabel)
     return np.array(names)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from ..covariances.settings import Settings
 from ..data import Batch, DataError, Stream
 from ..data.advice import warn_if_sorted
-from ..data.classes import ClassTable, Name
+from ..data.classes import ClassTable, Name, check_classes
 from ..data.sources.background import processors
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner
@@ -158,6 +158,7 @@ def compare(
                 progress(batch, min(contenders, key=Contender.order))
     if contenders[0].rows == 0:
         raise DataError("there are no rows to train on: all were skipped")
+    check_classes(contenders[0].stream_learner.classes.names, stream.multilabel)
     contenders.sort(key=Contender.order)
     return Comparison([contender.trial() for contender in contenders], contenders[0].stream_learner.classes.names)
 

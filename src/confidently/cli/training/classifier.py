@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ...data.classes import check_classes
 from ...data.features import Features
 from ...data.selection import cut_at, in_blocks
 from ..options.learner import chosen_calibration, chosen_classes, continued_learner, new_stream_learner
@@ -103,7 +104,8 @@ class ClassifierTraining(TrainingLoop):
         return min(line, (rows // self.every + 1) * self.every) if self.every else line
 
     def end_pass(self) -> None:
-        """Complete a pass: validate the model."""
+        """Complete a pass: check that there are classes to discriminate, and validate the model."""
+        self.check_classes()
         position, validation = self.position, self._validation()
         position.end_pass()
         if validation is not None:
@@ -111,6 +113,10 @@ class ClassifierTraining(TrainingLoop):
             assert position.last is not None
             self.report.validated(position.passes, position.last)
         position.begin_pass(self.learner.learner)
+
+    def check_classes(self) -> None:
+        """Reject data of one class, once they are read."""
+        check_classes(self.learner.classes.names, self.learner.classes.multilabel)
 
     def _validation(self) -> dict[str, Any] | None:
         paths = [str(self.data.held)] if self.data.holdout else self.options["validation"]

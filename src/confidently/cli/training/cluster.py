@@ -90,6 +90,7 @@ def _train(training: ClassifierTraining, rounds: Rounds, passes: int, size: int)
         report.close()
         position.seconds = time.monotonic() - began
     training.learner = continued_learner(rounds.model)
+    training.check_classes()
     return moved
 
 

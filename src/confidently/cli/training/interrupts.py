@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 class Interrupted(Exception):
@@ -22,7 +22,7 @@ class Interrupted(Exception):
 
 
 class Interruptions:
-    """A context in which SIGINT and SIGTERM take effect only between two batches, or while waiting for one.
+    """A context in which SIGINT, SIGTERM and SIGHUP take effect only between two batches, or while waiting for one.
 
     A second signal acts as it would without the context. An ignored signal stays ignored.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,11 @@ def open_checkpoints(
         "validation": fingerprints(options.get("validation", ())),
     }
     checkpoints = Checkpoints(options["output_path"], options["checkpoint_every"], run)
+    if options["resume"] and not checkpoints.path.exists() and os.path.exists(checkpoints.output):
+        raise click.UsageError(
+            f"{checkpoints.output} exists and has no checkpoint: its training is complete; omit --resume to train it "
+            f"again, or pass --init-model {checkpoints.output} and another -o to continue it with more data"
+        )
     if checkpoints.path.exists() and not options["resume"]:
         report.note("restart", f"{checkpoints.path} exists: training from scratch; use --resume to resume from it")
     return checkpoints

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...arrays import predicted_numbers
 from ...data import Batch
-from ...data.classes import ClassTable
+from ...data.classes import ClassTable, check_classes
 from ...data.features import Features
 from ...data.selection import in_blocks
 from ...topics.documents import DocumentReader, Documents, block_size
@@ -159,9 +159,7 @@ class TopicTraining(TrainingLoop):
     def _new_learner(self, documents: Documents) -> TopicLearner:
         """Return an untrained learner for data that begin with these documents."""
         classes = self.reader.classes
-        if not classes.multilabel and (len(classes.names) < 2 or None in classes.names):
-            seen = ", ".join(repr(str(name)) for name in classes.names if name is not None)
-            raise BadInput(f"all documents have the same class, got {seen}; use documents of two or more classes")
+        check_classes(classes.names, classes.multilabel, "document")
         if not len(documents.bags.counts):
             raise BadInput(f"{', '.join(self.paths)}: no document has a word that is not a stop word")
         return TopicLearner(self._settings(documents), len(classes), 0)

@@ -81,7 +81,8 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
     except OSError as error:
         beside = f".{Path(path).resolve().name}."
         if error.filename is None or Path(os.fsdecode(error.filename)).name.startswith(beside):
-            error.filename, error.filename2 = os.fspath(path), None
+            error.strerror, error.filename = error.strerror or str(error), os.fspath(path)
+            del error.filename2
         raise
 
 
