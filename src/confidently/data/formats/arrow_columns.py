@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ from ..batch import DataError
 
 LISTS = (types.is_list, types.is_large_list, types.is_fixed_size_list)
 NUMBER_TYPES = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
+EXACT_DIGITS, EXACT_POWER = 15, 22  # integers of so many digits, and powers of ten up to this one, are doubles
 NULL_BUFFER = np.empty(0, dtype=np.uint8)
 
 
@@ -26,22 +27,27 @@ def is_string(kind: pa.DataType) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or kind == pa.string_view())
 
 
-def leaves(name: str, kind: pa.DataType) -> Iterator[tuple[str, pa.DataType]]:
-    """Yield a column, or the parts of a struct: ``a.b``."""
+class Leaf(NamedTuple):
+    """A column, or a part of a struct called ``a.b``, with its position in the column."""
+
+    name: str
+    kind: pa.DataType
+    path: tuple[int, ...] = ()
+
+    def of(self, array: pa.Array) -> pa.Array:
+        """Return it, given the array of the column; it is null where the whole is."""
+        for index in self.path:
+            array = pc.struct_field(array, [index])
+        return array
+
+
+def leaves(name: str, kind: pa.DataType, path: tuple[int, ...] = ()) -> Iterator[Leaf]:
+    """Yield a column, or the parts of a struct."""
     if types.is_struct(kind):
-        for field in kind:
-            yield from leaves(f"{name}.{field.name}", field.type)
+        for index, field in enumerate(kind):
+            yield from leaves(f"{name}.{field.name}", field.type, (*path, index))
     else:
-        yield name, kind
-
-
-def leaf_arrays(array: pa.Array) -> Iterator[pa.Array]:
-    """Yield the arrays of :func:`leaves`; a part is null if the whole is."""
-    if types.is_struct(array.type):
-        for part in array.flatten():
-            yield from leaf_arrays(part)
-    else:
-        yield array
+        yield Leaf(name, kind, path)
 
 
 def check_kind(name: str, column: str, kind: pa.DataType, use: _core.Use) -> None:
@@ -100,7 +106,18 @@ def _numbers(array: pa.Array) -> np.ndarray:
         array = array.cast(pa.uint8())
     if types.is_float16(array.type):
         array = array.cast(pa.float32())
+    if types.is_decimal(array.type):
+        array = _decimals(array)
     return _buffer(array.cast(pa.float64(), safe=False), 1, np.float64)
+
+
+def _decimals(array: pa.Array) -> pa.Array:
+    """Return the nearest doubles, as CSV gives them; Arrow's own conversion does not round correctly."""
+    kind = array.type
+    if kind.precision <= EXACT_DIGITS and 0 <= kind.scale <= EXACT_POWER:  # a quotient of exact numbers is rounded once
+        whole = getattr(pa, f"decimal{kind.bit_width}")(kind.precision, 0)
+        return pc.divide(array.view(whole).cast(pa.float64()), 10.0**kind.scale)
+    return array.cast(pa.string()).cast(pa.float64())
 
 
 def _strings(array: pa.Array, use: _core.Use) -> pa.Array:

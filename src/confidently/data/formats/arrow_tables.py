@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import IO, Any, NamedTuple
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ from ..reading import ReaderOptions
 from ..request import ReadRequest
 from ..sources.background import in_background
 from ..sources.source import opened
-from .arrow_columns import arrow_column, check_kind, leaf_arrays, leaves
+from .arrow_columns import arrow_column, check_kind, leaves
 from .columns import column_uses
 from .files import Path, batches_of_files
 
@@ -26,17 +26,18 @@ PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # a column of row labels that
 
 
 class Part(NamedTuple):
-    """Consecutive rows of a file, and the number of stored bytes read by then."""
+    """Consecutive rows of a file: its columns, or parts of structs, by name, and the stored bytes read by then."""
 
-    rows: pa.RecordBatch
+    n_rows: int
+    columns: dict[str, pa.Array]
     bytes_read: int
 
 
 class Table(NamedTuple):
-    """An open file: its schema, and a function that reads columns by name."""
+    """An open file: its schema, and a function that reads columns, given names and positions in the schema."""
 
     schema: pa.Schema
-    parts: Callable[[list[str]], Iterator[Part]]
+    parts: Callable[[dict[str, int]], Iterator[Part]]
 
 
 Opener = Callable[[str, IO[bytes], ReadRequest], Table]
@@ -63,7 +64,9 @@ def _read_tables(
         with opened(path) as file:
             try:
                 yield from _parsed(name, reader, table_of(name, file, request), reading, request)
-            except (pa.ArrowException, OSError) as error:
+            except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+                if "decrypt" in str(error).lower():
+                    raise DataError(f"{name} is encrypted; write it again without encryption") from None
                 raise DataError(f"{name} is damaged, or not a {reading.format} file: {error}") from None
 
     return batches_of_files(paths, parsed, request.keep, unit="row")
@@ -72,27 +75,31 @@ def _read_tables(
 def _parsed(
     name: str, reader: Any, table: Table, reading: ReaderOptions, request: ReadRequest
 ) -> Iterator[tuple[dict[str, Any], int]]:
-    columns = [(field.name, leaf) for field in table.schema for leaf in leaves(field.name, field.type)]
-    columns = [(top, leaf) for top, leaf in columns if not PANDAS_INDEX.fullmatch(top)]
-    uses = column_uses(name, [leaf for _, (leaf, _) in columns], reading, request)
-    wanted = []
-    for (top, (leaf, kind)), use in zip(columns, uses, strict=True):
-        check_kind(name, leaf, kind, use.use)
-        if (use.use != _core.Use.none or use.kept) and top not in wanted:
-            wanted.append(top)
+    columns = [
+        (k, leaf)
+        for k, field in enumerate(table.schema)
+        if not PANDAS_INDEX.fullmatch(field.name)
+        for leaf in leaves(field.name, field.type)
+    ]
+    if not columns:
+        raise DataError(f"{name} has no columns")
+    uses = column_uses(name, [leaf.name for _, leaf in columns], reading, request)
+    wanted = {}
+    for (k, leaf), use in zip(columns, uses, strict=True):
+        check_kind(name, leaf.name, leaf.kind, use.use)
+        if use.use != _core.Use.none or use.kept:
+            wanted[leaf.name] = k
+    if not wanted:  # rows are counted by what is there, not by what metadata say
+        wanted = {leaf.name: k for k, leaf in columns[:1]}
     described = [_core.ColumnUse(use.name, use.use, []) for use in uses if use.use != _core.Use.none]
     described += [_core.ColumnUse(use.name, _core.Use.none, use.kept) for use in uses if use.kept]
     reader.describe(described)
     for part in in_background(table.parts(wanted), request.ahead(BATCHES_AHEAD)):
-        if part.rows.num_rows:
-            yield reader.feed(part.rows.num_rows, _converted(name, part.rows, described)), part.bytes_read
+        if part.n_rows:
+            yield reader.feed(part.n_rows, _converted(name, part.columns, described)), part.bytes_read
 
 
-def _converted(name: str, rows: pa.RecordBatch, described: list[_core.ColumnUse]) -> list[_core.ArrowColumn]:
-    arrays: dict[str, pa.Array] = {}
-    for field, array in zip(rows.schema, rows.columns, strict=True):
-        names = (leaf for leaf, _ in leaves(field.name, field.type))
-        arrays |= dict(zip(names, leaf_arrays(array), strict=True))
+def _converted(name: str, arrays: dict[str, pa.Array], described: list[_core.ColumnUse]) -> list[_core.ArrowColumn]:
     columns = []
     for which, column in enumerate(described):
         try:
@@ -102,6 +109,15 @@ def _converted(name: str, rows: pa.RecordBatch, described: list[_core.ColumnUse]
     return columns
 
 
+def _leaf_arrays(rows: pa.RecordBatch, wanted: Container[str]) -> dict[str, pa.Array]:
+    return {
+        leaf.name: leaf.of(array)
+        for field, array in zip(rows.schema, rows.columns, strict=True)
+        for leaf in leaves(field.name, field.type)
+        if leaf.name in wanted
+    }
+
+
 def _parquet(name: str, file: IO[bytes], request: ReadRequest) -> Table:
     from pyarrow import parquet
 
@@ -109,16 +125,26 @@ def _parquet(name: str, file: IO[bytes], request: ReadRequest) -> Table:
         raise DataError(f"{name}: Parquet is read from its end, so it cannot be a pipe; use a file")
     table = parquet.ParquetFile(file, pre_buffer=False)
     n_rows, n_bytes = table.metadata.num_rows, file.seek(0, os.SEEK_END)
-    uncompressed = sum(table.metadata.row_group(k).total_byte_size for k in range(table.num_row_groups))
-    size = _rows_of(request.chunk_bytes, n_rows, uncompressed)
+    groups = [table.metadata.row_group(k) for k in range(table.num_row_groups)]
+    _check_counts(name, n_rows, [group.num_rows for group in groups])
+    size = _rows_of(request.chunk_bytes, n_rows, sum(group.total_byte_size for group in groups))
 
-    def parts(columns: list[str]) -> Iterator[Part]:
+    def parts(wanted: dict[str, int]) -> Iterator[Part]:
         done = 0
+        columns = [table.schema_arrow.field(k).name for k in dict.fromkeys(wanted.values())]
         for rows in table.iter_batches(batch_size=size, columns=columns):
             done += rows.num_rows
-            yield Part(rows, n_bytes * done // n_rows)
+            yield Part(rows.num_rows, _leaf_arrays(rows, wanted), n_bytes * done // n_rows)
+        _check_counts(name, n_rows, [done])
 
     return Table(table.schema_arrow, parts)
+
+
+def _check_counts(name: str, n_rows: int, found: list[int]) -> None:
+    """Raise ``DataError`` unless numbers of rows are what a file says it has."""
+    if sum(found) != n_rows or min(found, default=0) < 0:
+        listed = " + ".join(map(str, found)) or "none"
+        raise DataError(f"{name} is damaged: its metadata count {n_rows} rows, and its row groups have {listed}")
 
 
 def _ipc(name: str, file: IO[bytes], request: ReadRequest) -> Table:
@@ -126,29 +152,34 @@ def _ipc(name: str, file: IO[bytes], request: ReadRequest) -> Table:
     if not file.seekable():
         return _record_batches(pa.ipc.open_stream(source), None, request)
     magic = file.read(len(IPC_MAGIC))
-    n_bytes = file.seek(0, os.SEEK_END)
     file.seek(0)
     if magic.startswith(FEATHER_1_MAGIC):
         raise DataError(f"{name} is Feather version 1, which is not supported; rewrite it in version 2")
     if magic == IPC_MAGIC:
         table = pa.ipc.open_file(source)
         batches = (table.get_batch(k) for k in range(table.num_record_batches))
-        return _record_batches(table, batches, request, n_bytes)
-    return _record_batches(pa.ipc.open_stream(source), None, request, n_bytes)
+        return _record_batches(table, batches, request, file)
+    return _record_batches(pa.ipc.open_stream(source), None, request, file)
 
 
 def _record_batches(
-    table: Any, batches: Iterator[pa.RecordBatch] | None, request: ReadRequest, n_bytes: int = 0
+    table: Any, batches: Iterator[pa.RecordBatch] | None, request: ReadRequest, file: IO[bytes] | None = None
 ) -> Table:
-    def parts(columns: list[str]) -> Iterator[Part]:
+    def parts(wanted: dict[str, int]) -> Iterator[Part]:
         done = 0
         for rows in table if batches is None else batches:
-            rows.validate(full=True)  # pyarrow has not checked it
-            done = min(done + rows.nbytes, n_bytes) if n_bytes else done + rows.nbytes  # an estimate
-            rows = rows.select(columns)
-            size = _rows_of(request.chunk_bytes, rows.num_rows, rows.nbytes)
+            rows = rows.select(list(dict.fromkeys(wanted.values())))
+            rows.validate()  # pyarrow has not checked it; first what makes parts of structs safe to take
+            arrays = _leaf_arrays(rows, wanted)
+            for array in arrays.values():
+                array.validate(full=True)
+            n_bytes = sum(array.get_total_buffer_size() for array in arrays.values())
+            done = done + n_bytes if file is None else file.tell()  # of a pipe, an estimate
+            size = _rows_of(request.chunk_bytes, rows.num_rows, n_bytes)
             for first in range(0, rows.num_rows, size):
-                yield Part(rows.slice(first, size), done)
+                yield Part(
+                    min(size, rows.num_rows - first), {k: array.slice(first, size) for k, array in arrays.items()}, done
+                )
 
     return Table(table.schema, parts)
 
