@@ -1,6 +1,8 @@
 """The binary cache: the same rows as the text, and one clear error for every byte that has changed."""
 
 import json
+import struct
+import zlib
 
 import numpy as np
 import pytest
@@ -8,8 +10,9 @@ import pytest
 from confidently.data import DataError, ReaderOptions, open_stream
 from confidently.data.batch import Batch, NewLabel
 from confidently.data.cache import building as cache_module
-from confidently.data.cache.building import CacheBuilder, Origin, fingerprints
-from confidently.data.cache.file import CacheFileError, CacheWriter, is_cache
+from confidently.data.cache.building import CacheBuilder, fingerprints
+from confidently.data.cache.contents import Origin
+from confidently.data.cache.file import MAGIC, CacheFileError, CacheWriter, is_cache
 from confidently.data.features import Features, NewFeatures, Strings
 from tests.data.test_streams import SIZES, TASKS, assert_same, text_of, trained
 from tests.data_sets import shared_data
@@ -173,38 +176,178 @@ def test_any_byte_that_has_changed_is_noticed(tmp_path, monkeypatch):
     assert rows_of(open_stream(cache, multilabel=True)) == whole
 
 
+HEADER = {
+    "reading": ReaderOptions().as_dict(), "multilabel": False, "keep": [],
+    "origin": {"sources": [], "multilabel": None, "classes": [], "holdout": None},
+}  # fmt: skip
+DETAILS = {"first_row": 0, "rows": 2, "n_columns": 2, "largest": 1.0, "new_labels": [["a", 0, "here"]]}
+ARRAYS = {
+    "values": np.ones(2), "columns": np.array([0, 1], np.int32), "start": np.arange(3), "labels": np.zeros(2, np.int32),
+}  # fmt: skip
+SUMMARY = {"rows": 2, "skipped": 0, "skipped_examples": []}
+MULTILABEL = {"header": {"multilabel": True}, "arrays": {"label_start": np.array([0, 1, 2])}}
+KEPT = {
+    "header": {"keep": ["id"]},
+    "arrays": {"kept.id.text": np.zeros(3, np.uint8), "kept.id.start": np.array([0, 1, 3])},
+}
+
+
+def made_by_hand(path, header=(), arrays=(), details=(), summary=(), without=()):
+    """Write a cache of two rows with some things changed, and right checksums."""
+    writer = CacheWriter(path, HEADER | dict(header))
+    given = ARRAYS | dict(arrays)
+    writer.add({name: given[name] for name in given if name not in without}, DETAILS | dict(details))
+    writer.finish(SUMMARY | dict(summary))
+    return path
+
+
+def merged(one, other):
+    return {name: dict(one.get(name, ())) | dict(other.get(name, ())) for name in {*one, *other}}
+
+
+SOUND = [
+    {},
+    MULTILABEL,
+    KEPT,
+    {"arrays": {"weights": np.array([0, 1e9])}},
+    {"arrays": {"values": np.ones(2, np.float32)}},
+]
+HUGE = np.iinfo(np.int64).max
+DAMAGED = {
+    "a column beyond those declared": {"arrays": {"columns": np.array([0, 7], np.int32)}},
+    "a negative column": {"arrays": {"columns": np.array([-1, 1], np.int32)}},
+    "fewer columns than declared": {"details": {"n_columns": 1 << 30}},
+    "descending columns": {
+        "arrays": {"columns": np.array([1, 0], np.int32), "start": np.array([0, 2, 2])}
+    },
+    "columns that are not integers": {"arrays": {"columns": np.array([0.0, 1.7])}},
+    "columns of 64 bits": {"arrays": {"columns": np.arange(2)}},
+    "start decreases": {"arrays": {"start": np.array([0, 3, 2])}},
+    "start ends early": {"arrays": {"start": np.array([0, 1, 1])}},
+    "start ends beyond": {"arrays": {"start": np.array([0, 1, 9])}},
+    "start of one row": {"arrays": {"start": np.array([0, 2])}},
+    "start without sign": {"arrays": {"start": np.arange(3, dtype=np.uint64)}},
+    "an unknown label": {"arrays": {"labels": np.array([0, 1], np.int32)}},
+    "a negative label": {"arrays": {"labels": np.array([0, -1], np.int32)}},
+    "too few labels": {"arrays": {"labels": np.array([0], np.int32)}},
+    "labels of 64 bits": {"arrays": {"labels": np.zeros(2, np.int64)}},
+    "a label before it is announced": {"details": {"new_labels": [["a", 1, "here"]]}},
+    "a label announced behind the rows": {"details": {"new_labels": [["a", 0, ""], ["b", 2, ""]]}},
+    "labels announced out of order": {"details": {"new_labels": [["a", 1, ""], ["b", 0, ""]]}},
+    "lists of labels that decrease without sign": merged(
+        MULTILABEL, {"arrays": {"label_start": np.array([0, 1 << 40, 2], dtype=np.uint64)}}
+    ),
+    "lists of labels that decrease": merged(MULTILABEL, {"arrays": {"label_start": np.array([0, 1 << 40, 2])}}),
+    "lists of labels where there are none": {"arrays": {"label_start": np.array([0, 1, 2])}},
+    "no lists of labels": {"header": {"multilabel": True}},
+    "too many values": {"arrays": {"values": np.ones(3)}},
+    "values that are integers": {"arrays": {"values": np.ones(2, np.int64)}},
+    "NaN": {"arrays": {"values": np.array([1, np.nan])}},
+    "infinity": {"arrays": {"values": np.array([1, np.inf])}},
+    "infinity that is declared": {"arrays": {"values": np.array([1, np.inf])}, "details": {"largest": np.inf}},
+    "a value above the largest declared": {"arrays": {"values": np.array([1, 1e300])}},
+    "a largest value that is not a number": {"details": {"largest": np.nan}},
+    "a negative weight": {"arrays": {"weights": np.array([1, -1.0])}},
+    "a weight that is not a number": {"arrays": {"weights": np.array([1, np.nan])}},
+    "a weight above all": {"arrays": {"weights": np.array([1, 1e10])}},
+    "too few weights": {"arrays": {"weights": np.ones(1)}},
+    "kept strings that decrease": merged(KEPT, {"arrays": {"kept.id.start": np.array([0, 4, 3])}}),
+    "kept strings that are missing": {"header": {"keep": ["id"]}},
+    "arrays that are missing": {"without": ["weights", "labels"]},
+    "an array too many": {"arrays": {"more": np.ones(2)}},
+    "features without names": {"arrays": {"row": np.zeros(1, np.int64)}},
+    "rows that are missing": {"details": {"first_row": 1}},
+    "rows that are not there": {"summary": {"rows": 3}},
+    "more rows than bytes": {"details": {"rows": HUGE}, "summary": {"rows": HUGE}},
+    "a huge number": {"details": {"first_row": 10**30}},
+    "a number that is text": {"details": {"rows": "2"}},
+    "rows that are true": {"details": {"rows": True}},
+    "labels of the wrong kind": {"details": {"new_labels": [[["a"], 0, "here"]]}},
+    "labels that are no text": {"details": {"new_labels": [["\ud800", 0, "here"]]}},
+    "a new label too short": {"details": {"new_labels": [["a", 0]]}},
+    "skipped rows of the wrong kind": {"summary": {"skipped": -1}},
+    "examples of the wrong kind": {"summary": {"skipped_examples": [1]}},
+    "reading of the wrong kind": {"header": {"reading": []}},
+    "reading with an unknown format": {"header": {"reading": ReaderOptions().as_dict() | {"format": "\ud800"}}},
+    "reading with columns of the wrong kind": {"header": {"reading": ReaderOptions().as_dict() | {"drop": [[1]]}}},
+    "bits of the wrong size": {"header": {"reading": ReaderOptions().as_dict() | {"bits": 10**9}}},
+    "sources of the wrong kind": {"header": {"origin": {"sources": [1]}}},
+    "multilabel of the wrong kind": {"header": {"multilabel": 1}},
+    "a header nested too deeply": {"header": {"keep": json.loads("[" * 900 + "]" * 900)}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", SOUND)
+def test_a_file_made_by_hand_is_read_if_it_is_sound(tmp_path, change):
+    [batch] = open_stream(made_by_hand(tmp_path / "cache", **change))
+    assert len(batch) == 2 and not batch.values.flags.writeable
+
+
+@pytest.mark.parametrize("change", DAMAGED)
+def test_a_file_made_by_hand_cannot_reach_beyond_its_arrays(tmp_path, change):
+    cache = made_by_hand(tmp_path / "cache", **DAMAGED[change])
+    with pytest.raises(CacheFileError, match=r"invalid: .") as error:
+        list(open_stream(cache))
+    assert "\n" not in str(error.value)
+
+
 @pytest.mark.parametrize(
-    "change",
+    "content", ["[" * 100_000, '{"blocks": 1}', '{"blocks": [[0, 1]]}', "[]", "1", '{"a": \udc80}']
+)
+def test_an_index_made_by_hand_is_refused(tmp_path, content):
+    writer = CacheWriter(tmp_path / "cache", HEADER)
+    writer.add(ARRAYS, DETAILS)
+    index = content.encode(errors="surrogateescape")
+    trailer = struct.pack("<QQI", writer.offset, len(index), zlib.crc32(index))
+    writer.file.write(index + trailer + struct.pack("<I", zlib.crc32(trailer)) + MAGIC[::-1])
+    writer.file.close()
+    writer.partial.rename(tmp_path / "cache")
+    with pytest.raises(CacheFileError, match="its index is invalid"):
+        open_stream(tmp_path / "cache")
+
+
+@pytest.mark.parametrize(
+    ("row", "key", "start", "columns"),
     [
-        {"columns": np.array([0, 7], np.int32)},
-        {"columns": np.array([-1, 1], np.int32)},
-        {"start": np.array([0, 2, 1])},
-        {"start": np.array([0, 1, 9])},
-        {"start": np.array([0, 2])},
-        {"labels": np.array([0, 1], np.int32)},
-        {"labels": np.array([0], np.int32)},
-        {"values": np.ones(3)},
+        ([0, 2], [1, 2], [0, 1, 2], [0, 1]),
+        ([1, 0], [1, 2], [0, 1, 2], [0, 1]),
+        ([-1, 0], [1, 2], [0, 1, 2], [0, 1]),
+        ([0, 0], [1], [0, 1, 2], [0, 1]),
+        ([0, 0], [1, 1], [0, 1, 2], [0, 1]),
+        ([0, 0], [1, 1 << 31], [0, 1, 2], [0, 1]),
+        ([0, 0], [1, 2], [0, 2, 1], [0, 1]),
+        ([0, 0], [1, 2], [0, 1, 3], [0, 1]),
+        ([0, 0], [1, 2], [0, 1], [0, 1]),
+        ([0], [1], [0, 2], [0, 1]),
     ],
 )
-def test_a_file_made_by_hand_cannot_reach_beyond_its_arrays(tmp_path, change):
-    arrays = {
-        "values": np.ones(2), "columns": np.array([0, 1], np.int32), "start": np.arange(3),
-        "labels": np.zeros(2, np.int32),
-    }  # fmt: skip
-    details = {"first_row": 0, "rows": 2, "n_columns": 2, "largest": 1.0, "new_labels": [["a", 0, "here"]]}
-    header = {
-        "reading": ReaderOptions().as_dict(), "multilabel": False, "keep": [],
-        "origin": {"sources": [], "multilabel": None, "classes": [], "holdout": None},
-    }  # fmt: skip
-    for given, good in ((arrays, True), (arrays | change, False)):
-        writer = CacheWriter(tmp_path / "cache", header)
-        writer.add(given, details)
-        writer.finish({"rows": 2, "skipped": 0, "skipped_examples": []})
-        if good:
-            assert [len(batch) for batch in open_stream(tmp_path / "cache")] == [2]
-        else:
-            with pytest.raises(CacheFileError, match="is invalid"):
-                list(open_stream(tmp_path / "cache"))
+def test_features_made_by_hand_are_checked(tmp_path, row, key, start, columns):
+    writer = CacheWriter(tmp_path / "cache", HEADER | {"reading": ReaderOptions(format="vw").as_dict()})
+    names = {"names.text": np.zeros(2, np.uint8), "names.start": np.array(start)}
+    writer.add({"row": np.array(row), "key": np.array(key, np.uint32), **names}, {})
+    writer.add(ARRAYS | {"columns": np.array(columns, np.int32)}, DETAILS)
+    writer.finish(SUMMARY)
+    with pytest.raises(CacheFileError, match="is invalid: "):
+        list(open_stream(tmp_path / "cache"))
+
+
+def test_a_cache_that_changes_while_it_is_read_is_one_error(tmp_path):
+    """What was checked is not read again: batches keep their values, and later blocks are damaged."""
+    file = tmp_path / "rows.svm"
+    file.write_bytes(text_of(next(iter(TASKS.values()))()))
+    content = cached(file, tmp_path / "cache").read_bytes()
+    expected = [batch.values.copy() for batch in open_stream(tmp_path / "cache")]
+    assert len(expected) > 2
+    for changed in (b"", content[: len(content) // 3], b"\xff" * len(content)):
+        (tmp_path / "cache").write_bytes(content)
+        with open_stream(tmp_path / "cache", multilabel=False, parsers=0) as stream:
+            first = next(stream)
+            with open(tmp_path / "cache", "r+b") as writing:
+                writing.truncate(len(changed))
+                writing.write(changed)
+            with pytest.raises(CacheFileError, match="have changed"):
+                list(stream)
+            assert np.array_equal(first.values, expected[0])
 
 
 def test_nothing_is_there_before_it_is_whole(tmp_path, data):

@@ -11,6 +11,7 @@ import numpy as np
 from .. import _core
 from .features import NewFeatures, Strings
 from .memory.matrix import csr_matrix, largest_value
+from .sources.json_schema import Count, FileText
 
 
 class DataError(ValueError):
@@ -21,8 +22,8 @@ class NewLabel(NamedTuple):
     """A label at its first appearance: its name, its row in the batch and its location in the input."""
 
     name: int | str
-    row: int
-    location: str
+    row: Count
+    location: FileText
 
 
 class RowLocation(NamedTuple):

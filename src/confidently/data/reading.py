@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from .. import _core
 from .formats import table
 from .formats.table import FORMATS, Format
+from .sources.json_schema import conform
 
 DEFAULT_LABEL = "label"  # name of the column of labels
 MAX_BITS = 30
@@ -129,5 +130,12 @@ class ReaderOptions:
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> ReaderOptions:
-        """Return the options in a model's ``source``, which were inferred already; other entries are ignored."""
-        return cls(**({"codes": ()} | {f.name: source[f.name] for f in fields(cls) if f.name in source}))
+        """Return the options in a model's ``source``, which were inferred already; other entries are ignored.
+
+        Raises
+        ------
+        ValueError
+            If an option is not of its type, or not allowed.
+        """
+        options: ReaderOptions = conform({"codes": ()} | dict(source), cls, "source")
+        return options

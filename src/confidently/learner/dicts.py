@@ -18,10 +18,10 @@ from ..covariances.settings import Settings
 from ..covariances.table import kind_of
 from ..data.classes import ClassTable
 from ..data.features import Features, Strings
-from ..data.memory.matrix import MAX_COLUMNS, as_matrix, csr_matrix, largest_value
+from ..data.memory.matrix import MAX_COLUMNS, MAX_WEIGHT, as_matrix, csr_matrix, largest_value
 from ..data.request import EXACT
 from ..rules.ranges import Range, check_choice, check_number
-from .learner import MAX_WEIGHT, Learner
+from .learner import Learner
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,7 +17,7 @@ from ..covariances.examples import Examples
 from ..covariances.settings import Settings
 from ..covariances.state import Size, State
 from ..covariances.table import kind_of, make_covariance, resolved
-from ..data.memory.matrix import check_rows, is_checked, largest_value, refuse
+from ..data.memory.matrix import MAX_WEIGHT, check_rows, is_checked, largest_value, refuse
 from . import calibration
 from .posterior import Posterior
 
@@ -26,7 +26,6 @@ ROWS_PER_STRIDE = 8192
 # Rows are checked during training if the state, which must then be copied, is smaller than they are by this factor.
 STATE_TO_ROWS = 4
 BYTES_PER_ENTRY = 12  # of a matrix: a value and its column
-MAX_WEIGHT = 1e9
 
 
 class Learner(Posterior):

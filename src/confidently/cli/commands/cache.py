@@ -54,7 +54,8 @@ def _build(
     data: tuple[str, ...], options: dict[str, Any], on_error: str | int, multilabel: bool | None,
     keep: tuple[str, ...], path: str,
 ) -> dict[str, Any]:  # fmt: skip
-    from ...data.cache.building import CacheBuilder, Origin, fingerprints
+    from ...data.cache.building import CacheBuilder, fingerprints
+    from ...data.cache.contents import Origin
 
     reading, origin = chosen_reading(options, data), Origin(sources=fingerprints(data), multilabel=multilabel)
     with (

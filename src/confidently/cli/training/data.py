@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...data import Batch
-from ...data.cache.building import CacheBuilder, Origin, fingerprints
+from ...data.cache.building import CacheBuilder, fingerprints
+from ...data.cache.contents import Origin
 from ...data.cache.file import is_cache
 from ...data.cache.reading import Cache
 from ...data.memory.matrix import largest_value

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict
 
 import numpy as np
 
@@ -16,49 +15,23 @@ from ..reading import ReaderOptions
 from ..selection import joined, joined_features
 from ..sources.paths import expand_paths
 from ..sources.source import display_name, size_of
+from .contents import Origin, Source
 from .file import Arrays, CacheWriter
 
 # A block ends with the row that fills it, so that the same rows make the same file, however they arrive.
 BLOCK_ENTRIES, BLOCK_ROWS = 1 << 18, 1 << 15
 
 
-def fingerprints(paths: Sequence[str | os.PathLike[str]]) -> list[dict[str, Any]]:
+def fingerprints(paths: Sequence[str | os.PathLike[str]]) -> list[Source]:
     """Return path, size and modification time of files, to detect changes; for pipes, sizes are ``None``."""
-    found: list[dict[str, Any]] = []
+    found: list[Source] = []
     for path in expand_paths(paths):
         if size_of(path) is None:
-            found.append({"path": display_name(path), "size": None, "mtime_ns": None})
+            found.append(Source(display_name(path), None, None))
         else:
             status = os.stat(path)
-            found.append({"path": os.path.abspath(path), "size": status.st_size, "mtime_ns": status.st_mtime_ns})
+            found.append(Source(os.path.abspath(path), status.st_size, status.st_mtime_ns))
     return found
-
-
-@dataclass(frozen=True, kw_only=True)
-class Origin:
-    """The data that a cache was made from: as long as they are the same, the cache replaces them.
-
-    Attributes
-    ----------
-    sources : list of dict
-        :func:`fingerprints` of the files, taken before they were read.
-    multilabel : bool, optional
-        Whether multilabel rows were requested; ``None``: inferred from the first rows.
-    classes : list of str
-        All allowed labels; empty: any.
-    holdout : str, optional
-        The fraction of rows held out, if the cache holds those rows.
-    """
-
-    sources: list[dict[str, Any]]
-    multilabel: bool | None = None
-    classes: list[str] = field(default_factory=list)
-    holdout: str | None = None
-
-    @property
-    def lasting(self) -> bool:
-        """Whether all sources are files, whose changes can be detected."""
-        return all(source["size"] is not None for source in self.sources)
 
 
 class CacheBuilder:

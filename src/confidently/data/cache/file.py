@@ -6,16 +6,16 @@ docs/cache-file.md describes the format, and :mod:`confidently.data.cache.buildi
 from __future__ import annotations
 
 import json
-import mmap
 import os
 import struct
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
 from ..batch import DataError
+from ..sources.json_schema import Count, conform, parse
 from ..sources.whole_files import PARTIAL, WINDOWS, commit, naming
 
 try:
@@ -31,6 +31,7 @@ PROLOGUE = struct.Struct("<16sQII")  # magic, size and CRC-32 of the header, CRC
 TRAILER = struct.Struct("<QQII16s")  # offset, size and CRC-32 of the index, CRC-32 of the trailer before it, magic
 
 Arrays = dict[str, np.ndarray]
+Kind = Literal["<f8", "<f4", "<i8", "<i4", "<u4", "|u1"]  # of an array, as NumPy writes it
 
 
 class CacheFileError(DataError):
@@ -40,10 +41,10 @@ class CacheFileError(DataError):
 class Block(NamedTuple):
     """The offset, size and checksum of a block, its arrays (name: type and length) and other details."""
 
-    offset: int
-    bytes: int
-    crc32: int
-    arrays: dict[str, tuple[str, int]]
+    offset: Count
+    bytes: Count
+    crc32: Count
+    arrays: dict[str, tuple[Kind, Count]]
     details: dict[str, Any]
 
 
@@ -95,7 +96,7 @@ class CacheWriter:
                 for piece in (array.data.cast("B") if array.size else b"", bytes(-array.nbytes % ALIGNMENT)):
                     self.file.write(piece)
                     crc, size = crc32(piece, crc), size + len(piece)
-        kinds = {name: (array.dtype.newbyteorder("<").str, len(array)) for name, array in arrays.items()}
+        kinds = {name: (kind_of(array), len(array)) for name, array in arrays.items()}
         self.blocks.append(Block(self.offset, size, crc, kinds, details))
         self.offset += size
 
@@ -124,8 +125,14 @@ class CacheWriter:
             self.file.close()
 
 
+def kind_of(array: np.ndarray) -> Kind:
+    """Return the type of an array as the index has it."""
+    kind: Kind = array.dtype.newbyteorder("<").str  # type: ignore[assignment]
+    return kind
+
+
 class CacheFile:
-    """A finished cache, whose blocks are mapped into memory one at a time.
+    """A finished cache, whose blocks are read one at a time into memory that no other process can change.
 
     Attributes
     ----------
@@ -159,16 +166,15 @@ class CacheFile:
         self.file.close()
 
     def arrays(self, block: Block) -> Arrays:
-        """Return the arrays of a block, read-only views of the file, after checking its checksum."""
-        if not block.bytes:
-            return {name: np.empty(0, dtype=kind) for name, (kind, _) in block.arrays.items()}
-        shift = block.offset % mmap.ALLOCATIONGRANULARITY
-        mapped = _mapped(self.file.fileno(), block.offset - shift, shift + block.bytes)
-        if crc32(memoryview(mapped)[shift:]) != block.crc32:
+        """Return the arrays of a block, read-only, after checking its checksum."""
+        content = self._read(block.offset, block.bytes)
+        if len(content) != block.bytes or crc32(content) != block.crc32:
             raise self.damaged(f"the bytes of its block at {block.offset} have changed")
-        found, offset = {}, shift
+        found, offset = {}, 0
         for name, (kind, length) in block.arrays.items():
-            found[name] = np.frombuffer(mapped, dtype=kind, count=length, offset=offset)
+            found[name] = (
+                np.frombuffer(content, dtype=kind, count=length, offset=offset) if length else np.empty(0, kind)
+            )
             offset += found[name].nbytes + -found[name].nbytes % ALIGNMENT
         return found
 
@@ -202,9 +208,9 @@ class CacheFile:
             raise self.damaged("its last bytes have changed, or it is truncated")
         summary = self._read_json(offset, size, crc, "index")
         try:
-            self.blocks = [Block(*block) for block in summary.pop("blocks")]
+            self.blocks: list[Block] = conform(summary.pop("blocks", None), list[Block], "blocks")
             self._check_blocks(first, offset)
-        except (KeyError, TypeError, ValueError) as error:
+        except ValueError as error:
             raise self.damaged(f"its index is invalid: {error}") from None
         return summary
 
@@ -225,19 +231,15 @@ class CacheFile:
         text = self._read(offset, size)
         if len(text) != size or crc32(text) != crc:
             raise self.damaged(f"its {what} has changed")
-        found: dict[str, Any] = json.loads(text)
+        try:
+            found: dict[str, Any] = parse(text, dict[str, Any])
+        except ValueError as error:
+            raise self.damaged(f"its {what} is invalid: {error}") from None
         return found
 
     def _read(self, offset: int, size: int) -> bytes:
         self.file.seek(offset)
         return self.file.read(size)
-
-
-def _mapped(descriptor: int, offset: int, size: int) -> mmap.mmap:
-    populate = getattr(mmap, "MAP_POPULATE", None)  # all pages at once: single page faults would halve the speed
-    if populate is None:
-        return mmap.mmap(descriptor, size, access=mmap.ACCESS_READ, offset=offset)
-    return mmap.mmap(descriptor, size, mmap.MAP_SHARED | populate, mmap.PROT_READ, offset=offset)
 
 
 def _lock(descriptor: int, path: Path) -> None:

@@ -1,26 +1,47 @@
-"""Reading binary caches as streams: without parsing, and without copies unless columns are renumbered."""
+"""Reading binary caches as streams: without parsing, and every block is checked before it is used."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...arrays import row_numbers
 from ..batch import Batch, DataError, NewLabel, RowLocation
 from ..features import Features, NewFeatures, Strings
+from ..memory.matrix import MAX_COLUMNS
 from ..reading import ReaderOptions
 from ..request import ReadRequest
 from ..selection import joined_features, without_first
-from .building import Origin
+from ..sources.json_schema import conform
+from .contents import (
+    FEATURES,
+    Header,
+    Origin,
+    RowDetails,
+    Summary,
+    check_features,
+    check_kinds,
+    check_rows,
+    kinds_of_rows,
+)  # fmt: skip
 from .file import Arrays, Block, CacheFile, is_cache
 
 
+class Part(NamedTuple):
+    """A block of rows, the features that appear in it for the first time, and its details."""
+
+    features: Block | None
+    rows: Block
+    details: RowDetails
+
+
 class Cache(CacheFile):
-    """A cache file and the contents of its header.
+    """A cache file and what it declares about its rows.
 
     Attributes
     ----------
@@ -32,19 +53,40 @@ class Cache(CacheFile):
     keep : list of str
     rows, skipped : int
     skipped_examples : list of str
+    parts : list of Part
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         super().__init__(path)
         try:
-            self.reading = ReaderOptions.from_dict(self.header["reading"])
-            self.origin, self.multilabel = Origin(**self.header["origin"]), self.header["multilabel"]
-            self.keep = self.header["keep"]
-            self.rows, self.skipped = self.summary["rows"], self.summary["skipped"]
-            self.skipped_examples = self.summary["skipped_examples"]
-        except (KeyError, TypeError, ValueError) as error:
+            self.contents: Header = conform(self.header, Header, "header")
+            self.reading, self.origin = self.contents.reading, self.contents.origin
+            self.multilabel, self.keep = self.contents.multilabel, self.contents.keep
+            summary: Summary = conform(self.summary, Summary, "index")
+            self.rows, self.skipped = summary.rows, summary.skipped
+            self.skipped_examples = summary.skipped_examples
+            self.parts = list(self._parts())
+        except ValueError as error:
             self.file.close()
-            raise self.damaged(f"its header is invalid: {error}") from None
+            raise self.damaged(f"its header or index is invalid: {error}") from None
+
+    def _parts(self) -> Iterator[Part]:
+        """Yield the blocks in their order; rows must follow each other, and arrays be of the right types."""
+        expected, rows, features = kinds_of_rows(self.contents), 0, None
+        for block in self.blocks:
+            details = conform(block.details, RowDetails, "details") if block.details else None
+            check_kinds(block.arrays, expected if details else FEATURES)
+            if features is not None and details is None:
+                raise ValueError(f"the features of its block at {block.offset} have no rows")
+            if details is None:
+                features = block
+                continue
+            if details.first_row != rows:
+                raise ValueError(f"row {rows:,} is followed by row {details.first_row:,}")
+            yield Part(features, block, details)
+            rows, features = rows + details.rows, None
+        if rows != self.rows or features is not None:
+            raise ValueError(f"{self.rows:,} rows are expected, and {rows:,} are there")
 
     def matches(self, origin: Origin, reading: ReaderOptions, keep: Sequence[str] = ()) -> bool:
         """Return whether reading the origin in this way would return these rows."""
@@ -57,7 +99,7 @@ class Cache(CacheFile):
     @property
     def largest(self) -> float:
         """The largest absolute value."""
-        return max((block.details["largest"] for block in self.blocks if block.details), default=0.0)
+        return max((part.details.largest for part in self.parts), default=0.0)
 
 
 def reading_of_caches(paths: Sequence[str | os.PathLike[str]], reading: ReaderOptions | None) -> ReaderOptions | None:
@@ -129,45 +171,58 @@ class _CacheRows:
         """Yield the rows from ``first_row`` on, one block at a time."""
         new_labels: list[NewLabel] = []
         new_features: list[NewFeatures] = []
-        for block in self.cache.blocks:
-            if not block.details:
-                new_features.append(self.columns.add(self.cache.arrays(block)))
-                continue
-            new_labels += self._new_labels(block)
-            skip = first_row - block.details["first_row"]
-            if skip >= block.details["rows"]:
+        for features, block, details in self.cache.parts:
+            if features is not None:
+                new_features.append(self._new_features(features, details.rows))
+            new_labels += self._new_labels(details)
+            skip = first_row - details.first_row
+            if skip >= details.rows:
                 new_labels = [new._replace(row=0) for new in new_labels]
                 new_features = [new._replace(row=np.zeros_like(new.row)) for new in new_features]
                 continue
-            batch = self._batch(block)
+            batch = self._batch(block, details)
             batch.new_labels, batch.new_features = new_labels, joined_features(new_features)
             yield without_first(batch, skip) if skip > 0 else batch
             new_labels, new_features = [], []
 
-    def _new_labels(self, block: Block) -> list[NewLabel]:
+    def _new_features(self, block: Block, rows: int) -> NewFeatures:
+        arrays = self.cache.arrays(block)
+        with self._damage_of(block):
+            check_features(arrays, self.cache.reading, rows)
+            return self.columns.add(arrays)
+
+    @contextmanager
+    def _damage_of(self, block: Block) -> Iterator[None]:
+        try:
+            yield
+        except ValueError as error:
+            raise self.cache.damaged(f"its block at {block.offset} is invalid: {error}") from None
+
+    def _new_labels(self, details: RowDetails) -> list[NewLabel]:
         found, numbers = [], []
-        for name, row, location in block.details["new_labels"]:
-            if name not in self.labels:
-                self.labels[name] = len(self.labels)
-                found.append(NewLabel(name, row, location))
-            numbers.append(self.labels[name])
+        for new in details.new_labels:
+            if new.name not in self.labels:
+                self.labels[new.name] = len(self.labels)
+                found.append(new)
+            numbers.append(self.labels[new.name])
         self.number_of = np.append(self.number_of, numbers).astype(np.int32)
         return [] if self.request.ignore_labels else found
 
-    def _batch(self, block: Block) -> Batch:
-        details, arrays, path = block.details, self.cache.arrays(block), self.cache.path
-        first, n = details["first_row"], details["rows"]
-        self._check(block, arrays)
+    def _batch(self, block: Block, details: RowDetails) -> Batch:
+        arrays, path, n = self.cache.arrays(block), self.cache.path, details.rows
+        with self._damage_of(block):
+            check_rows(self.cache.contents, details, arrays, len(self.number_of), self.columns.known_here)
+        self._refuse_large(details, arrays)
         labels, label_start = self._numbered(arrays, n)
-        values, columns, n_columns = self.columns.renumbered(arrays, details["n_columns"])
+        values, columns, n_columns = self.columns.renumbered(arrays, details.n_columns)
         multilabel_row = None
         if "label_start" in arrays and (np.diff(label_start) != 1).any() and not self.request.ignore_labels:
             row = int(np.argmax(np.diff(label_start) != 1))
-            multilabel_row = RowLocation(row, f"{path}, row {first + row + 1}")
+            multilabel_row = RowLocation(row, f"{path}, row {details.first_row + row + 1}")
         return Batch(
             values=values, columns=columns, start=arrays["start"], n_columns=n_columns, labels=labels,
             label_start=label_start, weights=arrays.get("weights"), multilabel_row=multilabel_row,
-            location=f"{path}, row {first + 1}",
+            location=f"{path}, row {details.first_row + 1}",
             kept={name: _strings(arrays, f"kept.{name}") for name in self.request.keep},
             bytes_read=block.offset + block.bytes,
         )  # fmt: skip
@@ -181,32 +236,18 @@ class _CacheRows:
             labels = self.number_of[labels]
         return labels, arrays.get("label_start", np.arange(n + 1))
 
-    def _check(self, block: Block, arrays: Arrays) -> None:
-        """Check what compiled code relies on: a file with correct checksums may still be made by hand."""
-        start, columns, labels = arrays["start"], arrays["columns"], arrays["labels"]
-        n, listed = block.details["rows"], arrays.get("label_start")
-        fits = (
-            _is_start(start, n, len(columns)) and len(arrays["values"]) == len(columns)
-            and columns.min(initial=0) >= 0 and columns.max(initial=-1) < block.details["n_columns"]
-            and labels.min(initial=0) >= 0 and labels.max(initial=-1) < len(self.number_of)
-            and (len(labels) == n if listed is None else _is_start(listed, n, len(labels)))
-        )  # fmt: skip
-        if not fits:
-            raise self.cache.damaged(f"its block at {block.offset} is invalid")
-        if block.details["largest"] > self.request.largest:
-            row = int(np.searchsorted(start, np.argmax(np.abs(arrays["values"])), side="right"))
+    def _refuse_large(self, details: RowDetails, arrays: Arrays) -> None:
+        if details.largest > self.request.largest:
+            large = np.abs(arrays["values"]) > self.request.largest
+            row = int(np.searchsorted(arrays["start"], np.argmax(large), side="right"))
             raise DataError(
-                f"{self.cache.path}, row {block.details['first_row'] + row}: a value above {self.request.largest:g} in "
-                "size; rescale it"
+                f"{self.cache.path}, row {details.first_row + row}: a value above {self.request.largest:g} in size; "
+                "rescale it"
             )
 
 
 def _strings(arrays: Arrays, name: str) -> Strings:
     return Strings(arrays[f"{name}.text"], arrays[f"{name}.start"])
-
-
-def _is_start(start: np.ndarray, n: int, size: int) -> bool:
-    return len(start) == n + 1 and start[0] == 0 and start[-1] == size and bool((np.diff(start) >= 0).all())
 
 
 class _Columns:
@@ -219,18 +260,22 @@ class _Columns:
     def __init__(self, known: Features | None, reading: ReaderOptions) -> None:
         self.named, self.exact = reading.named, reading.vocabulary
         self.known = known if self.named else None
-        self.n = 0 if self.known is None else len(self.known)
         self.by_feature: dict[Any, int] = {}
         self.number_of: np.ndarray | None = None  # in the stream, by the cache's column; None: the same
-        self.seen = 0  # features of this cache
+        self.here: set[Any] = set()  # features of this cache
         self.files = 0
+
+    @property
+    def known_here(self) -> int:
+        """The number of columns that rows of the cache may have by now."""
+        return len(self.here) if self.named else MAX_COLUMNS
 
     def begin(self, cache: Cache) -> None:
         """Begin the next cache."""
-        self.files, self.seen = self.files + 1, 0
+        self.files, self.here = self.files + 1, set()
         if not self.named:
             return
-        there = [self._ids(cache.arrays(block)) for block in cache.blocks if not block.details]
+        there = [self._ids(cache.arrays(part.features)) for part in cache.parts if part.features is not None]
         features = [feature for ids in there for feature in ids]
         if self.files == 1:
             known = self._ids_of_known()
@@ -241,9 +286,19 @@ class _Columns:
         self.number_of = np.empty(0, dtype=np.int32)
 
     def add(self, arrays: Arrays) -> NewFeatures:
-        """Add the next features of the cache; return those that are new to the stream."""
+        """Add the next features of the cache; return those that are new to the stream.
+
+        Raises
+        ------
+        ValueError
+            If the cache has a feature twice.
+        """
         new = NewFeatures(arrays["row"], arrays["key"], _strings(arrays, "names"))
         ids = self._ids(arrays)
+        before = len(self.here)
+        self.here.update(ids)
+        if len(self.here) != before + len(ids):
+            raise ValueError("it has a feature twice")
         fresh = []
         for position, feature in enumerate(ids):
             if feature not in self.by_feature:
@@ -264,9 +319,9 @@ class _Columns:
         return arrays["values"][order], columns[order], int(columns.max(initial=-1)) + 1
 
     def _ids(self, arrays: Arrays) -> list[Any]:
-        return list(_strings(arrays, "names")) if self.exact else arrays["key"].tolist()
+        return list(_strings(arrays, "names").encoded()) if self.exact else arrays["key"].tolist()
 
     def _ids_of_known(self) -> list[Any]:
         if self.known is None:
             return []
-        return list(self.known.names) if self.exact else self.known.key.tolist()
+        return list(self.known.names.encoded()) if self.exact else self.known.key.tolist()

@@ -10,6 +10,7 @@ from ... import _core
 
 # Larger values are errors: their squares, times variances, must fit the type of the state.
 MAX_VALUE = {np.dtype("float64"): 1e100, np.dtype("float32"): 1e10}
+MAX_WEIGHT = 1e9  # of an example
 MAX_COLUMNS = 2**31 - 2  # the core has 32-bit columns, and the intercept takes one
 
 

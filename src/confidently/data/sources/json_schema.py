@@ -24,10 +24,7 @@ class Interval(NamedTuple):
     high: float
 
 
-class FileText(str):
-    """Text that may hold names of files, in which surrogates stand for bytes that are not UTF-8."""
-
-
+FileText = Annotated[str, "may hold names of files"]  # where surrogates stand for bytes that are not UTF-8
 Count = Annotated[int, Interval(0, 2**63 - 1)]
 
 
@@ -58,6 +55,8 @@ def conform(value: Any, kind: Any, where: str = "it") -> Any:
     """
     if kind is Any:
         return value
+    if kind in _PLAIN:
+        return _plain(value, kind, where)
     origin, of = get_origin(kind), get_args(kind)
     if origin is Annotated:
         number = conform(value, of[0], where)
@@ -71,34 +70,32 @@ def conform(value: Any, kind: Any, where: str = "it") -> Any:
         return origin(_items(value, of, where))
     if origin is dict:
         return {_plain(key, str, where): conform(one, of[1], f"{where}.{key}") for key, one in _entries(value, where)}
-    if kind in _PLAIN:
-        return _plain(value, kind, where)
     if issubclass(kind, tuple):
         return kind._make(_items(value, tuple(_hints(kind).values()), where))
     return _object(dict(_entries(value, where)), kind, where)
 
 
-def _plain(value: Any, kind: type, where: str) -> Any:
-    types, is_sound = _PLAIN[kind]
+def _plain(value: Any, kind: Any, where: str) -> Any:
+    name, types, is_sound = _PLAIN[kind]
     try:
         if type(value) in types and is_sound(value):
             return value
     except (ValueError, OverflowError):
         pass
-    _refuse(value, kind.__name__, where)
+    _refuse(value, name, where)
 
 
 def _always(value: object) -> bool:
     return True
 
 
-_PLAIN: dict[type, tuple[tuple[type, ...], Callable[[Any], object]]] = {
-    bool: ((bool,), _always),
-    NoneType: ((NoneType,), _always),
-    int: ((int,), _always),
-    float: ((int, float), math.isfinite),
-    str: ((str,), lambda text: [text.encode()]),
-    FileText: ((str,), lambda text: [os.fsencode(text)]),
+_PLAIN: dict[Any, tuple[str, tuple[type, ...], Callable[[Any], object]]] = {
+    bool: ("true or false", (bool,), _always),
+    NoneType: ("null", (NoneType,), _always),
+    int: ("an integer", (int,), _always),
+    float: ("a finite number", (int, float), math.isfinite),
+    str: ("text", (str,), lambda text: [text.encode()]),
+    FileText: ("text", (str,), lambda text: [os.fsencode(text)]),
 }
 
 

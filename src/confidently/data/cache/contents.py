@@ -1,0 +1,183 @@
+"""What a cache holds: header, index, the arrays of its blocks, and what must be true of them; docs/cache-file.md.
+
+Checksums show accidents. A file with correct checksums may still be made by hand, and everything that is computed from
+it relies on what is checked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import numpy as np
+
+from ...arrays import row_numbers
+from ..batch import NewLabel
+from ..memory.matrix import MAX_WEIGHT, csr_matrix
+from ..reading import ReaderOptions
+from ..sources.json_schema import Count, FileText, Interval
+from .file import Arrays, Kind
+
+Kinds = Mapping[str, tuple[Kind, ...]]
+
+ROWS: Kinds = {
+    "values": ("<f4", "<f8"), "columns": ("<i4",), "start": ("<i8",), "labels": ("<i4",), "label_start": ("<i8",),
+    "weights": ("<f8",),
+}  # fmt: skip
+OPTIONAL = ("weights",)
+STRINGS: Kinds = {"text": ("|u1",), "start": ("<i8",)}
+FEATURES: Kinds = {"row": ("<i8",), "key": ("<u4",), **{f"names.{part}": kinds for part, kinds in STRINGS.items()}}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file and its state, to detect changes; of a pipe, size and modification time are ``None``."""
+
+    path: FileText
+    size: Count | None
+    mtime_ns: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """The data that a cache was made from: as long as they are the same, the cache replaces them.
+
+    Attributes
+    ----------
+    sources : list of Source
+        The files, as they were before they were read.
+    multilabel : bool, optional
+        Whether multilabel rows were requested; ``None``: inferred from the first rows.
+    classes : list of str
+        All allowed labels; empty: any.
+    holdout : str, optional
+        The fraction of rows held out, if the cache holds those rows.
+    """
+
+    sources: list[Source]
+    multilabel: bool | None = None
+    classes: list[str] = field(default_factory=list)
+    holdout: str | None = None
+
+    @property
+    def lasting(self) -> bool:
+        """Whether all sources are files, whose changes can be detected."""
+        return all(source.size is not None for source in self.sources)
+
+
+@dataclass(frozen=True)
+class Header:
+    """What is known before the first block.
+
+    Attributes
+    ----------
+    reading : ReaderOptions
+        How the rows were read.
+    origin : Origin
+        What they were read from.
+    multilabel : bool
+        Whether rows have any number of labels.
+    keep : list of str
+        What was kept of every row.
+    """
+
+    reading: ReaderOptions
+    origin: Origin
+    multilabel: bool
+    keep: list[str]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What is known after the last block: numbers of rows and of skipped rows, and the first errors of these."""
+
+    rows: Count
+    skipped: Count
+    skipped_examples: list[FileText]
+
+
+@dataclass(frozen=True)
+class RowDetails:
+    """The details of a block of rows."""
+
+    first_row: Count
+    rows: Annotated[int, Interval(1, 2**31)]
+    n_columns: Count
+    largest: Annotated[float, Interval(0, float("inf"))]
+    new_labels: list[NewLabel]
+
+
+def kinds_of_rows(header: Header) -> Kinds:
+    """Return the arrays of every block of rows, and their types."""
+    labels = {} if header.multilabel else {"label_start"}
+    kept = {f"kept.{name}.{part}": kinds for name in header.keep for part, kinds in STRINGS.items()}
+    return {name: kinds for name, kinds in ROWS.items() if name not in labels} | kept
+
+
+def check_kinds(found: Mapping[str, tuple[Kind, int]], expected: Kinds) -> None:
+    """Raise ``ValueError`` unless a block has exactly the expected arrays, of the expected types."""
+    wrong = [name for name, (kind, _) in found.items() if kind not in expected.get(name, ())]
+    wrong += [name for name in expected if name not in found and name not in OPTIONAL]
+    if wrong:
+        raise ValueError(f"its array {wrong[0]!r} is missing, unknown or of another type")
+
+
+def check_rows(header: Header, details: RowDetails, arrays: Arrays, n_labels: int, n_columns: int) -> None:
+    """Raise ``ValueError`` unless the arrays of a block of rows fit together and all their numbers are in range.
+
+    ``n_labels`` and ``n_columns`` are the numbers of labels and of columns that are known with this block.
+    """
+    n, columns, labels = details.rows, arrays["columns"], arrays["labels"]
+    check_starts("start", arrays["start"], n, len(columns))
+    if details.n_columns != int(columns.max(initial=-1)) + 1 or details.n_columns > n_columns:
+        raise ValueError("its columns are not those it declares")
+    if csr_matrix(arrays["values"], columns, arrays["start"], details.n_columns).fault(details.largest):
+        raise ValueError("its columns do not ascend, or a value is not finite or larger than the largest it declares")
+    start = arrays.get("label_start", np.arange(n + 1))
+    check_starts("label_start", start, n, len(labels))
+    if not 0 <= labels.min(initial=0) <= labels.max(initial=-1) + 1 <= n_labels:
+        raise ValueError("its labels are not those it declares")
+    _check_announced(details, labels, start, n_labels)
+    if not ((weights := arrays.get("weights", np.ones(n))) >= 0).all() or not (weights <= MAX_WEIGHT).all():
+        raise ValueError(f"its weights are not numbers from 0 to {MAX_WEIGHT:g}")
+    if len(weights) != n:
+        raise ValueError("its weights do not match its rows")
+    for name in header.keep:
+        check_strings(f"kept.{name}", arrays, n)
+
+
+def _check_announced(details: RowDetails, labels: np.ndarray, start: np.ndarray, n_labels: int) -> None:
+    """Check that no row has a label that is announced with a later row."""
+    if not details.new_labels:
+        return
+    rows = np.array([label.row for label in details.new_labels])
+    if rows[-1] >= details.rows or (np.diff(rows) < 0).any():
+        raise ValueError("its new labels are not in the order of its rows")
+    first = np.zeros(n_labels, dtype=np.int64)
+    first[n_labels - len(rows) :] = rows
+    if (row_numbers(start) < first[labels]).any():
+        raise ValueError("a label comes before it is announced")
+
+
+def check_features(arrays: Arrays, reading: ReaderOptions, rows: int) -> None:
+    """Raise ``ValueError`` unless a block of features that come with so many rows is sound."""
+    row, key = arrays["row"], arrays["key"]
+    if len(row) != len(key) or not reading.named:
+        raise ValueError("its features do not fit together")
+    if len(row) and not (row[0] >= 0 and row[-1] < rows and (np.diff(row) >= 0).all()):
+        raise ValueError("its features are not in the order of the rows that follow")
+    if not reading.vocabulary and len(key) and int(key.max()) >> reading.bits:
+        raise ValueError(f"its features have more than {reading.bits} bits")
+    check_strings("names", arrays, len(key))
+
+
+def check_strings(name: str, arrays: Arrays, n: int) -> None:
+    """Raise ``ValueError`` unless two arrays are n strings."""
+    check_starts(f"{name}.start", arrays[f"{name}.start"], n, len(arrays[f"{name}.text"]))
+
+
+def check_starts(name: str, start: np.ndarray, n: int, size: int) -> None:
+    """Raise ``ValueError`` unless an array says where each of n parts of another begins, and where the last ends."""
+    if not (len(start) == n + 1 and start[0] == 0 and start[-1] == size and (start[1:] >= start[:-1]).all()):
+        raise ValueError(f"{name} does not say where {n:,} parts of {size:,} begin")
