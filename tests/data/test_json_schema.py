@@ -1,7 +1,7 @@
 """JSON from files: everything that is not of the expected type is one ValueError."""
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Required, TypedDict
 
 import pytest
 
@@ -21,6 +21,11 @@ class Whole:
     more: dict[str, Any] = field(default_factory=dict)
 
 
+class Typed(TypedDict, total=False):
+    x: Required[int]
+    y: str
+
+
 GOOD = {"points": [[1, "one"], [2.5, "two"]], "kind": "a", "unknown": 1}
 
 
@@ -28,6 +33,7 @@ def test_objects_become_what_they_stand_for():
     assert conform(GOOD, Whole) == Whole([Point(1, "one"), Point(2.5, "two")], "a")
     assert conform([1, 2, 3], tuple[int, ...]) == (1, 2, 3)
     assert conform([1, None], tuple[int, str | None]) == (1, None)
+    assert conform({"x": 1, "z": 2}, Typed) == {"x": 1}
     assert conform("\udcff", FileText) == "\udcff"
 
 
@@ -48,6 +54,8 @@ BAD = [
     (GOOD | {"points": [[float("nan"), ""]]}, Whole, r"it.points\[0\]\[0\]: expected a finite number, got nan"),
     (GOOD | {"points": [[10**400, ""]]}, Whole, r"it.points\[0\]\[0\]: expected a finite number"),
     (GOOD | {"points": {"a": 1}}, Whole, "it.points: expected a list"),
+    ({"y": "a"}, Typed, "it has no 'x'"),
+    ({"x": 1, "y": 1}, Typed, "it.y: expected text"),
     ([1, "x"], list[int | None], r"it\[1\]: expected null"),
     ("\ud800", FileText, "it: expected text"),
     (2, Annotated[int, Interval(0, 1)], "it: expected"),

@@ -27,10 +27,10 @@ def fingerprints(paths: Sequence[str | os.PathLike[str]]) -> list[Source]:
     found: list[Source] = []
     for path in expand_paths(paths):
         if size_of(path) is None:
-            found.append(Source(display_name(path), None, None))
+            found.append(Source(path=display_name(path), size=None, mtime_ns=None))
         else:
             status = os.stat(path)
-            found.append(Source(os.path.abspath(path), status.st_size, status.st_mtime_ns))
+            found.append(Source(path=os.path.abspath(path), size=status.st_size, mtime_ns=status.st_mtime_ns))
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 import numpy as np
 
@@ -30,8 +30,7 @@ STRINGS: Kinds = {"text": ("|u1",), "start": ("<i8",)}
 FEATURES: Kinds = {"row": ("<i8",), "key": ("<u4",), **{f"names.{part}": kinds for part, kinds in STRINGS.items()}}
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(TypedDict):
     """A file and its state, to detect changes; of a pipe, size and modification time are ``None``."""
 
     path: FileText
@@ -63,7 +62,7 @@ class Origin:
     @property
     def lasting(self) -> bool:
         """Whether all sources are files, whose changes can be detected."""
-        return all(source.size is not None for source in self.sources)
+        return all(source["size"] is not None for source in self.sources)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """JSON that comes from files, checked against types: what is not as its reader expects is one ``ValueError``.
 
-The types are those of annotations; ``Annotated[int, Interval(low, high)]`` bounds a number. Objects become dataclasses,
-and lists named tuples; other entries of an object are ignored. Numbers are finite, and strings can be written as UTF-8.
+The types are those of annotations; ``Annotated[int, Interval(low, high)]`` bounds a number. Objects become dataclasses
+or typed dicts, and lists named tuples; other entries of an object are ignored. Numbers are finite, and strings can be
+written as UTF-8.
 """
 
 from __future__ import annotations
@@ -14,7 +15,20 @@ from dataclasses import MISSING, fields
 from functools import cache
 from reprlib import Repr
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NamedTuple, NoReturn, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    NoReturn,
+    NotRequired,
+    Required,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)  # fmt: skip
 
 
 class Interval(NamedTuple):
@@ -58,6 +72,8 @@ def conform(value: Any, kind: Any, where: str = "it") -> Any:
     if kind in _PLAIN:
         return _plain(value, kind, where)
     origin, of = get_origin(kind), get_args(kind)
+    if origin in (Required, NotRequired):
+        return conform(value, of[0], where)
     if origin is Annotated:
         number = conform(value, of[0], where)
         return number if of[1].low <= number <= of[1].high else _refuse(value, str(of[1]), where)
@@ -70,7 +86,7 @@ def conform(value: Any, kind: Any, where: str = "it") -> Any:
         return origin(_items(value, of, where))
     if origin is dict:
         return {_plain(key, str, where): conform(one, of[1], f"{where}.{key}") for key, one in _entries(value, where)}
-    if issubclass(kind, tuple):
+    if not is_typeddict(kind) and issubclass(kind, tuple):
         return kind._make(_items(value, tuple(_hints(kind).values()), where))
     return _object(dict(_entries(value, where)), kind, where)
 
@@ -128,13 +144,20 @@ def _entries(value: Any, where: str) -> Iterable[tuple[str, Any]]:
 
 
 def _object(entries: dict[str, Any], kind: Any, where: str) -> Any:
-    hints, given = _hints(kind), {}
-    for field in fields(kind):
-        if field.name in entries:
-            given[field.name] = conform(entries[field.name], hints[field.name], f"{where}.{field.name}")
-        elif field.default is MISSING and field.default_factory is MISSING:
-            raise ValueError(f"{where} has no {field.name!r}")
+    given = {}
+    for name, expected in _hints(kind).items():
+        if name in entries:
+            given[name] = conform(entries[name], expected, f"{where}.{name}")
+        elif name in _required(kind):
+            raise ValueError(f"{where} has no {name!r}")
     return kind(**given)
+
+
+@cache
+def _required(kind: Any) -> frozenset[str]:
+    if is_typeddict(kind):
+        return frozenset(kind.__required_keys__)
+    return frozenset(one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING)
 
 
 @cache
