@@ -15,7 +15,7 @@ import pytest
 from confidently import OnlineClassifier
 from confidently.cli import cli
 from confidently.cli.commands.train import train
-from confidently.covariances.settings import NAMES_IN_FILES, Settings
+from confidently.covariances.settings import ADDED_SETTINGS, NAMES_IN_FILES, Settings
 from confidently.covariances.table import COVARIANCES
 from confidently.estimators.parameters import SAVED
 from confidently.rules import RULES, make_rule
@@ -122,10 +122,22 @@ def test_the_command_line_has_the_settings_of_streams() -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_model_file_keeps_all_settings(rule: str) -> None:
-    settings = Settings(RULES[rule](), "full", prior_variance=0.5, rows_per_product=7, average=True)
-    header = settings.header()
-    assert header.keys() == {NAMES_IN_FILES.get(name, name) for name in SETTINGS}
-    assert Settings.from_header(header) == settings
+    for projection in ("precision", "moments"):
+        settings = Settings(
+            RULES[rule](), "full", prior_variance=0.5, rows_per_product=7, average=True, projection=projection
+        )
+        header = settings.header()
+        kept = SETTINGS.keys() - {name for name, before in ADDED_SETTINGS.items() if getattr(settings, name) == before}
+        assert header.keys() == {NAMES_IN_FILES.get(name, name) for name in kept}
+        assert Settings.from_header(header) == settings
+
+
+def test_settings_of_files_without_a_projection_keep_precisions() -> None:
+    header = Settings("arow").header()
+    assert "projection" not in header
+    header["rule"] = {"name": "probit", "parameters": {"noise": 0.1}}
+    assert Settings.from_header(header).projection == "precision"
+    assert Settings("probit").projection == "moments"
 
 
 def test_scikit_learn_s_types_are_stored_as_plain_ones() -> None:

@@ -135,13 +135,13 @@ void bind_learner(nb::module_& m) {
     nb::class_<LearnerSettings>(m, "LearnerSettings");
     nb::class_<Learner, LearnerSettings>(m, "Learner")
         .def("__init__", [](Learner* self, const Rule& rule, const std::string& covariance, Task task, bool intercept, bool average,
-                            double prior_variance, double min_variance, double forget) {
+                            bool moments, double prior_variance, double min_variance, double forget) {
             const std::size_t number = covariance_number(covariance);
             with_covariance(number, [&](auto row) {
                 require(forget == 0.0 || row.forgets, "this covariance does not forget");
             });
-            new (self) Learner{{rule.any, number, task, intercept, average, prior_variance, min_variance, forget}};
-        }, "rule"_a, "covariance"_a, "task"_a, nb::kw_only(), "intercept"_a, "average"_a, "prior_variance"_a, "min_variance"_a,
+            new (self) Learner{{rule.any, number, task, intercept, average, moments, prior_variance, min_variance, forget}};
+        }, "rule"_a, "covariance"_a, "task"_a, nb::kw_only(), "intercept"_a, "average"_a, "moments"_a, "prior_variance"_a, "min_variance"_a,
              "forget"_a)
         .def("learn", &Learner::learn, "state"_a, "matrix"_a, "labels"_a.noconvert(), "label_start"_a.none(),
              "weight"_a.none(), "class_weight"_a.none(), "order"_a.none(), "first"_a, "last"_a, "calibrate"_a, "largest"_a,

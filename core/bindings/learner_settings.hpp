@@ -30,6 +30,7 @@ struct LearnerSettings {
     std::size_t covariance;  // its number in the table
     Task task;
     bool intercept, average;
+    bool moments;
     double prior_variance, min_variance, forget;
 
     bool independent() const { return task == Task::one_vs_rest; }
@@ -58,7 +59,7 @@ struct LearnerSettings {
         require_counts(state, task, weights.columns);
         const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), independent()};
         const CovarianceSettings settings{task == Task::binary, independent(), rescales(rule), prior_variance, min_variance,
-                                          forget};
+                                          moments, forget};
         TableRow::template open<Real>(StateArrays{state}, weights, scales, settings,
                                       [&](const auto& covariance) { f(covariance, Real()); });
     }

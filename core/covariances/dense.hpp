@@ -79,7 +79,8 @@ struct DenseCovariance {
         update_mean(p, margin, step.alpha, age);
         if (margin.at_floor) return;
         if (step.zeta > 0.0) {
-            const double size = 1.0 / std::sqrt((1.0 / step.zeta + margin.variance / sides(p)) * scales.of(p.column()));
+            const double gained = step.zeta * sharing_gain(sharing, p, weights.columns), v = margin.variance / sides(p);
+            const double size = 1.0 / std::sqrt((1.0 / gained + v) * scales.of(p.column()));
             for (double& entry : margin.direction) entry *= size;
             sigma.subtract_outer(learner(p), margin.direction.data());
         }

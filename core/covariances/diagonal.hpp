@@ -1,5 +1,6 @@
-// A diagonal covariance per class. The precision is projected onto the diagonal (Crammer et al. 2008, eq. 15):
-// s_j <- scale s_j / (1 + zeta x_j^2 s_j). Variances defines how s_j is stored.
+// A diagonal covariance per class. The new Gaussian is projected onto the diagonals either by its precisions (Crammer et al.
+// 2008, eq. 15), s_j <- scale s_j / (1 + zeta x_j^2 s_j), or by its moments, s_j <- scale (s_j - zeta/(1 + zeta v) (x_j s_j)^2).
+// The latter is the former with zeta/(1 + zeta (v - x_j^2 s_j)) in place of zeta. Variances defines how s_j is stored.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 
 namespace confidently {
 
-template <class Real, class Variances = ScaledVariances<Real>>
+template <class Real, bool moments, class Variances = ScaledVariances<Real>>
 struct DiagonalCovariance {
     static constexpr bool binary_only = false;
 
@@ -42,9 +43,9 @@ struct DiagonalCovariance {
 
     double variance(const Row& row, Pair p) const { return score(row, p).variance; }
 
-    void update(const Row& row, Pair p, const Margin&, const Step& step, double age) const {
-        if (p.plus != kNone) update_column(row, p.plus, step.alpha, step, age);
-        if (p.minus != kNone) update_column(row, p.minus, -step.alpha, step, age);
+    void update(const Row& row, Pair p, const Margin& margin, const Step& step, double age) const {
+        if (p.plus != kNone) update_column(row, p.plus, step.alpha, step.zeta, margin.variance, age);
+        if (p.minus != kNone) update_column(row, p.minus, -step.alpha, step.zeta, margin.variance, age);
         if (step.scale != 1.0) variances.rescale(weights, p.column(), step.scale);
     }
 
@@ -55,14 +56,15 @@ struct DiagonalCovariance {
     }
 
   private:
-    void update_column(const Row& row, int column, double alpha, const Step& step, double age) const {
+    void update_column(const Row& row, int column, double alpha, double zeta, double v, double age) const {
         const auto sigma = variances.column(column);
         const auto gain = variances.gain(column);
         row.each([&, sigma, gain](std::int32_t j, double x) {
             Real* f = weights.at(j);
             const double stored = f[weights.columns + column], s = sigma.read(stored);
             weights.add(f, column, alpha * x * s, age);
-            f[weights.columns + column] = static_cast<Real>(gain.updated(stored, s, step.zeta * x * x));
+            const double gained = moments ? x * x / (1.0 / zeta + std::max(v - x * x * s, 0.0)) : zeta * x * x;
+            f[weights.columns + column] = static_cast<Real>(gain.updated(stored, s, gained));
         });
     }
 };
@@ -75,15 +77,25 @@ struct Diagonal {
     template <class Real, class State, class F>
     static void open(const State& state, const Weights<Real>& weights, const Scales& scales,
                      const CovarianceSettings& settings, F&& f) {
+        if (settings.moments)
+            open_projected<true, Real>(state, weights, scales, settings, f);
+        else
+            open_projected<false, Real>(state, weights, scales, settings, f);
+    }
+
+  private:
+    template <bool moments, class Real, class State, class F>
+    static void open_projected(const State& state, const Weights<Real>& weights, const Scales& scales,
+                               const CovarianceSettings& settings, F& f) {
         const ScaledVariances<Real> scaled{scales, settings.floor()};
         if (settings.forget > 0.0) {
             double* kept = state.template array<double>("kept", settings.independent ? weights.columns : 1);
-            f(DiagonalCovariance<Real, ForgettingVariances<Real>>{
+            f(DiagonalCovariance<Real, moments, ForgettingVariances<Real>>{
                 weights, {scaled, settings.prior_variance, settings.min_variance, settings.forget, kept}});
         } else if (settings.binary && !weights.average && !settings.rule_rescales && scales.of(0) == 1.0) {
-            f(PackedDiagonal<Real>{weights, settings.floor()});
+            f(PackedDiagonal<Real, moments>{weights, settings.floor()});
         } else {
-            f(DiagonalCovariance<Real>{weights, scaled});
+            f(DiagonalCovariance<Real, moments>{weights, scaled});
         }
     }
 };

@@ -153,7 +153,8 @@ class GramPass {
         if (margin.lost) return;
         const int l = learner(p.column());
         const double scale = scales_.of(p.column()), v = margin.variance / sides(p);
-        const double d = margin.at_floor || step.zeta <= 0.0 ? 0.0 : scale / (1.0 / step.zeta + v);
+        const double gained = step.zeta * sharing_gain(sharing_, p, columns);
+        const double d = margin.at_floor || gained <= 0.0 ? 0.0 : scale / (1.0 / gained + v);
         covariances[l].append(vector(row, p.column()), other_vector(row, p), d);
         ages[l].push_back(age);
         update_mean(p, step.alpha * scale);

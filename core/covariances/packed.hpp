@@ -9,9 +9,10 @@
 
 namespace confidently {
 
-template <class Real>
+template <class Real, bool moments>
 struct PackedDiagonal {
     static constexpr bool binary_only = true;
+    static constexpr double kLeastGain = 1e-290;  // a zeta that has a reciprocal
 
     using Two = double __attribute__((vector_size(16)));
 
@@ -34,11 +35,14 @@ struct PackedDiagonal {
     double variance(const Row& row, Pair p) const { return score(row, p).variance; }
 
     // Two features at a time: the divisions dominate the cost of an update.
-    void update(const Row& row, Pair p, const Margin&, const Step& step, double) const {
+    void update(const Row& row, Pair p, const Margin& margin, const Step& step, double) const {
         const double alpha = p.sign() * step.alpha;
+        // moments: a share 1/(1/zeta + v) of x^2 s^2 is lost, written so that nothing cancels
+        const double inverse = 1.0 / std::max(step.zeta, kLeastGain), v = margin.variance, whole = inverse + v;
         const auto two = [&](Real* f, Real* g, double x, double y) {
             const Two z = {x, y}, s = {double(f[1]), double(g[1])};
-            const Two change = alpha * z * s, left = s / (1.0 + step.zeta * z * z * s);
+            const Two change = alpha * z * s;
+            const Two left = moments ? s * ((inverse + (v - z * z * s)) / whole) : s / (1.0 + step.zeta * z * z * s);
             f[0] = static_cast<Real>(f[0] + change[0]);
             f[1] = static_cast<Real>(std::max(left[0], floor));
             g[0] = static_cast<Real>(g[0] + change[1]);

@@ -9,6 +9,7 @@ struct CovarianceSettings {
     bool rule_rescales; // the rule multiplies the whole of Sigma by a scale
     double prior_variance;
     double min_variance;  // relative to the prior variance
+    bool moments;         // a diagonal keeps the variances of the new Gaussian, not its precisions
     double forget;        // fraction of the evidence that one row of weight 1 makes the covariance forget
 
     double floor() const { return min_variance * prior_variance; }

@@ -81,6 +81,7 @@ class Learner(LearnerSettings):
         *,
         intercept: bool,
         average: bool,
+        moments: bool,
         prior_variance: float,
         min_variance: float,
         forget: float,

@@ -44,11 +44,12 @@ class Identity:
     floored = False  # whether a variance along z below the floor stops the update of Sigma
 
     def __init__(
-        self, columns: int, d: int, prior: float, floor: float, one_vs_rest: bool, intercept: bool = True
-    ) -> None:
+        self, columns: int, d: int, prior: float, floor: float, one_vs_rest: bool, intercept: bool = True,
+        projection: str = "precision",
+    ) -> None:  # fmt: skip
         self.sigma: Any = np.full((columns, d), prior)
         self.shape, self.prior, self.floor = (columns, d), prior, floor
-        self.one_vs_rest, self.intercept = one_vs_rest, intercept
+        self.one_vs_rest, self.intercept, self.projection = one_vs_rest, intercept, projection
 
     def times(self, Z: np.ndarray, learner: int) -> np.ndarray:
         """Sigma z."""
@@ -72,12 +73,17 @@ class Identity:
 
 
 class Diagonal(Identity):
-    """The diagonal of the precision, after every update."""
+    """The diagonal of the precision, or of the covariance, after every update."""
 
     def update(self, Z: np.ndarray, zeta: float, scale: float, learner: int) -> None:
         rows = [learner] if self.one_vs_rest else slice(None)
         sigma, z = self.sigma[rows], Z[rows]
-        self.sigma[rows] = np.maximum(scale * sigma / (1 + zeta * z**2 * sigma), self.floor)
+        if self.projection == "moments":
+            v = float((z * z * sigma).sum())
+            sigma = sigma - zeta / (1 + zeta * v) * (sigma * z) ** 2
+        else:
+            sigma = sigma / (1 + zeta * z**2 * sigma)
+        self.sigma[rows] = np.maximum(scale * sigma, self.floor)
 
     def forget(self, keep: float) -> None:
         self.sigma = 1 / (keep / self.sigma + (1 - keep) / self.prior)
@@ -111,7 +117,7 @@ class Full(Identity):
 
 
 class Shared(Identity):
-    """One matrix over the features, the same for every column."""
+    """One matrix over the features for all columns: the mean of the precisions that they would have."""
 
     floored = True
 
@@ -123,9 +129,10 @@ class Shared(Identity):
         return Z @ self.sigma
 
     def update(self, Z: np.ndarray, zeta: float, scale: float, learner: int) -> None:
-        q = self.sigma @ Z[np.flatnonzero(Z.any(axis=1))[0]]  # along x, whichever columns it is in
-        x_variance = float(Z[np.flatnonzero(Z.any(axis=1))[0]] @ q)
-        self.sigma = scale * (self.sigma - zeta / (1 + zeta * x_variance) * np.outer(q, q))
+        concerned = np.flatnonzero(Z.any(axis=1))  # the columns that x is in
+        x, gained = Z[concerned[0]], zeta * len(concerned) / len(Z)
+        q = self.sigma @ x
+        self.sigma = scale * (self.sigma - gained / (1 + gained * float(x @ q)) * np.outer(q, q))
 
 
 COVARIANCES: dict[str, type[Identity]] = {"identity": Identity, "diag": Diagonal, "full": Full, "shared": Shared}
@@ -149,7 +156,7 @@ class ReferenceLearner:
         A name in :data:`COVARIANCES`.
     task : {"binary", "joint", "one-vs-rest", "multilabel"}
     n_classes, n_features : int
-    prior_variance, min_variance, fit_intercept, average, forget
+    prior_variance, min_variance, fit_intercept, average, forget, projection
         As in :class:`confidently.learner.learner.Learner`.
 
     Attributes
@@ -163,7 +170,7 @@ class ReferenceLearner:
     def __init__(
         self, rule: str, parameters: dict[str, float], covariance: str, task: str, n_classes: int, n_features: int,
         prior_variance: float = 1.0, min_variance: float = 1e-12, fit_intercept: bool = True, average: bool = False,
-        forget: float = 0.0,
+        forget: float = 0.0, projection: str | None = None,
     ) -> None:  # fmt: skip
         self.rule, self.parameters, self.task = rule, parameters, task
         self.intercept, self.average, self.forget = fit_intercept, average, forget
@@ -173,8 +180,9 @@ class ReferenceLearner:
         self.total = np.zeros_like(self.mean)  # sum of the means after every row
         floor = min_variance * prior_variance
         self.covariance = COVARIANCES[covariance](
-            self.columns, self.d, prior_variance, floor, task == "one-vs-rest", fit_intercept
-        )
+            self.columns, self.d, prior_variance, floor, task == "one-vs-rest", fit_intercept,
+            projection or ("moments" if rule == "probit" else "precision"),
+        )  # fmt: skip
         self.n_seen = self.mistakes = self.infeasible = 0
         self.updates = np.zeros(self.columns, dtype=int)  # one-vs-rest: one per class; otherwise only the first counts
         self.ties: list[int] | None = None

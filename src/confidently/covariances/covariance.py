@@ -110,7 +110,8 @@ class Covariance:
                     f"the rule {settings.rule.name} keeps its covariance at the prior, so it has no certainty to "
                     "forget; use another rule, such as arow, or forget=0"
                 )
-        return replace(settings, kernel=None, kernel_params=None, budget=None)
+        projection = settings.projection if cls.is_diagonal else "precision"
+        return replace(settings, kernel=None, kernel_params=None, budget=None, projection=projection)
 
     @classmethod
     def check_task(cls, task: str) -> None:

@@ -18,7 +18,11 @@ from .weights import UncorrelatedWeights
 
 
 class Diagonal(UncorrelatedWeights):
-    """The diagonal of the precision: s_j <- scale s_j / (1 + zeta z_j^2 s_j)."""
+    """One variance per weight.
+
+    ``projection="precision"`` keeps the precisions of an updated Gaussian, s_j <- scale s_j / (1 + zeta z_j^2 s_j);
+    ``"moments"`` keeps its variances, s_j <- scale (s_j - zeta/(1 + zeta v) (z_j s_j)^2).
+    """
 
     name = "diag"
     compiled_name = "diag"

@@ -55,7 +55,10 @@ class Kernel(Covariance):
         check_kernel(kernel)
         super().resolved(settings, n_features)
         return replace(
-            settings, kernel=kernel, kernel_params=resolved_parameters(kernel, settings.kernel_params, n_features)
+            settings,
+            kernel=kernel,
+            kernel_params=resolved_parameters(kernel, settings.kernel_params, n_features),
+            projection="precision",
         )
 
     # --- the state ----------------------------------------------------------------------------------------------------

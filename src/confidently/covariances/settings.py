@@ -19,7 +19,10 @@ TASKS = {
     "multilabel": _core.Task.multilabel,
 }
 DTYPES = ("float64", "float32")
+PROJECTIONS = ("precision", "moments")
 NAMES_IN_FILES = {"rows_per_product": "block_size"}  # model files keep the earlier name
+# Settings that files of the current format may lack, with the values that learners had before these settings existed.
+ADDED_SETTINGS = {"projection": "precision"}
 # Within these ranges and the largest values of confidently.data.memory.matrix, no number of a state overflows its type.
 PRIOR_VARIANCES = Range(1e-15, 1e9, closed_low=True, closed_high=True)
 FRACTION = Range(0.0, 1.0, closed_low=True)
@@ -83,6 +86,14 @@ class Settings:
         default=0.0, metadata=about("fraction of the accumulated precision that every row takes away", FRACTION)
     )
 
+    projection: str | None = field(
+        default=None,
+        metadata=about(
+            "what a diagonal covariance keeps of an updated Gaussian: precision or moments; by default what the rule's "
+            "paper keeps"
+        ),
+    )
+
     def __post_init__(self) -> None:
         for setting in fields(self):
             allowed, value = setting.metadata["range"], getattr(self, setting.name)
@@ -90,8 +101,11 @@ class Settings:
                 check_number("learner", setting.name, value, allowed)
         check_choice("task", self.task, TASKS)
         check_choice("dtype", np.dtype(self.dtype).name if self.dtype in DTYPES else self.dtype, DTYPES)
+        rule = make_rule(self.rule)
+        projection = rule.projection if self.projection is None else self.projection
+        check_choice("projection", projection, PROJECTIONS)
         plain = {
-            "rule": make_rule(self.rule),
+            "rule": rule,
             "prior_variance": float(self.prior_variance),
             "fit_intercept": bool(self.fit_intercept),
             "average": bool(self.average),
@@ -100,6 +114,7 @@ class Settings:
             "rows_per_product": self.rows_per_product and int(self.rows_per_product),
             "budget": self.budget and int(self.budget),
             "forget": float(self.forget),
+            "projection": str(projection),
         }
         for name, value in plain.items():
             object.__setattr__(self, name, value)
@@ -131,13 +146,14 @@ class Settings:
         if callable(self.kernel):
             raise TypeError("a kernel that is a function cannot be saved in a model file; use one of scikit-learn's")
         plain = asdict(self) | {"rule": {"name": self.rule.name, "parameters": self.rule.get_params()}}
-        return {NAMES_IN_FILES.get(name, name): value for name, value in plain.items()}
+        added = {name for name, before in ADDED_SETTINGS.items() if plain[name] == before}
+        return {NAMES_IN_FILES.get(name, name): value for name, value in plain.items() if name not in added}
 
     @classmethod
     def from_header(cls, header: dict[str, Any]) -> Self:
         """Return the settings of a :meth:`header` of this version or an earlier one."""
         names = {in_file: name for name, in_file in NAMES_IN_FILES.items()}
-        known = {names.get(name, name): value for name, value in header.items()}
+        known = ADDED_SETTINGS | {names.get(name, name): value for name, value in header.items()}
         rule = known.pop("rule")
         parameters = {name: value for name, value in rule["parameters"].items() if value is not None}
         return cls(make_rule(rule["name"]).with_params(**parameters), **known)

@@ -136,6 +136,7 @@ class WeightCovariance(Covariance):
             TASKS[settings.task],
             intercept=settings.fit_intercept,
             average=settings.average,
+            moments=settings.projection == "moments",
             prior_variance=settings.prior_variance,
             min_variance=settings.min_variance,
             forget=settings.forget,

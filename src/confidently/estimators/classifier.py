@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from copy import copy, deepcopy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -114,6 +115,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         Fraction of the accumulated precision that a row of weight 1 removes, in [0, 1): after every row
         Sigma^-1 <- (1 - forget) Sigma^-1 + forget Sigma_0^-1, and the mean stays. For data that drift: about the
         last 1/forget rows count. With ``covariance="diag"`` only, for rules that gain precision.
+    projection : {"precision", "moments"}, optional
+        With ``covariance="diag"``: whether the diagonal of an updated Gaussian's precision is kept, or that of its
+        covariance. By default what the rule's paper does: "moments" for "probit", otherwise "precision".
 
     Attributes
     ----------
@@ -182,6 +186,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         kernel_params: dict[str, Any] | None = None,
         budget: int | None = None,
         forget: float = 0.0,
+        projection: str | None = None,
     ) -> None:
         self.rule = rule
         self.covariance = covariance
@@ -202,6 +207,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         self.kernel_params = kernel_params
         self.budget = budget
         self.forget = forget
+        self.projection = projection
 
     # --- training on arrays --------------------------------------------------------------------------------------
 
@@ -315,6 +321,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         """Continue with a rule that was changed after the last call; nothing else can change."""
         learner = self.learner_
         wanted = resolved(self._settings(learner.n_classes, self._is_multilabel), learner.n_features)
+        if self.projection is None:  # the default of the rule that training began with
+            wanted = replace(wanted, projection=learner.settings.projection)
         followed = check_unchanged(learner.settings, wanted)
         if wanted.rule != learner.settings.rule:
             self.learner_ = copy(learner)

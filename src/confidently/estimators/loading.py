@@ -54,6 +54,7 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier | OnlineMedLDA:
         raise ModelFileError(f"{path}: damaged model file, unknown settings {sorted(unknown)}")
     parameters = {name: getattr(settings, name) for name in SHARED}
     parameters["kernel"] = settings.kernel or "rbf"
+    parameters["projection"] = None if settings.projection == settings.rule.projection else settings.projection
     return put_model(OnlineClassifier(**parameters, **estimator), model)
 
 

@@ -52,6 +52,9 @@ class OnlineClassifier(base.MiniBatchClassifier):
         Probabilities calibrated online, or the uncalibrated posterior probability of each class.
     forget : float, default=0.0
         Fraction of the accumulated precision that every row removes, in [0, 1); for streams that drift.
+    projection : {"precision", "moments"}, optional
+        Whether a diagonal covariance keeps the precisions of an updated Gaussian or its variances. By default what the
+        rule's paper does: "moments" for "probit", otherwise "precision".
     hash_bits : int, optional
         Hash the names of features to this many bits, 1 to 31, and do not store them, so that memory is bounded. By
         default every name is stored.
@@ -87,6 +90,7 @@ class OnlineClassifier(base.MiniBatchClassifier):
         dtype: str = "float64",
         calibration: str | None = "progressive",
         forget: float = 0.0,
+        projection: str | None = None,
         hash_bits: int | None = None,
     ) -> None:
         self.rule = rule
@@ -99,6 +103,7 @@ class OnlineClassifier(base.MiniBatchClassifier):
         self.dtype = dtype
         self.calibration = calibration
         self.forget = forget
+        self.projection = projection
         self.hash_bits = hash_bits
         self._rows = DictRows(self._get_params(), multilabel=False)
 
@@ -194,7 +199,9 @@ class OnlineMultiLabelClassifier(base.MultiLabelClassifier):
 
     Parameters
     ----------
-    rule, covariance, prior_variance, fit_intercept, average, min_variance, dtype, calibration, forget, hash_bits
+    rule, covariance, prior_variance, fit_intercept, average, min_variance, dtype
+        As of :class:`OnlineClassifier`.
+    calibration, forget, projection, hash_bits
         As of :class:`OnlineClassifier`.
 
     Examples
@@ -218,6 +225,7 @@ class OnlineMultiLabelClassifier(base.MultiLabelClassifier):
         dtype: str = "float64",
         calibration: str | None = "progressive",
         forget: float = 0.0,
+        projection: str | None = None,
         hash_bits: int | None = None,
     ) -> None:
         self.rule = rule
@@ -229,6 +237,7 @@ class OnlineMultiLabelClassifier(base.MultiLabelClassifier):
         self.dtype = dtype
         self.calibration = calibration
         self.forget = forget
+        self.projection = projection
         self.hash_bits = hash_bits
         self._rows = DictRows(self._get_params(), multilabel=True)
 

@@ -55,6 +55,7 @@ class Probit(Rule):
     formula = "s^2 = noise^2 + v, V = N(m/s)/Phi(m/s): alpha = V/s, W = V (V + m/s)/s^2, zeta = W/(1 - W v)"
     source = "Graepel, Quinonero Candela, Borchert & Herbrich, ICML 2010"
     weight = "implicit step"
+    projection = "moments"
     noise: float = parameter(
-        POSITIVE, "standard deviation of the noise of the score", default=0.1, grid=(0.01, 0.1, 1.0, 10.0)
+        POSITIVE, "standard deviation of the noise of the score", default=0.3, grid=(0.03, 0.1, 0.3, 1.0)
     )

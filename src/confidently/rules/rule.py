@@ -24,6 +24,7 @@ class Rule:
     acts_when: ClassVar[str]
     formula: ClassVar[str]
     source: ClassVar[str]
+    projection: ClassVar[str] = "precision"  # what a diagonal covariance keeps by default of an updated Gaussian
     learns_precision: ClassVar[bool] = True  # False: zeta is always 0, and no covariance is stored
     counts_misses: ClassVar[bool] = False  # True: no classifier in the ellipsoid may satisfy an example
     loss: ClassVar[str | None] = None  # the parameter that the weight of an example multiplies, if there is one

@@ -39,6 +39,12 @@ _SETTINGS = [
         help="Store the covariance of the weights in this form: diag, one variance per weight, is the fastest. Kernels "
         "are available in Python (OnlineClassifier).",
     ),
+    click.option(
+        "--projection",
+        type=click.Choice(["precision", "moments"]),
+        help="Keep the precisions of an updated Gaussian in a diagonal covariance, or its variances. By default what "
+        "the rule's paper does: moments for probit, otherwise precision.",
+    ),
     click.option("--prior-variance", type=float, default=1.0, help="Set the prior variance of every weight."),
     click.option(
         "--min-variance",
@@ -94,6 +100,7 @@ def chosen_settings(options: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of a learner that the options choose, except rule, task and sizes."""
     return {
         "covariance": options["covariance"],
+        "projection": options["projection"],
         "prior_variance": options["prior_variance"],
         "fit_intercept": not options["no_intercept"],
         "average": options["average"],

@@ -130,6 +130,7 @@ def model_facts(model: Model, path: str) -> dict[str, Any]:
         "fit_intercept": settings.fit_intercept,
         "average": settings.average,
         "forget": settings.forget,
+        "projection": settings.projection,
         "dtype": settings.dtype,
         "classes": class_names(model),
         "features": learner.n_features,
