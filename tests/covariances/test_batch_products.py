@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from confidently import RULES, OnlineClassifier, _core
+from confidently import RULES, OnlineClassifier, _core, memory
 from confidently.covariances import dense as matrices
 from confidently.covariances import devices as arrays
 from confidently.covariances.settings import Settings
@@ -201,8 +201,8 @@ def test_a_device_whose_package_is_not_installed():
 
 
 def test_insufficient_memory_is_an_error_before_allocation(monkeypatch):
-    monkeypatch.setattr(matrices, "memory_bytes", lambda: 10_000_000)
-    message = "over 20001 weights needs 3,200,320,008 bytes and this machine has 10,000,000"
+    monkeypatch.setattr(memory, "available_bytes", lambda: 10_000_000)
+    message = "over 20001 weights needs 3,200,320,008 bytes and 10,000,000 are available"
     with pytest.raises(MemoryError, match=message):
         OnlineClassifier("arow", "full").fit(csr_matrix((3, 20000)), [0, 1, 0])
 

@@ -9,8 +9,7 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import make_circles
 from sklearn.metrics.pairwise import rbf_kernel
 
-from confidently import RULES, OnlineClassifier, load
-from confidently.covariances import kernel as kernels
+from confidently import RULES, OnlineClassifier, load, memory
 from confidently.covariances.kernel_functions import KernelFunction
 from confidently.covariances.kernel_support import ROWS
 from confidently.covariances.settings import Settings
@@ -109,8 +108,10 @@ def test_the_posterior_after_dropping_is_that_of_the_kept_rows():
 
 def test_insufficient_memory_is_an_error_before_training(monkeypatch):
     X, y = circles(300)
-    monkeypatch.setattr(kernels, "memory_bytes", lambda: 10_000)
-    with pytest.raises(MemoryError, match=r"up to 300 support rows needs 2,160,000 bytes .* 10,000; use a budget"):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 10_000)
+    with pytest.raises(
+        MemoryError, match=r"up to 300 support rows needs 2,160,000 bytes and 10,000 are available; use a budget"
+    ):
         OnlineClassifier(covariance="kernel").fit(X, y)
 
 

@@ -223,7 +223,7 @@ def test_rows_before_the_first_label_of_all_teach_nothing(tmp_path):
 
 
 def test_an_index_that_makes_the_model_too_large_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("confidently.learner.streams.memory_bytes", lambda: 10_000)
+    monkeypatch.setattr("confidently.memory.available_bytes", lambda: 10_000)
     file = tmp_path / "rows.svm"
     file.write_text("1 1:1\n-1 2000000000:1\n")
     learner = StreamLearner(Learner(Settings()), ClassTable())

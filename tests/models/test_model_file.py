@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import textwrap
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -11,11 +12,13 @@ from safetensors.numpy import save_file
 from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits, make_multilabel_classification
 
-from confidently import RULES, OnlineClassifier, load
+from confidently import RULES, OnlineClassifier, load, memory
 from confidently.models import file as model_file
 from confidently.models.file import ModelFileError
+from confidently.models.inspection import class_views
 from confidently.models.model import Model
 from tests.covariance_cases import OVER_WEIGHTS, serves
+from tests.model_files import contents_of, write_contents, write_text
 
 
 def rows(task):
@@ -157,11 +160,8 @@ def test_flipped_bytes_never_crash(saved):
             assert array.tobytes() == loaded.learner_.state[name].tobytes()
 
 
-def header_of(path):
-    from safetensors import safe_open
-
-    with safe_open(path, framework="numpy") as file:
-        return json.loads(file.metadata()["confidently"]), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+def deep(n):
+    return json.loads("[" * n + "]" * n)
 
 
 FOREIGN = {
@@ -185,22 +185,91 @@ FOREIGN = {
     "wrong type": (lambda h, a: a.update(updates=np.ones(1)), "updates is float64"),
     "nan": (lambda h, a: a.update(weights=a["weights"] * np.nan), "not finite"),
     "too few classes": (lambda h, a: h.update(classes=[1]), "classes"),
-    "header is a list": (lambda h, a: h.clear(), "damaged"),
+    "header is empty": (lambda h, a: h.clear(), "damaged"),
+    "kind is a list": (lambda h, a: h.update(kind=[]), "header.kind: expected str, got"),
+    "classes are lists": (lambda h, a: h.update(classes=[[1], [2], [3], [4]]), r"header.classes\[0\]: expected"),
+    "a class twice": (lambda h, a: h.update(classes=[1, 2, 3, 1]), "a class is named twice"),
+    "a class without a name": (lambda h, a: h.update(classes=[1, 2, 3, None]), "a class has no name"),
+    "a class that is half a character": (lambda h, a: h.update(classes=[1, 2, 3, "\ud800"]), "expected"),
+    "too many bits": (lambda h, a: h["source"].update(bits=1e9), "bits must be an integer from 1 to 30"),
+    "a format of rows": (lambda h, a: h["source"].update(format="x"), "unknown format 'x'"),
+    "closed is a number": (lambda h, a: h["source"].update(closed=7), "source.closed: expected bool"),
+    "settings are a list": (lambda h, a: h.update(settings=[]), "header.settings: expected an object"),
+    "nested settings": (lambda h, a: h["settings"].update(task=deep(200)), "damaged"),
+    "a huge setting": (lambda h, a: h["settings"].update(prior_variance=10**400), "prior_variance"),
+    "a long name": (lambda h, a: h["settings"].update(dtype="x" * 10**6), "damaged"),
+    "no scale": (lambda h, a: a["scale"].fill(0), r"scale must be in \(0, 1e\+110\), got 0"),
+    "a negative variance": (lambda h, a: a["weights"][:, 1].fill(-1), r"variances of weights must be in .* got -1"),
+    "a huge variance": (lambda h, a: a["weights"][:, 1].fill(1e100), "variances of weights must be in"),
+    "a huge weight": (lambda h, a: a["weights"][:, 0].fill(1e150), "weights must be in"),
+    "negative counts": (lambda h, a: a["counters"].fill(-1), "counters must be in"),
+    "no slope": (lambda h, a: a["calibration"].fill(0), "slope of the calibration must be in"),
+    "more features than memory": (
+        lambda h, a: h.update(n_features=2**31 - 2),
+        "the model needs .* bytes",
+    ),
+    "rows beyond the features": (
+        lambda h, a: a.update({"weights.rows": np.arange(1, 14)}),
+        "ascend within 0 to 12",
+    ),
 }
 
 
 @pytest.mark.parametrize("case", FOREIGN)
 def test_foreign_headers(case, saved):
-    header, arrays = header_of(saved)
-    header.pop("header_crc32")
+    header, arrays = contents_of(saved)
     change, message = FOREIGN[case]
     change(header, arrays)
-    if header:
-        header["crc32"] = {name: model_file._checksum(array) for name, array in arrays.items()}
-    text = json.dumps(header)
-    save_file(arrays, saved, metadata={"confidently": model_file._signed(text)})
-    with pytest.raises(ModelFileError, match=message):
+    write_contents(saved, header, arrays)
+    with pytest.raises(ModelFileError, match=message) as error:
         load(saved)
+    assert len(str(error.value)) < 1000 and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "[]", "7", "{}", '{"format": NaN}', "1" * 10_000])
+def test_headers_that_are_no_objects(text, saved):
+    write_text(saved, text, contents_of(saved)[1])
+    with pytest.raises(ModelFileError, match=r"m\.cw: damaged model file"):
+        load(saved)
+
+
+def bomb(path, rule, n_features=2 * 10**8):
+    """Write a model of few touched features among many; return its size."""
+    OnlineClassifier(rule).fit(csr_matrix(([1.0, 2.0], ([0, 1], [3, 7])), shape=(2, 50)), [0, 1]).save(path)
+    header, arrays = contents_of(path)
+    assert "weights.rows" in arrays
+    write_contents(path, header | {"n_features": n_features}, arrays)
+    return path.stat().st_size
+
+
+@pytest.mark.parametrize("rule", ["arow", "pa"])
+def test_looking_at_a_small_file_takes_little_memory(rule, tmp_path, ok):
+    """Whatever number of features it declares."""
+    assert bomb(tmp_path / "m.cw", rule) < 3000
+    tracemalloc.start()
+    try:
+        shown = json.loads(ok("inspect", tmp_path / "m.cw", "--json"))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 30e6
+    assert shown["features"] == 2 * 10**8
+    assert sorted(str(w["feature"]) for w in shown["weights"][0]["decisive"]) == ["(intercept)", "3", "7"]
+
+
+def test_what_is_shown_does_not_depend_on_the_features_left_out(tmp_path, ok):
+    bomb(tmp_path / "m.cw", "arow", 1000)
+    found = class_views(Model.load_touched(tmp_path / "m.cw"))
+    assert found == class_views(Model.load(tmp_path / "m.cw"))
+
+
+def test_a_model_beyond_memory_is_one_error(tmp_path, call, monkeypatch):
+    bomb(tmp_path / "m.cw", "arow")
+    (tmp_path / "new.svm").write_text("1 1:1\n")
+    monkeypatch.setattr(memory, "available_bytes", lambda: 10**9)
+    code, out, err = call("predict", tmp_path / "m.cw", tmp_path / "new.svm")
+    assert code == 2 and out == ""
+    assert "m.cw: the model needs 3,200,000,104 bytes and 1,000,000,000 are available; use" in err
 
 
 def test_equal_models_give_equal_files(saved, tmp_path):

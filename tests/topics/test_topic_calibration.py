@@ -9,6 +9,7 @@ from scipy.special import log_expit, log_softmax
 from sklearn.metrics import log_loss
 
 from confidently import OnlineMedLDA
+from confidently.models.file import Header
 from confidently.topics.calibration import fitted_sigmoid, fitted_softmax, scored_documents
 from confidently.topics.learner import SCORED
 from confidently.topics.model import TopicModel
@@ -137,7 +138,10 @@ def test_probabilities_before_the_first_scored_document():
 def test_models_saved_before_there_was_a_calibration_load():
     learner = OnlineMedLDA(4, random_state=0).fit(X, TARGETS["classes"]).learner_
     header, arrays = learner.header(), TopicModel(learner, ["x", "y", "z"]).packed()
-    old = {**header, "settings": {k: v for k, v in asdict(learner.settings).items() if k != "calibration"}}
+    settings = {k: v for k, v in asdict(learner.settings).items() if k != "calibration"}
+    old = Header(
+        **header | {"settings": settings}, format=2, classes=["x", "y", "z"], estimator={}, source={}, crc32={}
+    )
     found = TopicModel.unpacked(old, {name: array for name, array in arrays.items() if name not in SCORED})
     assert found.state["looked"][0] == 0 and found.state.keys() == learner.state.keys()
     np.testing.assert_array_equal(found.means(), learner.means())

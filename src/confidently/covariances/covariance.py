@@ -7,16 +7,17 @@ arrays, which every method takes. Each kind is one file of this folder and one r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from .. import _core
+from ..rules.ranges import Range
 from .examples import Examples
 from .settings import Settings
-from .state import Shapes, Size, State, common_entries, common_shapes
+from .state import Shapes, Size, State, check_within, common_entries, common_shapes, common_values
 
 # What a model may do beyond training and predicting; a covariance lists what it does not support, with the reason. A
 # stream is an endless sequence of rows with new features and classes: files of the command line, and dicts.
@@ -167,6 +168,15 @@ class Covariance:
     def unpacked(self, arrays: State, size: Size) -> State:
         """Return the state of a packed one, before its types and shapes are checked against :meth:`shapes`."""
         raise self._undefined("unpacked")
+
+    def check_values(self, state: State, size: Size) -> None:
+        """Raise ``ValueError`` unless the numbers of a state from a file could be those of a learner."""
+        for name, values, allowed in (*common_values(self.settings, state), *self.own_values(state)):
+            check_within(name, values, allowed)
+
+    def own_values(self, state: State) -> Iterator[tuple[str, np.ndarray, Range]]:
+        """Yield name, numbers and range of the entries that this kind adds."""
+        raise self._undefined("own_values")
 
     # --- training -----------------------------------------------------------------------------------------------------
 

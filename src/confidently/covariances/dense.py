@@ -18,12 +18,14 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from .. import _core
+from ..memory import require_memory
+from ..rules.ranges import Range
 from .covariance import Covariance, NaturalParameters, Placement, draws, intercept_last
 from .devices import NumpyArrays
 from .examples import Block, Examples
 from .identity import Identity
 from .settings import Settings
-from .state import COUNT, Shapes, Size, State, memory_bytes
+from .state import COUNT, MAX_VARIANCE, Shapes, Size, State, within
 from .weights import WeightCovariance
 
 # Rows per product by default: D / BLOCK_FRACTION, within these bounds. MAX_PAIRS limits the pairs of a row and a class
@@ -89,20 +91,15 @@ class Dense(WeightCovariance):
 
     def _prior_matrices(self, state: State, rows: int, columns: int) -> np.ndarray:
         learners, d = len(state["scale"]), self.matrix_size(self.settings, rows, columns)
-        self._check_memory(learners * d * d * np.dtype(self.settings.dtype).itemsize, d)
+        require_memory(
+            learners * d * d * np.dtype(self.settings.dtype).itemsize,
+            f'covariance="{self.name}" over {d} weights',
+            'use covariance="diag", hash the features into fewer columns or, with many classes, use '
+            'covariance="shared"',
+        )
         matrices = np.zeros((learners, d, d), dtype=self.settings.dtype)
         matrices[:, np.arange(d), np.arange(d)] = self.settings.prior_variance * state["folded"][:, None]
         return matrices
-
-    def _check_memory(self, needed: int, d: int) -> None:
-        """Raise ``MemoryError`` for matrices that do not fit, before they are allocated."""
-        available = memory_bytes()
-        if needed > available:
-            raise MemoryError(
-                f'covariance="{self.name}" over {d} weights needs {needed:,} bytes and this machine has '
-                f'{available:,}; use covariance="diag", hash the features into fewer columns or, with many classes, '
-                'use covariance="shared"'
-            )
 
     def _clear_pending(self, state: State, rows: int, columns: int) -> None:
         learners, d, _ = state["covariance"].shape
@@ -155,6 +152,12 @@ class Dense(WeightCovariance):
         arrays["pending"] = np.zeros(shape, dtype)
         arrays["pending"][:, : found.shape[1]] = found
         return arrays
+
+    def own_values(self, state: State) -> Iterator[tuple[str, np.ndarray, Range]]:
+        yield from super().own_values(state)
+        largest = MAX_VARIANCE[np.dtype(self.settings.dtype)] / max(float(state["scale"].max(initial=0.0)), 1.0)
+        yield "covariance", state["covariance"], within(largest)
+        yield "pending", state["pending"], within(largest**0.5)
 
     # --- training -----------------------------------------------------------------------------------------------------
 

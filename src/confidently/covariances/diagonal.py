@@ -8,12 +8,15 @@ kept   (L,) float64      only with forgetting: the fraction that is left of the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from ..rules.ranges import POSITIVE, Range
 from .covariance import Covariance, NaturalParameters, Placement
 from .identity import Identity
 from .settings import Settings
-from .state import REAL, Shapes, Size, State
+from .state import MAX_VARIANCE, REAL, Shapes, Size, State
 from .weights import UncorrelatedWeights
 
 
@@ -51,6 +54,14 @@ class Diagonal(UncorrelatedWeights):
         weights = super().prior_weights(state, rows, columns)
         weights[:, 1] = self.settings.prior_variance * np.maximum(state["folded"], self.settings.min_variance)
         return weights
+
+    def own_values(self, state: State) -> Iterator[tuple[str, np.ndarray, Range]]:
+        yield from super().own_values(state)
+        largest = MAX_VARIANCE[np.dtype("float64")] / max(float(state["scale"].max(initial=0.0)), 1.0)
+        yield "the variances of weights", state["weights"][:, 1], Range(0.0, largest, closed_low=True, closed_high=True)
+        if self.settings.forget:
+            yield "kept", state["kept"], Range(0.0, 1.0, closed_high=True)
+            yield "folded", np.maximum(state["folded"], self.settings.min_variance), POSITIVE
 
     def grow_classes(self, state: State, n_classes: int) -> None:
         super().grow_classes(state, n_classes)

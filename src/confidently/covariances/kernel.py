@@ -14,19 +14,20 @@ dropped           (1,) int64       support rows dropped for the budget
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from .. import _core
+from .. import _core, memory
+from ..rules.ranges import Range
 from .covariance import Covariance
 from .examples import Examples
 from .kernel_functions import check_kernel, resolved_parameters
-from .kernel_support import grow_learners, new_entries, shapes
+from .kernel_support import check_support, grow_learners, new_entries, shapes
 from .settings import Settings
-from .state import Shapes, Size, State, grow_common, memory_bytes
+from .state import COUNTS, MAX_MEAN, Shapes, Size, State, grow_common, within
 
 ROWS_PER_PRODUCT = 64  # by default
 NO_WEIGHTS = "a kernel model keeps coefficients of examples, not weights of features"
@@ -92,6 +93,19 @@ class Kernel(Covariance):
     def unpacked(self, arrays: State, size: Size) -> State:
         return arrays
 
+    def check_values(self, state: State, size: Size) -> None:
+        super().check_values(state, size)
+        check_support(state, size, 1 if self.settings.task == "one-vs-rest" else self.settings.columns(size.n_classes))
+        model = self._model(state, size)
+        model.kernel(model.support[:1], model.support[:1])  # parameters of other kernels are errors
+
+    def own_values(self, state: State) -> Iterator[tuple[str, np.ndarray, Range]]:
+        yield "support.values", state["support.values"], within(MAX_MEAN)
+        yield "dual", state["dual"], within(MAX_MEAN)
+        yield "gained", state["gained"], within(MAX_MEAN)
+        yield "triangle", state["triangle"], within(MAX_MEAN)
+        yield "dropped", state["dropped"], COUNTS
+
     # --- training -----------------------------------------------------------------------------------------------------
 
     def is_row_by_row(self, state: State, device: str | None) -> bool:
@@ -124,13 +138,13 @@ class Kernel(Covariance):
         if settings.budget is not None:
             most = min(most, settings.budget + ROWS_PER_PRODUCT * settings.updates_per_row)
         copies = 3  # the triangle, its successor and temporary arrays
-        needed, available = copies * 8 * learners * most**2, memory_bytes()
-        if needed > available:
-            fits = int((available / (copies * 8 * learners)) ** 0.5) - ROWS_PER_PRODUCT * settings.updates_per_row
-            raise MemoryError(
-                f'covariance="kernel" with up to {most:,} support rows needs {needed:,} bytes and this machine has '
-                f"{available:,}; use a budget of at most {fits} support rows, fewer rows, or another covariance"
-            )
+        bytes_per_pair = copies * 8 * max(learners, 1)
+        fits = int((memory.available_bytes() / bytes_per_pair) ** 0.5) - ROWS_PER_PRODUCT * settings.updates_per_row
+        memory.require_memory(
+            copies * 8 * learners * most**2,
+            f'covariance="kernel" with up to {most:,} support rows',
+            f"use a budget of at most {fits} support rows, fewer rows, or another covariance",
+        )
 
     # --- scores -------------------------------------------------------------------------------------------------------
 

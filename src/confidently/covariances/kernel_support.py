@@ -8,7 +8,7 @@ from .. import _core
 from ..arrays import row_entries
 from .examples import Block
 from .settings import Settings
-from .state import COUNT, REAL, Shapes, State
+from .state import COUNT, REAL, Shapes, Size, State
 
 ROWS = ("support.values", "support.columns", "support.start")  # in the state, as CSR arrays
 
@@ -28,6 +28,20 @@ def shapes(settings: Settings, n_classes: int, support: int, stored: int) -> Sha
         "triangle": ((learners, triangle, triangle), real),
         "dropped": ((1,), count),
     }
+
+
+def check_support(state: State, size: Size, columns: int) -> None:
+    """Raise ``ValueError`` unless the entries of the support fit together."""
+    index, start, sides = state["support.columns"], state["support.start"], state["support.sides"]
+    ends = start[0] == 0 and start[-1] == len(index) and (np.diff(start) >= 0).all()
+    if not ends or (len(index) and not 0 <= index.min() <= index.max() < size.n_features):
+        raise ValueError("the support rows do not fit together")
+    ascending = np.diff(index) > 0
+    ascending[start[1:-1][(start[1:-1] > 0) & (start[1:-1] < len(index))] - 1] = True  # between two rows
+    if not ascending.all():
+        raise ValueError("columns of a support row do not ascend")
+    if len(sides) and not (sides[:, 0].min() >= 0 and sides[:, 1].min() >= -1 and sides.max() < columns):
+        raise ValueError("a support row has an unknown class")
 
 
 def new_entries(settings: Settings, n_classes: int) -> State:

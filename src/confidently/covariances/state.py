@@ -21,11 +21,13 @@ for one-vs-rest, otherwise 1. F features, the intercept included.
 
 from __future__ import annotations
 
-import os
+import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
+from ..rules.ranges import Range
 from .settings import Settings
 
 State = dict[str, np.ndarray]
@@ -35,6 +37,11 @@ COUNTERS = ("n_seen", "mistakes", "infeasible")
 INITIAL_SIGMOID = np.array([1.0, 0.0, 0.0, 0.0, 0.0])  # a, b, Hessian
 INITIAL_TEMPERATURE = np.array([1.0, 0.0])  # a, second derivative
 REAL, COUNT = np.dtype(np.float64), np.dtype(np.int64)
+# Beyond what training reaches, and such that the predictions for rows of the largest values are finite: no product of
+# float32 matrices, and no float64 number, leaves its range.
+MAX_MEAN, MAX_SUMMED, MAX_SCALE, MAX_CALIBRATION = 1e110, 1e20, 1e110, 1e80
+MAX_VARIANCE = {np.dtype("float64"): 1e90, np.dtype("float32"): 1e18}
+COUNTS = Range(0, 2**62, closed_low=True)
 
 
 class Size(NamedTuple):
@@ -75,6 +82,39 @@ def common_entries(settings: Settings, n_classes: int) -> State:
     }
 
 
+def common_values(settings: Settings, state: State) -> Iterator[tuple[str, np.ndarray, Range]]:
+    """Yield name, numbers and range of these entries."""
+    has_offset = settings.task in ("binary", "multilabel")
+    calibration = state["calibration"].reshape(-1, len(INITIAL_SIGMOID if has_offset else INITIAL_TEMPERATURE))
+    yield "scale", state["scale"], Range(0.0, MAX_SCALE)
+    yield "folded", state["folded"], Range(0.0, MAX_SCALE, closed_low=True)
+    yield "updates", state["updates"], COUNTS
+    yield "counters", state["counters"], COUNTS
+    yield "the slope of the calibration", calibration[:, 0], Range(0.0, MAX_CALIBRATION)
+    if has_offset:
+        yield "the offset of the calibration", calibration[:, 1], within(MAX_CALIBRATION)
+    yield "the curvature of the calibration", calibration[:, -1], Range(0.0, math.inf, closed_low=True)
+
+
+def within(size: float) -> Range:
+    """Return the numbers of at most a size."""
+    return Range(-size, size, closed_low=True, closed_high=True)
+
+
+def check_within(name: str, values: np.ndarray, allowed: Range) -> None:
+    """Raise ``ValueError`` unless all numbers of an array are in a range."""
+    for value in (float(values.min()), float(values.max())) if values.size else ():
+        if not allowed.includes(value):
+            raise ValueError(f"{name} must be in {allowed}, got {value:g}")
+
+
+def check_rows(rows: np.ndarray, n: int) -> None:
+    """Raise ``ValueError`` unless an array from a file has numbers of rows, ascending, of a table of ``n``."""
+    fits = rows.dtype == np.int64 and rows.ndim == 1
+    if not fits or (len(rows) and not (rows[0] >= 0 and rows[-1] < n and (np.diff(rows) > 0).all())):
+        raise ValueError(f"the numbers of stored rows must ascend within 0 to {n - 1}")
+
+
 def grow_common(settings: Settings, state: State, n_classes: int) -> int:
     """Add classes or labels to these entries; return the number of added learners."""
     more = settings.learners(n_classes) - len(state["scale"])
@@ -96,11 +136,3 @@ def split_common(state: State, joint: bool) -> None:
     slope, curvature = state["calibration"][[0, 2]]
     factor = 1 if joint else 2  # one-vs-rest: the difference of the two scores is twice the binary one
     state["calibration"] = np.array([slope / factor, curvature * factor**2])
-
-
-def memory_bytes() -> int:
-    """Return the bytes of memory of this machine, or a very large number if the system does not report them."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return 2**62

@@ -5,15 +5,27 @@ Only :class:`UncorrelatedWeights` assumes a form of Sigma.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from .. import _core
+from ..rules.ranges import Range
 from .covariance import Covariance, draws, intercept_last
 from .settings import TASKS, Settings
-from .state import Shapes, Size, State, grow_common, split_common
+from .state import (
+    MAX_MEAN,
+    MAX_SUMMED,
+    Shapes,
+    Size,
+    State,
+    check_rows,
+    grow_common,
+    split_common,
+    within,
+)
 
 
 class WeightCovariance(Covariance):
@@ -116,12 +128,16 @@ class WeightCovariance(Covariance):
         moved = arrays.pop("weights.rows", None)
         if moved is not None:
             rows, columns = self._shape(size)
-            if moved.dtype != np.int64 or (len(moved) and not 0 <= moved.min() <= moved.max() < rows):
-                raise ValueError("rows of weights are outside the model")
+            check_rows(moved, rows)
             whole = self.prior_weights(arrays, rows, columns)
             whole[moved] = arrays["weights"]
             arrays["weights"] = whole
         return arrays
+
+    def own_values(self, state: State) -> Iterator[tuple[str, np.ndarray, Range]]:
+        yield "weights", state["weights"][:, 0], within(MAX_MEAN)
+        if self.settings.average:
+            yield "the sums of weights", state["weights"][:, -1], within(MAX_MEAN * MAX_SUMMED)
 
     # --- training and scores ------------------------------------------------------------------------------------------
 

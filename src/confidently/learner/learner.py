@@ -40,6 +40,8 @@ class Learner(Posterior):
     device : str, optional
         Device of the matrix products of a full or shared covariance: a PyTorch device ("cpu", "cuda") or "cupy". By
         default, the BLAS of NumPy and SciPy runs them. Not saved with a model.
+    state : dict of arrays, optional
+        What was learned before; by default nothing.
 
     Attributes
     ----------
@@ -64,12 +66,19 @@ class Learner(Posterior):
     """
 
     def __init__(
-        self, settings: Settings, n_classes: int = 2, n_features: int = 0, *, device: str | None = None
+        self,
+        settings: Settings,
+        n_classes: int = 2,
+        n_features: int = 0,
+        *,
+        device: str | None = None,
+        state: State | None = None,
     ) -> None:
         settings = resolved(settings, n_features)
         if n_classes < 2 and settings.task in ("joint", "one-vs-rest"):
             raise ValueError(f"{settings.task} needs at least 2 classes, got {n_classes}")
-        state = make_covariance(settings).new_state(Size(n_features, n_classes))
+        if state is None:
+            state = make_covariance(settings).new_state(Size(n_features, n_classes))
         super().__init__(settings, n_classes, n_features, state)
         self.device = device
 
@@ -298,7 +307,4 @@ class Learner(Posterior):
     @classmethod
     def from_header(cls, header: dict[str, Any], state: State) -> Learner:
         """Return the learner of a :meth:`header` and a state."""
-        learner = cls(Settings.from_header(header["settings"]), header["n_classes"], 0)
-        learner.n_features = header["n_features"]
-        learner.state = state
-        return learner
+        return cls(Settings.from_header(header["settings"]), header["n_classes"], header["n_features"], state=state)

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from .. import _core
-from ..covariances.state import memory_bytes
 from ..data import Batch, DataError
 from ..data.advice import warn_if_sorted
 from ..data.batch import NewLabel
 from ..data.classes import ClassTable
 from ..data.features import Features
 from ..data.memory.matrix import csr_matrix
+from ..memory import require_memory
 from .learner import Learner
 
 
@@ -102,16 +102,14 @@ class StreamLearner:
         learner = self.learner
         if batch.n_columns <= learner.n_features:
             return
-        row_bytes = learner.covariance.bytes_per_feature(learner.state)
-        needed, available = batch.n_columns * row_bytes, memory_bytes()
+        needed = batch.n_columns * learner.covariance.bytes_per_feature(learner.state)
         try:
-            if needed > available:
-                raise MemoryError(f"it needs {needed:,} bytes and this machine has {available:,}")
+            require_memory(needed, "it", "hash the features into fewer columns")
             learner.grow(n_features=batch.n_columns)
         except MemoryError as error:
             raise DataError(
                 f"{batch.location}, or soon after it: feature {batch.n_columns - 1} (counted from 0) makes the model "
-                f"too large: {error}; hash the features into fewer columns"
+                f"too large: {error}"
             ) from None
 
 

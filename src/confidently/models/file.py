@@ -8,18 +8,23 @@ arrays are the learner's, under their own names, and the names of features (``fe
 from __future__ import annotations
 
 import json
+import math
 import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from ..data.features import Features, Strings
+from ..data.memory.matrix import MAX_COLUMNS
+from ..data.reading import ReaderOptions
+from ..data.sources.json_schema import Count, Interval, conform, parse
 from ..data.sources.whole_files import new_file
+from ..memory import require_memory
 from ..rules.ranges import UnknownChoice
 
 FORMAT = 3  # 1 had the names of features in its header, 2 had no forgetting
@@ -29,10 +34,49 @@ UNEXPECTED_KIND = {  # messages about a model of another kind than expected
     "topics": "expected a classifier, got a topic model; use confidently topics predict or confidently topics show",
 }
 HEADER_CHECK = ', "header_crc32": '  # start of the header's last entry, the CRC-32 of everything before it
+MAX_SHOWN = 300  # characters of an error that a file caused, which may quote the file
 
 
 class ModelFileError(ValueError):
     """An invalid model file: damaged, truncated, of another program or of a later version."""
+
+
+@dataclass
+class Version:
+    """What is read of a header first, since the rest depends on it."""
+
+    format: int
+    kind: str = "linear"
+
+
+@dataclass
+class Source:
+    """How rows were read, besides the reader's options."""
+
+    closed: bool = False
+    vocabulary: bool = True
+    stop_words: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Header(Version):
+    """Everything in a model file that is not an array; :class:`confidently.models.model.SavedModel` explains it."""
+
+    classes: list[str | int | float | bool | None] = field(kw_only=True)
+    settings: dict[str, Any] = field(kw_only=True)
+    n_classes: Count = field(kw_only=True)
+    n_features: Annotated[int, Interval(0, MAX_COLUMNS)] = field(kw_only=True)
+    estimator: dict[str, Any] = field(kw_only=True)
+    source: dict[str, Any] = field(kw_only=True)
+    crc32: dict[str, Count] = field(kw_only=True)
+    training: dict[str, Any] = field(default_factory=dict)
+    feature_names: list[str] | None = None
+
+    def __post_init__(self) -> None:
+        if len(set(self.classes)) < len(self.classes):
+            raise ValueError("a class is named twice")
+        conform(self.source, Source, "source")
+        ReaderOptions.from_dict(self.source)
 
 
 @dataclass
@@ -43,8 +87,7 @@ class Contents:
     ----------
     path : str or path
         The file, for error messages.
-    header : dict
-        Everything that is not an array.
+    header : Header
     arrays : dict of ndarray
         The learner's arrays, by name.
     features : Features, optional
@@ -52,15 +95,9 @@ class Contents:
     """
 
     path: str | os.PathLike[str]
-    header: dict[str, Any]
+    header: Header
     arrays: dict[str, np.ndarray]
     features: Features | None
-
-    @property
-    def kind(self) -> str:
-        """``"linear"``, the default of headers, or ``"topics"``."""
-        kind: str = self.header.get("kind", "linear")
-        return kind
 
 
 def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
@@ -90,18 +127,13 @@ def read(path: str | os.PathLike[str], *kinds: str) -> Contents:
         pass
     try:
         with safe_open(path, framework="numpy") as file:
-            header = _header(path, file.metadata() or {})
+            header = _header(path, file.metadata() or {}, kinds)
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it has no __iter__)
     except SafetensorError as error:
         raise ModelFileError(f"{path}: not a model file, or damaged ({error})") from error
-    contents = Contents(path, header, arrays, None)
-    if contents.kind not in kinds:
-        unknown = f"unknown kind of model, got {contents.kind!r}; upgrade confidently"
-        raise ModelFileError(f"{path}: {UNEXPECTED_KIND.get(contents.kind, unknown)}")
     with damage_reported(path):
-        _check_sums(header["crc32"], arrays)
-        contents.features = _features(header, arrays)
-    return contents
+        _check_sums(header.crc32, arrays)
+        return Contents(path, header, arrays, _features(header, arrays))
 
 
 @contextmanager
@@ -110,9 +142,13 @@ def damage_reported(path: object) -> Iterator[None]:
     try:
         yield
     except UnknownChoice as error:
-        raise ModelFileError(f"{path}: {error}; the file is of a later version of confidently, or damaged") from error
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, MemoryError) as error:
-        raise ModelFileError(f"{path}: damaged model file ({type(error).__name__}: {error})") from error
+        raise ModelFileError(
+            f"{path}: {_shown(str(error))}; the file is of a later version of confidently, or damaged"
+        ) from error
+    except MemoryError as error:
+        raise ModelFileError(f"{path}: {error or 'not enough memory'}") from error
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise ModelFileError(f"{path}: damaged model file ({_shown(f'{type(error).__name__}: {error}')})") from error
 
 
 def checked_arrays(
@@ -136,6 +172,16 @@ def checked_arrays(
     return {name: arrays[name] for name in expected}
 
 
+def require_memory_for(shapes: dict[str, tuple[tuple[int, ...], np.dtype]]) -> None:
+    """Raise ``MemoryError`` if arrays of these shapes and types need more memory than there is."""
+    needed = sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in shapes.values())
+    require_memory(needed, "the model", "use a machine with more memory, or train with fewer features")
+
+
+def _shown(message: str) -> str:
+    return message if len(message) <= MAX_SHOWN else f"{message[:MAX_SHOWN]}..."
+
+
 def _checksum(array: np.ndarray) -> int:
     return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
@@ -151,11 +197,10 @@ def _check_sums(expected: dict[str, int], arrays: dict[str, np.ndarray]) -> None
             raise ValueError(f"the checksum of {name} is wrong")
 
 
-def _features(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Features | None:
+def _features(header: Header, arrays: dict[str, np.ndarray]) -> Features | None:
     """Take the names of features out of the arrays and return them, checked."""
-    if header["format"] == 1:
-        names = header["feature_names"]
-        return None if names is None else Features.named(names)
+    if header.format == 1:
+        return None if header.feature_names is None else Features.named(header.feature_names)
     found = {name: arrays.pop(name) for name in list(arrays) if name.startswith("features.")}
     if not found:
         return None
@@ -167,23 +212,26 @@ def _features(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Features
     fits = len(start) == len(column) + 1 and start[0] == 0 and (np.diff(start) >= 0).all() and start[-1] == len(text)
     if not (ascending and fits):
         raise ValueError("the names of features do not fit together")
-    return Features(key, column, Strings(text, start), bounded=not header["source"].get("vocabulary", True))
+    return Features(key, column, Strings(text, start), bounded=not header.source.get("vocabulary", True))
 
 
-def _header(path: object, metadata: dict[str, str]) -> dict[str, Any]:
+def _header(path: object, metadata: dict[str, str], kinds: tuple[str, ...]) -> Header:
     if KEY not in metadata:
         raise ModelFileError(f"{path}: not a model file of confidently, but another safetensors file")
     text = metadata[KEY]
-    try:
+    with damage_reported(path):
         if text != _signed(text.rpartition(HEADER_CHECK)[0] + "}"):
-            raise ValueError("wrong checksum")
-        header: dict[str, Any] = json.loads(text)
-        version = header["format"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ModelFileError(f"{path}: damaged model file, the header cannot be read ({error})") from error
-    if version not in range(1, FORMAT + 1):
+            raise ValueError("the checksum of the header is wrong")
+        plain = parse(text, Any)
+        found = conform(plain, Version, "header")
+    if found.format not in range(1, FORMAT + 1):
         raise ModelFileError(
-            f"{path}: unknown format, got {version!r}; this version of confidently reads formats up to {FORMAT}, so "
+            f"{path}: unknown format, got {found.format}; this version of confidently reads formats up to {FORMAT}, so "
             "upgrade it or train again"
         )
+    if found.kind not in kinds:
+        unknown = f"unknown kind of model, got {found.kind!r}; upgrade confidently"
+        raise ModelFileError(f"{path}: {UNEXPECTED_KIND.get(found.kind, unknown)}")
+    with damage_reported(path):
+        header: Header = conform(plain, Header, "header")
     return header

@@ -216,6 +216,7 @@ class Naming:
 
     def __init__(self, model: SavedModel) -> None:
         has_intercept = isinstance(model, Model) and model.learner.settings.fit_intercept
+        self.touched = model.touched
         self.intercept = model.learner.n_features if has_intercept else None
         self.names = {} if model.features is None else model.features.name_of()
         self.keys = None if model.features is None else model.features.key
@@ -232,7 +233,7 @@ class Naming:
     def given(self, column: int) -> str | int:
         """Return the name of a column of the input; without a name, its hash."""
         if self.keys is None:
-            return column + self.first
+            return self.first + (column if self.touched is None else int(self.touched.columns[column]))
         if column in self.names:
             return self.names[column]
         return f"#{self.keys[column]}"

@@ -5,13 +5,24 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
-from ..covariances.state import State
+import numpy as np
+
+from ..covariances.settings import Settings
+from ..covariances.state import State, check_rows
+from ..covariances.table import make_covariance
 from ..data.features import Features
 from ..learner.learner import Learner
 from . import file
 from .file import checked_arrays
+
+
+class Touched(NamedTuple):
+    """The numbers of the features that a learner has, ascending, of ``n_features`` in all."""
+
+    columns: np.ndarray
+    n_features: int
 
 
 @dataclass
@@ -31,6 +42,8 @@ class SavedModel(ABC):
         How rows were read, so that prediction reads them in the same way.
     training : dict, optional
         Position of the training, in a checkpoint.
+    touched : Touched, optional
+        The features that the learner has, if those at the prior were left out (:meth:`Model.load_touched`).
     """
 
     kind: ClassVar[str]
@@ -41,6 +54,13 @@ class SavedModel(ABC):
     estimator: dict[str, Any] = field(default_factory=dict)
     source: dict[str, Any] = field(default_factory=dict)
     training: dict[str, Any] = field(default_factory=dict)
+    touched: Touched | None = None
+
+    @property
+    def n_features(self) -> int:
+        """The number of features, those included that were left out."""
+        n: int = self.learner.n_features if self.touched is None else self.touched.n_features
+        return n
 
     @abstractmethod
     def packed(self) -> State:
@@ -48,7 +68,7 @@ class SavedModel(ABC):
 
     @staticmethod
     @abstractmethod
-    def unpacked(header: dict[str, Any], arrays: State) -> Any:
+    def unpacked(header: file.Header, arrays: State) -> Any:
         """Return the learner of a header and packed arrays; an error if they do not fit."""
 
     def header(self) -> dict[str, Any]:
@@ -87,12 +107,9 @@ class SavedModel(ABC):
         """Return the model of a file's contents."""
         header = contents.header
         with file.damage_reported(contents.path):
+            _check_names(header, contents.features)
             learner = cls.unpacked(header, contents.arrays)
-            _check_names(learner, header["classes"], contents.features)
-            return cls(
-                learner, header["classes"], contents.features, header["estimator"], header["source"],
-                header.get("training", {}),
-            )  # fmt: skip
+            return cls(learner, header.classes, contents.features, header.estimator, header.source, header.training)
 
 
 @dataclass
@@ -103,22 +120,50 @@ class Model(SavedModel):
 
     learner: Learner
 
+    @classmethod
+    def load_touched(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model file to look at its weights: features without names that are at the prior are left out.
+
+        So a small file takes little memory, however many features it declares. The errors are those of :meth:`load`.
+        """
+        contents = file.read(path, cls.kind)
+        rows = contents.arrays.get("weights.rows")
+        if rows is None or contents.features is not None:
+            return cls.from_contents(contents)
+        with file.damage_reported(path):
+            header = contents.header
+            settings = Settings.from_header(header.settings)
+            check_rows(rows, header.n_features + settings.fit_intercept)
+            if make_covariance(settings).couples_features:
+                return cls.from_contents(contents)
+            kept = np.union1d(np.arange(settings.fit_intercept), rows)
+            contents.arrays["weights.rows"] = np.searchsorted(kept, rows)
+            n_features, header.n_features = header.n_features, len(kept) - settings.fit_intercept
+        model = cls.from_contents(contents)
+        model.touched = Touched(kept[settings.fit_intercept :] - settings.fit_intercept, n_features)
+        return model
+
     def packed(self) -> State:
         """Return the state as its covariance packs it."""
         return self.learner.covariance.packed(self.learner.state, self.learner.n_features)
 
     @staticmethod
-    def unpacked(header: dict[str, Any], arrays: State) -> Learner:
+    def unpacked(header: file.Header, arrays: State) -> Learner:
         """Return the learner of a header and packed arrays; an error if they do not fit."""
-        learner = Learner.from_header(header, {})
-        state = learner.covariance.unpacked(arrays, learner.size)
-        learner.state = checked_arrays(state, learner.covariance.shapes(learner.size, state))
+        learner = Learner.from_header(vars(header), {})
+        covariance, size = learner.covariance, learner.size
+        file.require_memory_for(covariance.shapes(size, arrays))
+        state = covariance.unpacked(arrays, size)
+        learner.state = checked_arrays(state, covariance.shapes(size, state))
+        covariance.check_values(learner.state, size)
         return learner
 
 
-def _check_names(learner: Any, classes: list[Any], features: Features | None) -> None:
-    unnamed = 1 if learner.settings.task == "binary" else 0  # the second class may not have been seen yet
-    if not learner.n_classes - unnamed <= len(classes) <= learner.n_classes:
-        raise ValueError(f"{len(classes)} names for {learner.n_classes} classes")
-    if features is not None and len(features) != learner.n_features:
-        raise ValueError(f"{len(features)} names for {learner.n_features} features")
+def _check_names(header: file.Header, features: Features | None) -> None:
+    unnamed = 1 if header.settings.get("task") == "binary" else 0  # the second class may not have been seen yet
+    if not header.n_classes - unnamed <= len(header.classes) <= header.n_classes:
+        raise ValueError(f"{len(header.classes)} names for {header.n_classes} classes")
+    if None in header.classes and header.settings.get("task") != "binary":
+        raise ValueError("a class has no name")
+    if features is not None and len(features) != header.n_features:
+        raise ValueError(f"{len(features)} names for {header.n_features} features")

@@ -33,9 +33,9 @@ import numpy as np
 
 from .. import _core
 from ..arrays import row_entries
-from ..covariances.state import State
+from ..covariances.state import COUNT, COUNTS, REAL, Shapes, State, check_within, within
 from ..learner.calibration import posterior_probabilities, posterior_probability, softmax
-from ..rules.ranges import POSITIVE, check_choice, check_integer, check_number
+from ..rules.ranges import POSITIVE, Range, check_choice, check_integer, check_number
 from .calibration import MAX_SCORED, fitted_sigmoid, fitted_softmax, probability, scored_documents
 
 TOPIC_TASKS = ("binary", "one-vs-rest", "multilabel")
@@ -46,6 +46,7 @@ SCORED = ("looked", "looked.scores", "looked.signs", "looked.weights")  # entrie
 DOCUMENTS_PER_CALL = 512
 MAX_COUNT = 2**24  # of one word in one document
 MAX_SEED = 2**31 - 1
+MAX_NUMBER = 1e100  # in a model file
 
 
 def _choice(*choices: object, **default: Any) -> Any:
@@ -168,13 +169,17 @@ class TopicLearner:
         Number of classes, or labels.
     n_features : int
         Number of words; it may grow.
+    state : dict of arrays, optional
+        What was learned before; by default nothing.
     """
 
     kind: ClassVar[str] = "topics"
 
-    def __init__(self, settings: TopicSettings, n_classes: int, n_features: int = 0) -> None:
+    def __init__(
+        self, settings: TopicSettings, n_classes: int, n_features: int = 0, state: State | None = None
+    ) -> None:
         self.settings, self.n_classes, self.n_features = settings, n_classes, n_features
-        self.state = new_state(settings, n_classes, n_features)
+        self.state = new_state(settings, n_classes, n_features) if state is None else state
 
     def grow(self, n_features: int) -> None:
         """Make room for more words, which are new to the model."""
@@ -338,24 +343,49 @@ class TopicLearner:
 
 def new_state(settings: TopicSettings, n_classes: int, n_features: int) -> State:
     """Return the state before the first document."""
-    models, tasks, topics = settings.models(n_classes), settings.tasks(n_classes), settings.n_topics
-    state: State = {
-        "words": np.zeros((n_features, models, topics)),
-        "totals": np.zeros((models, topics)),
-        "shift": np.zeros((models, tasks, topics)),
-        "counters": np.zeros(len(TOPIC_COUNTERS), dtype=np.int64),
-        "looked": np.zeros(1, dtype=np.int64),
-        "looked.scores": np.zeros((MAX_SCORED, models * tasks)),
-        "looked.signs": np.zeros((MAX_SCORED, models * tasks), dtype=np.int8),
-        "looked.weights": np.ones(MAX_SCORED),
-    }
+    state = {name: np.zeros(*form) for name, form in state_shapes(settings, n_classes, n_features).items()}
+    state["looked.weights"] += 1.0
     if settings.classifier == "gibbs":
-        state["precision"] = np.tile(np.eye(topics) / settings.prior_variance, (models, tasks, 1, 1))
+        state["precision"] += np.eye(settings.n_topics) / settings.prior_variance
     elif settings.task == "multilabel":  # no label, by just the required margin, until words change that
         state["shift"] -= settings.epsilon
     if settings.nonparametric:
-        state["sticks"] = np.tile(np.array([[1.0], [settings.stick_prior]]), (models, 1, topics))
+        state["sticks"] += np.array([[1.0], [settings.stick_prior]])
     return state
+
+
+def state_shapes(settings: TopicSettings, n_classes: int, n_features: int) -> Shapes:
+    """Return shape and type of every entry of a state."""
+    models, tasks, topics = settings.models(n_classes), settings.tasks(n_classes), settings.n_topics
+    shapes: Shapes = {
+        "words": ((n_features, models, topics), REAL),
+        "totals": ((models, topics), REAL),
+        "shift": ((models, tasks, topics), REAL),
+        "counters": ((len(TOPIC_COUNTERS),), COUNT),
+        "looked": ((1,), COUNT),
+        "looked.scores": ((MAX_SCORED, models * tasks), REAL),
+        "looked.signs": ((MAX_SCORED, models * tasks), np.dtype(np.int8)),
+        "looked.weights": ((MAX_SCORED,), REAL),
+    }
+    if settings.classifier == "gibbs":
+        shapes["precision"] = (models, tasks, topics, topics), REAL
+    if settings.nonparametric:
+        shapes["sticks"] = (models, 2, topics), REAL
+    return shapes
+
+
+def check_values(state: State) -> None:
+    """Raise ``ValueError`` unless the numbers of a state from a file could be those of a learner."""
+    positive, counted = Range(0.0, MAX_NUMBER), Range(0.0, MAX_NUMBER, closed_low=True)
+    ranges = {
+        "words": counted, "totals": counted, "shift": within(MAX_NUMBER), "counters": COUNTS, "looked": COUNTS,
+        "looked.scores": within(MAX_NUMBER), "looked.signs": within(1), "looked.weights": counted,
+        "precision": within(MAX_NUMBER), "sticks": positive,
+    }  # fmt: skip
+    for name, values in state.items():
+        check_within(name, values, ranges[name])
+    if "precision" in state:
+        np.linalg.cholesky(state["precision"])  # LinAlgError, a ValueError, unless it is positive definite
 
 
 def _blocks(first: int, last: int, size: int) -> Iterator[tuple[int, int]]:

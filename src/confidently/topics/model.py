@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from ..covariances.state import State
+from ..covariances.state import State, check_rows
 from ..models import file
 from ..models.file import checked_arrays
 from ..models.model import Model, SavedModel
-from .learner import SCORED, TopicLearner, TopicSettings
+from .learner import SCORED, TopicLearner, TopicSettings, check_values, new_state, state_shapes
 
 
 @dataclass
@@ -30,22 +30,24 @@ class TopicModel(SavedModel):
         return {**self.learner.state, "words": words[rows], "words.rows": rows.astype(np.int64)}
 
     @staticmethod
-    def unpacked(header: dict[str, Any], arrays: State) -> TopicLearner:
+    def unpacked(header: file.Header, arrays: State) -> TopicLearner:
         """Return the learner of a header and packed arrays; an error if they do not fit."""
-        learner = TopicLearner(TopicSettings(**header["settings"]), header["n_classes"])
-        words = np.zeros((header["n_features"], *learner.state["words"].shape[1:]))
-        arrays = {name: learner.state[name] for name in SCORED} | arrays  # early files have none of these
-        rows = arrays["words.rows"]
-        if rows.dtype != np.int64 or (len(rows) and not 0 <= rows.min() <= rows.max() < len(words)):
-            raise ValueError("the numbers of words are out of range")
+        settings, n_classes = TopicSettings(**header.settings), header.n_classes
+        shapes = state_shapes(settings, n_classes, header.n_features)
+        file.require_memory_for(shapes)
+        initial = new_state(settings, n_classes, 0)
+        arrays = {name: initial[name] for name in SCORED} | arrays  # early files lack some of these
+        rows, words = arrays["words.rows"], np.zeros(*shapes["words"])
+        check_rows(rows, len(words))
         words[rows] = arrays["words"]
-        expected = {name: (array.shape, array.dtype) for name, array in learner.state.items()}
-        expected["words"] = words.shape, words.dtype
-        learner.state, learner.n_features = checked_arrays(arrays | {"words": words}, expected), len(words)
-        return learner
+        state = checked_arrays(arrays | {"words": words}, shapes)
+        check_values(state)
+        return TopicLearner(settings, n_classes, header.n_features, state)
 
 
 def load_either(path: str | os.PathLike[str]) -> Model | TopicModel:
     """Read a model file of either kind; the errors are those of :meth:`SavedModel.load`."""
     contents = file.read(path, Model.kind, TopicModel.kind)
-    return TopicModel.from_contents(contents) if contents.kind == TopicModel.kind else Model.from_contents(contents)
+    return (
+        TopicModel.from_contents(contents) if contents.header.kind == TopicModel.kind else Model.from_contents(contents)
+    )

@@ -56,7 +56,13 @@ def inspect(
     it shows the examples with the largest coefficients.
     """
     check_plot(plot)
-    model = load_model(model_path)
+    if row is None:
+        from ...models.model import Model
+
+        with reported():
+            model = Model.load_touched(model_path)
+    else:
+        model = load_model(model_path)
     kernel = model.learner.covariance.keeps_examples
     if kernel and (row is not None or plot):
         raise BadInput(f"{model_path} is a kernel model without weights of features; omit --row and --plot")

@@ -133,7 +133,7 @@ def model_facts(model: Model, path: str) -> dict[str, Any]:
         "projection": settings.projection,
         "dtype": settings.dtype,
         "classes": class_names(model),
-        "features": learner.n_features,
+        "features": model.n_features,
         "names": model.features is not None,
         "rows_seen": learner.n_seen,
         "mistakes": learner.mistakes,
