@@ -13,6 +13,7 @@
 #include "data/ngrams.hpp"
 #include "data/rows_out.hpp"
 #include "data/tokens.hpp"
+#include "data/utf8.hpp"
 
 namespace confidently {
 
@@ -60,6 +61,9 @@ class CellColumn {
 
     // A cell as written, whose type is inferred cell by cell. The byte behind text must not continue a number.
     void written(std::string_view text, Ngrams& ngrams, RowWriter& rows) {
+        const char* end = text.data() + text.size();
+        if (use == Use::none && kept.empty()) return;
+        if (const char* invalid = invalid_utf8(text.data(), end); invalid != end) throw RowError{nullptr, not_utf8(invalid)};
         for (const std::size_t which : kept) rows.keep(which, text);
         switch (use) {
             case Use::none: break;

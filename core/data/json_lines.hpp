@@ -22,6 +22,7 @@ namespace confidently {
 class JsonLinesFormat {
   public:
     static constexpr std::size_t min_feature_bytes = 8;  // usually; room for more is made as they come
+    static constexpr bool utf8 = false;                   // what is read is checked; what is dropped may be anything
 
     JsonLinesFormat(json::KeyOptions keys, NgramOptions ngrams) : label_(keys.label), keys_(std::move(keys)), ngrams_(ngrams) {}
 

@@ -69,7 +69,7 @@ inline const char* plain_end(const char* p, const char* text_end) {
         if (byte_at(p) == Byte::control) wrong_in_string(p);
         if (byte_at(p) != Byte::beyond_ascii) return p;
         const int size = code_point(p, p + 4).size;  // it ends at the end of the line at the latest
-        if (size == 0) wrong(p, "the text is not UTF-8; convert the file, or leave this key out (drop)");
+        if (size == 0) throw RowError{p, not_utf8(p)};
         p += size;
     }
 }

@@ -2,6 +2,7 @@
 //
 // A format is a struct with
 //   static constexpr std::size_t min_feature_bytes;  a row of n bytes has at most n / min_feature_bytes + 1 entries
+//   static constexpr bool utf8;                      whether a line must be UTF-8 text as a whole
 //   const char* parse_line(const char* p, const char* end, std::int64_t line, RowWriter& rows);
 // parse_line reads the line at p, which ends in \n before end. It begins and ends a row in rows if the line has one, and
 // returns a pointer into the line behind which nothing is left to read. It throws RowError if the row is invalid. Lines
@@ -16,6 +17,7 @@
 
 #include "data/numbering.hpp"
 #include "data/rows_out.hpp"
+#include "data/utf8.hpp"
 
 namespace confidently {
 
@@ -80,10 +82,16 @@ class LineReaderOf final : public LineReader {
   private:
     void parse_lines(std::string_view text, std::int64_t line) {
         const char *p = text.data(), *end = p + text.size();
+        const char* invalid = Format::utf8 ? invalid_utf8(p, end) : end;
         for (; p != end; ++line) {
             const char* begin = p;
             if (line == 1 && text.starts_with("\xef\xbb\xbf")) p += 3;  // a byte order mark
             try {
+                if (invalid != end && std::find(p, invalid, '\n') == invalid) {
+                    const char* at = std::exchange(invalid, invalid_utf8(std::find(invalid, end, '\n'), end));
+                    writer.begin_row(line);  // the one that is rolled back
+                    throw RowError{at, not_utf8(at)};
+                }
                 p = format_.parse_line(p, end, line, writer);
             } catch (const RowError& error) {
                 writer.rollback_row();

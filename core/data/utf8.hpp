@@ -1,8 +1,9 @@
 // UTF-8 as in the Unicode standard: no surrogates, no overlong forms.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <string>
 #include <string_view>
 
 namespace confidently {
@@ -28,14 +29,33 @@ inline CodePoint code_point(const char* p, const char* end) {
     return code < least[size] || code > 0x10ffff || surrogate ? CodePoint{0, 0} : CodePoint{code, size};
 }
 
-inline bool is_utf8(std::string_view text) {
-    const char* end = text.data() + text.size();
-    for (const char* p = text.data(); p != end;) {
+// The first byte that is not part of UTF-8 text; end if all are.
+inline const char* invalid_utf8(const char* p, const char* end) {
+    constexpr std::uint64_t beyond_ascii = 0x8080808080808080;
+    while (p != end) {
+        for (std::uint64_t eight = 0; end - p >= 8; p += 8) {
+            std::memcpy(&eight, p, 8);
+            if (eight & beyond_ascii) break;
+        }
+        if (p == end) break;
         const int size = code_point(p, end).size;
-        if (size == 0) return false;
+        if (size == 0) return p;
         p += size;
     }
-    return true;
+    return end;
+}
+
+inline bool is_utf8(std::string_view text) {
+    const char* end = text.data() + text.size();
+    return invalid_utf8(text.data(), end) == end;
+}
+
+// The error of the byte at p.
+inline std::string not_utf8(const char* p) {
+    constexpr const char* digits = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(*p);
+    return std::string("byte 0x") + digits[byte >> 4] + digits[byte & 15] +
+           " is not UTF-8 text; name the file's encoding (--encoding), or convert it";
 }
 
 }  // namespace confidently

@@ -266,7 +266,7 @@ def test_a_lost_quote_costs_one_row(tmp_path):
         ("label,x", {}, "has no rows, only a header"),
         ("label,x\r1,2\r", {}, "carriage returns"),
         ('"label"x,y\n1,2\n', {"on_error": "skip"}, "line 1: text follows the closing quote of 'label'"),
-        (b"label,\xff\n1,2\n", {}, "the header is not UTF-8 text"),
+        (b"label,\xff\n1,2\n", {}, "header: byte 0xff is not UTF-8 text"),
         ("", {}, "is empty"),
     ],
 )
@@ -281,9 +281,11 @@ def test_columns_that_are_dropped_may_have_one_name(tmp_path):
     assert read(written(tmp_path, "label,x,x,y\n1,2,3,4\n"), drop="x") == [([1], {"y": 4.0})]
 
 
-def test_bytes_that_are_no_utf8_are_names_like_others(tmp_path):
-    [batch] = open_stream(written(tmp_path, b"label,x\n1,caf\xe9\n"), vocabulary=True)
-    assert bytes(batch.new_features.names.text) == b"x=caf\xe9"
+def test_bytes_that_are_no_utf8_do_not_matter_in_dropped_columns(tmp_path):
+    path = written(tmp_path, b"label,x,y\n1,caf\xe9,2\n")
+    assert read(path, drop="x") == [([1], {"y": 2.0})]
+    with pytest.raises(DataError, match="line 2, column 'x': byte 0xe9 is not UTF-8 text"):
+        read(path)
 
 
 def test_a_row_without_end_does_not_fill_the_memory(tmp_path):

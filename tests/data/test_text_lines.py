@@ -97,7 +97,7 @@ def test_where_labels_do_not_matter_a_line_may_be_text_alone():
         (b"no tab", "line 2, column 1: line 'no tab' has no tab between its label and its text"),
         (b"0.5\tx", "line 2, column 1: label '0.5' is not a class"),
         (b"a,,b\tx", "line 2, column 3: label '' has an empty label"),
-        (b"\xff\xfe\tx", "line 2, column 1: label '\\xff\\xfe' is not UTF-8 text"),
+        (b"\xff\xfe\tx", "line 2, column 1: byte 0xff is not UTF-8 text"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(tmp_path, line, problem):

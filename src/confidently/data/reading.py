@@ -9,6 +9,7 @@ from typing import Any
 from .. import _core
 from .formats import table
 from .formats.table import FORMATS, Format
+from .sources.encoding import UTF8, checked_encoding
 from .sources.json_schema import conform
 
 DEFAULT_LABEL = "label"  # name of the column of labels
@@ -48,6 +49,8 @@ class ReaderOptions:
         Names of features are hashed into 2^bits columns, 1 to 30.
     vocabulary : bool
         Keep every name exactly instead of hashing.
+    encoding : str
+        Text: the encoding of the files, one of Python's codecs.
     normalize : {"l2", "none"}
         Whether to scale every row to unit L2 norm; by default "l2" if features have names, otherwise "none".
     """
@@ -66,6 +69,7 @@ class ReaderOptions:
     counts: str = "count"
     bits: int = 22
     vocabulary: bool = False
+    encoding: str = UTF8
     normalize: str | None = None
 
     def __post_init__(self) -> None:
@@ -82,6 +86,9 @@ class ReaderOptions:
                 raise ValueError(f"unknown {name} {getattr(self, name)!r}; expected one of {', '.join(allowed)}")
         if not (type(self.bits) is int and 1 <= self.bits <= MAX_BITS):
             raise ValueError(f"bits must be an integer from 1 to {MAX_BITS}, got {self.bits!r}")
+        object.__setattr__(self, "encoding", checked_encoding(self.encoding))
+        if self.encoding != UTF8 and self.file_format.binary:
+            raise ValueError(f"encoding is for text; {self.format} is binary")
         self._check_ngrams()
         self._check_columns()
 

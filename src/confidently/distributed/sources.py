@@ -14,6 +14,7 @@ from distributed import Client, Future
 from ..data import DataError, DataWarning, ReaderOptions, open_stream
 from ..data.cache.file import is_cache
 from ..data.sources.compression import compression_of
+from ..data.sources.encoding import cuts_lines
 from ..data.sources.file_range import FileRange
 from ..data.sources.paths import expand_paths
 from ..data.sources.source import MAX_MAGIC_BYTES, display_name, is_uri, opened
@@ -70,8 +71,8 @@ def size_of_file(path: str) -> int:
 
 
 def can_be_cut(path: str, reading: ReaderOptions) -> bool:
-    """Return whether a file has one row per line and is not compressed."""
-    if not reading.file_format.lines or is_cache(path):
+    """Return whether a file has one row per line, which a line feed ends, and is not compressed."""
+    if not reading.file_format.lines or not cuts_lines(reading.encoding) or is_cache(path):
         return False
     with opened(path) as file:
         return compression_of(file.read(MAX_MAGIC_BYTES), path) is None

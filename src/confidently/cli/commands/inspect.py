@@ -184,8 +184,12 @@ def _row(model: Model, text: str) -> Batch:
             return _only_row(model, "-")
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "row")
-        with open(path, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text if text.endswith("\n") else text + "\n")
+        encoding = model.source.get("encoding", "utf-8")
+        try:
+            with open(path, "w", encoding=encoding, errors="surrogateescape", newline="\n") as file:
+                file.write(text if text.endswith("\n") else text + "\n")
+        except UnicodeEncodeError:
+            raise BadInput(f"--row: {text!r} is not {encoding} text, which the model was trained on") from None
         try:
             with reported():
                 return _only_row(model, path)

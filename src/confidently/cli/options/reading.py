@@ -21,7 +21,7 @@ NAME_OPTIONS = ("bits", "vocabulary")
 COLUMN_OPTIONS = ("label", "weight", "drop", "category", "text")
 READING = (
     "format", "zero_based", "columns", "label", "weight", "drop", "category", "text", "analyzer", "ngrams", "counts",
-    "bits", "vocabulary", "normalize",
+    "bits", "vocabulary", "encoding", "normalize",
 )  # fmt: skip
 
 COUNTING = tuple(name for name in READING if name not in ("vocabulary", "normalize"))  # for words to be counted
@@ -66,6 +66,11 @@ _OPTIONS = [
     ),
     click.option("--bits", type=int, help="Hash the names of features into 2^INTEGER columns.  [default: 22]"),
     click.option("--vocabulary", is_flag=True, help="Keep the exact name of every feature instead of hashing it."),
+    click.option(
+        "--encoding",
+        metavar="NAME",
+        help="Text: read files in this encoding, such as latin-1, cp1252 or utf-16.  [default: utf-8]",
+    ),
     click.option(
         "--normalize",
         type=click.Choice(["l2", "none"]),

@@ -33,7 +33,7 @@ def infer_codes(paths: Sequence[Path], reading: ReaderOptions) -> ReaderOptions:
 def _of_first_rows(path: Path, reading: ReaderOptions) -> list[str]:
     request = ReadRequest(ignore_labels=True)
     reader = new_reader(reading, request)
-    with closing(peek_chunks(path)) as chunks:
+    with closing(peek_chunks(path, reading.encoding)) as chunks:
         for data, _ in rows_below_header(display_name(path), reader, chunks, reading, request):
             if (codes := reader.codes(data, last=False, rows=ROWS_TO_INFER)) is not None:
                 return codes

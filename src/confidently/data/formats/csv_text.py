@@ -66,7 +66,8 @@ def rows_below_header(
 def _parsed(
     name: str, reader: _core.CsvReader, path: Path, reading: ReaderOptions, request: ReadRequest
 ) -> Iterator[tuple[dict[str, Any], int]]:
-    done, chunks = 0, in_background(read_chunks(path, request.chunk_bytes), request.ahead(CHUNKS_AHEAD))
+    text = read_chunks(path, request.chunk_bytes, reading.encoding)
+    done, chunks = 0, in_background(text, request.ahead(CHUNKS_AHEAD))
     for data, done in rows_below_header(name, reader, chunks, reading, request):
         yield reader.feed(data), done
     yield reader.finish(), done
@@ -78,4 +79,7 @@ def _names(name: str, header: list[bytes]) -> list[str]:
     try:
         return [column.decode() for column in header]
     except UnicodeDecodeError as error:
-        raise DataError(f"{name}: the header is not UTF-8 text ({error})") from None
+        byte = error.object[error.start]
+        raise DataError(
+            f"{name}, header: byte 0x{byte:02x} is not UTF-8 text; name the file's encoding (--encoding), or convert it"
+        ) from None

@@ -26,7 +26,7 @@ def read_lines(paths: Sequence[Path], reading: ReaderOptions, request: ReadReque
     parsers = Parsers(reading, request, max(n, 1))
 
     def parsed(name: str, path: Path) -> Iterator[tuple[dict[str, Any], int]]:
-        chunks: Iterator[Chunk] = read_chunks(path, request.chunk_bytes)
+        chunks: Iterator[Chunk] = read_chunks(path, request.chunk_bytes, reading.encoding)
         if reading.file_format.columns:
             chunks = warn_if_columns_missing(name, chunks, reading, request)
         return parsers.rows(chunks)

@@ -76,6 +76,11 @@ class Format:
     example: str | None = None
 
     @property
+    def binary(self) -> bool:
+        """Whether its files are not text."""
+        return self.example is None
+
+    @property
     def writable(self) -> bool:
         """Whether rows can be written in it."""
         return self.line_writer is not None or self.table_writer is not None

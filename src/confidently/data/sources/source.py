@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Generator, Iterator
 from typing import IO, Any, BinaryIO
 
 from ..batch import DataError
 from .compression import Chunk, compression_of, decompressed
+from .encoding import UTF8, transcoded
 from .file_range import FileRange
 
 CHUNK_BYTES = 1 << 20  # large enough that work per batch does not matter
 MAX_MAGIC_BYTES = 6
 MODEL = b'{"__metadata__":{"confidently":'  # how the header of a model file begins, after its size in eight bytes
-FOREIGN_MAGIC = {b"PK\x03\x04": "zip", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
 def display_name(path: str | os.PathLike[str]) -> str:
@@ -75,11 +76,11 @@ class _Pipe:
 _PEEKED: dict[str, _Pipe] = {}  # pipes, by path, until they are opened again
 
 
-def peek_chunks(path: str | os.PathLike[str]) -> Generator[Chunk]:
+def peek_chunks(path: str | os.PathLike[str], encoding: str) -> Generator[Chunk]:
     """Yield the first chunks of :func:`read_chunks`, whose next call yields them again."""
     if not is_uri(path) and size_of(path) is None:
         _PEEKED[os.fspath(path)] = _Pipe(opened(path))
-    return read_chunks(path)
+    return read_chunks(path, encoding=encoding)
 
 
 def _opened_again(path: str | os.PathLike[str]) -> IO[bytes] | BinaryIO | _Pipe:
@@ -102,16 +103,23 @@ def opened(path: str | os.PathLike[str]) -> IO[bytes] | BinaryIO:
     return open(0 if standard_input else path, "rb", buffering=0, closefd=not standard_input)
 
 
-def read_chunks(path: str | os.PathLike[str], chunk_bytes: int = CHUNK_BYTES) -> Generator[Chunk]:
-    """Yield the decompressed bytes of a file, a range of it, standard input (``"-"``) or a URI.
+def read_chunks(path: str | os.PathLike[str], chunk_bytes: int = CHUNK_BYTES, encoding: str = UTF8) -> Generator[Chunk]:
+    """Yield the decompressed bytes of a file, a range of it, standard input (``"-"``) or a URI, as UTF-8 text.
+
+    Text of the default encoding is not decoded here: its bytes are what they are.
 
     Raises
     ------
     OSError
         If the file is missing, a directory, or not readable.
     DataError
-        If it is empty, truncated, damaged, or has an unsupported compression.
+        If it is empty, truncated, damaged, has an unsupported compression, or is not text of the encoding.
     """
+    chunks = _decompressed(path, chunk_bytes, encoding)
+    yield from chunks if encoding == UTF8 else transcoded(display_name(path), encoding, chunks)
+
+
+def _decompressed(path: str | os.PathLike[str], chunk_bytes: int, encoding: str) -> Iterator[Chunk]:
     with _opened_again(path) as file:
         name = display_name(path)
         if isinstance(path, FileRange):
@@ -124,11 +132,10 @@ def read_chunks(path: str | os.PathLike[str], chunk_bytes: int = CHUNK_BYTES) ->
             raise DataError(f"{name} is empty")
         if head[8:].startswith(MODEL):
             raise DataError(f"{name} is a model, expected data; put the model first: predict MODEL DATA")
-        for magic, kind in FOREIGN_MAGIC.items():
-            if head.startswith(magic):
-                raise DataError(
-                    f"{name} is {kind}; use plain text (UTF-8) or gzip, zstd, bzip2, lz4 or xz, or pipe it to -"
-                )
+        if head.startswith(b"PK\x03\x04"):
+            raise DataError(f"{name} is zip; use plain text or gzip, zstd, bzip2, lz4 or xz, or pipe it to -")
+        if encoding == UTF8 and head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise DataError(f"{name} is UTF-16 text; name its encoding (--encoding utf-16), or convert it to UTF-8")
         stored = _stored(file, head, chunk_bytes)
         compression = compression_of(head, name)
         yield from stored if compression is None else decompressed(name, compression, stored, chunk_bytes)

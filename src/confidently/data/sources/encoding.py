@@ -1,0 +1,57 @@
+"""Text in other encodings than UTF-8, transcoded while it is read."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable, Iterator
+
+from ..batch import DataError
+from .compression import Chunk
+
+UTF8 = "utf-8"  # the encoding that the compiled readers read and check
+
+
+def checked_encoding(name: str) -> str:
+    """Return the one name of an encoding of text that has several.
+
+    Raises
+    ------
+    ValueError
+        If it is unknown, or no encoding of text.
+    """
+    try:
+        "".encode(name)
+        return codecs.lookup(name).name
+    except (LookupError, TypeError, ValueError):
+        raise ValueError(f"unknown encoding {name!r}; expected utf-8, latin-1, cp1252 or another of Python's") from None
+
+
+def cuts_lines(encoding: str) -> bool:
+    """Return whether every line feed byte of a text in this encoding ends a line, as ranges of files need."""
+    return "\n".encode(encoding) == b"\n"
+
+
+def transcoded(name: str, encoding: str, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """Yield the same text as UTF-8; ``name`` is that of the file in messages.
+
+    Raises
+    ------
+    DataError
+        If a byte is not text of the encoding; the message names the line.
+    """
+    decoder, line, done = codecs.getincrementaldecoder(encoding)(), 1, 0
+
+    def decoded(data: bytes, last: bool) -> str:
+        try:
+            return decoder.decode(data, last)
+        except UnicodeDecodeError as error:
+            at = line + error.object[: error.start].decode(encoding, errors="replace").count("\n")
+            byte = f"byte 0x{error.object[error.start]:02x}"
+            raise DataError(f"{name}, line {at}: {byte} is not {encoding} text; name another --encoding") from None
+
+    for data, done in chunks:
+        text = decoded(data, False)
+        line += text.count("\n")
+        yield Chunk(text.encode(), done)
+    if rest := decoded(b"", True):
+        yield Chunk(rest.encode(), done)
