@@ -24,6 +24,9 @@ def main() -> None:
     except KeyboardInterrupt as interrupt:  # while it is imported, or in the end
         sys.stderr.write("confidently: interrupted\n")
         sys.exit(128 + interrupt.args[0])
+    except MemoryError:
+        sys.stderr.write("confidently: error: not enough memory to start\n")
+        sys.exit(2)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

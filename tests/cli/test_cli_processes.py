@@ -9,6 +9,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from functools import partial
 from importlib.util import find_spec
@@ -246,3 +247,44 @@ def test_a_terminal_sees_a_live_bar(data, tmp_path):
     assert done.wait() == 0
     os.close(controller)
     assert b"100 %" in shown and b"rows/s" in shown and b"60,000 rows" in shown and b"since last" not in shown
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        ("MemoryError()", "an allocation failed"),
+        ("MemoryError('8 bytes')", "8 bytes"),
+        ('RuntimeError("can\'t start new thread")', "can't start new thread"),
+        ("ImportError('a.so: failed to map segment from shared object')", "failed to map segment"),
+    ],
+)
+@pytest.mark.parametrize("where", ["confidently.data.stream", "confidently.learner.learner"])
+def test_memory_that_is_refused_anywhere_is_one_sentence(data, tmp_path, where, error, said):
+    code = (
+        "import sys\n"
+        "class Refuse:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {where!r}: raise {error}\n"
+        "sys.meta_path.insert(0, Refuse())\n"
+        "from confidently.__main__ import main; main()"
+    )
+    command = [sys.executable, "-c", code, "train", data, "-q", "-o", tmp_path / "m.cw"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, f"confidently: error: not enough memory: {said}\n")
+    assert list(tmp_path.iterdir()) == [data]
+
+
+def test_a_thread_that_cannot_be_started_is_one_sentence(call, data, tmp_path, monkeypatch):
+    """The threads that were started before it end."""
+    started, real = [], threading.Thread.start
+
+    def start(thread):
+        if thread.name == "confidently-reader" and len(started) == 2:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        real(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    code, _, err = call("train", data, "-q", "-o", tmp_path / "m.cw")
+    assert (code, err) == (2, "confidently: error: not enough memory: can't start new thread\n")
+    assert not any(thread.is_alive() for thread in started) and list(tmp_path.iterdir()) == [data]

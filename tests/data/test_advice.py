@@ -221,3 +221,16 @@ def test_a_model_is_no_data(suffix, ok, call, tmp_path):
         code, out, err = call(*command)
         assert code == 2 and out == "" and err.count("\n") == 1
         assert f"{model} is a model, expected data" in err
+
+
+def test_an_id_column_as_label_warns_before_training(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("id,x\n" + "".join(f"u{k},{k}\n" for k in range(300)))
+    with (
+        open_stream(path, label="id") as stream,
+        pytest.warns(DataWarning, match="300 of the first 300 rows have a new"),
+    ):
+        next(stream)
+    path.write_text("id,x\n" + "".join(f"u{k % 100},{k}\n" for k in range(300)))
+    with open_stream(path, label="id") as stream:
+        assert sum(map(len, stream)) == 300

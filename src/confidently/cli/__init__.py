@@ -32,6 +32,9 @@ COMMANDS = {
     "reproduce": "Run a paper's experiments and report which of its claims are reproduced.",
     "demo": "Train on 1,200 digits and predict 597 more with probabilities.",
 }
+REFUSED_MEMORY = (  # in messages of the system
+    "cannot allocate memory", "can't start new thread", "failed to map segment", "error return without exception set",
+)  # fmt: skip
 BAD_INPUT, BROKEN_PIPE = 2, 141  # exit codes
 
 
@@ -125,14 +128,23 @@ def run(arguments: Sequence[str] | None = None) -> int:
             return BROKEN_PIPE
         where = f"{error.filename}: " if error.filename is not None else ""
         return _complain(f"{where}{error.strerror or error}")
-    except MemoryError as error:
-        return _complain(f"not enough memory: {error}")
+    except (MemoryError, RuntimeError, ImportError, SystemError) as error:
+        reason = refused_memory(error)
+        if reason is None:
+            raise
+        return _complain(f"not enough memory: {reason}")
 
 
 def is_broken_pipe(error: OSError) -> bool:
     """Return whether the reader of our output has gone."""
     nameless = WINDOWS and error.errno == errno.EINVAL and error.filename is None  # how Windows reports it
     return isinstance(error, BrokenPipeError) or nameless
+
+
+def refused_memory(error: Exception) -> str | None:
+    """Return why the system refused memory for an array, a thread or a library; ``None`` if the error is another."""
+    found = [refusal for refusal in REFUSED_MEMORY if refusal in str(error).lower()]
+    return found[0] if found else (str(error) or "an allocation failed") if isinstance(error, MemoryError) else None
 
 
 def _described(error: click.ClickException) -> str:

@@ -18,6 +18,8 @@ from .sources.compression import Chunk
 MIN_TEXT_BYTES = 24  # of a cell that looks like text
 MIN_TEXT_ROWS = 100  # fewer do not show that a column is text
 MIN_TEXT_FRACTION = 0.5  # of the rows
+MIN_ID_ROWS = 200  # fewer may have a class each
+MAX_LABEL_FRACTION = 0.5  # of the rows
 MIN_SORTED_ROWS = 1000  # fewer may be in any order
 MIN_EXPECTED_CHANGES = 100  # of the label, in random order
 MAX_SORTED_FRACTION = 0.02  # of the changes expected in random order
@@ -43,6 +45,16 @@ def warn_if_text(batch: Batch) -> None:
                 f"column {column!r} has {found:,} different long values in the first {len(batch):,} rows, each read as "
                 f"a category; use --text {column} to read their words, or --drop {column} to leave the column out"
             )
+
+
+def warn_if_ids(batch: Batch) -> None:
+    """Warn if most rows of the first batch have a label of their own."""
+    rows, labels = len(batch), len(batch.new_labels)
+    if rows >= MIN_ID_ROWS and labels > MAX_LABEL_FRACTION * rows:
+        _warn(
+            f"{labels:,} of the first {rows:,} rows have a new label; is it an id? Training takes memory and time in "
+            "proportion to the number of classes; in tables, name the column of labels with --label"
+        )
 
 
 def warn_if_unknown(batch: Batch, known: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -95,6 +96,7 @@ class Batch:
     def rows(self, first: int, last: int) -> Batch:
         """Return rows ``first`` to ``last - 1``, which share the arrays; labels keep their numbers."""
         begin, end = self.start[first], self.start[last]
+        new = (bisect_left(self.new_labels, row, key=lambda label: label.row) for row in (first, last))
         labels, label_start = self.labels[first:last], None
         if self.label_start is not None:
             offset = self.label_start[first]
@@ -110,9 +112,7 @@ class Batch:
             weights=None if self.weights is None else self.weights[first:last],
             new_features=None if self.new_features is None else self.new_features.part(first, last),
             kept={name: strings.part(first, last) for name, strings in self.kept.items()},
-            new_labels=[
-                label._replace(row=label.row - first) for label in self.new_labels if first <= label.row < last
-            ],
+            new_labels=[label._replace(row=label.row - first) for label in self.new_labels[slice(*new)]],
         )
 
 

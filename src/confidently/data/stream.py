@@ -8,7 +8,7 @@ from importlib import import_module
 from itertools import chain
 from typing import Any
 
-from .advice import warn_if_text, warn_if_unknown
+from .advice import warn_if_ids, warn_if_text, warn_if_unknown
 from .batch import Batch, DataError
 from .cache.reading import read_cache, reading_of_caches
 from .features import Features
@@ -49,7 +49,7 @@ class Stream:
     ) -> None:  # fmt: skip
         self.source, self.batches, self.reading = source, chain(held, source), reading
         self.multilabel, self.max_skipped, self.advise = multilabel, max_skipped, advise
-        self.known = known
+        self.known, self.frozen, self.begun = known, known is not None, False
         self.skipped, self.skipped_examples = 0, list[str]()
 
     def __enter__(self) -> Stream:
@@ -70,8 +70,11 @@ class Stream:
         if self.known is not None:
             warn_if_unknown(batch, self.known)
             self.known = None
+        is_first, self.begun = not self.begun, True
         if self.multilabel:
             return batch
+        if is_first and not self.frozen:
+            warn_if_ids(batch)
         if batch.multilabel_row is not None:
             row, location = batch.multilabel_row
             assert batch.label_start is not None

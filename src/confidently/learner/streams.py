@@ -5,6 +5,7 @@ The result does not depend on how the stream is divided into batches: a feature 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -56,33 +57,37 @@ class StreamLearner:
         """
         number_of = np.empty(0, dtype=np.int32)  # the learner's number of each label of the stream
         for batch in warn_if_sorted(batches) if calibrate else batches:
-            known = [self.classes.get(new.name) for new in batch.new_labels]
+            new_classes = [new.row for new in batch.new_labels if self.classes.get(new.name) is None]
+            seen, number_of = len(number_of), np.append(number_of, np.zeros(len(batch.new_labels), np.int32))
             self._make_room(batch)
             first = 0
             while first < len(batch):
-                last = min(cut for cut in self._cuts(batch, known, first) if cut > first)
+                last = self._cut(batch, new_classes, first)
                 part = batch.rows(first, last) if last - first < len(batch) else batch
-                new = [class_number(self.classes, label) for label in part.new_labels]
-                number_of = np.append(number_of, new).astype(np.int32)
+                for label in part.new_labels:
+                    number_of[seen] = class_number(self.classes, label)
+                    seen += 1
                 self._learn(part, number_of[part.labels], calibrate)
                 self._keep_names(part)
                 first = last
             yield batch
 
-    def _cuts(self, batch: Batch, known: list[int | None], first: int) -> list[int]:
-        """Return the rows before which training must pause, and the end of the batch.
+    def _cut(self, batch: Batch, new_classes: list[int], first: int) -> int:
+        """Return the row after ``first`` before which training must pause, or the end of the batch.
 
-        A new class changes the learner. Excess names of features are pruned by weight, and the weights must be those
-        after the row that brings the name, not after the batch.
+        A new class changes the learner; ``new_classes`` are the rows that bring them, in order. Excess names of
+        features are pruned by weight, and the weights must be those after the row that brings the name, not after the
+        batch.
         """
-        new_class = [new.row for new, number in zip(batch.new_labels, known, strict=True) if number is None]
-        cuts = [*new_class, len(batch)]
+        after = bisect_right(new_classes, first)
+        last = new_classes[after] if after < len(new_classes) else len(batch)
         if self.features is not None and batch.new_features is not None:
             before = int(np.searchsorted(batch.new_features.row, first))
             last_name = before + self.features.room()
             if last_name < len(batch.new_features.row):
-                cuts.append(int(batch.new_features.row[last_name]) + 1)
-        return cuts
+                cut = int(batch.new_features.row[last_name]) + 1
+                last = min(last, cut) if cut > first else last
+        return last
 
     def _keep_names(self, part: Batch) -> None:
         if self.features is None or part.new_features is None:

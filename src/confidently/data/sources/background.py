@@ -31,8 +31,13 @@ class _Workers:
         self.threads = [
             threading.Thread(target=self._run, args=(work,), name="confidently-reader", daemon=True) for work in works
         ]
-        for thread in self.threads:
-            thread.start()
+        try:
+            for thread in self.threads:
+                thread.start()
+        except RuntimeError as error:  # the system has no room for another
+            self.threads = [thread for thread in self.threads if thread.is_alive()]
+            self.stop()
+            raise MemoryError(str(error)) from None
 
     def _run(self, work: Work) -> None:
         while (taken := self._take()) is not None:
