@@ -63,8 +63,8 @@ sanitize: $(VENV)/sanitized
 	  tests/data/test_vw.py tests/data/test_text_lines.py tests/data/test_skipped_rows.py tests/learner/test_unknown_features.py tests/topics/test_topic_learner.py \
 	  tests/data/test_json_lines.py tests/data/test_csv.py tests/covariances/test_forgetting.py tests/estimators/test_river.py
 
-# Thirty seconds of coverage-guided fuzzing per compiled reader; see fuzz/Makefile for longer runs.
-fuzz:
+# Thirty seconds of fuzzing per compiled reader and format of files; make fuzz SECONDS=3600 takes an hour of each.
+fuzz: $(VENV)/installed
 	$(MAKE) -C fuzz
 
 $(VENV)/installed: $(SOURCES)

@@ -207,6 +207,7 @@ def merged(one, other):
 
 SOUND = [
     {},
+    {"details": {"largest": 1e300}},
     MULTILABEL,
     KEPT,
     {"arrays": {"weights": np.array([0, 1e9])}},
@@ -228,6 +229,7 @@ DAMAGED = {
     "start of one row": {"arrays": {"start": np.array([0, 2])}},
     "start without sign": {"arrays": {"start": np.arange(3, dtype=np.uint64)}},
     "an unknown label": {"arrays": {"labels": np.array([0, 1], np.int32)}},
+    "a label beyond all": {"arrays": {"labels": np.array([0, 2**31 - 1], np.int32)}},
     "a negative label": {"arrays": {"labels": np.array([0, -1], np.int32)}},
     "too few labels": {"arrays": {"labels": np.array([0], np.int32)}},
     "labels of 64 bits": {"arrays": {"labels": np.zeros(2, np.int64)}},

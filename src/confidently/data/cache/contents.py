@@ -135,7 +135,7 @@ def check_rows(header: Header, details: RowDetails, arrays: Arrays, n_labels: in
         raise ValueError("its columns do not ascend, or a value is not finite or larger than the largest it declares")
     start = arrays.get("label_start", np.arange(n + 1))
     check_starts("label_start", start, n, len(labels))
-    if not 0 <= labels.min(initial=0) <= labels.max(initial=-1) + 1 <= n_labels:
+    if labels.min(initial=0) < 0 or labels.max(initial=-1) >= n_labels:
         raise ValueError("its labels are not those it declares")
     _check_announced(details, labels, start, n_labels)
     if not ((weights := arrays.get("weights", np.ones(n))) >= 0).all() or not (weights <= MAX_WEIGHT).all():

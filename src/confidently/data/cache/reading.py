@@ -237,9 +237,11 @@ class _CacheRows:
         return labels, arrays.get("label_start", np.arange(n + 1))
 
     def _refuse_large(self, details: RowDetails, arrays: Arrays) -> None:
-        if details.largest > self.request.largest:
-            large = np.abs(arrays["values"]) > self.request.largest
-            row = int(np.searchsorted(arrays["start"], np.argmax(large), side="right"))
+        if details.largest <= self.request.largest:
+            return
+        large = np.flatnonzero(np.abs(arrays["values"].astype(np.float64)) > self.request.largest)
+        if len(large):
+            row = int(np.searchsorted(arrays["start"], large[0], side="right"))
             raise DataError(
                 f"{self.cache.path}, row {details.first_row + row}: a value above {self.request.largest:g} in size; "
                 "rescale it"

@@ -1,0 +1,36 @@
+"""The fuzzers of files run, find nothing in a few inputs, and find what is not checked."""
+
+import runpy
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from confidently.data.cache import reading
+
+STRUCTURED = Path(__file__).parents[1] / "fuzz" / "structured"
+TARGETS = sorted(path.stem for path in STRUCTURED.glob("fuzz_*.py"))
+
+
+@pytest.fixture
+def target(monkeypatch):
+    monkeypatch.syspath_prepend(str(STRUCTURED))
+    return lambda name: runpy.run_path(str(STRUCTURED / f"{name}.py"))
+
+
+def run(module, folder, inputs, seed=0):
+    found = module["inputs"](Random(seed), folder)
+    for _ in range(inputs):
+        module["check"](next(found))
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_few_inputs(target, tmp_path, name):
+    run(target(name), tmp_path, 150)
+
+
+@pytest.mark.skipif(not TARGETS, reason="source distributions have no fuzzers")
+def test_what_is_not_checked_is_found(target, tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "check_rows", lambda *arguments: None)
+    with pytest.raises(AssertionError):
+        run(target("fuzz_caches"), tmp_path, 150)
