@@ -11,6 +11,7 @@
 #include "data/decimal.hpp"
 #include "data/ngrams.hpp"
 #include "data/tokens.hpp"
+#include "data/utf8.hpp"
 
 namespace confidently::json {
 
@@ -107,23 +108,6 @@ inline const char* read_escape(const char* p, std::uint32_t& code) {
     return p + 6;
 }
 
-inline void append_utf8(std::uint32_t code, std::string& text) {
-    const auto put = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
-    if (code < 0x80) return put(code);
-    if (code < 0x800) {
-        put(0xc0 | code >> 6);
-    } else {
-        if (code < 0x10000) {
-            put(0xe0 | code >> 12);
-        } else {
-            put(0xf0 | code >> 18);
-            put(0x80 | (code >> 12 & 0x3f));
-        }
-        put(0x80 | (code >> 6 & 0x3f));
-    }
-    put(0x80 | (code & 0x3f));
-}
-
 // Reads the string whose opening quote is before p, and moves p behind its closing quote. A string with escapes is written to room.
 inline std::string_view read_string(const char*& p, const char* text_end, std::string& room) {
     const char* first = p;
@@ -133,7 +117,7 @@ inline std::string_view read_string(const char*& p, const char* text_end, std::s
     while (*p != '"') {
         std::uint32_t code = 0;
         p = read_escape(p, code);
-        append_utf8(code, room);
+        append_utf8(room, code);
         const char* end = plain_end(p, text_end);
         room.append(p, end);
         p = end;

@@ -1,8 +1,8 @@
 // Text as n-grams of words or of characters.
 //
-// Text is lower-cased. Words are runs of letters, digits and underscores; every ideograph, kana and pictograph is a word of its own.
-// Characters are those of the text, with every run of white space as one space and a space at either end, so that n-grams show where
-// words begin and end. Bytes that are not UTF-8 separate words and are no characters.
+// Text is lower-cased. Words are runs of letters, numbers and underscores, which marks continue; every ideograph, kana and pictograph is a
+// word of its own. Characters are those of the text, with every run of white space and control characters as one space and a space at either
+// end, so that n-grams show where words begin and end. Bytes that are not UTF-8 separate words and are no characters.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "data/characters.hpp"
 #include "data/rows_out.hpp"
-#include "data/utf8.hpp"
 
 namespace confidently {
 
@@ -21,41 +21,6 @@ struct NgramOptions {
     int shortest, longest;
     bool binary;  // each counts once per text
 };
-
-// Lower case of Latin, Greek and Cyrillic letters beyond ASCII; of the same size in UTF-8.
-inline std::uint32_t lower_case(std::uint32_t c) {
-    const auto within = [c](std::uint32_t first, std::uint32_t last) { return first <= c && c <= last; };
-    if (within(0xc0, 0xde)) return c == 0xd7 ? c : c + 0x20;
-    if (c == 0x178) return 0xff;
-    if (within(0x139, 0x148) || within(0x179, 0x17e)) return c + (c & 1);
-    if (within(0x100, 0x177) && c != 0x130 && c != 0x131 && c != 0x138) return c | 1;
-    if (within(0x391, 0x3a9) && c != 0x3a2) return c + 0x20;
-    if (within(0x410, 0x42f)) return c + 0x20;
-    if (within(0x400, 0x40f)) return c + 0x50;
-    if (within(0x460, 0x481) || within(0x48a, 0x4bf) || within(0x4d0, 0x52f)) return c | 1;
-    return c;
-}
-
-enum class CharacterKind { separator, letter, alone };
-
-inline CharacterKind kind_of(std::uint32_t c) {
-    const auto within = [c](std::uint32_t first, std::uint32_t last) { return first <= c && c <= last; };
-    if (c < 0x80) {
-        const bool letter = within('a', 'z') || within('A', 'Z') || within('0', '9') || c == '_';
-        return letter ? CharacterKind::letter : CharacterKind::separator;
-    }
-    const bool latin_sign = c < 0xc0 && c != 0xaa && c != 0xb5 && c != 0xba;
-    if (latin_sign || c == 0xd7 || c == 0xf7) return CharacterKind::separator;
-    if (within(0x2000, 0x206f) || within(0x20a0, 0x20cf) || within(0x2190, 0x25ff) || within(0x27c0, 0x2bff) ||
-        within(0x2e00, 0x2e7f) || within(0x3000, 0x3004) || within(0x3008, 0x3020) || within(0xfe00, 0xfe6f) ||
-        within(0xff00, 0xff0f) || within(0xff1a, 0xff20) || within(0xff3b, 0xff40) || within(0xff5b, 0xff65) ||
-        within(0xe000, 0xf8ff) || within(0xfff0, 0xffff))
-        return CharacterKind::separator;
-    if (within(0x2600, 0x27bf) || within(0x3040, 0x30ff) || within(0x3400, 0x9fff) || within(0xf900, 0xfaff) ||
-        within(0x1f000, 0x1faff) || within(0x20000, 0x3ffff))
-        return CharacterKind::alone;
-    return CharacterKind::letter;
-}
 
 // For every byte: the lower case of a letter, digit or underscore; 0 if it separates words; `beyond` if it is not ASCII.
 struct WordBytes {
@@ -98,14 +63,16 @@ class Ngrams {
     }
 
   private:
-    void put(const char* p, CodePoint c) {
-        const std::uint32_t low = lower_case(c.code);
-        if (c.size != 2 || low == c.code) {
-            clean_.append(p, static_cast<std::size_t>(c.size));
-        } else {
-            clean_ += static_cast<char>(0xc0 | low >> 6);
-            clean_ += static_cast<char>(0x80 | (low & 0x3f));
+    // Appends the lower case of the character at p; `next` begins what follows the first character of it.
+    template <class Next>
+    void put(std::string_view text, const char* p, CodePoint c, Next&& next) {
+        if (c.code == kDottedI) {  // the only one whose lower case is two characters
+            clean_ += 'i';
+            next();
+            return append_utf8(clean_, kDotAbove);
         }
+        const std::uint32_t low = c.code == kCapitalSigma ? sigma_at(text, p, p + c.size) : kCharacters.lower_case(c.code);
+        low == c.code ? void(clean_.append(p, static_cast<std::size_t>(c.size))) : append_utf8(clean_, low);
     }
 
     void begin_word() {
@@ -123,7 +90,7 @@ class Ngrams {
         while (p != end) {
             const char low = kWordBytes.of[static_cast<unsigned char>(*p)];
             if (low == WordBytes::beyond) {
-                p += other_letter(p, end, inside, finish);
+                p += other_letter(text, p, inside, finish);
                 continue;
             }
             ++p;
@@ -139,14 +106,15 @@ class Ngrams {
     }
 
     template <class Finish>
-    int other_letter(const char* p, const char* end, bool& inside, Finish&& finish) {
-        const CodePoint c = code_point(p, end);
-        const CharacterKind kind = c.size ? kind_of(c.code) : CharacterKind::separator;
-        if (kind != CharacterKind::letter) finish();
-        if (kind == CharacterKind::separator) return std::max(c.size, 1);
+    int other_letter(std::string_view text, const char* p, bool& inside, Finish&& finish) {
+        const CodePoint c = code_point(p, text.data() + text.size());
+        const CharacterKind kind = c.size ? kCharacters.kind(c.code) : CharacterKind::separator;
+        const bool continues = kind == CharacterKind::letter || (kind == CharacterKind::mark && inside);
+        if (!continues) finish();
+        if (!continues && kind != CharacterKind::alone) return std::max(c.size, 1);
         if (!inside) begin_word();
         inside = true;
-        put(p, c);
+        put(text, p, c, [] {});
         if (kind == CharacterKind::alone) finish();
         return c.size;
     }
@@ -164,9 +132,9 @@ class Ngrams {
         blank();
         while (p != end) {
             const CodePoint c = code_point(p, end);
-            if (c.size == 0 || c.code <= ' ') {
+            if (c.size == 0 || c.code <= ' ' || (c.size > 1 && kCharacters.kind(c.code) == CharacterKind::space)) {
                 if (c.size) blank();
-                ++p;
+                p += std::max(c.size, 1);
                 continue;
             }
             space = false;
@@ -174,7 +142,10 @@ class Ngrams {
             if (c.size == 1)
                 clean_ += static_cast<char>('A' <= *p && *p <= 'Z' ? *p + 0x20 : *p);
             else
-                put(p, c);
+                put(text, p, c, [&] {
+                    last_.push_back(clean_.size());
+                    first_.push_back(clean_.size());
+                });
             last_.push_back(clean_.size());
             p += c.size;
         }

@@ -29,6 +29,24 @@ inline CodePoint code_point(const char* p, const char* end) {
     return code < least[size] || code > 0x10ffff || surrogate ? CodePoint{0, 0} : CodePoint{code, size};
 }
 
+// The code point that ends before p.
+inline CodePoint code_point_before(const char* first, const char* p) {
+    for (int size = 1; size <= 4 && p - first >= size; ++size)
+        if (const CodePoint c = code_point(p - size, p); c.size == size) return c;
+    return {0, 0};
+}
+
+// Appends a code point to text.
+inline void append_utf8(std::string& text, std::uint32_t c) {
+    if (c < 0x80) {
+        text += static_cast<char>(c);
+        return;
+    }
+    const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    text += static_cast<char>(0xff00 >> (more + 1) | c >> 6 * more);
+    for (int k = more - 1; k >= 0; --k) text += static_cast<char>(0x80 | (c >> 6 * k & 0x3f));
+}
+
 // The first byte that is not part of UTF-8 text; end if all are.
 inline const char* invalid_utf8(const char* p, const char* end) {
     constexpr std::uint64_t beyond_ascii = 0x8080808080808080;
