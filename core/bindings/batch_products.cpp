@@ -51,8 +51,12 @@ struct ProductLearner {
             ProductCovariance<Real> covariance{&pass};
             for (; batch.from < rows && (batch.from == 0 || pass.precise(int(batch.from))); ++batch.from) {
                 batch.to = batch.from + 1;
-                confidently::learn<Real>(covariance, kind, rule, prior_variance, batch, calibration, cost, count,
-                                         independent, Inspector{units, 0.0, HUGE_VAL});
+                try {
+                    confidently::learn<Real>(covariance, kind, rule, prior_variance, batch, calibration, cost, count,
+                                             independent, Inspector{units, 0.0, HUGE_VAL});
+                } catch (const InvalidRow&) {
+                    throw std::overflow_error("a row takes the learner out of range");
+                }
             }
         });
         return nb::make_tuple(batch.from, updates(pass));

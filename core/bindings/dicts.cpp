@@ -3,7 +3,9 @@
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
+#include <cstring>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -46,19 +48,31 @@ template <class Covariance, class Task, class Real>
 class BoundTo final : public BoundLearner {
   public:
     BoundTo(const Covariance& covariance, const LearnerSettings& settings, const nb::dict& state, bool calibrate)
-        : covariance_(covariance), rule_(settings.rule), prior_(settings.prior_variance), independent_(settings.independent()),
+        : covariance_(covariance), undo_(*covariance.weights.undo), rule_(settings.rule), prior_(settings.prior_variance), independent_(settings.independent()),
           calibrate_(calibrate), counters_(data<std::int64_t>(state, "counters")), updates_(data<std::int64_t>(state, "updates")),
           calibration_(data<double>(state, "calibration")), scratch_(std::size_t(covariance.weights.columns)) {
-        for (auto [name, array] : state) owners_.push_back(nb::borrow(array));
+        for (auto [name, array] : state) {
+            owners_.push_back(nb::borrow(array));
+            const auto numbers = nb::cast<nb::ndarray<nb::ro, nb::c_contig>>(array);
+            if (nb::cast<std::string>(name) != "weights") kept_.push_back({numbers.data(), numbers.nbytes()});
+        }
     }
 
     void learn(Row row, const std::int32_t* labels, std::int64_t n_labels, double weight) override {
+        undo_.clear();
+        for (Kept& kept : kept_) kept.save();
         const OneRow rows(row, capacity());
         const std::int64_t start[2] = {0, n_labels};
         const Batch batch{rows, {labels, start}, &weight, nullptr, nullptr, 0, 1};
-        confidently::learn<Real>(covariance_, task_, rule_, prior_, batch, calibrate_ ? calibration_ : nullptr, nullptr,
-                                 {counters_[0], counters_[1], counters_[2], updates_}, independent_,
-                                 Inspector{rows, 0.0, HUGE_VAL});
+        try {
+            confidently::learn<Real>(covariance_, task_, rule_, prior_, batch, calibrate_ ? calibration_ : nullptr, nullptr,
+                                     {counters_[0], counters_[1], counters_[2], updates_}, independent_,
+                                     Inspector{rows, 0.0, HUGE_VAL});
+        } catch (const InvalidRow&) {
+            undo_.roll_back();
+            for (Kept& kept : kept_) kept.restore();
+            throw std::overflow_error("a row takes the learner out of range");
+        }
     }
 
     void scores(const Row& row, double* out) override {
@@ -105,7 +119,18 @@ class BoundTo final : public BoundLearner {
         for (std::size_t k = 0; k < s.size(); ++k) out[k] /= total;
     }
 
+    // A small array of the state, and its content before the row.
+    struct Kept {
+        const void* data;
+        std::vector<char> before;
+
+        Kept(const void* data, std::size_t bytes) : data(data), before(bytes) {}
+        void save() { std::memcpy(before.data(), data, before.size()); }
+        void restore() { std::memcpy(const_cast<void*>(data), before.data(), before.size()); }
+    };
+
     Covariance covariance_;
+    Undo<Real>& undo_;  // which the weights of the covariance refer to
     Task task_;
     AnyRule rule_;
     double prior_;
@@ -114,6 +139,7 @@ class BoundTo final : public BoundLearner {
     double* calibration_;
     std::vector<double> scratch_;
     std::vector<nb::object> owners_;
+    std::vector<Kept> kept_;
 };
 
 // Trains on dicts where the covariance can be bound to its arrays, and numbers the features of dicts for any learner.
@@ -126,7 +152,7 @@ class DictLearner {
         with_covariance(settings.covariance, [&](auto row) {
             require(row.outlives_call, "this covariance trains on matrices only");
             if constexpr (row.outlives_call)
-                settings.open_row(row, state, 0, [&](const auto& covariance, auto type) {
+                settings.open_row(row, state, 0, &undo_, [&](const auto& covariance, auto type) {
                     settings.with_task(covariance, [&](auto task) {
                         bound_ = std::make_unique<BoundTo<std::decay_t<decltype(covariance)>, decltype(task), decltype(type)>>(
                             covariance, settings, state, calibrate);
@@ -219,6 +245,7 @@ class DictLearner {
     }
 
     DictReader reader_;
+    UndoLog undo_;
     std::unique_ptr<BoundLearner> bound_;
     double largest_ = 0.0;
 };

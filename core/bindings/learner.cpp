@@ -43,7 +43,7 @@ struct Learner : LearnerSettings {
     FaultTuple learn(const Dict& state, const Matrix& matrix, Input<std::int32_t, 1> labels,
                Optional<std::int64_t> label_start, Optional<double> weight, Optional<double> class_weight,
                Optional<std::int64_t> order, std::int64_t from, std::int64_t to, bool calibrate, double largest,
-               std::optional<Array<double, 1>> log_loss) const {
+               std::optional<Array<double, 1>> log_loss, UndoLog* undo) const {
         std::int64_t* counters = data<std::int64_t>(state, "counters");
         const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(state, "updates")};
         double* calibration = calibrate ? data<double>(state, "calibration") : nullptr;
@@ -55,7 +55,7 @@ struct Learner : LearnerSettings {
         require(!cost || log_loss->shape(0) == 1, "log_loss must be one number");
         require(from >= 0 && to <= (order ? std::int64_t(order->shape(0)) : matrix.rows->n_rows), "rows out of range");
         try {
-            open(state, matrix.rows->n_columns, [&](auto covariance, auto type) {
+            open(state, matrix.rows->n_columns, undo, [&](auto covariance, auto type) {
                 with_task(covariance, [&](auto task) {
                     nb::gil_scoped_release release;
                     confidently::learn<decltype(type)>(covariance, task, rule, prior_variance, batch, calibration, cost, count,
@@ -63,6 +63,7 @@ struct Learner : LearnerSettings {
                 });
             });
         } catch (const InvalidRow& invalid) {
+            if (undo) undo->roll_back();
             return as_tuple(invalid.fault);
         }
         return std::nullopt;
@@ -70,21 +71,21 @@ struct Learner : LearnerSettings {
 
     void scores(const Dict& state, const Matrix& matrix, Array<double, 2> out) const {
         const std::int64_t seen = data<std::int64_t>(state, "counters")[0];
-        open(state, matrix.rows->n_columns, [&](const auto& covariance, auto) {
+        open(state, matrix.rows->n_columns, nullptr, [&](const auto& covariance, auto) {
             nb::gil_scoped_release release;
             predict_scores(covariance, *matrix.rows, seen, out.data());
         });
     }
 
     void variances(const Dict& state, const Matrix& matrix, Array<double, 2> out) const {
-        open(state, matrix.rows->n_columns, [&](const auto& covariance, auto) {
+        open(state, matrix.rows->n_columns, nullptr, [&](const auto& covariance, auto) {
             nb::gil_scoped_release release;
             predict_variances(covariance, *matrix.rows, task == Task::multilabel ? Multilabel::threshold : kNone, out.data());
         });
     }
 
     void top_variances(const Dict& state, const Matrix& matrix, Input<double, 2> scores, Array<double, 1> out) const {
-        open(state, matrix.rows->n_columns, [&](const auto& covariance, auto) {
+        open(state, matrix.rows->n_columns, nullptr, [&](const auto& covariance, auto) {
             nb::gil_scoped_release release;
             predict_top_variances(covariance, *matrix.rows, scores.data(), independent(), out.data());
         });
@@ -105,6 +106,7 @@ std::tuple<double, double, double, bool> rule_step(const AnyRule& rule, double m
 
 void bind_learner(nb::module_& m) {
     m.def("rule_names", &rule_names);
+    m.def("largest_weight", [](bool single) { return single ? kLargestWeight<float> : kLargestWeight<double>; }, "single"_a);
     m.def("covariance_names", &covariance_names);
 
     nb::class_<Rule>(m, "Rule")
@@ -132,6 +134,7 @@ void bind_learner(nb::module_& m) {
         .value("one_vs_rest", Task::one_vs_rest)
         .value("multilabel", Task::multilabel);
 
+    nb::class_<UndoLog>(m, "UndoLog").def(nb::init<>());
     nb::class_<LearnerSettings>(m, "LearnerSettings");
     nb::class_<Learner, LearnerSettings>(m, "Learner")
         .def("__init__", [](Learner* self, const Rule& rule, const std::string& covariance, Task task, bool intercept, bool average,
@@ -145,7 +148,7 @@ void bind_learner(nb::module_& m) {
              "forget"_a)
         .def("learn", &Learner::learn, "state"_a, "matrix"_a, "labels"_a.noconvert(), "label_start"_a.none(),
              "weight"_a.none(), "class_weight"_a.none(), "order"_a.none(), "first"_a, "last"_a, "calibrate"_a, "largest"_a,
-             "log_loss"_a.none() = nb::none())
+             "log_loss"_a.none() = nb::none(), "undo"_a.none() = nb::none())
         .def("scores", &Learner::scores, "state"_a, "matrix"_a, "out"_a.noconvert())
         .def("variances", &Learner::variances, "state"_a, "matrix"_a, "out"_a.noconvert())
         .def("top_variances", &Learner::top_variances, "state"_a, "matrix"_a, "scores"_a.noconvert(), "out"_a.noconvert());

@@ -22,6 +22,22 @@ struct Rule {
     AnyRule any;
 };
 
+// What training has replaced in the weights of a state, of either type.
+struct UndoLog {
+    Undo<float> narrow;
+    Undo<double> wide;
+
+    template <class Real>
+    Undo<Real>& of() {
+        if constexpr (sizeof(Real) == 4)
+            return narrow;
+        else
+            return wide;
+    }
+    void clear() { narrow.clear(), wide.clear(); }
+    void roll_back() { narrow.roll_back(), wide.roll_back(); }
+};
+
 enum class Task { binary, joint, one_vs_rest, multilabel };
 
 // An entry of the state. It may be a read-only array, since prediction only reads it; Python makes it writable before

@@ -35,25 +35,25 @@ struct LearnerSettings {
 
     bool independent() const { return task == Task::one_vs_rest; }
 
-    // Calls f(covariance, Real()) with the covariance over the arrays of a state.
+    // Calls f(covariance, Real()) with the covariance over the arrays of a state, whose changes are noted in a log, if any.
     template <class F>
-    void open(const nb::dict& state, std::int64_t n_columns, F&& f) const {
-        with_covariance(covariance, [&](auto row) { open_row(row, state, n_columns, f); });
+    void open(const nb::dict& state, std::int64_t n_columns, UndoLog* undo, F&& f) const {
+        with_covariance(covariance, [&](auto row) { open_row(row, state, n_columns, undo, f); });
     }
 
     template <class TableRow, class F>
-    void open_row(TableRow row, const nb::dict& state, std::int64_t n_columns, F&& f) const {
+    void open_row(TableRow row, const nb::dict& state, std::int64_t n_columns, UndoLog* undo, F&& f) const {
         if (nb::cast<nb::ndarray<nb::ro>>(state["weights"]).dtype() == nb::dtype<float>())
-            open_typed<float>(row, state, n_columns, f);
+            open_typed<float>(row, state, n_columns, undo, f);
         else
-            open_typed<double>(row, state, n_columns, f);
+            open_typed<double>(row, state, n_columns, undo, f);
     }
 
     template <class Real, class TableRow, class F>
-    void open_typed(TableRow, const nb::dict& state, std::int64_t n_columns, F&& f) const {
+    void open_typed(TableRow, const nb::dict& state, std::int64_t n_columns, UndoLog* undo, F&& f) const {
         const auto array = entry<Real, 3>(state, "weights");
         const Weights<Real> weights{const_cast<Real*>(array.data()), std::int64_t(array.shape(0)), int(array.shape(1)),
-                                    int(array.shape(2)), intercept, average};
+                                    int(array.shape(2)), intercept, average, undo ? &undo->of<Real>() : nullptr};
         require(weights.planes == TableRow::planes + average, "the weights have the wrong number of planes");
         require(n_columns + intercept <= weights.n_features, "the matrix has more columns than the state has features");
         require_counts(state, task, weights.columns);

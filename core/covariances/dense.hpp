@@ -74,10 +74,10 @@ struct DenseCovariance {
 
     double variance(const Row& row, Pair p) const { return std::max(unfloored(row, p).variance, 0.0); }
 
-    void update(const Row&, Pair p, DenseMargin& margin, const Step& step, double age) const {
-        if (margin.lost) return;
-        update_mean(p, margin, step.alpha, age);
-        if (margin.at_floor) return;
+    double update(const Row&, Pair p, DenseMargin& margin, const Step& step, double age) const {
+        if (margin.lost) return 0.0;
+        const double largest = update_mean(p, margin, step.alpha, age);
+        if (margin.at_floor) return largest;
         if (step.zeta > 0.0) {
             const double gained = step.zeta * sharing_gain(sharing, p, weights.columns), v = margin.variance / sides(p);
             const double size = 1.0 / std::sqrt((1.0 / gained + v) * scales.of(p.column()));
@@ -86,6 +86,7 @@ struct DenseCovariance {
         }
         if (step.scale != 1.0)
             scales.multiply<Real>(p.column(), step.scale, [&](double total) { sigma.multiply(learner(p), total); });
+        return largest;
     }
 
   private:
@@ -117,14 +118,16 @@ struct DenseCovariance {
         if (p.minus != kNone) f(first(p.minus) + at, -x);
     }
 
-    void update_mean(Pair p, const DenseMargin& margin, double alpha, double age) const {
+    double update_mean(Pair p, const DenseMargin& margin, double alpha, double age) const {
+        double largest = 0.0;
         for (int c = 0; c < weights.columns; ++c) {
             if (sharing != Sharing::joint && c != p.plus && c != p.minus) continue;
             const double size = sharing == Sharing::shared && p.both() && c == p.minus ? -alpha : alpha;
             const double* q = margin.direction.data() + first(c);
             for (std::int64_t j = 0; j < weights.n_features; ++j)
-                weights.add(weights.base + j * weights.planes * weights.columns, c, size * q[j], age);
+                largest = std::max(largest, weights.add(weights.base + j * weights.stride(), c, size * q[j], age));
         }
+        return largest;
     }
 };
 

@@ -43,10 +43,13 @@ struct DiagonalCovariance {
 
     double variance(const Row& row, Pair p) const { return score(row, p).variance; }
 
-    void update(const Row& row, Pair p, const Margin& margin, const Step& step, double age) const {
-        if (p.plus != kNone) update_column(row, p.plus, step.alpha, step.zeta, margin.variance, age);
-        if (p.minus != kNone) update_column(row, p.minus, -step.alpha, step.zeta, margin.variance, age);
+    double update(const Row& row, Pair p, const Margin& margin, const Step& step, double age) const {
+        double largest = 0.0;
+        if (p.plus != kNone) largest = update_column(row, p.plus, step.alpha, step.zeta, margin.variance, age);
+        if (p.minus != kNone)
+            largest = std::max(largest, update_column(row, p.minus, -step.alpha, step.zeta, margin.variance, age));
         if (step.scale != 1.0) variances.rescale(weights, p.column(), step.scale);
+        return largest;
     }
 
     void forget(double w) const
@@ -56,16 +59,18 @@ struct DiagonalCovariance {
     }
 
   private:
-    void update_column(const Row& row, int column, double alpha, double zeta, double v, double age) const {
+    double update_column(const Row& row, int column, double alpha, double zeta, double v, double age) const {
         const auto sigma = variances.column(column);
         const auto gain = variances.gain(column);
+        double largest = 0.0;
         row.each([&, sigma, gain](std::int32_t j, double x) {
             Real* f = weights.at(j);
             const double stored = f[weights.columns + column], s = sigma.read(stored);
-            weights.add(f, column, alpha * x * s, age);
+            largest = std::max(largest, weights.add(f, column, alpha * x * s, age));
             const double gained = moments ? x * x / (1.0 / zeta + std::max(v - x * x * s, 0.0)) : zeta * x * x;
             f[weights.columns + column] = static_cast<Real>(gain.updated(stored, s, gained));
         });
+        return largest;
     }
 };
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -149,8 +150,9 @@ class GramPass {
         return margin;
     }
 
-    void update(int row, Pair p, const GramMargin& margin, const Step& step, double age) {
-        if (margin.lost) return;
+    // Returns a bound of the coefficient times the length of the row.
+    double update(int row, Pair p, const GramMargin& margin, const Step& step, double age) {
+        if (margin.lost) return 0.0;
         const int l = learner(p.column());
         const double scale = scales_.of(p.column()), v = margin.variance / sides(p);
         const double gained = step.zeta * sharing_gain(sharing_, p, columns);
@@ -160,6 +162,7 @@ class GramPass {
         update_mean(p, step.alpha * scale);
         if (!margin.at_floor && step.scale != 1.0)
             scales_.multiply<Real>(p.column(), step.scale, [&](double total) { multiply(l, total); });
+        return std::fabs(step.alpha) * scale * std::sqrt(norm_[row]);
     }
 
     const int columns;
@@ -226,8 +229,8 @@ struct ProductCovariance {
     auto score(const Row& row, Pair p) const { return pass->score(*row.column, p); }
     // Rounding may leave less than 0 where values are large and everything is known.
     double variance(const Row& row, Pair p) const { return std::max(pass->variance(*row.column, p), 0.0); }
-    void update(const Row& row, Pair p, const typename GramPass<Real>::GramMargin& margin, const Step& step, double age) const {
-        pass->update(*row.column, p, margin, step, age);
+    double update(const Row& row, Pair p, const typename GramPass<Real>::GramMargin& margin, const Step& step, double age) const {
+        return pass->update(*row.column, p, margin, step, age);
     }
 };
 

@@ -1,6 +1,8 @@
 // Sigma = prior_variance I throughout: all that rules without precision (zeta = 0) need.
 #pragma once
 
+#include <algorithm>
+
 #include "covariances/scale.hpp"
 #include "covariances/settings.hpp"
 #include "covariances/weights.hpp"
@@ -23,13 +25,15 @@ struct IdentityCovariance {
 
     Margin score(const Row& row, Pair p) const { return {weights.score(row, p), variance(row, p)}; }
 
-    void update(const Row& row, Pair p, const Margin&, const Step& step, double age) const {
+    double update(const Row& row, Pair p, const Margin&, const Step& step, double age) const {
         const double size = step.alpha * prior_variance;
+        double largest = 0.0;
         row.each([&](std::int32_t j, double x) {
             Real* f = weights.at(j);
-            if (p.plus != kNone) weights.add(f, p.plus, size * x, age);
-            if (p.minus != kNone) weights.add(f, p.minus, -size * x, age);
+            if (p.plus != kNone) largest = std::max(largest, weights.add(f, p.plus, size * x, age));
+            if (p.minus != kNone) largest = std::max(largest, weights.add(f, p.minus, -size * x, age));
         });
+        return largest;
     }
 };
 

@@ -12,7 +12,7 @@
 //   score(row, pair) -> Margin          the margin's mean and variance, or a struct derived from Margin that also
 //                                       carries what update() needs
 //   variance(row, pair)                 the variance alone
-//   update(row, pair, margin, step, age)
+//   update(row, pair, margin, step, age) -> double   the largest absolute weight that it has written
 //   forget(w)                           where it forgets: called after every row
 #pragma once
 

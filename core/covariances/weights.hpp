@@ -7,11 +7,18 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
+#include "covariances/undo.hpp"
 #include "rows.hpp"
 
 namespace confidently {
+
+// Training that would make a weight larger than this is an error. Scores of rows with the largest allowed values, and sums of
+// weights over rows, then stay far within the range of their type.
+template <class Real>
+inline constexpr double kLargestWeight = sizeof(Real) == 4 ? 1e32 : 1e110;
 
 // The direction z = x (x) (e_plus - e_minus) of an example; kNone leaves a side out, so that a binary example is
 // {0, kNone} or {kNone, 0}.
@@ -36,6 +43,7 @@ struct Weights {
     std::int64_t n_features;  // rows of the array, including the intercept's
     int planes, columns;
     bool intercept, average;
+    Undo<Real>* undo = nullptr;  // where changes are noted, if they are
 
     std::int64_t position(std::int32_t column) const { return static_cast<std::int64_t>(column) + intercept; }
     std::int64_t stride() const { return planes * columns; }
@@ -77,13 +85,28 @@ struct Weights {
         for (int k = 0; k < columns; ++k) out[k] -= scratch[k] / static_cast<double>(n_seen);
     }
 
-    // f: the state of a feature. age: rows seen before this one.
-    void add(Real* f, int column, double change, double age) const {
-        f[column] = static_cast<Real>(f[column] + change);
-        if (average) {
-            Real& drift = f[(planes - 1) * columns + column];
-            drift = static_cast<Real>(drift + age * change);
-        }
+    // f: the state of a feature. age: rows seen before this one. Returns the largest absolute number written.
+    double add(Real* f, int column, double change, double age) const {
+        const double mean = f[column] + change;
+        f[column] = static_cast<Real>(mean);
+        if (!average) return std::fabs(mean);
+        Real& stored = f[(planes - 1) * columns + column];
+        const double drift = stored + age * change;
+        stored = static_cast<Real>(drift);
+        return std::max(std::fabs(mean), std::fabs(drift));
+    }
+
+    // Notes the numbers of a row's features in the columns of a pair, before they change.
+    void remember(const Row& row, Pair p) const {
+        if (!undo) return;
+        const int first = p.column(), sides = p.both() ? 2 : 1;
+        auto* change = undo->extend(static_cast<std::size_t>(row.size + row.intercept) * planes * sides);
+        row.each([&](std::int32_t j, double) {
+            for (Real *f = at(j), *end = f + stride(); f != end; f += columns) {
+                *change++ = {f + first, f[first]};
+                if (sides == 2) *change++ = {f + p.minus, f[p.minus]};
+            }
+        });
     }
 };
 
@@ -93,7 +116,10 @@ void each_variance(const Weights<Real>& weights, int column, F&& f) {
     const int first = column == kNone ? 0 : column, last = column == kNone ? weights.columns : column + 1;
     for (std::int64_t j = 0; j < weights.n_features; ++j) {
         Real* variance = weights.base + (j * weights.planes + 1) * weights.columns;
-        for (int c = first; c < last; ++c) f(variance[c]);
+        for (int c = first; c < last; ++c) {
+            if (weights.undo) weights.undo->note(variance + c);
+            f(variance[c]);
+        }
     }
 }
 

@@ -14,6 +14,8 @@ inline constexpr double kDecay = 1.0 - 1.0 / 2000.0;
 inline constexpr double kMinSlope = 1e-3;         // a smaller slope would lose the order of the scores
 inline constexpr double kMinProbability = 1e-15;  // in the log-loss, so that one confident mistake costs a finite loss
 inline constexpr double kMaxStep = 0.5;           // of Newton's method, so that no single example ruins the fit
+// Bounds of a slope and of the scores that it multiplies, so that no product of four of them and a weight overflows.
+inline constexpr double kLargest = 1e30;
 
 // Decay of past evidence per example of weight w.
 inline double decay(double w) { return w == 1.0 ? kDecay : std::pow(kDecay, w); }
@@ -25,7 +27,7 @@ inline double sigmoid(double t) {
 
 // A step of -u in log a, with the approximation (2 - u)/(2 + u) of exp(-u). The slope is a scale, which must stay positive
 // and may be 30 as well as 0.3; hence the logarithm.
-inline double stepped(double a, double u) { return std::max(a * (2.0 - u) / (2.0 + u), kMinSlope); }
+inline double stepped(double a, double u) { return std::clamp(a * (2.0 - u) / (2.0 + u), kMinSlope, kLargest); }
 
 // Loss of a label that was predicted with probability p.
 inline double log_loss(double p) { return -std::log(std::max(p, kMinProbability)); }
@@ -36,7 +38,8 @@ struct SigmoidCalibration {
     double* state;
 
     // returns the probability of the label before the update
-    double learn(double f, bool positive, double w) const {
+    double learn(double score, bool positive, double w) const {
+        const double f = std::clamp(score, -kLargest, kLargest);
         double &a = state[0], &b = state[1], &haa = state[2], &hab = state[3], &hbb = state[4];
         const double p = sigmoid(a * f + b), g = w * (p - (positive ? 1.0 : 0.0)), h = w * p * (1.0 - p);
         const double keep = decay(w);
@@ -58,8 +61,9 @@ struct TemperatureCalibration {
     static constexpr int size = 2;
     double* state;
 
-    // p: scratch space for n numbers; returns the probability of the true class before the update
-    double learn(const double* f, int n, int truth, double w, double* p) const {
+    // f: n scores, which are clamped; p: scratch space for n numbers; returns the probability of the true class before the update
+    double learn(double* f, int n, int truth, double w, double* p) const {
+        for (int k = 0; k < n; ++k) f[k] = std::clamp(f[k], -kLargest, kLargest);
         double &a = state[0], &haa = state[1];
         const double top = *std::max_element(f, f + n);
         double total = 0.0, mean = 0.0, variance = 0.0;  // of f_k - f_truth, over the classes

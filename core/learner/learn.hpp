@@ -1,6 +1,7 @@
 // The training loop, written once: score, ask the rule, update.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "learner/tasks.hpp"
@@ -29,10 +30,12 @@ struct Batch {
     std::int64_t row(std::int64_t at) const { return order ? order[at] : at; }
 };
 
-// Thrown at an invalid row before the learner changes.
+// Thrown at an invalid row before the learner changes, or at a row that takes it out of range.
 struct InvalidRow {
     Fault fault;
 };
+
+inline constexpr const char* kOutOfRange = "range";  // the reason of such a fault
 
 // Checks rows at almost no cost: a value that is not finite or too large shows in the variance of the margin, so that
 // only rows of a suspicious variance are read once more.
@@ -72,12 +75,15 @@ void learn(Covariance& covariance, Task& task, const AnyRule& rule, double prior
         const auto update = [&](Pair pair) {
             auto margin = covariance.score(row, pair);
             inspector.after_scoring(i, margin.variance);
+            if (!std::isfinite(margin.mean) || !std::isfinite(margin.variance)) throw InvalidRow{{kOutOfRange, i}};
             if (!(margin.variance > kMinVariance<Real>)) return margin;
             std::int64_t& updates = counters.updates[independent ? pair.column() : 0];
             const Step s = step(rule, margin.mean, margin.variance, w, static_cast<double>(updates));
             counters.infeasible += s.infeasible;
             if (s.acts()) {
-                covariance.update(row, pair, margin, s, age);
+                if constexpr (requires { covariance.weights.remember(row, pair); }) covariance.weights.remember(row, pair);
+                const double largest = covariance.update(row, pair, margin, s, age);
+                if (!(largest <= kLargestWeight<Real>)) throw InvalidRow{{kOutOfRange, i}};
                 ++updates;
             }
             return margin;

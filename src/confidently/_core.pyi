@@ -10,6 +10,7 @@ import numpy
 from numpy.typing import NDArray
 
 def rule_names() -> list[str]: ...
+def largest_weight(single: bool) -> float: ...
 def covariance_names() -> list[str]: ...
 
 class Rule:
@@ -69,6 +70,9 @@ class Task(enum.Enum):
 
     multilabel = 3
 
+class UndoLog:
+    def __init__(self) -> None: ...
+
 class LearnerSettings:
     pass
 
@@ -102,6 +106,7 @@ class Learner(LearnerSettings):
         calibrate: bool,
         largest: float,
         log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
+        undo: UndoLog | None = None,
     ) -> tuple[str, int, int, float] | None: ...
     def scores(
         self,

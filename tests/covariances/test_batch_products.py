@@ -127,7 +127,7 @@ def test_scaling_the_prior_scales_the_posterior(covariance, a):
     """Crammer et al. 2008, Lemma 3: CW-Stdev decides the same for (sqrt(a) mean, a Sigma) as for (mean, Sigma)."""
     X, y = real_rows("spambase")
     one, scaled = (
-        learned("cw_stdev", X, y, covariance=covariance, prior_variance=prior, min_variance=0.0) for prior in (1.0, a)
+        learned("cw_stdev", X, y, covariance=covariance, prior_variance=prior, min_variance=1e-20) for prior in (1.0, a)
     )
     assert decisions(one) == decisions(scaled)
     np.testing.assert_allclose(scaled.mean(), np.sqrt(a) * one.mean(), rtol=1e-8, atol=1e-9)

@@ -99,7 +99,7 @@ BAD_SETTINGS = {
     "prior": ({"prior_variance": 0.0}, ValueError, r"prior_variance must be in \[1e-15, 1e\+09\], got 0.0"),
     "multiclass": ({"multiclass": "ovo"}, ValueError, "multiclass: expected one of"),
     "passes": ({"passes": 0}, ValueError, "passes must be an integer >= 1, got 0"),
-    "min_variance": ({"min_variance": 1.0}, ValueError, r"min_variance must be in \[0, 1\)"),
+    "min_variance": ({"min_variance": 1.0}, ValueError, r"min_variance must be in \[1e-20, 1\)"),
     "dtype": ({"dtype": "float16"}, ValueError, "dtype: expected one of"),
     "calibration": ({"calibration": "platt"}, ValueError, "calibration: expected one of"),
     "class weight": ({"class_weight": {0: -1.0}}, ValueError, "finite and >= 0"),

@@ -90,10 +90,11 @@ class ProductLearner:
             self.state, gram, start, np.einsum("ij,ij->i", A, A, dtype=np.float64), block.labels, block.label_start,
             block.weight, block.class_weight, calibrate, log_loss,
         )  # fmt: skip
-        self._subtract(
-            [self._move_mean(learner, products[learner][0], found[learner]) for learner in range(len(products))],
-            done == block.n,
-        )
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+            moved = [self._move_mean(learner, products[learner][0], found[learner]) for learner in range(len(products))]
+        if not (np.abs(self.state["weights"]) <= _core.largest_weight(self.settings.dtype == "float32")).all():
+            raise OverflowError("a weight is too large")
+        self._subtract(moved, done == block.n)
         return done
 
     def _products(self, block: Block, A: np.ndarray) -> list[tuple[Any, Any]] | None:

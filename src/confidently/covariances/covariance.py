@@ -158,6 +158,10 @@ class Covariance:
         """Return a lower bound of the memory that one more feature takes."""
         raise self._undefined("bytes_per_feature")
 
+    def changed_in_place(self, state: State) -> State:
+        """Return the arrays that training writes to; it replaces the others."""
+        return state
+
     def flush(self, state: State) -> None:
         """Convert the state, in place, into the form that the compiled loop over rows needs."""
 

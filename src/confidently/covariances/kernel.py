@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -27,10 +28,25 @@ from .examples import Examples
 from .kernel_functions import check_kernel, resolved_parameters
 from .kernel_support import check_support, grow_learners, new_entries, shapes
 from .settings import Settings
-from .state import COUNTS, MAX_MEAN, Shapes, Size, State, grow_common, within
+from .state import COUNTS, OutOfRange, Shapes, Size, State, common_shapes, grow_common, within
 
 ROWS_PER_PRODUCT = 64  # by default
+MAX_COEFFICIENT = 1e230  # of a row as short as 1e-100: the inverse of its variance, times products of other rows
 NO_WEIGHTS = "a kernel model keeps coefficients of examples, not weights of features"
+
+
+def refuse_infinite(compute: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """Return the function with an error for numbers that kernels of large values have taken out of range."""
+
+    @wraps(compute)
+    def checked(*arguments: Any) -> np.ndarray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = compute(*arguments)
+        if not np.isfinite(found).all():
+            raise OutOfRange("the kernel of the rows is out of range; rescale their values")
+        return found
+
+    return checked
 
 
 class Kernel(Covariance):
@@ -84,6 +100,9 @@ class Kernel(Covariance):
         grow_learners(state, grow_common(self.settings, state, new.n_classes))
         return self.settings, state
 
+    def changed_in_place(self, state: State) -> State:
+        return {name: state[name] for name in (*common_shapes(self.settings, 0), "dropped")}
+
     def bytes_per_feature(self, state: State) -> int:
         return 0
 
@@ -100,10 +119,10 @@ class Kernel(Covariance):
         model.kernel(model.support[:1], model.support[:1])  # parameters of other kernels are errors
 
     def own_values(self, state: State) -> Iterator[tuple[str, np.ndarray, Range]]:
-        yield "support.values", state["support.values"], within(MAX_MEAN)
-        yield "dual", state["dual"], within(MAX_MEAN)
-        yield "gained", state["gained"], within(MAX_MEAN)
-        yield "triangle", state["triangle"], within(MAX_MEAN)
+        yield "support.values", state["support.values"], within(MAX_COEFFICIENT)
+        yield "dual", state["dual"], within(MAX_COEFFICIENT)
+        yield "gained", state["gained"], within(MAX_COEFFICIENT)
+        yield "triangle", state["triangle"], within(MAX_COEFFICIENT)
         yield "dropped", state["dropped"], COUNTS
 
     # --- training -----------------------------------------------------------------------------------------------------
@@ -148,6 +167,7 @@ class Kernel(Covariance):
 
     # --- scores -------------------------------------------------------------------------------------------------------
 
+    @refuse_infinite
     def scores(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
         model, seen = self._model(state, size), int(state["counters"][0])
         out = np.empty((X.shape[0], model.columns))
@@ -157,6 +177,7 @@ class Kernel(Covariance):
                 out[at] -= model.scores(ps, len(own), -1) / seen
         return out
 
+    @refuse_infinite
     def variances(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
         model, against = self._model(state, size), 0 if self.settings.task == "multilabel" else None
         out = np.zeros((X.shape[0], model.columns))
@@ -166,6 +187,7 @@ class Kernel(Covariance):
                 out[at, c] = model.variance(learner, own, ps[learner], plus, against)
         return out
 
+    @refuse_infinite
     def top_variances(self, state: State, X: _core.Matrix, scores: np.ndarray, size: Size) -> np.ndarray:
         model, best = self._model(state, size), np.argsort(-scores, axis=1, kind="stable")
         out = np.empty(X.shape[0])

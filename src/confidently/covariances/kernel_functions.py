@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .settings import Settings
+from .state import OutOfRange
 
 DENSE_ABOVE = 0.25  # fraction of nonzero values above which rows are stored as a dense array
 WITH_GAMMA = ("rbf", "poly", "polynomial", "sigmoid", "laplacian")  # whose gamma is 1/(number of features) by default
@@ -57,13 +58,14 @@ class KernelFunction:
             return np.zeros((a.shape[0], b.shape[0]))
         if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
             a, b = (x if not isinstance(x, np.ndarray) else _sparse(x) for x in (a, b))
-        k = np.asarray(self.function(a, b, **(self.settings.kernel_params or {})), dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
+            k = np.asarray(self.function(a, b, **(self.settings.kernel_params or {})), dtype=np.float64)
         if k.shape != (a.shape[0], b.shape[0]):
             raise ValueError(
                 f"kernel must return one number per pair, an array of shape {(a.shape[0], b.shape[0])}; got {k.shape}"
             )
         if not np.isfinite(k).all():
-            raise ValueError("kernel must return finite values")
+            raise OutOfRange("kernel must return finite values; rescale the rows")
         return k + self.settings.fit_intercept
 
 

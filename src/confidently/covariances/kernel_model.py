@@ -109,10 +109,11 @@ class KernelModel:
         own = 0.5 * (own + own.T)
         ps = [self.projections(learner, k) for learner in range(len(self.prior))]
         positions = self.parts * n
-        gram = np.stack([np.kron(np.eye(self.parts), self.prior[learner] * own) for learner in range(len(ps))])
-        for learner, p in enumerate(ps):
-            if self.settings.rule.learns_precision:
-                gram[learner] -= (p * self.state["gained"][learner][:, None]).T @ p
+        with np.errstate(over="ignore", invalid="ignore"):  # the core refuses what is not finite
+            gram = np.stack([np.kron(np.eye(self.parts), self.prior[learner] * own) for learner in range(len(ps))])
+            for learner, p in enumerate(ps):
+                if self.settings.rule.learns_precision:
+                    gram[learner] -= (p * self.state["gained"][learner][:, None]).T @ p
         sharing = _core.Sharing.independent if self.independent else _core.Sharing.joint
         core = _core.ProductLearner(
             self.settings.rule.compiled, TASKS[self.settings.task], sharing,

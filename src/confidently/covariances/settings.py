@@ -26,6 +26,7 @@ ADDED_SETTINGS = {"projection": "precision"}
 # Within these ranges and the largest values of confidently.data.memory.matrix, no number of a state overflows its type.
 PRIOR_VARIANCES = Range(1e-15, 1e9, closed_low=True, closed_high=True)
 FRACTION = Range(0.0, 1.0, closed_low=True)
+MIN_VARIANCES = Range(1e-20, 1.0, closed_low=True)  # a smaller one, times the prior's, is 0 in single precision
 PRODUCT_ROWS = Range(1, 2**20, closed_low=True, closed_high=True)
 EXAMPLES = Range(1, 2**31, closed_low=True, closed_high=True)
 
@@ -66,7 +67,7 @@ class Settings:
     )
     average: bool = field(default=False, metadata=about("predict with the mean of the weights over all rows seen"))
     min_variance: float = field(
-        default=1e-12, metadata=about("lower bound of variances, as a fraction of the prior's", FRACTION)
+        default=1e-12, metadata=about("lower bound of variances, as a fraction of the prior's", MIN_VARIANCES)
     )
     dtype: str = field(default="float64", metadata=about("type of the state: float64 or float32"))
     rows_per_product: int | None = field(
@@ -155,5 +156,6 @@ class Settings:
         names = {in_file: name for name, in_file in NAMES_IN_FILES.items()}
         known = ADDED_SETTINGS | {names.get(name, name): value for name, value in header.items()}
         rule = known.pop("rule")
+        known["min_variance"] = max(known["min_variance"], MIN_VARIANCES.low)  # earlier versions allowed smaller ones
         parameters = {name: value for name, value in rule["parameters"].items() if value is not None}
         return cls(make_rule(rule["name"]).with_params(**parameters), **known)

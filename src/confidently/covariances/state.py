@@ -44,6 +44,18 @@ MAX_VARIANCE = {np.dtype("float64"): 1e90, np.dtype("float32"): 1e18}
 COUNTS = Range(0, 2**62, closed_low=True)
 
 
+class OutOfRange(ValueError):
+    """Training that would leave the range of the numbers of a state."""
+
+
+def out_of_range(dtype: str) -> OutOfRange:
+    """Return the error of training that left the range of a type, and was undone."""
+    return OutOfRange(
+        f"the rows take the model out of the range of {dtype}, which leaves it unchanged; rescale their values, or use "
+        "smaller weights of examples, parameters of the rule or prior variance"
+    )
+
+
 class Size(NamedTuple):
     """Numbers of a learner's features, without the intercept, and classes."""
 

@@ -91,7 +91,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     random_state : int, RandomState or None, default=None
         Seed of the shuffling.
     min_variance : float, default=1e-12
-        Lower bound of every variance, as a fraction of the prior variance; in [0, 1).
+        Lower bound of every variance, as a fraction of the prior variance; in [1e-20, 1).
     dtype : {"float64", "float32"}, default="float64"
         Type of the state.
     calibration : {"progressive", None}, default="progressive"
@@ -297,8 +297,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     ) -> None:
         """Make the passes; rows are checked during training where that is possible."""
         learner, generator = self.learner_, check_random_state(self.random_state)
-        if len(known) > learner.n_classes:  # growing cannot be undone, so nothing may fail after it
+        if len(known) > learner.n_classes:
             matrix = as_matrix(X, self.dtype)
+            learner = self.learner_ = copy(learner)  # of which an error restores the old one
             learner.grow(n_classes=len(known), multiclass=self.multiclass)
             self.classes_ = known
         for number in range(passes):

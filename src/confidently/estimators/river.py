@@ -45,7 +45,7 @@ class OnlineClassifier(base.MiniBatchClassifier):
     average : bool, default=False
         Predict with the mean of the weights over all rows seen.
     min_variance : float, default=1e-12
-        Lower bound of every variance, as a fraction of the prior variance; in [0, 1).
+        Lower bound of every variance, as a fraction of the prior variance; in [1e-20, 1).
     dtype : {"float64", "float32"}, default="float64"
         Type of the state.
     calibration : {"progressive", None}, default="progressive"

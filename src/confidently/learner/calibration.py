@@ -14,6 +14,8 @@ NODES = np.array([-8, -6, -4.5, -3.5, -2.75, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5,
 # No probability is exactly 0 or 1, so that its logarithm stays finite. This is half a unit in the last place below 1.
 MIN_PROBABILITY = 2.0**-53
 MAX_QUADRATURE_NUMBERS = 2**22  # held in memory at a time
+LARGEST = 1e30  # bounds scores, and in the core slopes, so that no product overflows
+MIN_DEVIATION = 1e-14  # of a score, relative to the largest of its row
 MIN_CURVATURE = 1e-9  # weight of a calibration that has not seen an example
 
 
@@ -29,12 +31,12 @@ def moderated(scores: np.ndarray, variance: np.ndarray, prior_variance: float) -
 def sigmoid(scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
     """Return 1/(1 + exp(-(a f + b))), with one sigmoid, or one per column of scores."""
     a, b = calibration.reshape(-1, 5)[:, :2].T
-    return inside(logistic(a * scores + b))
+    return inside(logistic(a * np.clip(scores, -LARGEST, LARGEST) + b))
 
 
 def softmax(scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
     """Return exp(a f_k) / sum_j exp(a f_j)."""
-    t = calibration[0] * scores
+    t = calibration[0] * np.clip(scores, -LARGEST, LARGEST)
     t -= t.max(axis=1, keepdims=True)
     np.exp(t, out=t)
     p: np.ndarray = t / t.sum(axis=1, keepdims=True)
@@ -64,7 +66,9 @@ def posterior_probabilities(mean: np.ndarray, variance: np.ndarray) -> np.ndarra
 def _quadrature(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
     from scipy.special import log_ndtr, ndtr
 
-    deviation = np.sqrt(np.maximum(variance, 1e-300))
+    # an uncertainty below the rounding errors of the scores counts as those, so that everything below is finite
+    least = MIN_DEVIATION * np.abs(mean).max(axis=1, keepdims=True)
+    deviation = np.maximum(np.sqrt(np.maximum(variance, 1e-300)), least)
     grid = np.sort((mean[:, :, None] + deviation[:, :, None] * NODES).reshape(len(mean), -1), axis=1)
     edges = (grid[:, None, :] - mean[:, :, None]) / deviation[:, :, None]
     middles = 0.5 * (edges[..., 1:] + edges[..., :-1])

@@ -6,7 +6,7 @@ covariances train on matrices of one row.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import _core
 from ..covariances.settings import Settings
+from ..covariances.state import out_of_range
 from ..covariances.table import kind_of
 from ..data.classes import ClassTable
 from ..data.features import Features, Strings
@@ -74,9 +75,16 @@ class DictRows:
             number = self._class(y)
         if self.as_matrices:
             self._learn_matrix(x, np.array([number], dtype=np.int32), None, weight)
-        elif not self.core.learn(x, number, weight):
-            self._make_room()
-            self.core.learn(x, number, weight)
+        else:
+            self._learn_dict(self.core.learn, x, number, weight)
+
+    def _learn_dict(self, learn: Callable[..., bool], x: Row, labels: Any, weight: float) -> None:
+        try:
+            if not learn(x, labels, weight):
+                self._make_room()
+                learn(x, labels, weight)
+        except OverflowError:
+            raise out_of_range(self.learner.settings.dtype) from None
 
     def learn_labels(self, x: Row, y: Mapping[Any, bool]) -> None:
         """Train on a row of any number of labels."""
@@ -87,9 +95,8 @@ class DictRows:
         if self.as_matrices:
             start = np.array([0, len(relevant)])
             self._learn_matrix(x, np.array(relevant, dtype=np.int32), start, 1.0)
-        elif not self.core.learn_labels(x, relevant, 1.0):
-            self._make_room()
-            self.core.learn_labels(x, relevant, 1.0)
+        else:
+            self._learn_dict(self.core.learn_labels, x, relevant, 1.0)
 
     def learn_frame(self, X: pd.DataFrame, y: Sequence[Any]) -> None:
         """Train on the rows of a data frame, one after the other."""

@@ -15,10 +15,11 @@ from .. import _core
 from ..arrays import predicted_numbers
 from ..covariances.examples import Examples
 from ..covariances.settings import Settings
-from ..covariances.state import Size, State
+from ..covariances.state import Size, State, out_of_range
 from ..covariances.table import kind_of, make_covariance, resolved
 from ..data.memory.matrix import MAX_WEIGHT, check_rows, is_checked, largest_value, refuse
 from . import calibration
+from .backup import Backup
 from .posterior import Posterior
 
 # Rows trained on between two reports of progress, at which an interruption takes effect.
@@ -137,65 +138,86 @@ class Learner(Posterior):
         ------
         ValueError
             If labels are out of range, lengths do not match, or rows have values that are not finite or too large; the
-            state is then unchanged.
+            state is then unchanged. ``OutOfRange`` if a weight would become too large for the type of the state; what
+            was learned from the rows before is then undone.
         """
         self._check_labels(X.shape[0], labels, label_start)
         self._check_weights(X.shape[0], weight, class_weight)
         if order is not None and len(order) and not 0 <= order.min() <= order.max() < X.shape[0]:
             raise ValueError(f"order must hold rows 0 to {X.shape[0] - 1}, got {order.min()} to {order.max()}")
         self._check_width(X)
-        covariance = self.covariance
-        if not covariance.is_row_by_row(self.state, self.device):
-            if not is_checked(X, self.settings.dtype):  # all at once, since a matrix product mixes rows
-                check_rows(X, self.settings.dtype)
-            self.make_writable()
-            examples = Examples(X, labels, label_start, weight, class_weight, order)
-            self.state = covariance.learn(
-                self.state, examples, self.size, device=self.device, calibrate=calibrate, log_loss=log_loss,
-                progress=progress,
-            )  # fmt: skip
-            return
-        before, cost = self._writable_state(X, order), None if log_loss is None else log_loss.copy()
-        core, n = covariance.compiled(), X.shape[0] if order is None else len(order)
+        row_by_row = self.covariance.is_row_by_row(self.state, self.device)
+        if not row_by_row and not is_checked(X, self.settings.dtype):  # all at once, since a matrix product mixes rows
+            check_rows(X, self.settings.dtype)
+        examples = Examples(X, labels, label_start, weight, class_weight, order)
+        if row_by_row:
+            self._check_before_learning(examples)
+        self.make_writable()
+        backup = Backup(self.covariance, self.state, examples, log_loss, row_by_row, self.size)
+        try:
+            learn = self._learn_rows if row_by_row else self._learn_products
+            fault = learn(examples, calibrate, log_loss, progress, backup.log)
+        except OverflowError:
+            backup.restore()
+            raise out_of_range(self.settings.dtype) from None
+        except ValueError:  # of a kernel
+            backup.restore()
+            raise
+        if fault is not None:
+            backup.restore()
+            if fault[0] == "range":
+                raise out_of_range(self.settings.dtype)
+            refuse(fault, X.shape[1], self.settings.dtype)
+
+    def _learn_products(
+        self, examples: Examples, calibrate: bool, log_loss: np.ndarray | None,
+        progress: Callable[[int], None] | None, log: _core.UndoLog | None,
+    ) -> None:  # fmt: skip
+        self.state = self.covariance.learn(
+            self.state, examples, self.size, device=self.device, calibrate=calibrate, log_loss=log_loss,
+            progress=progress,
+        )  # fmt: skip
+
+    def _learn_rows(
+        self, examples: Examples, calibrate: bool, log_loss: np.ndarray | None,
+        progress: Callable[[int], None] | None, log: _core.UndoLog | None,
+    ) -> tuple[str, int, int, float] | None:  # fmt: skip
+        """Train row by row; return the fault of the first row that cannot be trained on."""
+        covariance, X = self.covariance, examples.X
+        covariance.flush(self.state)
+        core, n = covariance.compiled(), len(examples)
         limit = largest_value(self.settings.dtype)
         largest = 0.0 if is_checked(X, self.settings.dtype) else limit
         for first in range(0, n, ROWS_PER_STRIDE):
             last = min(first + ROWS_PER_STRIDE, n)
             fault = core.learn(
-                self.state, X, labels, label_start, weight, class_weight, order, first, last, calibrate, largest,
-                log_loss,
+                self.state, X, examples.labels, examples.label_start, examples.weight, examples.class_weight,
+                examples.order, first, last, calibrate, largest, log_loss, log,
             )  # fmt: skip
             if fault is not None:
-                self.state = before
-                if log_loss is not None:
-                    log_loss[:] = cost
-                refuse(fault, X.shape[1], self.settings.dtype)
+                return fault
             if progress is not None:
                 progress(last)
-        if largest and order is None:
+        if largest and examples.order is None:
             X.checked = limit
+        return None
+
+    def _check_before_learning(self, examples: Examples) -> None:
+        """Check rows beforehand where that costs less than to undo what was learned before an invalid one.
+
+        Checking a row just before training on it is fastest, since it is then in the cache.
+        """
+        X, size = examples.X, sum(array.nbytes for array in self.state.values())
+        if not is_checked(X, self.settings.dtype) and (
+            examples.order is not None or size * STATE_TO_ROWS > X.stored * BYTES_PER_ENTRY
+        ):
+            check_rows(X, self.settings.dtype)
 
     def make_writable(self) -> None:
         """Replace arrays of the state that cannot be written to."""
         for name, array in self.state.items():
             if not array.flags.writeable:  # memory-mapped by joblib, say
                 self.state[name] = array.copy()
-
-    def _writable_state(self, X: _core.Matrix, order: np.ndarray | None) -> State:
-        """Make the state writable; return a copy of it if invalid rows may have to be undone.
-
-        Checking a row just before training on it is fastest, since it is then in the cache; a copy of the state is
-        restored if the row is invalid. Where the state is large compared with the rows, they are checked beforehand.
-        """
-        size = sum(array.nbytes for array in self.state.values())
-        if not is_checked(X, self.settings.dtype) and (
-            order is not None or size * STATE_TO_ROWS > X.stored * BYTES_PER_ENTRY
-        ):
-            check_rows(X, self.settings.dtype)
-        self.make_writable()
-        self.covariance.flush(self.state)
-        unchecked = not is_checked(X, self.settings.dtype)
-        return {name: array.copy() for name, array in self.state.items()} if unchecked else {}
 
     def _check_width(self, X: _core.Matrix) -> None:
         if X.shape[1] > self.n_features:

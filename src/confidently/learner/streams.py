@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from .. import _core
+from ..covariances.state import OutOfRange
 from ..data import Batch, DataError
 from ..data.advice import warn_if_sorted
 from ..data.batch import NewLabel
@@ -99,9 +100,12 @@ class StreamLearner:
         self.learner.grow(n_classes=len(self.classes), multiclass=self.multiclass)
         if self.learner.n_classes:  # without a label so far there is nothing to train on
             cost = self.log_loss
-            self.learner.learn(
-                part.matrix, labels, part.label_start, weight=part.weights, calibrate=calibrate, log_loss=cost
-            )
+            try:
+                self.learner.learn(
+                    part.matrix, labels, part.label_start, weight=part.weights, calibrate=calibrate, log_loss=cost
+                )
+            except OutOfRange as error:
+                raise DataError(f"{part.location}, or soon after it: {error}") from None
 
     def _make_room(self, batch: Batch) -> None:
         learner = self.learner

@@ -85,8 +85,22 @@ class SavedModel(ABC):
         """Return the packed arrays of the learner and those of the names of features."""
         return self.packed() | ({} if self.features is None else self.features.arrays())
 
+    @abstractmethod
+    def check_values(self) -> None:
+        """Raise ``ValueError`` unless the learner's numbers are those that a file may hold."""
+
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a model file, which appears only when it is complete."""
+        """Write a model file, which appears only when it is complete.
+
+        Raises
+        ------
+        ValueError
+            If :meth:`load` would refuse the file, because a number is not finite or out of range.
+        """
+        try:
+            self.check_values()
+        except ValueError as error:
+            raise ValueError(f"{path}: not saved, the model is out of range: {error}") from None
         file.write(path, self.header(), self.arrays())
 
     @classmethod
@@ -146,6 +160,9 @@ class Model(SavedModel):
     def packed(self) -> State:
         """Return the state as its covariance packs it."""
         return self.learner.covariance.packed(self.learner.state, self.learner.n_features)
+
+    def check_values(self) -> None:
+        self.learner.covariance.check_values(self.learner.state, self.learner.size)
 
     @staticmethod
     def unpacked(header: file.Header, arrays: State) -> Learner:

@@ -29,6 +29,9 @@ class TopicModel(SavedModel):
         rows = np.flatnonzero(words.any(axis=(1, 2)))
         return {**self.learner.state, "words": words[rows], "words.rows": rows.astype(np.int64)}
 
+    def check_values(self) -> None:
+        check_values(self.learner.state)
+
     @staticmethod
     def unpacked(header: file.Header, arrays: State) -> TopicLearner:
         """Return the learner of a header and packed arrays; an error if they do not fit."""

@@ -1,0 +1,59 @@
+"""What a learner was before it began to train on rows, for rows that it cannot be trained on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import _core
+from ..covariances.covariance import Covariance
+from ..covariances.examples import Examples
+from ..covariances.state import Size, State
+
+# Weights are copied if that takes at most this fraction of a log of all changes; otherwise changes are logged.
+COPY_TO_LOG = 1 / 8
+LOGGED_BYTES = 16  # per number
+
+
+class Backup:
+    """Copies of the arrays that training writes to, or of all but the weights, whose changes are logged.
+
+    Attributes
+    ----------
+    log : UndoLog or None
+        The log, which the core fills and, at a row that it cannot be trained on, applies.
+    """
+
+    def __init__(
+        self, covariance: Covariance, state: State, examples: Examples, log_loss: np.ndarray | None, row_by_row: bool,
+        size: Size,
+    ) -> None:  # fmt: skip
+        self._state, self._log_loss = state, log_loss
+        self._cost = None if log_loss is None else log_loss.copy()
+        self._untrained = None if row_by_row or state["counters"].any() else (covariance, size)
+        self.log: _core.UndoLog | None = None
+        if self._untrained:  # large matrices are not copied while they are the prior's
+            self._before: State = {}
+            return
+        before = dict(covariance.changed_in_place(state))
+        if row_by_row and not covariance.couples_features and _log_is_smaller(state["weights"], examples, covariance):
+            del before["weights"]
+            self.log = _core.UndoLog()
+        self._before = {name: array.copy() for name, array in before.items()}
+
+    def restore(self) -> None:
+        """Write the arrays back."""
+        if self._untrained:
+            covariance, size = self._untrained
+            self._before = covariance.changed_in_place(covariance.new_state(size))
+        for name, array in self._before.items():
+            self._state[name][...] = array
+        if self._log_loss is not None:
+            self._log_loss[...] = self._cost
+
+
+def _log_is_smaller(weights: np.ndarray, examples: Examples, covariance: Covariance) -> bool:
+    """Return whether a log of all changes of the weights is small compared with a copy of them."""
+    _, planes, columns = weights.shape
+    sides = {"binary": 1, "joint": 2, "multilabel": 4}.get(covariance.settings.task, columns)  # changed per feature
+    entries = examples.X.stored * len(examples) / max(examples.X.shape[0], 1) + len(examples)
+    return bool(weights.nbytes > COPY_TO_LOG * entries * planes * sides * LOGGED_BYTES)

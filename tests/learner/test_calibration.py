@@ -1,0 +1,105 @@
+"""Every calibration equals its twin in plain Python, on unbalanced rows with weights and without an intercept."""
+
+import numpy as np
+import pytest
+
+from confidently.covariances.settings import Settings
+from confidently.data.memory.matrix import as_matrix
+from confidently.learner.learner import Learner
+from confidently.river import OnlineClassifier as RiverClassifier
+from tests.twins.calibration import Sigmoid, Temperature, moderated
+
+PRIOR = 0.7
+N_CLASSES = {"binary": 2, "joint": 3, "one-vs-rest": 3, "multilabel": 3}
+
+
+def unbalanced(task, n=200, d=4):
+    """Return rows of positive values, labels of which the last is common, and weights."""
+    rng = np.random.default_rng(5)
+    X, w = rng.uniform(0.1, 1.0, size=(n, d)), rng.choice([0.0, 0.3, 1.0, 4.0], size=n)
+    score = X @ rng.normal(size=(d, N_CLASSES[task])) + rng.normal(size=(n, N_CLASSES[task]))
+    if task == "multilabel":
+        return X, [np.flatnonzero(row > [2.0, 1.0, -1.0]) for row in score], w
+    if task == "binary":
+        return X, (score[:, 0] > -1.2).astype(int), w
+    return X, np.add(score, [0.0, 0.5, 2.0]).argmax(axis=1), w
+
+
+def learn(learner, x, label, w):
+    start = np.array([0, len(label)]) if learner.settings.task == "multilabel" else None
+    labels = np.atleast_1d(label).astype(np.int32)
+    learner.learn(as_matrix(x[None]), labels, start, weight=np.array([w]))
+
+
+def replay(twins, learner, x, label, w):
+    """Update the twins with the margins of a row that the learner has not trained on yet."""
+    X, task = as_matrix(x[None]), learner.settings.task
+    if task == "multilabel":
+        for k, (twin, f) in enumerate(zip(twins, learner.decision(X)[0], strict=True)):
+            twin.learn(f, k in label, w)
+    elif task == "binary":
+        mean, variance = learner.margin_distribution(X)
+        twins[0].learn(moderated(mean[0], variance[0], PRIOR), label, w)
+    else:
+        _, variance = learner.top_margins(X)
+        twins[0].learn([moderated(f, variance[0], PRIOR) for f in learner.decision(X)[0]], label, w)
+
+
+def twins_of(task):
+    return [Sigmoid() for _ in range(3)] if task == "multilabel" else [Sigmoid() if task == "binary" else Temperature()]
+
+
+@pytest.mark.parametrize("rule", ["arow", "pa1", "probit"])
+@pytest.mark.parametrize("task", list(N_CLASSES))
+def test_the_calibration_equals_its_twin(task, rule):
+    X, labels, weights = unbalanced(task)
+    learner = Learner(Settings(rule, task=task, fit_intercept=False, prior_variance=PRIOR), N_CLASSES[task], X.shape[1])
+    twins = twins_of(task)
+    for x, label, w in zip(X, labels, weights, strict=True):
+        if w > 0:
+            replay(twins, learner, x, label, w)
+        learn(learner, x, label, w)
+        expected = np.concatenate([twin.state() for twin in twins])
+        np.testing.assert_allclose(learner.state["calibration"], expected, rtol=1e-12, atol=1e-12)
+    offsets = learner.state["calibration"][1::5] if task in ("binary", "multilabel") else [1.0]
+    assert np.abs(offsets).max() > 0.1  # so that the test can see an offset that is not learned
+
+
+@pytest.mark.parametrize("covariance", ["full", "shared", "kernel"])
+def test_products_calibrate_alike(covariance):
+    """In one call, with blocks of rows; a temperature where the covariance allows several classes."""
+    task = "joint"
+    X, labels, weights = unbalanced(task)
+    settings = Settings(
+        "arow", covariance, task, fit_intercept=False, prior_variance=PRIOR, rows_per_product=16, kernel="linear"
+    )
+    learner, alone = (Learner(settings, 3, X.shape[1]) for _ in range(2))
+    twins = twins_of(task)
+    for x, label, w in zip(X, labels, weights, strict=True):
+        if w > 0:
+            replay(twins, alone, x, label, w)
+        learn(alone, x, label, w)
+    learner.learn(as_matrix(X), labels.astype(np.int32), weight=weights)
+    np.testing.assert_allclose(learner.state["calibration"], twins[0].state(), rtol=1e-8, atol=1e-12)
+
+
+def test_the_log_loss_of_a_calibrated_offset_is_lower():
+    """On unbalanced rows without an intercept, the offset carries what the weights cannot."""
+    X, labels, _ = unbalanced("binary", n=2000)
+    learner, loss = Learner(Settings("arow", fit_intercept=False), 2, X.shape[1]), np.zeros(1)
+    learner.learn(as_matrix(X), labels.astype(np.int32), log_loss=loss)
+    base = labels.mean()
+    assert loss[0] / len(labels) < -(base * np.log(base) + (1 - base) * np.log(1 - base))
+
+
+def test_dicts_are_calibrated_alike():
+    X, labels, weights = unbalanced("binary")
+    model, twin = RiverClassifier("arow", fit_intercept=False, prior_variance=PRIOR), Sigmoid()
+    learner = Learner(Settings("arow", fit_intercept=False, prior_variance=PRIOR), 2, X.shape[1])
+    model._rows.table.number(0)  # classes in the order of the learner
+    for x, label, w in zip(X, labels, weights, strict=True):
+        if w > 0:
+            replay([twin], learner, x, label, w)
+            learn(learner, x, label, w)
+            model.learn_one(dict(enumerate(x)), int(label), w)
+    np.testing.assert_allclose(model._rows.learner.state["calibration"], twin.state(), rtol=1e-12, atol=1e-12)
