@@ -19,6 +19,7 @@ from confidently.cli.training.classifier import ClassifierTraining
 from confidently.cli.training.interrupts import Interrupted
 from confidently.models.model import Model
 from tests.command_line import COMMAND, rows
+from tests.model_files import contents_of, write_contents
 
 # A process that has imported everything forks one that runs the command line: so a kill hits the training, not imports.
 ZYGOTE = """
@@ -285,3 +286,60 @@ def test_interrupted_before_the_first_row_saves_nothing(call, data, tmp_path, mo
     code, out, err = call("train", data, "-q", "-o", tmp_path / "m.cw")
     assert (code, out) == (130, "") and "interrupted before the first row; nothing is saved" in err
     assert not list(tmp_path.glob("m.cw*"))
+
+
+# --- damaged checkpoints ----------------------------------------------------------------------------------------------
+
+DAMAGED_POSITIONS = {
+    "no position": lambda t: t.pop("position"),
+    "no run": lambda t: t.pop("run"),
+    "run is a list": lambda t: t.update(run=[]),
+    "options are a list": lambda t: t["run"].update(options=[]),
+    "no passes": lambda t: t["run"]["options"].pop("--passes"),
+    "data are numbers": lambda t: t["run"].update(data=[1, 2]),
+    "data without a path": lambda t: t["run"]["data"][0].pop("path"),
+    "validation is null": lambda t: t["run"].update(validation=None),
+    "position is text": lambda t: t.update(position="7"),
+    "no counts": lambda t: t["position"].pop("now") and t["position"].update(now=None),
+    "rows are text": lambda t: t["position"]["now"].update(rows="7"),
+    "fewer rows than were learned": lambda t: t["position"]["now"].update(rows=1),
+    "negative rows": lambda t: t["position"]["now"].update(rows=-7),
+    "fractions of rows": lambda t: t["position"]["now"].update(rows=7.5),
+    "other mistakes": lambda t: t["position"]["now"].update(mistakes=10**6),
+    "negative passes": lambda t: t["position"].update(passes=-1),
+    "too many passes": lambda t: t["position"].update(passes=10**18),
+    "passes are a list": lambda t: t["position"].update(passes=[1]),
+    "began has two numbers": lambda t: t["position"].update(began=[0, 0]),
+    "began elsewhere": lambda t: t["position"].update(began=[5, 0, 0]),
+    "the first pass is a number": lambda t: t["position"].update(first=1),
+    "the best is a number": lambda t: t["position"].update(best=3.0),
+    "the best has no loss": lambda t: t["position"].update(best={"pass": 1, "rows": 2, "error": 0.5}),
+    "the last is not finite": lambda t: t["position"].update(
+        last={"pass": 1, "rows": 2, "error": 0, "log_loss": np.inf}
+    ),
+    "waited is null": lambda t: t["position"].update(waited=None),
+    "seconds are text": lambda t: t["position"].update(seconds="1"),
+}
+
+
+@pytest.mark.parametrize("case", DAMAGED_POSITIONS)
+def test_damaged_positions_are_one_error(case, call, data, tmp_path, stopped):
+    arguments, path = stopped(2), tmp_path / "m.cw.checkpoint"
+    header, arrays = contents_of(path)
+    DAMAGED_POSITIONS[case](header["training"])
+    write_contents(path, header, arrays)
+    before = path.read_bytes()
+    code, out, err = call(*arguments, "--resume")
+    assert code == BAD_INPUT and out == "" and err.count("\n") == 1
+    assert err.startswith(f"confidently: error: {path}: damaged model file"), err
+    assert path.read_bytes() == before and not (tmp_path / "m.cw").exists()
+
+
+def test_rows_beyond_the_data_are_one_error(call, data, tmp_path, stopped):
+    arguments, path = stopped(2), tmp_path / "m.cw.checkpoint"
+    header, arrays = contents_of(path)
+    header["training"]["position"]["now"]["rows"] = 10**12
+    write_contents(path, header, arrays)
+    code, _, err = call(*arguments, "--resume")
+    assert code == BAD_INPUT and "rows before the first row to read" in err
+    assert not (tmp_path / "m.cw").exists()

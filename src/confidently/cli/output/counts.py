@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from ...data.sources.json_schema import Count
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -14,14 +16,14 @@ class Counts:
     ``rows`` (documents) and ``words`` only.
     """
 
-    rows: int = 0
-    learned: int = 0
-    mistakes: int = 0
-    updates: int = 0
+    rows: Count = 0
+    learned: Count = 0
+    mistakes: Count = 0
+    updates: Count = 0
     log_loss: float | None = None
-    bytes_read: int = 0
+    bytes_read: Count = 0
     seconds: float = 0.0
-    words: int = 0
+    words: Count = 0
 
     @property
     def done(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
@@ -42,7 +43,7 @@ class Live(Quiet):
         self.progress.update(self.task, total=now.done, completed=now.done)
         self.close()
 
-    def validated(self, number: int, result: dict[str, Any]) -> None:
+    def validated(self, number: int, result: Mapping[str, Any]) -> None:
         self.console.print(validation_text(result), soft_wrap=True)
 
     def note(self, event: str, text: str, **numbers: Any) -> None:

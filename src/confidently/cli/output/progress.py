@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,7 +121,7 @@ class Quiet:
     def end(self, now: Counts) -> None:
         """The pass is complete."""
 
-    def validated(self, number: int, result: dict[str, Any]) -> None:
+    def validated(self, number: int, result: Mapping[str, Any]) -> None:
         """A model has been validated after a pass."""
 
     def note(self, event: str, text: str, **numbers: Any) -> None:
@@ -150,7 +150,7 @@ class Lines(Quiet):
         if now.rows > self.last.rows or not self.has_header:
             self._line(now)
 
-    def validated(self, number: int, result: dict[str, Any]) -> None:
+    def validated(self, number: int, result: Mapping[str, Any]) -> None:
         self._print(validation_text(result))
 
     def note(self, event: str, text: str, **numbers: Any) -> None:
@@ -172,7 +172,7 @@ class Lines(Quiet):
 class JsonLines(Lines):
     """The same as JSON objects on standard output, one per line, with a key "event"."""
 
-    def validated(self, number: int, result: dict[str, Any]) -> None:
+    def validated(self, number: int, result: Mapping[str, Any]) -> None:
         self._event("validation", {"pass": number, **result})
 
     def note(self, event: str, text: str, **numbers: Any) -> None:
@@ -186,7 +186,7 @@ class JsonLines(Lines):
         sys.stdout.flush()
 
 
-def validation_text(result: dict[str, Any]) -> str:
+def validation_text(result: Mapping[str, Any]) -> str:
     """Return a validation as text."""
     best = "" if result.get("best") is None else ", the best so far" if result["best"] else ", no better"
     return (

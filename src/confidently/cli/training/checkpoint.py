@@ -8,18 +8,36 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import click
 
+from ...data.cache.contents import Source
+from ...data.sources.json_schema import Count, conform
 from ...data.sources.whole_files import remove_leftovers
-from ..inputs import model_type
+from ...models.file import damage_reported
+from ..inputs import load_model, reported
 from ..options.files import BEST_CHECKPOINT, CHECKPOINT
 from .position import Position
 
 if TYPE_CHECKING:
     from ...models.model import Model
     from ...topics.model import TopicModel
+
+
+class Run(TypedDict):
+    """The options of a training and the fingerprints of its data."""
+
+    options: dict[str, Any]
+    data: list[Source]
+    validation: list[Source]
+
+
+class Training(TypedDict):
+    """What a checkpoint has besides the model."""
+
+    run: Run
+    position: Position
 
 
 class Checkpoints:
@@ -31,11 +49,11 @@ class Checkpoints:
         The model file.
     every : int, optional
         Rows between two checkpoints.
-    run : dict
+    run : Run
         The training's options and the fingerprints of its data. A checkpoint of another training is rejected.
     """
 
-    def __init__(self, output: str, every: int | None, run: dict[str, Any]) -> None:
+    def __init__(self, output: str, every: int | None, run: Run) -> None:
         self.path, self.best_path = Path(output + CHECKPOINT), Path(output + BEST_CHECKPOINT)
         self.output, self.every, self.run = output, every, run
 
@@ -50,24 +68,30 @@ class Checkpoints:
         ------
         click.UsageError
             If options or data have changed, or the checkpoint's second file is missing.
+        BadInput
+            If a file is damaged.
         """
         if not self.path.exists():
             return None
-        model = model_type(kind).load(self.path)
+        model = load_model(str(self.path), kind)
         if not model.training:
             raise click.UsageError(f"{self.path} is a model, not a checkpoint; move it, or omit --resume")
-        if changes := _changes(model.training["run"], self.run):
+        with reported(), damage_reported(self.path):
+            training: Training = conform(model.training, Training, "training")
+            position, passes = training["position"], training["run"]["options"].get("--passes")
+            position.check(model.learner, conform(passes, Count, "--passes"))
+        if changes := _changes(training["run"], self.run):
             raise click.UsageError(
                 f"{self.path} is the checkpoint of another training: {'; '.join(changes)}; restore that, or omit "
                 "--resume to train from scratch"
             )
-        position, best = Position.from_dict(model.training["position"]), None
+        best = None
         if position.best is not None:
             if not self.best_path.exists():
                 raise click.UsageError(
                     f"{self.best_path}: missing part of {self.path}; omit --resume to train from scratch"
                 )
-            best = model_type(kind).load(self.best_path)
+            best = load_model(str(self.best_path), kind)
         return model, best, position
 
     def save(self, model: Model | TopicModel, best: Model | TopicModel | None, position: Position) -> None:
@@ -84,13 +108,14 @@ class Checkpoints:
         remove_leftovers(self.output)
 
 
-def _changes(was: dict[str, Any], now: dict[str, Any]) -> list[str]:
+def _changes(was: Run, now: Run) -> list[str]:
     """Return the differences between two trainings as text."""
     found = []
     for name in dict.fromkeys([*was["options"], *now["options"]]):
         left, right = was["options"].get(name), now["options"].get(name)
         if left != right:
             found.append(f"{name} was {_text(left)} and is {_text(right)}")
+    what: Literal["data", "validation"]
     for what in ("data", "validation"):
         left, right = [source["path"] for source in was[what]], [source["path"] for source in now[what]]
         if left != right:

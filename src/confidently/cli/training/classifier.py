@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ...data.classes import check_classes
 from ...data.features import Features
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ...models.model import Model
     from ..output.progress import Quiet
     from .checkpoint import Checkpoints
+    from .position import Validation
 
 # A dense covariance trains with products of matrices, whose last digits depend on the number of rows. So each block has
 # the same number of rows, whatever files they come from and wherever a checkpoint is due.
@@ -118,15 +119,15 @@ class ClassifierTraining(TrainingLoop):
         """Reject data of one class, once they are read."""
         check_classes(self.learner.classes.names, self.learner.classes.multilabel)
 
-    def _validation(self) -> dict[str, Any] | None:
+    def _validation(self) -> Validation | None:
         paths = [str(self.data.held)] if self.data.holdout else self.options["validation"]
         if not paths:
             return None
         from ..output.measures import validate_model
 
-        return {"pass": self.position.passes + 1, **validate_model(self.model(), paths)}
+        return cast("Validation", {"pass": self.position.passes + 1, **validate_model(self.model(), paths)})
 
-    def _judge(self, found: dict[str, Any]) -> None:
+    def _judge(self, found: Validation) -> None:
         """Compare with the best validation so far; keep the model if it is better."""
         position = self.position
         if not self.options["early_stop"]:
@@ -162,7 +163,7 @@ class ClassifierTraining(TrainingLoop):
         model, position = self.final_model(), self.position
         learner, first = model.learner, position.first or Counts()
         settings = learner.settings
-        result = {
+        result: dict[str, Any] = {
             "rows": first.rows,
             "rows_learned": first.learned,
             "passes": position.passes,

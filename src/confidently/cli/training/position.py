@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
+from ...data.sources.json_schema import Count
+from ...learner.posterior import Posterior
 from ..output.counts import Counts
 
 if TYPE_CHECKING:
     from ...learner.learner import Learner
+    from ...topics.learner import TopicLearner
+
+
+Pass = TypedDict("Pass", {"pass": Count})  # a word of Python, which no attribute can be called
+
+
+class Validation(Pass):
+    """Measures of the model after a pass, and whether it was the best so far."""
+
+    rows: Count
+    error: float
+    log_loss: float
+    best: NotRequired[bool]
 
 
 @dataclass
@@ -25,9 +40,9 @@ class Position:
         The learner's rows, mistakes and updates at the beginning of the pass.
     first : Counts, optional
         Of the first pass, when it is complete.
-    best : dict, optional
+    best : Validation, optional
         The validation of the best model so far, and the pass before it.
-    last : dict, optional
+    last : Validation, optional
         The last validation.
     waited : int
         Passes since the best model.
@@ -35,18 +50,18 @@ class Position:
         Spent so far by all runs together.
     """
 
-    passes: int = 0
+    passes: Count = 0
     now: Counts = field(default_factory=Counts)
-    began: tuple[int, int, int] = (0, 0, 0)
+    began: tuple[Count, Count, Count] = (0, 0, 0)
     first: Counts | None = None
-    best: dict[str, Any] | None = None
-    last: dict[str, Any] | None = None
-    waited: int = 0
+    best: Validation | None = None
+    last: Validation | None = None
+    waited: Count = 0
     seconds: float = 0.0
 
     def begin_pass(self, learner: Learner) -> None:
         """Begin a pass: reset its counts."""
-        self.now, self.began = Counts(), (learner.n_seen, learner.mistakes, learner.updates)
+        self.now, self.began = Counts(), counts_of(learner)
 
     def end_pass(self) -> None:
         """Complete a pass."""
@@ -57,14 +72,18 @@ class Position:
         """Return the position as JSON can hold it."""
         return asdict(self)
 
-    @classmethod
-    def from_dict(cls, found: dict[str, Any]) -> Self:
-        """Restore what :meth:`as_dict` returned."""
-        first = found["first"]
-        return cls(
-            **found | {
-                "now": Counts(**found["now"]),
-                "first": None if first is None else Counts(**first),
-                "began": tuple(found["began"]),
-            }
-        )  # fmt: skip
+    def check(self, learner: Learner | TopicLearner, passes: int) -> None:
+        """Raise ``ValueError`` unless a checkpoint's learner and number of passes can be at this position."""
+        if self.passes > passes:
+            raise ValueError(f"{self.passes} passes of {passes} are completed")
+        if not self.now.rows or not isinstance(learner, Posterior):
+            return
+        done = self.now.learned, self.now.mistakes, self.now.updates
+        expected = tuple(now - began for now, began in zip(counts_of(learner), self.began, strict=True))
+        if done != expected or self.now.learned > self.now.rows:
+            raise ValueError(f"learned rows, mistakes and updates of the pass are {done}, expected {expected}")
+
+
+def counts_of(learner: Posterior) -> tuple[int, int, int]:
+    """Return the rows, mistakes and updates of a learner."""
+    return learner.n_seen, learner.mistakes, learner.updates

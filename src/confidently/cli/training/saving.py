@@ -15,7 +15,7 @@ from ..options.saving import NOT_IN_MODEL
 
 if TYPE_CHECKING:
     from ..output.progress import Quiet
-    from .checkpoint import Checkpoints
+    from .checkpoint import Checkpoints, Run
     from .loop import TrainingLoop
 
 
@@ -34,7 +34,7 @@ def open_checkpoints(
         if parameter.name not in NOT_IN_MODEL and options[str(parameter.name)] not in (None, ())
     }
     init_model = [options["init_model"]] if options["init_model"] else []
-    run = {
+    run: Run = {
         "options": json.loads(json.dumps(described)),
         "data": fingerprints([*init_model, *data]),
         "validation": fingerprints(options.get("validation", ())),
