@@ -16,6 +16,8 @@ import click
 
 from .. import __version__
 from ..data.sources.whole_files import WINDOWS
+from ..printable import printable
+from .output.text import say
 
 # The first line of each command's help; listing it here avoids importing the commands to list them.
 COMMANDS = {
@@ -114,12 +116,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except click.exceptions.Exit as exit:
         return exit.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
+        say(error.format_message(), err=True)
         return BAD_INPUT
     except click.ClickException as error:
         return _complain(_described(error))
     except (click.Abort, KeyboardInterrupt) as interrupt:
-        click.echo("confidently: interrupted", err=True)
+        say("confidently: interrupted", err=True)
         return 128 + (interrupt.args[0] if interrupt.args else signal.SIGINT)
     except OSError as error:
         if is_broken_pipe(error):
@@ -155,9 +157,9 @@ def _described(error: click.ClickException) -> str:
 
 
 def _warn(message: Warning | str, *where: object, **how: object) -> None:
-    click.echo(f"confidently: warning: {message}", err=True)
+    say(f"confidently: warning: {printable(str(message))}", err=True)
 
 
 def _complain(message: str) -> int:
-    click.echo(f"confidently: error: {message}", err=True)
+    say(f"confidently: error: {printable(message)}", err=True)
     return BAD_INPUT

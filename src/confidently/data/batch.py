@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _core
+from ..printable import PrintableError
 from .features import NewFeatures, Strings
 from .memory.matrix import csr_matrix, largest_value
 from .sources.json_schema import Count, FileText
 
 
-class DataError(ValueError):
+class DataError(PrintableError):
     """Input that cannot be read; the message begins with the file and, where there is one, the line."""
 
 

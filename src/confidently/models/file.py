@@ -25,6 +25,7 @@ from ..data.reading import ReaderOptions
 from ..data.sources.json_schema import Count, Interval, conform, parse
 from ..data.sources.whole_files import new_file
 from ..memory import require_memory
+from ..printable import PrintableError
 from ..rules.ranges import UnknownChoice
 
 FORMAT = 3  # 1 had the names of features in its header, 2 had no forgetting
@@ -37,7 +38,7 @@ HEADER_CHECK = ', "header_crc32": '  # start of the header's last entry, the CRC
 MAX_SHOWN = 300  # characters of an error that a file caused, which may quote the file
 
 
-class ModelFileError(ValueError):
+class ModelFileError(PrintableError):
     """An invalid model file: damaged, truncated, of another program or of a later version."""
 
 

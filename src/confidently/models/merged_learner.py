@@ -15,6 +15,7 @@ from ..covariances.state import Size, initial_calibration
 from ..covariances.table import make_covariance
 from ..learner.calibration import merged
 from ..learner.learner import Learner
+from ..printable import PrintableError
 from .gaussian import Gaussian
 
 HOW = ("product", "mean")
@@ -27,7 +28,7 @@ MAX_SCALE = {"float64": 1e100, "float32": 1e12}
 MAX_EXCESS = {"float64": 1e-9, "float32": 1e-4}  # of a variance over its base's, as a fraction, through rounding
 
 
-class MergeError(ValueError):
+class MergeError(PrintableError):
     """Models that cannot be merged; the message gives the reason."""
 
 

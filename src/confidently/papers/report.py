@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.sources.whole_files import new_file, new_text_file
+from ..printable import printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -133,15 +134,15 @@ class Report:
     def _html(self, pictures: dict[str, bytes]) -> str:
         lines = [
             "<!doctype html>", '<html lang="en">', '<meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width">', f"<title>{html.escape(self.name)}</title>",
-            f"<style>{STYLE}</style>", f"<h1>{html.escape(self.name)}, reproduced</h1>",
-            f'<p class="paper">{html.escape(self.title)}</p>', _summary(self.parts(Claim)),
+            '<meta name="viewport" content="width=device-width">', f"<title>{_escaped(self.name)}</title>",
+            f"<style>{STYLE}</style>", f"<h1>{_escaped(self.name)}, reproduced</h1>",
+            f'<p class="paper">{_escaped(self.title)}</p>', _summary(self.parts(Claim)),
         ]  # fmt: skip
         for section in self.sections:
-            lines.append(f"<h2>{html.escape(section.title)}</h2>")
+            lines.append(f"<h2>{_escaped(section.title)}</h2>")
             lines += [_part(part, pictures) for part in section.parts]
         rows = "".join(
-            f"<tr><td>{html.escape(key)}</td><td>{html.escape(str(value))}</td></tr>"
+            f"<tr><td>{_escaped(key)}</td><td>{_escaped(str(value))}</td></tr>"
             for key, value in (self.settings | surroundings()).items()
         )
         return "\n".join([*lines, "<h2>Settings</h2>", f"<table>{rows}</table>", "</html>", ""])
@@ -188,27 +189,25 @@ def _summary(claims: list[Claim]) -> str:
 
 def _part(part: Any, pictures: dict[str, bytes]) -> str:
     if isinstance(part, str):
-        return f"<p>{html.escape(part)}</p>"
+        return f"<p>{_escaped(part)}</p>"
     if isinstance(part, Claim):
-        why = f"<br>Why: {html.escape(part.why)}" if part.why else ""
+        why = f"<br>Why: {_escaped(part.why)}" if part.why else ""
         return (
-            f'<div class="claim{"" if part.holds else " no"}">Claim: {html.escape(part.says)}<br>'
-            f'<span class="verdict">{part.verdict.capitalize()}.</span> {html.escape(part.found)}{why}</div>'
+            f'<div class="claim{"" if part.holds else " no"}">Claim: {_escaped(part.says)}<br>'
+            f'<span class="verdict">{part.verdict.capitalize()}.</span> {_escaped(part.found)}{why}</div>'
         )
     if isinstance(part, Table):
-        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in part.header)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in part.cells()
-        )
+        head = "".join(f"<th>{_escaped(cell)}</th>" for cell in part.header)
+        body = "".join("<tr>" + "".join(f"<td>{_escaped(cell)}</td>" for cell in row) + "</tr>" for row in part.cells())
         return (
-            f"<figure><figcaption>{html.escape(part.caption)}</figcaption>"
+            f"<figure><figcaption>{_escaped(part.caption)}</figcaption>"
             f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></figure>'
         )
     name, caption, _ = part
     source = base64.b64encode(pictures[name]).decode()
     return (
-        f'<figure><img alt="{html.escape(caption)}" src="data:image/png;base64,{source}">'
-        f"<figcaption>{html.escape(caption)}</figcaption></figure>"
+        f'<figure><img alt="{_escaped(caption)}" src="data:image/png;base64,{source}">'
+        f"<figcaption>{_escaped(caption)}</figcaption></figure>"
     )
 
 
@@ -228,3 +227,7 @@ def _save(figure: Figure, path: Path) -> bytes:
     with matplotlib.rc_context({"svg.hashsalt": path.name}), new_file(path.with_suffix(".svg")) as file:
         figure.savefig(file, format="svg", metadata={"Date": None})
     return picture.getvalue()
+
+
+def _escaped(text: str) -> str:
+    return html.escape(printable(text, keep="\n"))

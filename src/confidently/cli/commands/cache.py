@@ -15,6 +15,7 @@ from ..options.command import Command
 from ..options.files import CACHE_OUTPUT
 from ..options.reading import chosen_reading, multilabel_option, on_error_option, reading_options
 from ..output.summaries import skipped_lines
+from ..output.text import say
 
 
 @click.command(cls=Command)
@@ -47,7 +48,7 @@ def cache(
         "bytes": os.path.getsize(output_path),
         "seconds": round(time.monotonic() - began, 6),
     }
-    click.echo(json.dumps(result) if as_json else _text(result))
+    say(json.dumps(result) if as_json else _text(result))
 
 
 def _build(

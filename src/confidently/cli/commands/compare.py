@@ -14,7 +14,7 @@ from ..options.command import Command
 from ..options.learner import chosen_classes, chosen_settings, settings_options
 from ..options.plot import check_plot, plot_option
 from ..options.reading import chosen_reading, on_error_option, reading_options
-from ..output.text import class_name, class_noun, counted, parameters_text, percent, table
+from ..output.text import class_name, class_noun, counted, parameters_text, percent, say, table
 
 if TYPE_CHECKING:
     from ...evaluation.comparison import Comparison, Trial
@@ -55,7 +55,7 @@ def compare(
         from ..output.plots import plot_comparison, save_plot
 
         save_plot(plot_comparison(found), plot)
-    click.echo(json.dumps({**_result(found), "skipped": skipped}) if as_json else _text(found, options, plot, skipped))
+    say(json.dumps({**_result(found), "skipped": skipped}) if as_json else _text(found, options, plot, skipped))
 
 
 def _chosen(text: str) -> list[Rule]:

@@ -16,7 +16,7 @@ from ..options.arguments import data_argument, json_option
 from ..options.command import Command
 from ..options.files import OUTPUT
 from ..options.reading import chosen_reading, on_error_option, reading_options
-from ..output.text import counted
+from ..output.text import counted, say
 
 
 @click.command(cls=Command)
@@ -51,6 +51,6 @@ def convert(data: tuple[str, ...], output_path: str, kind: str | None, as_json: 
                 lambda: open_data(data, reading, "float64", multilabel=multilabel, on_error=on_error, keep=keep),
             )  # fmt: skip
     result = {"rows": rows, "format": kind, "file": output_path, "bytes": Path(output_path).stat().st_size}
-    click.echo(
+    say(
         json.dumps(result) if as_json else f"{counted(rows, 'row')}, {result['bytes']:,} bytes of {kind}: {output_path}"
     )

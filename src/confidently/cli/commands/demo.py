@@ -13,6 +13,7 @@ from ..options.arguments import json_option
 from ..options.command import Command
 from ..options.files import OutputFolder
 from ..options.plot import can_plot
+from ..output.text import say
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,7 +63,7 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
         "least_certain": [_digit(data, probabilities, i) for i in order[:SHOWN]],
         "most_certain": [_digit(data, probabilities, i) for i in order[::-1][:SHOWN]],
     }
-    click.echo(json.dumps(results) if as_json else _report(results, data, order))
+    say(json.dumps(results) if as_json else _report(results, data, order))
 
 
 class Digits:

@@ -10,7 +10,7 @@ import click
 from ..inputs import load_model, reported
 from ..options.arguments import data_argument, json_option, model_argument
 from ..options.command import Command
-from ..output.text import percent, table
+from ..output.text import percent, say, table
 
 MAX_CLASSES_IN_TABLE = 30  # in the table of classes
 MAX_CONFUSION = 12  # classes in the table of true against predicted classes
@@ -44,7 +44,7 @@ def evaluate(model_path: str, data: tuple[str, ...], as_json: bool) -> None:
 
     with reported():
         result = evaluate_model(model, data)
-    click.echo(json.dumps(result) if as_json else _text(result))
+    say(json.dumps(result) if as_json else _text(result))
 
 
 def _text(result: dict[str, Any]) -> str:

@@ -23,8 +23,8 @@ from ..output.summaries import (
     of_class,
     print_classes,
 )
-from ..output.text import class_name as named
-from ..output.text import counted
+from ..output.text import counted, say
+from ..output.text import shown as named
 from ..output.text import table as aligned
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _show_model(model: Model, path: str, top: int, class_name: str | None, plot:
         save_plot(plot_model(model, views), plot)
     facts = model_facts(model, path)
     if as_json:
-        click.echo(json.dumps({**facts, "weights": [_view(view) for view in views]}))
+        say(json.dumps({**facts, "weights": [_view(view) for view in views]}))
         return
     print_classes(model_text(facts), views, lambda view: _view_text(model, view), plot)
 
@@ -142,9 +142,9 @@ def _show_kernel(model: Model, path: str, top: int, class_name: str | None, as_j
     facts = model_facts(model, path)
     if as_json:
         listed = [{"class": name, "decisive": [asdict(kept) for kept in found]} for name, found in views]
-        click.echo(json.dumps({**facts, "kept": listed}))
+        say(json.dumps({**facts, "kept": listed}))
         return
-    click.echo("\n\n".join([model_text(facts), *(_kept_text(name, found) for name, found in views)]))
+    say("\n\n".join([model_text(facts), *(_kept_text(name, found) for name, found in views)]))
 
 
 def _kept_text(name: Any, found: list[KeptExample]) -> str:
@@ -172,9 +172,9 @@ def _show_row(model: Model, text: str, top: int, class_name: str | None, plot: s
 
         save_plot(plot_row(found, top), plot)
     if as_json:
-        click.echo(json.dumps(_explained(found, top)))
+        say(json.dumps(_explained(found, top)))
     else:
-        click.echo(_row_text(model, found, top) + (f"\n\nPlot: {plot}" if plot else ""))
+        say(_row_text(model, found, top) + (f"\n\nPlot: {plot}" if plot else ""))
 
 
 def _row(model: Model, text: str) -> Batch:
@@ -222,7 +222,7 @@ def _explained(found: Explanation, top: int) -> dict[str, Any]:
 
 def _row_text(model: Model, found: Explanation, top: int) -> str:
     multilabel = model.learner.settings.task == "multilabel"
-    predicted = ", ".join(map(str, found.predicted)) or "(none)" if multilabel else named(found.predicted)
+    predicted = ", ".join(map(named, found.predicted)) or "(none)" if multilabel else named(found.predicted)
     against = "" if found.rival is None and multilabel else f" against {named(found.rival)}"
     scores = [["labels" if multilabel else "class", "probability", "margin" if multilabel else "score", "std"]]
     ranked = sorted(found.classes, key=lambda entry: -entry["mean"])[:MAX_CLASSES_SHOWN]

@@ -13,7 +13,7 @@ from ..options.arguments import json_option
 from ..options.command import Command
 from ..options.files import INPUT, OUTPUT
 from ..output.summaries import model_facts, model_text
-from ..output.text import table
+from ..output.text import say, table
 
 if TYPE_CHECKING:
     from ...models.model import Model
@@ -58,7 +58,7 @@ def merge(paths: tuple[str, ...], output_path: str, base: str | None, how: str, 
         raise BadInput(str(error)) from None
     merged.save(output_path)
     result = model_facts(merged, output_path) | {"how": how, "base": base, "merged": list(map(_part, paths, models))}
-    click.echo(json.dumps(result) if as_json else _summary(result))
+    say(json.dumps(result) if as_json else _summary(result))
 
 
 def _check_distinct(paths: tuple[str, ...]) -> None:

@@ -15,7 +15,7 @@ from ..options.arguments import NONNEGATIVE_INTEGER, POSITIVE_INTEGER, json_opti
 from ..options.command import Command
 from ..options.files import InputFolder, OutputFolder
 from ..options.plot import can_plot
-from ..output.text import table
+from ..output.text import say, table
 
 if TYPE_CHECKING:
     from ...papers.report import Report
@@ -65,7 +65,7 @@ def reproduce(
     report = run_paper(paper, Run(seed, quick, data, jobs, axes, progress))
     report.settings["seconds"] = round(time.monotonic() - began, 1)
     report.write(out)
-    click.echo(json.dumps(report.results()) if as_json else _summary(report, out))
+    say(json.dumps(report.results()) if as_json else _summary(report, out))
 
 
 def _axes(given: tuple[str, ...]) -> tuple[tuple[float, ...], ...]:
@@ -102,13 +102,13 @@ class Plain:
 
     def begin(self, stage: str, pieces: int) -> None:
         self.stage, self.began = stage, time.monotonic()
-        click.echo(f"{stage}: {pieces} pieces", err=True)
+        say(f"{stage}: {pieces} pieces", err=True)
 
     def advance(self) -> None:
         """One piece is done."""
 
     def end(self) -> None:
-        click.echo(f"{self.stage}: {time.monotonic() - self.began:.0f} s", err=True)
+        say(f"{self.stage}: {time.monotonic() - self.began:.0f} s", err=True)
 
 
 class Live:

@@ -12,7 +12,7 @@ from ...rules import RULES
 from ...rules.rule import ConfidenceRule, Rule
 from ..options.arguments import json_option
 from ..options.command import Command
-from ..output.text import table
+from ..output.text import say, table
 
 
 @click.command(cls=Command)
@@ -29,14 +29,14 @@ def rules(name: str | None, as_json: bool) -> None:
     chosen = list(RULES.values()) if name is None else [RULES[name]]
     if as_json:
         described = [describe(rule) for rule in chosen]
-        click.echo(json.dumps(described if name is None else described[0], indent=1))
+        say(json.dumps(described if name is None else described[0], indent=1))
     elif name is None:
         header = ["rule", "updates when", "parameters"]
         rows = [[rule.name, rule.acts_when, ", ".join(_default(p) for p in parameters(rule))] for rule in chosen]
-        click.echo(table([header, *rows], str.ljust))
-        click.echo("\nconfidently rules NAME shows one rule in detail.")
+        say(table([header, *rows], str.ljust))
+        say("\nconfidently rules NAME shows one rule in detail.")
     else:
-        click.echo(_detailed(chosen[0]))
+        say(_detailed(chosen[0]))
 
 
 def parameters(rule: type[Rule]) -> list[dict[str, Any]]:

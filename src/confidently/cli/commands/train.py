@@ -18,6 +18,7 @@ from ..options.rules import rule_options
 from ..options.saving import NOT_IN_MODEL, check_saving, saving_options
 from ..output.progress import CLASSIFIER
 from ..output.reporter import reporter
+from ..output.text import say
 
 WITH_INIT_MODEL = (
     *NOT_IN_MODEL, "passes", "init_model", "on_error", "validation", "holdout", "early_stop", "patience",
@@ -98,7 +99,7 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     result = training.result() | cluster | saved(training.final_model(), options["output_path"])
     if checkpoints is not None:
         checkpoints.remove()
-    click.echo(json.dumps(result) if options["as_json"] else training_text(result))
+    say(json.dumps(result) if options["as_json"] else training_text(result))
 
 
 def _check_usage(ctx: click.Context, data: tuple[str, ...], options: dict[str, Any]) -> None:

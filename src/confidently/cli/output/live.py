@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from ...printable import printable
 from .counts import Counts
 from .progress import Kind, Quiet, validation_text
 
@@ -44,10 +45,13 @@ class Live(Quiet):
         self.close()
 
     def validated(self, number: int, result: Mapping[str, Any]) -> None:
-        self.console.print(validation_text(result), soft_wrap=True)
+        self._print(validation_text(result))
+
+    def _print(self, text: str) -> None:
+        self.console.print(printable(text, keep="\n"), soft_wrap=True, markup=False)
 
     def note(self, event: str, text: str, **numbers: Any) -> None:
-        self.console.print(text, soft_wrap=True)
+        self._print(text)
 
     def close(self) -> None:
         if self.progress is not None:

@@ -12,6 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from ...data.sources.whole_files import new_file
+from ...printable import printable
 from .text import counted, parameters_text
 
 if TYPE_CHECKING:
@@ -95,8 +96,8 @@ def plot_row(found: Explanation, top: int) -> Figure:
     axes = figure.subplots()
     _draw_bars(axes, names, means, [2.0 * math.sqrt(max(v, 0.0)) for v in variances])
     axes.axhline(len(names) - 1.5, color="0.7", linewidth=0.8)
-    against = "" if found.rival is None else f" (right) against {found.rival} (left)"
-    axes.set_title(f"Contributions to the margin of {found.supported}{against}", loc="left", fontsize=11)
+    against = "" if found.rival is None else f" (right) against {_class_name(found.rival)} (left)"
+    axes.set_title(f"Contributions to the margin of {_class_name(found.supported)}{against}", loc="left", fontsize=11)
     return figure
 
 
@@ -133,8 +134,12 @@ def _draw_bars(axes: Any, names: list[str], means: list[float], spread: list[flo
 
 def _panel_title(model: Model | TopicModel, name: Any) -> str:
     if model.learner.settings.task == "binary":
-        return f"{name} (right) against {model.classes[0]} (left)"
-    return str(name)
+        return f"{_class_name(name)} (right) against {_class_name(model.classes[0])} (left)"
+    return _class_name(name)
+
+
+def _class_name(name: Any) -> str:
+    return _shortened(str(name))
 
 
 def _feature_name(feature: str | int) -> str:
@@ -142,13 +147,14 @@ def _feature_name(feature: str | int) -> str:
 
 
 def _shortened(name: str) -> str:
+    name = printable(name)
     return _escaped(name if len(name) <= MAX_NAME else name[: MAX_NAME - 1] + "…")
 
 
 def _topic_name(topic: TopicView) -> str:
     """A topic's number and as many of its words as fit."""
     text = f"{topic.number}:"
-    for word in map(str, topic.words[:WORDS_PER_TOPIC]):
+    for word in (printable(str(word)) for word in topic.words[:WORDS_PER_TOPIC]):
         if len(text) + len(word) >= MAX_TOPIC_NAME:
             break
         text += f" {word}"
@@ -156,7 +162,7 @@ def _topic_name(topic: TopicView) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("$", r"\$")  # a dollar sign would begin a formula
+    return printable(text).replace("$", r"\$")  # a dollar sign would begin a formula
 
 
 # --- learning curves -------------------------------------------------------------------------------------------------

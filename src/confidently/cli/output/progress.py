@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import click
-
 from .counts import Counts
+from .text import say
 
 FIRST_LINE = 1000  # rows; then twice as many, and so on
 
@@ -166,7 +165,7 @@ class Lines(Quiet):
         self._print(self.kind.line(now, since))
 
     def _print(self, text: str) -> None:
-        click.echo(text, err=True)
+        say(text, err=True)
 
 
 class JsonLines(Lines):
@@ -182,7 +181,7 @@ class JsonLines(Lines):
         self._event("progress", {"pass": self.number, **self.kind.fields(now, since)})
 
     def _event(self, event: str, numbers: dict[str, Any]) -> None:
-        click.echo(json.dumps({"event": event, **numbers}))
+        say(json.dumps({"event": event, **numbers}))
         sys.stdout.flush()
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .progress import validation_text
-from .text import class_name, class_names, class_noun, classes_text, counted, parameters_text, percent, table
+from .text import class_names, class_noun, classes_text, counted, parameters_text, percent, say, shown, table
 
 if TYPE_CHECKING:
     from ...models.model import Model
@@ -226,8 +226,8 @@ def of_class(views: list[Any], name: str | None) -> list[Any]:
 def class_title(model: Model | TopicModel, name: Any) -> str:
     """Return the title of a class's weights."""
     if model.learner.settings.task == "binary":
-        return f"positive weights favor {class_name(name)}, negative weights {class_names(model)[0]}"
-    return f"{'label' if model.learner.settings.task == 'multilabel' else 'class'} {class_name(name)}"
+        return f"positive weights favor {shown(name)}, negative weights {shown(model.classes[0])}"
+    return f"{'label' if model.learner.settings.task == 'multilabel' else 'class'} {shown(name)}"
 
 
 def print_classes(facts: str, views: Sequence[Any], text: Callable[[Any], list[str]], plot: str | None) -> None:
@@ -235,4 +235,4 @@ def print_classes(facts: str, views: Sequence[Any], text: Callable[[Any], list[s
     parts = [facts, *(part for view in views[:MAX_CLASSES_SHOWN] for part in text(view))]
     if len(views) > MAX_CLASSES_SHOWN:
         parts.append(f"({len(views) - MAX_CLASSES_SHOWN} more classes; use --class NAME to show one)")
-    click.echo("\n\n".join(parts + ([f"Plot: {plot}"] if plot else [])))
+    say("\n\n".join(parts + ([f"Plot: {plot}"] if plot else [])))

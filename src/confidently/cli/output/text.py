@@ -5,12 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from ...printable import printable
+
 if TYPE_CHECKING:
     from ...models.model import Model
     from ...topics.model import TopicModel
 
 ABSENT = "?"  # the name of a class not seen yet: one of two, of which only the other has appeared
 MAX_CLASSES_LISTED = 10
+
+
+def say(text: str, err: bool = False) -> None:
+    """Print text, the one way in which commands do; control characters other than line ends are escaped."""
+    click.echo(printable(text, keep="\n"), err=err)
+
+
+def shown(name: Any) -> str:
+    """Return a name within a line of text."""
+    return printable(class_name(name))
 
 
 def class_name(name: Any) -> str:
@@ -30,7 +44,7 @@ def class_noun(task: str) -> str:
 
 def classes_text(names: Sequence[str]) -> str:
     """Return the number of classes and the names of the first."""
-    listed = ", ".join(names[:MAX_CLASSES_LISTED]) + (", ..." if len(names) > MAX_CLASSES_LISTED else "")
+    listed = ", ".join(map(shown, names[:MAX_CLASSES_LISTED])) + (", ..." if len(names) > MAX_CLASSES_LISTED else "")
     return f"{len(names):,} ({listed})"
 
 
@@ -51,6 +65,7 @@ def percent(fraction: float) -> str:
 
 def table(rows: Sequence[Sequence[str]], align: Callable[[str, int], str] = str.rjust, lefts: int = 1) -> str:
     """Return rows as aligned columns, the first ``lefts`` of them to the left."""
+    rows = [list(map(printable, row)) for row in rows]
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     aligned = [str.ljust] * lefts + [align] * (len(widths) - lefts)
     lines = ["  ".join(put(cell, w) for put, cell, w in zip(aligned, row, widths, strict=True)) for row in rows]

@@ -6,7 +6,6 @@ The text of a batch is one pattern per row, filled with the values of all rows a
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -69,8 +68,8 @@ class Lines:
 
     format: str
 
-    def __init__(self, file: TextIO, columns: list[Column]) -> None:
-        self.file, self.columns = file, columns
+    def __init__(self, file: TextIO, columns: list[Column], at_once: bool = False) -> None:
+        self.file, self.columns, self.at_once = file, columns, at_once
         self.memory: dict[Any, str] = {}
         self.pattern = self.line()
         self.header: str | None = None  # written with the first rows: without any row there is an error
@@ -80,7 +79,7 @@ class Lines:
     def opened(cls, path: str | None, columns: list[Column], names: Sequence[Any]) -> Iterator[Lines]:
         """Open a writer to a file or to standard output."""
         with output(path) as file:
-            yield cls(file, columns)
+            yield cls(file, columns, path is None)
 
     def line(self) -> str:
         """Return the pattern of a row, with one placeholder per column."""
@@ -97,7 +96,7 @@ class Lines:
             self.header = None
         parts = [self._encoded(column, found) for column, found in zip(self.columns, values, strict=True)]
         self.file.write(self.pattern * len(parts[0]) % tuple(chain.from_iterable(zip(*parts, strict=True))))
-        if self.file is sys.stdout:
+        if self.at_once:
             self.file.flush()
 
     def _encoded(self, column: Column, values: Sequence[Any]) -> Sequence[Any]:
@@ -118,8 +117,8 @@ class Tsv(Lines):
     format = DEFAULT_FOR_PREDICTIONS
     separator = "\t"
 
-    def __init__(self, file: TextIO, columns: list[Column]) -> None:
-        super().__init__(file, columns)
+    def __init__(self, file: TextIO, columns: list[Column], at_once: bool = False) -> None:
+        super().__init__(file, columns, at_once)
         if self.has_header():
             self.header = self.separator.join(self.text(column.header) for column in columns) + "\n"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from ...data.sources.json_schema import Count
 from ...learner.posterior import Posterior
@@ -17,13 +17,18 @@ if TYPE_CHECKING:
 Pass = TypedDict("Pass", {"pass": Count})  # a word of Python, which no attribute can be called
 
 
-class Validation(Pass):
-    """Measures of the model after a pass, and whether it was the best so far."""
+class Measures(Pass):
+    """Measures of the model after a pass."""
 
     rows: Count
     error: float
     log_loss: float
-    best: NotRequired[bool]
+
+
+class Validation(Measures, total=False):
+    """These measures, and whether the model was the best so far."""
+
+    best: bool
 
 
 @dataclass

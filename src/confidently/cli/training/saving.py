@@ -12,6 +12,7 @@ import click
 
 from ...data.sources.whole_files import WINDOWS
 from ..options.saving import NOT_IN_MODEL
+from ..output.text import say
 
 if TYPE_CHECKING:
     from ..output.progress import Quiet
@@ -64,16 +65,16 @@ def run_to_end(training: TrainingLoop) -> None:
 def _print_how_to_resume(training: TrainingLoop) -> None:
     position, checkpoints = training.position, training.checkpoints
     if not training.has_model:
-        click.echo("confidently: interrupted before the first row; nothing is saved", err=True)
+        say("confidently: interrupted before the first row; nothing is saved", err=True)
         return
     rows = f"{position.now.rows:,} {training.rows_noun}"
-    click.echo(f"confidently: interrupted after {rows} of pass {position.passes + 1}", err=True)
+    say(f"confidently: interrupted after {rows} of pass {position.passes + 1}", err=True)
     if checkpoints is None:
-        click.echo("nothing is saved; use -o MODEL to save checkpoints", err=True)
+        say("nothing is saved; use -o MODEL to save checkpoints", err=True)
         return
     given = click.get_current_context().find_root().obj
     arguments = given if "--resume" in given else [*given, "--resume"]
-    click.echo(f"{checkpoints.path} is saved; resume with: confidently {quoted(arguments)}", err=True)
+    say(f"{checkpoints.path} is saved; resume with: confidently {quoted(arguments)}", err=True)
 
 
 def quoted(arguments: list[str]) -> str:

@@ -13,6 +13,7 @@ from ...options.arguments import FRACTION, POSITIVE_INTEGER, json_option, model_
 from ...options.command import Command
 from ...options.plot import check_plot, plot_option
 from ...output.summaries import check_class, class_title, of_class, print_classes, topic_model_facts, topic_model_text
+from ...output.text import say
 
 if TYPE_CHECKING:
     from ....topics.model import TopicModel
@@ -63,7 +64,7 @@ def show(
     facts = topic_model_facts(model, model_path)
     if as_json:
         listed = [{"class": view.name, "topics": [asdict(topic) for topic in view.topics]} for view in views]
-        click.echo(json.dumps({**facts, "weights": listed}))
+        say(json.dumps({**facts, "weights": listed}))
         return
     print_classes(topic_model_text(facts), views, lambda view: [_view_text(model, view)], plot)
 

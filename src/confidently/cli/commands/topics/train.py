@@ -25,6 +25,7 @@ from ...options.saving import NOT_IN_MODEL, check_saving, saving_options
 from ...options.sections import in_section
 from ...output.progress import TOPICS
 from ...output.reporter import reporter
+from ...output.text import say
 
 TOPICS_WITH_INIT_MODEL = (*NOT_IN_MODEL, "passes", "init_model", "on_error", "stream", "seed")
 
@@ -129,7 +130,7 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     result = training.result() | saved(training.model(), options["output_path"])
     if checkpoints is not None:
         checkpoints.remove()
-    click.echo(json.dumps(result) if options["as_json"] else topic_training_text(result))
+    say(json.dumps(result) if options["as_json"] else topic_training_text(result))
 
 
 def _check_usage(ctx: click.Context, options: dict[str, Any]) -> None:
