@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find core -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test test-all bench lint stub docs pictures papers sanitize fuzz clean
+.PHONY: demo test test-all bench lint stub docs pictures papers sanitize fuzz torture clean
 
 demo: $(VENV)/installed
 	$(BIN)/confidently demo
@@ -62,6 +62,11 @@ sanitize: $(VENV)/sanitized
 	  tests/covariances/test_core_equals_reference.py tests/rules/test_rule_laws.py tests/rules/test_rule_moments.py tests/data/test_svmlight.py tests/data/test_streams.py \
 	  tests/data/test_vw.py tests/data/test_text_lines.py tests/data/test_skipped_rows.py tests/learner/test_unknown_features.py tests/topics/test_topic_learner.py \
 	  tests/data/test_json_lines.py tests/data/test_csv.py tests/covariances/test_forgetting.py tests/estimators/test_river.py
+
+# Failing system calls, power cuts and kills of the commands: what is promised of files. KILLS: how many.
+KILLS ?= 200
+torture: $(VENV)/installed
+	nice $(BIN)/python -m tests.torture --kills $(KILLS)
 
 # Thirty seconds of fuzzing per compiled reader and format of files; make fuzz SECONDS=3600 takes an hour of each.
 fuzz: $(VENV)/installed

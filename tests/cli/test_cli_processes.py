@@ -117,19 +117,18 @@ def test_standard_input_plain_and_gzip(data, tmp_path):
     assert done.returncode == 0 and done.stdout == process("predict", tmp_path / "m.cw", data).stdout
 
 
-def test_predictions_come_as_rows_do(data, tmp_path):
+@pytest.mark.parametrize(("kind", "header"), [("tsv", False), ("csv", True), ("jsonl", False)])
+def test_predictions_come_as_rows_do(data, tmp_path, kind, header):
+    """Whoever reads them sees that of a row before the next row is sent."""
     process("train", data, "-q", "-o", tmp_path / "m.cw")
-    with subprocess.Popen(
-        [*COMMAND, "predict", tmp_path / "m.cw", "-"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        bufsize=1,
-    ) as asked:
-        for line in data.read_text().splitlines()[:3]:
+    command = [*COMMAND, "predict", tmp_path / "m.cw", "-", "--output-format", kind]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as asked:
+        for number, line in enumerate(data.read_text().splitlines()[:3]):
             asked.stdin.write(line + "\n")
             asked.stdin.flush()
-            assert asked.stdout.readline().strip() in ("-1", "1")
+            if header and number == 0:
+                assert "class" in asked.stdout.readline()
+            assert "1" in asked.stdout.readline()
         asked.stdin.close()
 
 
