@@ -33,21 +33,25 @@ class CsvReader {
     CsvReader(CsvFormat format, ReaderOptions options, NgramOptions ngrams)
         : writer(std::move(options)), format_(format), ngrams_(ngrams) {}
 
-    // Returns the cells of the first row once its end has been fed, and keeps what follows for the rows. Throws std::invalid_argument
-    // even if invalid rows are skipped.
+    // Returns the cells of the first row that is not blank once its end has been fed, and keeps what follows for the rows. Throws
+    // std::invalid_argument even if invalid rows are skipped.
     std::optional<std::vector<std::string>> header(std::string_view text) {
         keep(text);
-        const char* next = nullptr;
-        try {
-            next = cut(beginning(buffer_.data()), buffer_.data() + buffer_.size());
-        } catch (const RowError& error) {
-            throw std::invalid_argument(placed(error));
-        }
-        if (!next) return std::nullopt;
-        std::vector<std::string> names;
-        for (const Cell& cell : cells_) names.emplace_back(trimmed(text_of(cell)));
-        line_ += std::count(std::as_const(buffer_).data(), next, '\n');
-        buffer_.erase(0, static_cast<std::size_t>(next - buffer_.data()));
+        const char *p = buffer_.data(), *end = p + buffer_.size(), *next = nullptr;
+        do {
+            try {
+                next = cut(beginning(p), end);
+            } catch (const RowError& error) {
+                throw std::invalid_argument(placed(error));
+            }
+            if (!next) break;
+            line_ += std::count(p, next, '\n');
+            p = next;
+        } while (is_blank());
+        std::optional<std::vector<std::string>> names;
+        if (next) names.emplace();
+        for (std::size_t k = 0; next && k < cells_.size(); ++k) names->emplace_back(trimmed(text_of(cells_[k])));
+        buffer_.erase(0, static_cast<std::size_t>(p - buffer_.data()));
         return names;
     }
 
@@ -160,7 +164,7 @@ class CsvReader {
             next = cut(beginning(p), end);
             if (!next && !last) return nullptr;
             if (!next) throw RowError{nullptr, "a quote is never closed"};
-            if (cells_.size() > 1 || !trimmed(cells_[0].text).empty()) row();
+            if (!is_blank()) row();
         } catch (const RowError& error) {
             if (!next || next == p) next = line_end(p, end);  // quotes cannot be trusted: only this line is lost
             if (!next) return nullptr;
@@ -170,6 +174,8 @@ class CsvReader {
         began_ = false;
         return next;
     }
+
+    bool is_blank() const { return cells_.size() == 1 && trimmed(cells_[0].text).empty(); }
 
     // Skips the byte order mark at the beginning of a file.
     const char* beginning(const char* p) const {
@@ -203,10 +209,17 @@ class CsvReader {
     const char* cut(const char* p, const char* end) {
         cells_.clear();
         for (;; ++p) {
-            p = p != end && *p == '"' && format_.quotes ? quoted(p + 1, end) : plain(p, end);
+            const char* quote = format_.quotes ? opening_quote(p, end) : nullptr;
+            p = quote ? quoted(quote + 1, end) : plain(p, end);
             if (!p) return nullptr;
             if (*p == '\n') return p + 1;
         }
+    }
+
+    // The quote that opens the cell at p, behind spaces; nullptr if there is none.
+    static const char* opening_quote(const char* p, const char* end) {
+        while (p != end && is_space(*p)) ++p;
+        return p != end && *p == '"' ? p : nullptr;
     }
 
     const char* plain(const char* first, const char* end) {

@@ -1,7 +1,7 @@
 // svmlight text:
 //
 //   line     = [labels] {space index:value} [space # comment]
-//   labels   = label {, label}      integers or strings; a line that begins with a space or a feature has none
+//   labels   = label {, label}      integers or strings; a line that begins with a feature has none
 //
 // cost:W is the weight of the example; qid:N, sid:N and blank lines are skipped.
 #pragma once
@@ -24,10 +24,11 @@ struct SvmlightFormat {
     bool zero_based;
 
     const char* parse_line(const char* p, const char* end, std::int64_t line, RowWriter& rows) const {
-        const char* first = skip_spaces(p);
-        if (ends_line(*first)) return first;
+        const bool behind_space = is_space(*p);
+        p = skip_spaces(p);
+        if (ends_line(*p)) return p;
         rows.begin_row(line);
-        if (first == p && !is_feature(p)) {
+        if (!is_feature(p, behind_space)) {
             const std::string_view labels = token_at(p);
             if (rows.options.labels != LabelCount::ignored) read_labels(labels, rows);
             p += labels.size();
@@ -46,10 +47,11 @@ struct SvmlightFormat {
         return token.starts_with("qid:") || token.starts_with("sid:") || token.starts_with("cost:");
     }
 
-    static bool is_feature(const char* p) {
+    // Whether the first token is a feature; behind a space, no label has a colon.
+    static bool is_feature(const char* p, bool behind_space) {
         const char* q = p;
         while (is_digit(*q)) ++q;
-        return (q != p && *q == ':') || is_tag(token_at(p));
+        return (q != p && *q == ':') || is_tag(token_at(p)) || (behind_space && token_at(p).find(':') != std::string_view::npos);
     }
 
     const char* parse_features(const char* p, const char* end, RowWriter& rows) const {

@@ -326,3 +326,29 @@ def test_rows_written_by_pandas(tmp_path):
         ([0], {'c=say "x"': 1.0}),
         ([1], {"x": -3e-9, "t:ü": 1.0}),
     ]
+
+
+def test_spaces_before_a_quoted_cell_do_not_count(tmp_path):
+    text = 'label, "a" ,\t"b,c",note\n1, "1.5",  "x, ""y""" , "see, you"\n'
+    plain = 'label,a,"b,c",note\n1,1.5,"x, ""y""","see, you"\n'
+    for chunk_bytes in (1, 3, 1 << 20):
+        rows = read(written(tmp_path, text), text="note", chunk_bytes=chunk_bytes)
+        assert rows == [([1], {"a": 1.5, 'b,c=x, "y"': 1.0, "note:see": 1.0, "note:you": 1.0})]
+        assert rows == read(written(tmp_path, plain), text="note", chunk_bytes=chunk_bytes)
+    with pytest.raises(DataError, match="line 2: text follows the closing quote of 'x'"):
+        read(written(tmp_path, 'label,a\n1, "x" y\n'))
+    assert read(written(tmp_path, 'label\ta\n1\t "1.5"\n', "rows.tsv")) == [([1], {'a="1.5"': 1.0})]
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.tsv"])
+def test_blank_lines_before_the_header_are_skipped(tmp_path, name):
+    table = "label,a\n1,2\n\nx,3,4\n" if name.endswith("csv") else "label\ta\n1\t2\n\nx\t3\t4\n"
+    for before, n in (("\n", 1), ("\ufeff\r\n \n", 2), ("\ufeff", 0), ("\n" * 5000, 5000)):
+        for chunk_bytes in (1, 7, 1 << 20):
+            file = written(tmp_path, before + table, name)
+            assert read(file, on_error="skip", chunk_bytes=chunk_bytes) == [([1], {"a": 2.0})]
+            with pytest.raises(DataError, match=f"^{file}, line {n + 4}: the row has 3 cells, expected 2"):
+                read(file, chunk_bytes=chunk_bytes)
+    for blank in ("\n", "\r\n\n", " \n", "\ufeff\n", "\n "):
+        with pytest.raises(DataError, match=f"^{file} has only blank lines$"):
+            read(written(tmp_path, blank, name))

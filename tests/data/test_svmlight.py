@@ -31,7 +31,7 @@ def slowly(text, base=1):
         words = tokens.split()
         if not words:
             continue
-        labelled = not line.startswith((" ", "\t")) and not re.match(r"\d+:|qid:", words[0])
+        labelled = not re.match(r"\d+:|qid:", words[0])
         labels = words.pop(0).split(",") if labelled else []
         features = {}
         for word in words:
@@ -56,7 +56,7 @@ spaces = st.sampled_from([" ", "  ", "\t", " \t "])
 
 @st.composite
 def lines(draw):
-    text = ",".join(draw(labels))
+    text = draw(st.just("") | spaces) + ",".join(draw(labels))
     for token in draw(st.lists(features | st.just("qid:7"), max_size=8)):
         text += (draw(spaces) if text or draw(st.booleans()) else "") + token
     return (
@@ -70,6 +70,7 @@ def lines(draw):
 @example(b"+1 1:2 2:3", [3])
 @example(b"1 3:1 1:2 3:4\n", [])
 @example(b"\n\n# nothing\n \n1\n", [2])
+@example(b" 1 1:2\n \t+1,a 1:2 #\n 1:2\n", [2])
 @example(b"\xef\xbb\xbf1 1:1\n", [1])
 def test_reads_as_the_slow_reader_wherever_the_text_is_cut(text, cuts):
     cuts = [cut for cut in cuts if cut <= len(text)]

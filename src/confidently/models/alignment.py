@@ -103,15 +103,16 @@ def all_features(models: Sequence[Model]) -> tuple[list[np.ndarray], Features | 
 def aligned(tables: Sequence[Features]) -> tuple[list[np.ndarray], Features]:
     """Return each table's columns in the merged features, and the merged features.
 
-    Features are the same if their names are equal; hashed features, if their hashes are equal.
+    Features are the same if their names and hashes are equal; hashed features, if their hashes are equal. The hash
+    tells ``b`` in the namespace ``a`` from ``a^b`` outside any.
     """
     if tables[0].bounded:
         columns, n = _columns_of_keys([features.key for features in tables])
     else:
-        column_of: dict[bytes, int] = {}
+        column_of: dict[tuple[int, bytes], int] = {}
         columns = [
-            np.array([column_of.setdefault(name, len(column_of)) for name in features.names.encoded()], dtype=np.intp)
-            for features in tables
+            np.array([column_of.setdefault(feature, len(column_of)) for feature in own], dtype=np.intp)
+            for own in (zip(features.key.tolist(), features.names.encoded(), strict=True) for features in tables)
         ]
         n = len(column_of)
     return columns, _joined(tables, columns, n, tables[0].bounded)

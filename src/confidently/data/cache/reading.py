@@ -321,9 +321,11 @@ class _Columns:
         return arrays["values"][order], columns[order], int(columns.max(initial=-1)) + 1
 
     def _ids(self, arrays: Arrays) -> list[Any]:
-        return list(_strings(arrays, "names").encoded()) if self.exact else arrays["key"].tolist()
+        return self._ids_of(arrays["key"], _strings(arrays, "names"))
 
     def _ids_of_known(self) -> list[Any]:
-        if self.known is None:
-            return []
-        return list(self.known.names.encoded()) if self.exact else self.known.key.tolist()
+        return [] if self.known is None else self._ids_of(self.known.key, self.known.names)
+
+    def _ids_of(self, key: np.ndarray, names: Strings) -> list[Any]:
+        keys = key.tolist()
+        return list(zip(keys, names.encoded(), strict=True)) if self.exact else keys

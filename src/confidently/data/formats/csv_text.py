@@ -59,7 +59,9 @@ def rows_below_header(
             described = True
             yield Chunk(b"", done)
     if not described:
-        reader.describe(column_uses(name, _names(name, reader.header(b"\n") or []), reading, request))
+        if (header := reader.header(b"\n")) is None:
+            raise DataError(f"{name} has only blank lines")
+        reader.describe(column_uses(name, _names(name, header), reading, request))
         yield Chunk(b"", done)
 
 
