@@ -146,3 +146,11 @@ def test_standard_input_is_passed_over_several_times(data, tmp_path):
         assert done.returncode == 0, done.stderr
     assert (tmp_path / "True.cw").read_bytes() == (tmp_path / "False.cw").read_bytes()
     assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize("more", [(), ("--early-stop", "--passes", 2)])
+def test_a_validation_that_measures_nothing_is_refused(call, data, tmp_path, more):
+    other = tmp_path / "other.svm"
+    other.write_text(rows(50, ("x", "y")))
+    code, _, err = call("train", data, "-q", "--validation", other, *more)
+    assert code == 2 and "no validation row has a class that training has seen" in err

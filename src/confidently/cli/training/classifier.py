@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ...data.classes import check_classes
 from ...data.features import Features
 from ...data.selection import cut_at, in_blocks
+from ..inputs import BadInput
 from ..options.learner import chosen_calibration, chosen_classes, continued_learner, new_stream_learner
 from ..options.reading import chosen_reading
 from ..options.rules import chosen_rule
@@ -125,7 +126,10 @@ class ClassifierTraining(TrainingLoop):
             return None
         from ..output.measures import validate_model
 
-        return cast("Validation", {"pass": self.position.passes + 1, **validate_model(self.model(), paths)})
+        found = validate_model(self.model(), paths)
+        if found["log_loss"] is None:
+            raise BadInput("no validation row has a class that training has seen; validate on rows of these classes")
+        return cast("Validation", {"pass": self.position.passes + 1, **found})
 
     def _judge(self, found: Validation) -> None:
         """Compare with the best validation so far; keep the model if it is better."""

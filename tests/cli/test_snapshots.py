@@ -1,0 +1,188 @@
+"""What every command says, whole: its text and its JSON, as files in snapshots/.
+
+The clock stands still, so that seconds are 0. Numbers may differ in the digits that compilers and libraries change.
+After a change of what is said: python -m tests.cli.test_snapshots, and read the difference.
+"""
+
+import contextlib
+import io
+import json
+import math
+import os
+import re
+import tempfile
+from pathlib import Path
+from unittest import mock
+
+import click
+import pytest
+
+from confidently.cli import COMMANDS, cli, run
+from tests.command_line import rows
+
+FOLDER = Path(__file__).with_name("snapshots")
+CLOCKS = ("monotonic", "perf_counter", "process_time", "thread_time", "time")
+NUMBER = re.compile(r"(?<![\w.])[-+]?[0-9][0-9,]*(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?")
+SIZE = re.compile(r'[0-9,]+(?= bytes)|(?<="bytes": )[0-9]+')  # of files, which have the folder's name in them
+DIGITS = 1e-4  # relative, and absolute below 1
+
+TRAIN = ["train two.svm -o m.cw", "train two.svm --json", "train two.svm -q --rule pa --covariance full"]
+COMMAND_LINES = {
+    "train": [
+        *TRAIN,
+        "train three.svm --multiclass one-vs-rest --rule cw_stdev --average -o three.cw",
+        "train sets.svm --multilabel -o sets.cw",
+        "train two.svm three.svm --passes 3 --holdout 0.2 --early-stop --checkpoint-every 300",
+        "train two.svm -q --json --passes 3 --validation few.svm --early-stop --patience 2",
+        "train bad.svm --on-error skip --classes -1,1",
+        "train bad.svm --on-error skip --json -q",
+        "train two.svm -q --init-model m.cw",
+        "train bad.svm",
+        "train two.svm --resume -o m.cw",
+        "train two.svm -q --rule cellip --gamma 5 --a 1",
+    ],
+    "predict": [
+        "predict m.cw few.svm --proba --margin --std --variance --ranking",
+        "predict m.cw few.svm --output-format csv",
+        "predict m.cw few.svm --json --proba --std",
+        "predict three.cw few.svm --abstain 0.9 --proba",
+        "predict three.cw few.svm --json --abstain 0.9 --ranking",
+        "predict sets.cw few.svm --proba --ranking",
+        "predict sets.cw few.svm --json --margin",
+        "predict words.cw few.txt --json",
+    ],
+    "evaluate": [
+        "evaluate m.cw two.svm", "evaluate m.cw two.svm --json", "evaluate three.cw three.svm",
+        "evaluate sets.cw sets.svm", "evaluate sets.cw sets.svm --json", "evaluate many.cw many.svm",
+        "evaluate three.cw two.svm",
+    ],
+    "compare": [
+        "compare two.svm -q --rules pa,arow,cw_stdev", "compare two.svm -q --rules pa,arow --json",
+        "compare three.svm -q --rules pa1,arow --grid", "compare bad.svm -q --rules pa --on-error skip",
+    ],
+    "inspect": [
+        "inspect m.cw", "inspect m.cw --json --top 2", "inspect three.cw --top 2 --class x", "inspect sets.cw --top 1",
+        "inspect words.cw", "inspect words.cw --row 'a\tred green blue'", "inspect words.cw --json --row 'a\tred blue'",
+        "inspect m.cw --row '1 3:1 4:2'", "inspect many.cw --top 1",
+    ],
+    "merge": ["merge m.cw n.cw -o all.cw", "merge m.cw n.cw --how mean -o all.cw --json", "merge {parts} -o all.cw"],
+    "cache": ["cache two.svm -o two.cache", "cache bad.svm --on-error skip -o bad.cache --json"],
+    "convert": ["convert few.svm -o few.jsonl", "convert few.svm -o few.csv --json"],
+    "rules": ["rules", "rules arow", "rules cw_stdev --json"],
+    "topics train": [
+        "topics train words.txt --topics 2 -o t.topics", "topics train words.txt --topics 2 --json --passes 2",
+        "topics train words.txt --topics any --stream --classes a,b -q",
+    ],
+    "topics show": ["topics show t.topics --words 3", "topics show t.topics --json --words 2 --top 1"],
+    "topics predict": ["topics predict t.topics few.txt --proba", "topics predict t.topics few.txt --json --no-topics"],
+}  # fmt: skip
+ELSEWHERE = {"demo", "reproduce"}  # take long, and have tests of their own
+
+
+def make_files():
+    """Write the data and the models that the commands read, in the current directory."""
+    labels, two, three = ["a", "b", "a,b", "c"], rows(300).splitlines(), ("x", "y", "z")
+    texts = {
+        "two.svm": rows(1500, d=12),
+        "three.svm": rows(700, three, d=12, seed=1),
+        "few.svm": rows(6, d=14, seed=2),
+        "bad.svm": rows(40, d=12) + "1 1:x\n" + rows(40, d=12) + "-1 0:1\n",
+        "many.svm": rows(900, [f"c{k}" for k in range(40)], d=60),
+        "sets.svm": "".join(f"{labels[k % 4]} {line.split(' ', 1)[1]}\n" for k, line in enumerate(two)),
+        "words.txt": "a\tred green red\nb\tblue green sky\na\tred rose\nb\tblue sea\n" * 30,
+        "few.txt": "a\tred rose\nb\tblue\n",
+    }
+    for name, text in texts.items():
+        Path(name).write_text(text)
+    made = ["train many.svm -o many.cw", "train words.txt -o words.cw", "train three.svm -o n3.cw"]
+    made += ["train two.svm -o m.cw", "train few.svm -o n.cw", *(f"train few.svm -o part{k}.cw" for k in range(23))]
+    made += ["train three.svm --multiclass one-vs-rest -o three.cw", "train sets.svm --multilabel -o sets.cw"]
+    made += ["topics train words.txt --topics 2 -o t.topics"]
+    for line in made:
+        assert run([*line.split(), "-q"]) == 0
+
+
+def said(line):
+    """The command line, its exit code, its standard output and its standard error."""
+    line = line.replace("{parts}", " ".join(f"part{k}.cw" for k in range(23)))
+    parts = [part for quoted in re.findall(r"'([^']*)'|(\S+)", line) for part in quoted if part]
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.ExitStack() as stack:
+        for clock in CLOCKS:
+            stack.enter_context(mock.patch(f"time.{clock}", lambda: 0.0))
+        stack.enter_context(contextlib.redirect_stdout(out))
+        stack.enter_context(contextlib.redirect_stderr(err))
+        code = run(parts)
+    shown = [f"$ confidently {line} [{code}]", SIZE.sub("0", readable(out.getvalue()))]
+    return "\n".join([*shown, *(f"! {line}" for line in err.getvalue().splitlines()), ""])
+
+
+def readable(text):
+    """Text as it is; JSON with a line per entry."""
+    lines = []
+    for line in text.splitlines():
+        try:
+            lines.append(json.dumps(json.loads(line), indent=1, ensure_ascii=False))
+        except ValueError:
+            lines.append(line.rstrip())
+    return "\n".join(lines)
+
+
+def file_of(name):
+    return FOLDER / f"{name.replace(' ', '-')}.txt"
+
+
+def snapshot(name):
+    return "\n".join(said(line) for line in COMMAND_LINES[name])
+
+
+def assert_alike(found, expected):
+    """The same words, and numbers that differ in their last digits at most."""
+    assert NUMBER.sub("0", found) == NUMBER.sub("0", expected)
+    for got, wanted in zip(NUMBER.findall(found), NUMBER.findall(expected), strict=True):
+        a, b = (float(text.replace(",", "")) for text in (got, wanted))
+        assert math.isclose(a, b, rel_tol=DIGITS, abs_tol=DIGITS), f"{got} instead of {wanted}"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder, here = tmp_path_factory.mktemp("snapshots"), os.getcwd()
+    os.chdir(folder)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            make_files()
+        yield folder
+    finally:
+        os.chdir(here)
+
+
+@pytest.mark.parametrize("name", COMMAND_LINES)
+def test_a_command_says_what_it_said(files, name):
+    assert_alike(snapshot(name), file_of(name).read_text(encoding="utf-8"))
+
+
+def test_every_command_has_a_snapshot_of_its_text_and_its_json():
+    names = set()
+    for name in COMMANDS:
+        command = cli.get_command(None, name)
+        below = command.list_commands(None) if isinstance(command, click.Group) else ()
+        names |= {f"{name} {part}" for part in below} or {name}
+    assert names - ELSEWHERE == set(COMMAND_LINES)
+    for name, lines in COMMAND_LINES.items():
+        assert {"--json" in line for line in lines} == {True, False}, name
+
+
+def test_a_difference_is_found():
+    assert_alike("error 0.25000 (1,000 rows)", "error 0.25001 (1,000 rows)")
+    for other in ("error 0.26 (1,000 rows)", "error 0.25 (1,001 row)", "error 0.25 (1,010 rows)"):
+        with pytest.raises(AssertionError):
+            assert_alike("error 0.25 (1,000 rows)", other)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        with contextlib.redirect_stdout(io.StringIO()):
+            make_files()
+        for name in COMMAND_LINES:
+            file_of(name).write_text(snapshot(name), encoding="utf-8")
