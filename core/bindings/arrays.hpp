@@ -3,11 +3,13 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -30,6 +32,40 @@ using Vector = nb::typed<nb::object, nb::ndarray<nb::numpy, T, nb::ndim<1>>>;
 
 inline void require(bool condition, const char* what) {
     if (!condition) throw std::invalid_argument(what);
+}
+
+// Checks where parts of an array of this size begin and the last one ends: start has one number more than there are parts.
+inline void require_starts(const Input<std::int64_t, 1>& start, std::size_t size, const char* what) {
+    const std::int64_t* at = start.data();
+    require(start.shape(0) >= 1 && at[0] >= 0, what);
+    bool ascending = true;
+    for (std::size_t i = 1; i < start.shape(0); ++i) ascending &= at[i - 1] <= at[i];
+    require(ascending && at[start.shape(0) - 1] <= static_cast<std::int64_t>(size), what);
+}
+
+// Checks that numbers are from 0 to n - 1.
+template <class T>
+void require_below(const T* numbers, std::int64_t size, std::int64_t n, const char* what) {
+    bool below = true;
+    for (std::int64_t i = 0; i < size; ++i) below &= numbers[i] >= 0 && numbers[i] < n;
+    require(below, what);
+}
+
+// An entry of a state, which is a dict of arrays: never converted, since the arrays themselves are learned. It may be
+// read-only, as prediction only reads it; require_writable() comes before training.
+template <class T, int dimensions>
+Input<T, dimensions> entry(const nb::dict& state, const char* name) {
+    Input<T, dimensions> found;
+    if (!state.contains(name) || !nb::try_cast(state[name], found, false))
+        throw std::invalid_argument(std::string(name) + " is missing, or of another type or shape");
+    return found;
+}
+
+inline void require_writable(const nb::dict& state) {
+    nb::ndarray<> writable;
+    for (auto [name, array] : state)
+        if (!nb::try_cast(array, writable, false))
+            throw std::invalid_argument(nb::cast<std::string>(nb::str(name)) + " cannot be written to");
 }
 
 // nullptr if there is no array

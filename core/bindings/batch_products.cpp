@@ -14,6 +14,8 @@ using Learned = nb::typed<nb::tuple, std::int64_t, nb::typed<nb::list, Dict>>;
 // values, columns, start
 using CsrArrays = nb::typed<nb::tuple, Vector<double>, Vector<std::int32_t>, Vector<std::int64_t>>;
 
+constexpr std::size_t kMaxVectors = std::size_t(1) << 31;
+
 struct ProductLearner {
     AnyRule rule;
     Task task;
@@ -25,21 +27,25 @@ struct ProductLearner {
     Learned learn(const Dict& state, Input<Real, 3> gram, Input<double, 2> start, Input<double, 1> norm,
                   Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start, Optional<double> weight,
                   Optional<double> class_weight, bool calibrate, std::optional<Array<double, 1>> log_loss) const {
+        require(start.shape(0) < kMaxVectors && start.shape(1) < kMaxVectors, "there are too many rows or columns");
         const int rows = static_cast<int>(start.shape(0)), columns = static_cast<int>(start.shape(1));
         const bool independent = sharing == Sharing::independent;
-        const auto vectors = static_cast<std::size_t>(sharing == Sharing::joint ? rows * columns : rows);
+        const std::size_t vectors = std::size_t(rows) * (sharing == Sharing::joint ? std::size_t(columns) : 1);
+        require_writable(state);
         require_counts(state, task, columns);
         require(independent == (task == Task::one_vs_rest), "independent covariances are for one-vs-rest");
         require(norm.shape(0) == start.shape(0), "one norm per row is needed");
         require(gram.shape(0) == std::size_t(independent ? columns : 1) && gram.shape(1) == vectors &&
-                    gram.shape(2) == vectors, "the Gram matrix does not fit the rows");
-        require(label_start ? label_start->shape(0) == std::size_t(rows) + 1 : labels.shape(0) == std::size_t(rows),
-                "one label per row is needed");
+                    gram.shape(2) == vectors && vectors < kMaxVectors, "the Gram matrix does not fit the rows");
+        require(!log_loss || log_loss->shape(0) == 1, "log_loss must be one number");
+        const Optional<std::int64_t> no_order;
+        const Examples examples{labels, label_start, weight, class_weight, no_order, 0, rows};
+        examples.check(task, columns, rows);
         std::int64_t* counters = data<std::int64_t>(state, "counters");
         const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(state, "updates")};
         const UnitRows units(rows);
-        Batch batch{units, {labels.data(), data_or_null(label_start)}, data_or_null(weight),
-                    data_or_null(class_weight), nullptr, 0, 0};
+        Batch batch = examples.batch(units);
+        batch.to = 0;
         double* calibration = calibrate ? data<double>(state, "calibration") : nullptr;
         double* cost = log_loss ? log_loss->data() : nullptr;
         const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), independent};
@@ -95,10 +101,10 @@ struct RowRange {
     RowRange(const Matrix& matrix, const Optional<std::int64_t>& order, std::int64_t from, std::int64_t n,
              std::int64_t features, bool intercept)
         : order(order ? order->data() : nullptr), from(from), n(n) {
-        require(order ? std::int64_t(order->shape(0)) == n : from >= 0 && from + n <= matrix.rows->n_rows,
+        require(n >= 0 && (order ? std::int64_t(order->shape(0)) == n : from >= 0 && n <= matrix.rows->n_rows - from),
                 "rows out of range");
-        for (std::int64_t i = 0; this->order && i < n; ++i)
-            require(this->order[i] >= 0 && this->order[i] < matrix.rows->n_rows, "rows out of range");
+        if (order) require_below(order->data(), n, matrix.rows->n_rows, "rows out of range");
+        require_columns(matrix);
         require(matrix.rows->n_columns + intercept <= features, "more columns than features");
     }
 };
@@ -148,10 +154,10 @@ void mirror_upper(Array<Real, 2> s) {
 template <class Real, class Module, class Class>
 void bind_type(Module& m, Class& learner) {
     learner.def("learn", &ProductLearner::learn<Real>, "state"_a, "gram"_a.noconvert(), "start"_a.noconvert(),
-                "norm"_a.noconvert(), "labels"_a.noconvert(), "label_start"_a.none(), "weight"_a.none(),
-                "class_weight"_a.none(), "calibrate"_a, "log_loss"_a.none());
-    m.def("fill_rows", &fill<Real>, "matrix"_a, "order"_a.none(), "first"_a, "intercept"_a, "out"_a.noconvert());
-    m.def("multiply_rows", &multiply<Real>, "matrix"_a, "order"_a.none(), "first"_a, "intercept"_a, "s"_a.noconvert(),
+                "norm"_a.noconvert(), "labels"_a.noconvert(), "label_start"_a.noconvert().none(), "weight"_a.noconvert().none(),
+                "class_weight"_a.noconvert().none(), "calibrate"_a, "log_loss"_a.noconvert().none());
+    m.def("fill_rows", &fill<Real>, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "intercept"_a, "out"_a.noconvert());
+    m.def("multiply_rows", &multiply<Real>, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "intercept"_a, "s"_a.noconvert(),
           "out"_a.noconvert());
     m.def("mirror", &mirror_upper<Real>, "s"_a.noconvert());
 }
@@ -169,7 +175,7 @@ void bind_batch_products(nb::module_& m) {
                             double min_variance) {
             new (self) ProductLearner{rule.any, task, sharing, prior_variance, min_variance};
         }, "rule"_a, "task"_a, "sharing"_a, "prior_variance"_a, "min_variance"_a);
-    m.def("take_rows", &take_rows, "matrix"_a, "order"_a.none(), "first"_a, "rows"_a);
+    m.def("take_rows", &take_rows, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "rows"_a);
     bind_type<float>(m, learner);
     bind_type<double>(m, learner);
 }

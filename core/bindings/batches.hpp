@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "data/rows_out.hpp"
 #include "bindings/arrays.hpp"
@@ -47,12 +48,19 @@ inline Dict python_rows(ParsedRows rows) {
     return out;
 }
 
+// Checks the options of a table of features.
+inline void require_table(int bits, std::int64_t max_columns) {
+    require(bits == FeatureTable::kExact || (bits >= 1 && bits <= 32), "bits must be from 1 to 32");
+    require(max_columns >= 0 && max_columns <= std::numeric_limits<std::int32_t>::max(), "max_columns must be below 2^31");
+}
+
 // Restores the features of a model, in the order of columns: their keys, and their names if those are kept.
 inline void restore_features(FeatureTable& features, Input<std::uint32_t, 1> keys, Input<std::uint8_t, 1> text,
                              Input<std::int64_t, 1> start) {
     constexpr std::size_t kAhead = 16;  // enough for a slot to arrive from memory
     const std::size_t n = keys.shape(0);
     const bool named = start.shape(0) == n + 1;
+    require(named || !features.exact(), "names of features are missing");
     features.reserve(static_cast<std::size_t>(features.size()) + n);
     for (std::size_t k = 0; k < n; ++k) {
         if (k + kAhead < n) features.expect(keys.data()[k + kAhead]);

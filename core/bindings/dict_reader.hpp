@@ -80,11 +80,9 @@ class RecentNames {
 // The entries of a dict as a row, whose columns ascend without duplicates. Features are numbered as they appear.
 class DictReader {
   public:
-    DictReader(int bits, std::int64_t max_columns) : features_(bits, max_columns), exact_(bits == FeatureTable::kExact) {}
+    DictReader(int bits, std::int64_t max_columns) : features_(bits, max_columns) {}
 
     FeatureTable& features() { return features_; }
-    bool exact() const { return exact_; }
-
     Row to_train(nb::handle x, double largest) {
         const std::int64_t before = features_.size();
         try {
@@ -174,7 +172,6 @@ class DictReader {
 
     const Namespace plain_;
     FeatureTable features_;
-    bool exact_;
     std::vector<std::int32_t> columns_;
     std::vector<double> values_;
     RowOrder order_;

@@ -47,6 +47,7 @@ inline double clip(double p) { return std::min(std::max(p, 0x1p-53), 1.0 - 0x1p-
 template <class Covariance, class Task, class Real>
 class BoundTo final : public BoundLearner {
   public:
+    // state: writable
     BoundTo(const Covariance& covariance, const LearnerSettings& settings, const nb::dict& state, bool calibrate)
         : covariance_(covariance), undo_(*covariance.weights.undo), rule_(settings.rule), prior_(settings.prior_variance), independent_(settings.independent()),
           calibrate_(calibrate), counters_(data<std::int64_t>(state, "counters")), updates_(data<std::int64_t>(state, "updates")),
@@ -59,6 +60,8 @@ class BoundTo final : public BoundLearner {
     }
 
     void learn(Row row, const std::int32_t* labels, std::int64_t n_labels, double weight) override {
+        require(std::is_same_v<Task, Multilabel> || n_labels == 1, "a row has one class");
+        require_below(labels, n_labels, n_probabilities(), "labels out of range");
         undo_.clear();
         for (Kept& kept : kept_) kept.save();
         const OneRow rows(row, capacity());
@@ -145,9 +148,10 @@ class BoundTo final : public BoundLearner {
 // Trains on dicts where the covariance can be bound to its arrays, and numbers the features of dicts for any learner.
 class DictLearner {
   public:
-    DictLearner(int bits, std::int64_t max_columns) : reader_(bits, max_columns) {}
+    DictLearner(int bits, std::int64_t max_columns) : reader_((require_table(bits, max_columns), bits), max_columns) {}
 
     void bind(const LearnerSettings& settings, const Dict& state, bool calibrate, double largest) {
+        require_writable(state);
         largest_ = largest;
         with_covariance(settings.covariance, [&](auto row) {
             require(row.outlives_call, "this covariance trains on matrices only");
@@ -217,7 +221,7 @@ class DictLearner {
         Strings names;
         for (std::int64_t k = 0; k < table.size(); ++k) {
             keys.push_back(table.key(k));
-            if (reader_.exact()) names.add("", table.name(k));
+            if (table.exact()) names.add("", table.name(k));
         }
         return nb::make_tuple(array_of(std::move(keys)), python_strings(std::move(names)));
     }

@@ -4,8 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
-#include <type_traits>
+#include <limits>
 
 #include "bindings/learner_settings.hpp"
 #include "learner/predict.hpp"
@@ -21,21 +20,33 @@ FaultTuple as_tuple(const Fault& f) {
     return f.bad() ? FaultTuple({f.reason, f.row, f.column, f.value}) : std::nullopt;
 }
 
+constexpr std::int64_t kMaxColumns = std::numeric_limits<std::int32_t>::max();
+
 template <class Value>
 Matrix dense(Input<Value, 2> x) {
+    require(std::int64_t(x.shape(1)) <= kMaxColumns, "there are too many columns");
     return {std::make_unique<DenseRows<Value>>(x.data(), std::int64_t(x.shape(0)), std::int64_t(x.shape(1))),
-            std::int64_t(x.size()), {nb::cast(x)}};
+            std::int64_t(x.size()), {nb::cast(x)}, true};
 }
 
 template <class Value>
 Matrix csr(Input<Value, 1> values, Input<std::int32_t, 1> columns, Input<std::int64_t, 1> start, std::int64_t n_columns) {
-    require(start.shape(0) >= 1 && start.data()[0] == 0, "indptr must start with 0");
-    const std::int64_t n = std::int64_t(start.shape(0)) - 1, stored = std::int64_t(values.shape(0));
-    require(start.data()[n] <= stored && values.shape(0) == columns.shape(0), "indptr does not match the values");
-    for (std::int64_t i = 0; i < n; ++i)
-        require(start.data()[i] <= start.data()[i + 1], "indptr must not decrease");
-    return {std::make_unique<CsrRows<Value>>(values.data(), columns.data(), start.data(), n, n_columns),
-            start.data()[n], {nb::cast(values), nb::cast(columns), nb::cast(start)}};
+    require(n_columns >= 0 && n_columns <= kMaxColumns, "n_columns must be a number from 0 to 2^31 - 1");
+    require(values.shape(0) == columns.shape(0), "the values do not match the columns");
+    require_starts(start, values.shape(0), "indptr must not be negative, not decrease, and end within the values");
+    require(start.data()[0] == 0, "indptr must start with 0");
+    const std::int64_t n = std::int64_t(start.shape(0)) - 1, stored = start.data()[n];
+    bool in_range = true;
+    for (std::int64_t k = 0; k < stored; ++k) in_range &= columns.data()[k] >= 0 && columns.data()[k] < n_columns;
+    return {std::make_unique<CsrRows<Value>>(values.data(), columns.data(), start.data(), n, n_columns), stored,
+            {nb::cast(values), nb::cast(columns), nb::cast(start)}, in_range};
+}
+
+// Whether an array has one row per row of a matrix and one column per column of the weights.
+template <class Covariance, class Out>
+void require_scores(const Covariance& covariance, const Matrix& matrix, const Out& out) {
+    require(std::int64_t(out.shape(0)) == matrix.rows->n_rows && out.shape(1) == std::size_t(covariance.weights.columns),
+            "scores do not match the rows and columns");
 }
 
 // Trains on the rows of matrices and predicts them.
@@ -44,18 +55,20 @@ struct Learner : LearnerSettings {
                Optional<std::int64_t> label_start, Optional<double> weight, Optional<double> class_weight,
                Optional<std::int64_t> order, std::int64_t from, std::int64_t to, bool calibrate, double largest,
                std::optional<Array<double, 1>> log_loss, UndoLog* undo) const {
+        require_writable(state);
+        require(!log_loss || log_loss->shape(0) == 1, "log_loss must be one number");
+        if (!(largest > 0.0)) require_columns(matrix);
+        const Examples examples{labels, label_start, weight, class_weight, order, from, to};
         std::int64_t* counters = data<std::int64_t>(state, "counters");
         const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(state, "updates")};
         double* calibration = calibrate ? data<double>(state, "calibration") : nullptr;
-        const Batch batch{*matrix.rows,           {labels.data(), data_or_null(label_start)}, data_or_null(weight),
-                          data_or_null(class_weight), data_or_null(order), from, to};
+        const Batch batch = examples.batch(*matrix.rows);
         const double suspicious = min_variance * prior_variance * largest * largest;
         const Inspector inspector{*matrix.rows, largest, largest > 0.0 ? suspicious : HUGE_VAL};
         double* cost = log_loss ? log_loss->data() : nullptr;
-        require(!cost || log_loss->shape(0) == 1, "log_loss must be one number");
-        require(from >= 0 && to <= (order ? std::int64_t(order->shape(0)) : matrix.rows->n_rows), "rows out of range");
         try {
             open(state, matrix.rows->n_columns, undo, [&](auto covariance, auto type) {
+                examples.check(task, covariance.weights.columns, matrix.rows->n_rows);
                 with_task(covariance, [&](auto task) {
                     nb::gil_scoped_release release;
                     confidently::learn<decltype(type)>(covariance, task, rule, prior_variance, batch, calibration, cost, count,
@@ -70,22 +83,30 @@ struct Learner : LearnerSettings {
     }
 
     void scores(const Dict& state, const Matrix& matrix, Array<double, 2> out) const {
-        const std::int64_t seen = data<std::int64_t>(state, "counters")[0];
+        require_columns(matrix);
         open(state, matrix.rows->n_columns, nullptr, [&](const auto& covariance, auto) {
+            require_scores(covariance, matrix, out);
+            const std::int64_t seen = data<std::int64_t>(state, "counters")[0];
             nb::gil_scoped_release release;
             predict_scores(covariance, *matrix.rows, seen, out.data());
         });
     }
 
     void variances(const Dict& state, const Matrix& matrix, Array<double, 2> out) const {
+        require_columns(matrix);
         open(state, matrix.rows->n_columns, nullptr, [&](const auto& covariance, auto) {
+            require_scores(covariance, matrix, out);
             nb::gil_scoped_release release;
             predict_variances(covariance, *matrix.rows, task == Task::multilabel ? Multilabel::threshold : kNone, out.data());
         });
     }
 
     void top_variances(const Dict& state, const Matrix& matrix, Input<double, 2> scores, Array<double, 1> out) const {
+        require_columns(matrix);
+        require(task == Task::joint || task == Task::one_vs_rest, "the two best scores are those of several classes");
         open(state, matrix.rows->n_columns, nullptr, [&](const auto& covariance, auto) {
+            require_scores(covariance, matrix, scores);
+            require(out.shape(0) == scores.shape(0), "one variance per row is needed");
             nb::gil_scoped_release release;
             predict_top_variances(covariance, *matrix.rows, scores.data(), independent(), out.data());
         });
@@ -146,9 +167,9 @@ void bind_learner(nb::module_& m) {
             new (self) Learner{{rule.any, number, task, intercept, average, moments, prior_variance, min_variance, forget}};
         }, "rule"_a, "covariance"_a, "task"_a, nb::kw_only(), "intercept"_a, "average"_a, "moments"_a, "prior_variance"_a, "min_variance"_a,
              "forget"_a)
-        .def("learn", &Learner::learn, "state"_a, "matrix"_a, "labels"_a.noconvert(), "label_start"_a.none(),
-             "weight"_a.none(), "class_weight"_a.none(), "order"_a.none(), "first"_a, "last"_a, "calibrate"_a, "largest"_a,
-             "log_loss"_a.none() = nb::none(), "undo"_a.none() = nb::none())
+        .def("learn", &Learner::learn, "state"_a, "matrix"_a, "labels"_a.noconvert(), "label_start"_a.noconvert().none(),
+             "weight"_a.noconvert().none(), "class_weight"_a.noconvert().none(), "order"_a.noconvert().none(), "first"_a,
+             "last"_a, "calibrate"_a, "largest"_a, "log_loss"_a.noconvert().none() = nb::none(), "undo"_a.none() = nb::none())
         .def("scores", &Learner::scores, "state"_a, "matrix"_a, "out"_a.noconvert())
         .def("variances", &Learner::variances, "state"_a, "matrix"_a, "out"_a.noconvert())
         .def("top_variances", &Learner::top_variances, "state"_a, "matrix"_a, "scores"_a.noconvert(), "out"_a.noconvert());

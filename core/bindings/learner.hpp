@@ -1,8 +1,8 @@
 // Shared by the bindings of the learners: matrices, rules, tasks, entries of the state.
 #pragma once
 
+#include <algorithm>
 #include <optional>
-#include <string>
 
 #include "learner/learn.hpp"
 #include "bindings/arrays.hpp"
@@ -14,6 +14,7 @@ struct Matrix {
     std::unique_ptr<Rows> rows;
     std::int64_t stored;
     std::vector<nb::object> owners;
+    bool in_range;  // whether all columns are; otherwise its rows must be checked one by one
     double checked = 0.0;  // every row is valid and no absolute value is larger; 0: not checked yet
 };
 
@@ -40,13 +41,6 @@ struct UndoLog {
 
 enum class Task { binary, joint, one_vs_rest, multilabel };
 
-// An entry of the state. It may be a read-only array, since prediction only reads it; Python makes it writable before
-// training.
-template <class T, int dimensions>
-auto entry(const nb::dict& state, const char* name) {
-    return nb::cast<Input<T, dimensions>>(state[name]);
-}
-
 template <class T>
 T* data(const nb::dict& state, const char* name) {
     return const_cast<T*>(entry<T, 1>(state, name).data());
@@ -57,8 +51,46 @@ inline int calibration_size(Task task, int columns) {
     return task == Task::multilabel ? SigmoidCalibration::size * (columns - 1) : TemperatureCalibration::size;
 }
 
+// The labels of rows, their weights, and the part of an order to train on.
+struct Examples {
+    const Input<std::int32_t, 1>& labels;
+    const Optional<std::int64_t>& label_start;
+    const Optional<double>&weight, &class_weight;
+    const Optional<std::int64_t>& order;
+    std::int64_t from, to;
+
+    // Checks everything that training on rows of a matrix indexes by.
+    void check(Task task, int columns, std::int64_t n_rows) const {
+        const bool lists = task == Task::multilabel;
+        const int classes = lists ? columns - 1 : std::max(columns, 2);
+        require(from >= 0 && from <= to && to <= (order ? std::int64_t(order->size()) : n_rows), "rows out of range");
+        require(label_start.has_value() == lists, "lists of labels are for multilabel data, and needed there");
+        require(lists ? std::int64_t(label_start->size()) == n_rows + 1 : std::int64_t(labels.size()) == n_rows,
+                "labels do not match the rows");
+        require(!weight || std::int64_t(weight->size()) == n_rows, "weights do not match the rows");
+        require(!class_weight || (!lists && std::int64_t(class_weight->size()) == classes),
+                "class weights do not match the classes");
+        if (order) require_below(order->data() + from, to - from, n_rows, "order out of range");
+        for (std::int64_t at = from; at < to; ++at) {
+            const std::int64_t i = order ? order->data()[at] : at;
+            const std::int64_t first = lists ? label_start->data()[i] : i, last = lists ? label_start->data()[i + 1] : i + 1;
+            require(0 <= first && first <= last && last <= std::int64_t(labels.size()), "label_start does not match the labels");
+            require_below(labels.data() + first, last - first, classes, "labels out of range");
+        }
+    }
+
+    Batch batch(const Rows& rows) const {
+        return {rows, {labels.data(), data_or_null(label_start)}, data_or_null(weight), data_or_null(class_weight),
+                data_or_null(order), from, to};
+    }
+};
+
+inline void require_columns(const Matrix& matrix) { require(matrix.in_range, "the matrix has columns out of range"); }
+
 // Checks the entries that every learner has, for a number of columns.
 inline void require_counts(const nb::dict& state, Task task, int columns) {
+    const int least = task == Task::joint || task == Task::one_vs_rest ? 2 : 1;
+    require(task == Task::binary ? columns == 1 : columns >= least, "the weights have the wrong number of columns");
     const auto learners = static_cast<std::size_t>(task == Task::one_vs_rest ? columns : 1);
     for (const char* name : {"scale", "folded"})
         require(entry<double, 1>(state, name).size() == learners, "the scales do not match the weights");

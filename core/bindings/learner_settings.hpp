@@ -43,7 +43,9 @@ struct LearnerSettings {
 
     template <class TableRow, class F>
     void open_row(TableRow row, const nb::dict& state, std::int64_t n_columns, UndoLog* undo, F&& f) const {
-        if (nb::cast<nb::ndarray<nb::ro>>(state["weights"]).dtype() == nb::dtype<float>())
+        nb::ndarray<nb::ro> weights;
+        require(state.contains("weights") && nb::try_cast(state["weights"], weights, false), "weights is missing");
+        if (weights.dtype() == nb::dtype<float>())
             open_typed<float>(row, state, n_columns, undo, f);
         else
             open_typed<double>(row, state, n_columns, undo, f);
@@ -67,7 +69,10 @@ struct LearnerSettings {
     // Calls f with the task; only with the binary one where the covariance serves no other.
     template <class Covariance, class F>
     void with_task(const Covariance&, F&& f) const {
-        if constexpr (Covariance::binary_only) return f(Binary());
+        if constexpr (Covariance::binary_only) {
+            require(task == Task::binary, "this covariance is for two classes");
+            return f(Binary());
+        }
         python::with_task(task, f);
     }
 };

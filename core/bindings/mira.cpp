@@ -15,15 +15,14 @@ std::tuple<std::int64_t, std::int64_t> learn(Input<double, 1> values, Input<std:
                                              Optional<std::int64_t> order, Array<double, 2> weights, bool intercept,
                                              double gamma, double C) {
     const auto n = static_cast<std::int64_t>(labels.size());
-    require(std::int64_t(start.size()) == n + 1 && start.data()[0] == 0, "indptr does not match the labels");
-    require(start.data()[n] <= std::int64_t(values.size()) && values.size() == columns.size(), "indptr does not match the values");
+    require(std::int64_t(start.size()) == n + 1, "indptr does not match the labels");
+    require(values.size() == columns.size(), "the values do not match the columns");
+    require_starts(start, values.size(), "indptr does not match the values");
     require(weights.shape(0) >= std::size_t(intercept), "weights have too few rows");
     const auto n_columns = static_cast<std::int64_t>(weights.shape(0)) - intercept;
     const int classes = static_cast<int>(weights.shape(1));
-    for (std::int64_t i = 0; i < n; ++i) require(labels.data()[i] >= 0 && labels.data()[i] < classes, "labels out of range");
-    if (order)
-        for (std::size_t i = 0; i < order->size(); ++i)
-            require(order->data()[i] >= 0 && order->data()[i] < n, "order out of range");
+    require_below(labels.data(), n, classes, "labels out of range");
+    if (order) require_below(order->data(), std::int64_t(order->size()), n, "order out of range");
     const CsrRows<double> rows(values.data(), columns.data(), start.data(), n, n_columns);
     require(!rows.first_fault(std::numeric_limits<double>::max()).bad(), "rows must be finite and their columns in order");
     nb::gil_scoped_release release;
@@ -43,7 +42,7 @@ std::vector<double> mira_step(std::vector<double> scores, int truth, double norm
 
 void bind_mira(nb::module_& m) {
     m.def("mira_learn", &learn, "values"_a.noconvert(), "columns"_a.noconvert(), "start"_a.noconvert(),
-          "labels"_a.noconvert(), "order"_a.none(), "weights"_a.noconvert(), nb::kw_only(), "intercept"_a, "gamma"_a, "C"_a);
+          "labels"_a.noconvert(), "order"_a.noconvert().none(), "weights"_a.noconvert(), nb::kw_only(), "intercept"_a, "gamma"_a, "C"_a);
     m.def("mira_step", &mira_step, "scores"_a, "truth"_a, "norm2"_a, "gamma"_a, "C"_a);
 }
 

@@ -43,7 +43,7 @@ void bind_readers(nb::module_& m) {
         .def("__init__", [](ReaderOptions* self, double largest, std::int64_t max_columns, LabelCount labels, bool skip_errors,
                             bool l2, int bits, const std::vector<std::string>& classes, std::size_t n_kept,
                             bool own_columns) {
-            require(bits == FeatureTable::kExact || (bits >= 1 && bits <= 32), "bits must be from 1 to 32");
+            require_table(bits, max_columns);
             new (self) ReaderOptions{largest, max_columns, labels, skip_errors, l2, bits, classes, n_kept, own_columns};
         }, nb::kw_only(), "largest"_a, "max_columns"_a, "labels"_a, "skip_errors"_a, "l2"_a, "bits"_a, "classes"_a, "n_kept"_a,
              "own_columns"_a);
@@ -57,7 +57,7 @@ void bind_readers(nb::module_& m) {
         .def("restore", [](Numbering& numbering, Input<std::uint32_t, 1> keys, Input<std::uint8_t, 1> text,
                            Input<std::int64_t, 1> start) {
             restore_features(numbering.features(), keys, text, start);
-        }, "keys"_a, "text"_a, "start"_a);
+        }, "keys"_a.noconvert(), "text"_a.noconvert(), "start"_a.noconvert());
     m.def("count_lines", [](const nb::bytes& text) { return count_lines({text.c_str(), text.size()}); }, "text"_a);
     m.def("name_keys", &name_keys, "text"_a.noconvert(), "start"_a.noconvert());
     m.def("line_formats", [] {
@@ -79,7 +79,7 @@ void bind_readers(nb::module_& m) {
         }, "begun"_a, "text"_a, "line"_a)
         .def("number", &LineReader::number, "numbering"_a, nb::call_guard<nb::gil_scoped_release>())
         .def("take", &take_rows)
-        .def("restore", &restore_reader<LineReader>, "keys"_a, "text"_a, "start"_a, "freeze"_a);
+        .def("restore", &restore_reader<LineReader>, "keys"_a.noconvert(), "text"_a.noconvert(), "start"_a.noconvert(), "freeze"_a);
 }
 
 }  // namespace confidently::python

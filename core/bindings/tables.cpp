@@ -83,7 +83,10 @@ void make_column(HeldColumn* self, std::size_t which, Optional<double> numbers, 
 
 Dict feed_columns(ArrowReader& reader, std::int64_t n_rows, const std::vector<const HeldColumn*>& held) {
     std::vector<ArrowColumn> columns;
-    for (const HeldColumn* one : held) columns.push_back(one->column);
+    for (const HeldColumn* one : held) {
+        require(one != nullptr, "a column is missing");
+        columns.push_back(one->column);
+    }
     ParsedRows rows;
     {
         nb::gil_scoped_release release;
@@ -126,18 +129,19 @@ void bind_tables(nb::module_& m) {
         .def("describe", &describe<CsvReader>, "columns"_a)
         .def("feed", &feed_text, "text"_a)
         .def("finish", [](CsvReader& reader) { return python_rows(reader.finish()); })
-        .def("restore", &restore_reader<CsvReader>, "keys"_a, "text"_a, "start"_a, "freeze"_a);
+        .def("restore", &restore_reader<CsvReader>, "keys"_a.noconvert(), "text"_a.noconvert(), "start"_a.noconvert(), "freeze"_a);
     nb::class_<HeldColumn>(m, "ArrowColumn")
-        .def("__init__", &make_column, "which"_a, nb::kw_only(), "numbers"_a = nb::none(), "text"_a = nb::none(),
-             "start"_a = nb::none(), "entry"_a = nb::none(), "valid"_a = nb::none(), "valid_first"_a = 0,
-             "list_start"_a = nb::none(), "list_valid"_a = nb::none(), "list_valid_first"_a = 0);
+        .def("__init__", &make_column, "which"_a, nb::kw_only(), "numbers"_a.noconvert() = nb::none(),
+             "text"_a.noconvert() = nb::none(), "start"_a.noconvert() = nb::none(), "entry"_a.noconvert() = nb::none(),
+             "valid"_a.noconvert() = nb::none(), "valid_first"_a = 0, "list_start"_a.noconvert() = nb::none(),
+             "list_valid"_a.noconvert() = nb::none(), "list_valid_first"_a = 0);
     nb::class_<ArrowReader>(m, "ArrowReader")
         .def("__init__", [](ArrowReader* self, const ReaderOptions& options, const NgramOptions& ngrams) {
             new (self) ArrowReader(options, ngrams);
         }, "options"_a, "ngrams"_a)
         .def("describe", &describe<ArrowReader>, "columns"_a)
         .def("feed", &feed_columns, "n_rows"_a, "columns"_a)
-        .def("restore", &restore_reader<ArrowReader>, "keys"_a, "text"_a, "start"_a, "freeze"_a);
+        .def("restore", &restore_reader<ArrowReader>, "keys"_a.noconvert(), "text"_a.noconvert(), "start"_a.noconvert(), "freeze"_a);
 }
 
 }  // namespace confidently::python

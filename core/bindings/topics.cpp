@@ -18,10 +18,10 @@ struct Arrays {
     std::optional<Input<double, 3>> sticks;
 
     explicit Arrays(const nb::dict& state)
-        : counts(nb::cast<Input<double, 3>>(state["words"])), totals(nb::cast<Input<double, 2>>(state["totals"])),
-          shift(nb::cast<Input<double, 3>>(state["shift"])) {
-        if (state.contains("precision")) precision = nb::cast<Input<double, 4>>(state["precision"]);
-        if (state.contains("sticks")) sticks = nb::cast<Input<double, 3>>(state["sticks"]);
+        : counts(entry<double, 3>(state, "words")), totals(entry<double, 2>(state, "totals")),
+          shift(entry<double, 3>(state, "shift")) {
+        if (state.contains("precision")) precision = entry<double, 4>(state, "precision");
+        if (state.contains("sticks")) sticks = entry<double, 3>(state, "sticks");
     }
 
     template <class Array>
@@ -55,13 +55,12 @@ struct Arrays {
 
 Bags bags(const Input<std::int64_t, 1>& start, const Input<std::int32_t, 1>& words, const Input<std::int32_t, 1>& counts,
           std::int64_t n_words, const Arrays& arrays) {
-    require(start.shape(0) >= 1 && start.data()[0] >= 0, "indptr must begin with 0 or more");
-    const std::size_t n = start.shape(0) - 1;
-    for (std::size_t i = 0; i < n; ++i) require(start.data()[i] <= start.data()[i + 1], "indptr must not decrease");
-    require(std::size_t(start.data()[n]) <= words.shape(0) && words.shape(0) == counts.shape(0), "indptr does not fit");
-    require(n_words <= std::int64_t(arrays.counts.shape(0)), "more words than the state has room for");
-    for (std::int64_t i = start.data()[0]; i < start.data()[n]; ++i)
-        require(words.data()[i] >= 0 && words.data()[i] < n_words && counts.data()[i] >= 0, "a word is out of range");
+    require_starts(start, words.shape(0), "indptr must not be negative, not decrease, and end within the words");
+    require(words.shape(0) == counts.shape(0), "indptr does not fit");
+    require(n_words >= 0 && n_words <= std::int64_t(arrays.counts.shape(0)), "more words than the state has room for");
+    const std::int64_t first = start.data()[0], n = start.data()[start.shape(0) - 1] - first;
+    require_below(words.data() + first, n, n_words, "a word is out of range");
+    require_below(counts.data() + first, n, std::int64_t(1) << 31, "a count is negative");
     return {start.data(), words.data(), counts.data()};
 }
 
@@ -86,6 +85,7 @@ void for_each_model(const TopicSettings& s, const Arrays& arrays, std::int64_t n
 void learn(const TopicSettings& s, const Dict& state, std::int64_t n_words, const Input<std::int64_t, 1>& start,
            const Input<std::int32_t, 1>& words, const Input<std::int32_t, 1>& counts, const Input<std::int8_t, 3>& signs,
            const Input<double, 1>& weights, std::int64_t seen, int threads) {
+    require_writable(state);
     const Arrays arrays(state);
     arrays.require_shapes(s);
     const Bags rows = bags(start, words, counts, n_words, arrays);
@@ -128,10 +128,14 @@ void bind_topics(nb::module_& m) {
         }, nb::kw_only(), "topics"_a, "tasks"_a, "nonparametric"_a, "digamma"_a, "gibbs"_a, "document_prior"_a,
            "word_prior"_a, "stick_prior"_a, "c"_a, "epsilon"_a, "prior_variance"_a, "step_size"_a, "inner"_a, "samples"_a,
            "burn_in"_a, "batch"_a, "seed"_a)
-        .def("learn", &learn, "state"_a, "n_words"_a, "start"_a, "words"_a, "counts"_a, "signs"_a, "weights"_a, "seen"_a, "threads"_a)
-        .def("infer", &infer, "state"_a, "n_words"_a, "start"_a, "words"_a, "counts"_a, "burn_in"_a, "samples"_a,
-             "proportions"_a, "threads"_a);
-    m.def("digamma", [](double x) { return digamma(x); }, "x"_a);
+        .def("learn", &learn, "state"_a, "n_words"_a, "start"_a.noconvert(), "words"_a.noconvert(), "counts"_a.noconvert(),
+             "signs"_a.noconvert(), "weights"_a.noconvert(), "seen"_a, "threads"_a)
+        .def("infer", &infer, "state"_a, "n_words"_a, "start"_a.noconvert(), "words"_a.noconvert(), "counts"_a.noconvert(),
+             "burn_in"_a, "samples"_a, "proportions"_a.noconvert(), "threads"_a);
+    m.def("digamma", [](double x) {
+        require(x > 0.0, "digamma is for positive numbers");
+        return digamma(x);
+    }, "x"_a);
     m.def("exp_of_negative", [](double x) { return exp_of_negative(x); }, "x"_a);
     m.def("inverse_gaussian", [](double mean, std::uint64_t seed, std::int64_t n) {
         std::vector<double> drawn(n);

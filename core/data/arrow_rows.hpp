@@ -170,7 +170,6 @@ class ArrowReader {
             column.known_since = writer.forgotten();
         }
         if (column.known[k] < 0) column.known[k] = column.cell.category_feature(text, writer);
-        writer.rows.room(1);
         writer.add(column.known[k], 1.0);
     }
 

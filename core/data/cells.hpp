@@ -36,7 +36,6 @@ class SteadyFeature {
             column_ = rows.column_of(kNoPrefix, name_);
             forgotten_ = rows.forgotten();
         }
-        rows.rows.room(1);
         rows.add(column_, value);
     }
 
@@ -79,7 +78,6 @@ class CellColumn {
 
     void category(std::string_view text, RowWriter& rows) const {
         if (text.empty()) return;
-        rows.rows.room(1);
         rows.add(category_, text, 1.0);
     }
 

@@ -67,6 +67,7 @@ class FeatureTable {
     explicit FeatureTable(int bits, std::int64_t most) : mask_(bits == kExact ? ~0u : mask_of(bits)), exact_(bits == kExact),
                                                          most_(most), slots_(64) {}
 
+    bool exact() const { return exact_; }
     std::int64_t size() const { return static_cast<std::int64_t>(keys_.size()); }
     std::uint32_t key(std::int64_t column) const { return keys_[static_cast<std::size_t>(column)]; }
 

@@ -21,7 +21,6 @@ namespace confidently {
 
 class JsonLinesFormat {
   public:
-    static constexpr std::size_t min_feature_bytes = 8;  // usually; room for more is made as they come
     static constexpr bool utf8 = false;                   // what is read is checked; what is dropped may be anything
 
     JsonLinesFormat(json::KeyOptions keys, NgramOptions ngrams) : label_(keys.label), keys_(std::move(keys)), ngrams_(ngrams) {}
@@ -169,7 +168,6 @@ class JsonLinesFormat {
         } else if (key.role == Role::text) {
             ngrams_.add(key.space(), text, rows);
         } else if (key.role != Role::drop) {
-            rows.rows.room(1);
             rows.add(key.space(), text, 1.0);
         }
     }
@@ -186,7 +184,6 @@ class JsonLinesFormat {
 
     static void add(const Key& key, double x, RowWriter& rows) {
         if (x == 0.0) return;
-        rows.rows.room(1);
         rows.add(kNoPrefix, key.path, x);
     }
 

@@ -79,6 +79,7 @@ class LabelTable {
         return {at->second, added};
     }
 
+    std::size_t size() const { return labels_.size(); }
     const Label& label(std::int32_t number) const { return labels_[static_cast<std::size_t>(number)]; }
 
     void forget_last() {

@@ -1,7 +1,6 @@
 // A reader of text with one row per line: bytes go in, checked CSR rows come out.
 //
 // A format is a struct with
-//   static constexpr std::size_t min_feature_bytes;  a row of n bytes has at most n / min_feature_bytes + 1 entries
 //   static constexpr bool utf8;                      whether a line must be UTF-8 text as a whole
 //   const char* parse_line(const char* p, const char* end, std::int64_t line, RowWriter& rows);
 // parse_line reads the line at p, which ends in \n before end. It begins and ends a row in rows if the line has one, and
@@ -11,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,6 +50,10 @@ class LineReader {
 
     // The rows that were parsed and numbered.
     ParsedRows take() {
+        const bool numbered = numbers_.labels.size() == writer.n_labels() &&
+                              (!writer.options.own_columns ||
+                               static_cast<std::int64_t>(numbers_.features.size()) == writer.features().size());
+        if (!numbered) throw std::invalid_argument("the rows were not numbered, or those before them failed");
         ParsedRows rows = writer.take();
         for (std::int32_t& label : rows.labels) label = numbers_.labels[static_cast<std::size_t>(label)];
         if (writer.options.own_columns) finish_entries(rows, numbers_, writer.options.l2, order_);
@@ -70,7 +74,7 @@ class LineReaderOf final : public LineReader {
 
     void parse(const std::string& begun, std::string_view text, std::int64_t line) override {
         writer.begin_batch(line);
-        writer.rows.room(static_cast<std::int64_t>((begun.size() + text.size()) / Format::min_feature_bytes + 2));
+        writer.rows.room(static_cast<std::int64_t>((begun.size() + text.size()) / kUsualFeatureBytes + 1));
         if (!begun.empty()) {
             const std::size_t first = text.find('\n') + 1;  // npos + 1 is 0
             if (first > 0) parse_lines(begun + std::string(text.substr(0, first)), line++);
@@ -80,6 +84,8 @@ class LineReaderOf final : public LineReader {
     }
 
   private:
+    static constexpr std::size_t kUsualFeatureBytes = 8;  // as a guess: room for more is made as they come
+
     void parse_lines(std::string_view text, std::int64_t line) {
         const char *p = text.data(), *end = p + text.size();
         const char* invalid = Format::utf8 ? invalid_utf8(p, end) : end;

@@ -47,8 +47,7 @@ class Ngrams {
         first_.clear();
         last_.clear();
         options_.characters ? find_characters(text) : find_words(text);
-        const std::size_t n = first_.size(), lengths = static_cast<std::size_t>(options_.longest - options_.shortest + 1);
-        rows.rows.room(static_cast<std::int64_t>(n * lengths));
+        const std::size_t n = first_.size();
         rows.flush();
         const std::int64_t before = rows.rows.size;
         for (std::size_t i = 0; i < n; ++i)

@@ -81,13 +81,18 @@ struct ParsedRows {
 
     std::int64_t n_rows() const { return static_cast<std::int64_t>(start.size()) - 1; }
 
-    // Makes room for so many more entries, in addition to those that wait for their columns.
+    // Makes room for so many more entries at once.
     void room(std::int64_t more) {
-        more += kMaxWaiting;
         if (size + more <= capacity) return;
         capacity = std::max(size + more, 2 * capacity);
         values = widened(values.get());
         columns = widened(columns.get());
+    }
+
+    CONFIDENTLY_INLINE void add(std::int32_t column, double value) {
+        if (size == capacity) [[unlikely]] room(1);
+        columns[size] = column;
+        values[size++] = value;
     }
 
   private:
@@ -148,6 +153,7 @@ class RowWriter {
     const ReaderOptions options;
 
     FeatureTable& features() { return features_; }
+    std::size_t n_labels() const { return labels_.size(); }
 
     // Makes the features known by now permanent; those of a later batch are forgotten with it.
     void freeze() { frozen_ = features_.size(); }
@@ -168,12 +174,11 @@ class RowWriter {
         before_ = -1;
     }
 
-    // Adds an entry to the row; room for it must have been made.
+    // Adds an entry to the row.
     CONFIDENTLY_INLINE void add(std::int64_t column, double value) {
         ascending_ &= column > before_;
         before_ = column;
-        rows.columns[rows.size] = static_cast<std::int32_t>(column);
-        rows.values[rows.size++] = value;
+        rows.add(static_cast<std::int32_t>(column), value);
     }
 
     CONFIDENTLY_INLINE void add(const Namespace& space, std::string_view name, double value) {

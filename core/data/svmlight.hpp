@@ -18,7 +18,6 @@
 namespace confidently {
 
 struct SvmlightFormat {
-    static constexpr std::size_t min_feature_bytes = 4;  // "1:1 "
     static constexpr bool utf8 = false;                   // labels are checked; comments may be anything
 
     bool zero_based;

@@ -17,7 +17,6 @@ namespace confidently {
 
 class TextFormat {
   public:
-    static constexpr std::size_t min_feature_bytes = std::size_t(-1);  // n-grams make room for themselves
     static constexpr bool utf8 = true;
 
     explicit TextFormat(NgramOptions options) : ngrams_(options) {}

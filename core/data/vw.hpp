@@ -75,7 +75,6 @@ class VwNamespaces {
 
 class VwFormat {
   public:
-    static constexpr std::size_t min_feature_bytes = 2;  // "a "
     static constexpr bool utf8 = true;
 
     // keep_tag: keep tags, as the first of the kept strings

@@ -1,0 +1,338 @@
+"""Malformed arrays straight into the compiled core: each is a ValueError or TypeError, and nothing is read or written
+beyond an array.
+
+Every function that takes arrays has calls with sound arguments in ``CALLS``. Each of their arrays is spoiled in every
+way of ``spoiled``; what is allowed nevertheless is listed with the call.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import confidently
+from confidently import _core
+from confidently.covariances.settings import Settings
+from confidently.learner.learner import Learner
+
+INDEXES = ("labels", "label_start", "order", "columns", "start", "words", "entry", "list_start")
+OUTPUTS = ("out", "log_loss", "weights_of_mira", "proportions")  # and the arrays of a state that is learned
+
+Arrays = dict[str, np.ndarray]
+
+
+class Call(NamedTuple):
+    """A call with sound arrays; ``allowed``: what does no harm, as "array: way of spoiling"."""
+
+    make: Callable[[], Arrays]
+    run: Callable[[Arrays], Any]
+    allowed: tuple[str, ...] = ()
+
+
+def i32(*numbers: int) -> np.ndarray:
+    return np.array(numbers, dtype=np.int32)
+
+
+def i64(*numbers: int) -> np.ndarray:
+    return np.array(numbers, dtype=np.int64)
+
+
+CSR = {"values": np.ones(3), "columns": i32(0, 2, 1), "start": i64(0, 2, 3)}  # two rows, three columns
+
+
+def matrix(a: Arrays, n_columns: int = 3) -> _core.Matrix:
+    return _core.csr(a["values"], a["columns"], a["start"], n_columns)
+
+
+def settings(task: str, covariance: str = "diagonal") -> Settings:
+    return Settings("arow", covariance=covariance, task=task, fit_intercept=True)
+
+
+def state_of(task: str, covariance: str = "diagonal", n_classes: int = 3) -> Arrays:
+    learner = Learner(settings(task, covariance), 2 if task == "binary" else n_classes, 3)
+    return {f"state.{name}": array for name, array in learner.state.items()}
+
+
+def state_in(a: Arrays) -> Arrays:
+    return {name.removeprefix("state."): array for name, array in a.items() if name.startswith("state.")}
+
+
+def compiled(task: str, covariance: str = "diagonal") -> _core.Learner:
+    return Learner(settings(task, covariance), 2 if task == "binary" else 3, 3).covariance.compiled()
+
+
+def learn(task: str, covariance: str = "diagonal", checked: bool = True) -> Call:
+    def make() -> Arrays:
+        lists = task == "multilabel"
+        labels = {"labels": i32(1, 2, 0), "label_start": i64(0, 2, 3)} if lists else {"labels": i32(1, 0)}
+        weights = {"weight": np.ones(2), "order": i64(1, 0), "log_loss": np.zeros(1)}
+        if not lists:
+            weights["class_weight"] = np.ones(2 if task == "binary" else 3)
+        return CSR | labels | weights | state_of(task, covariance)
+
+    def run(a: Arrays) -> None:
+        fault = compiled(task, covariance).learn(
+            state_in(a), matrix(a), a["labels"], a.get("label_start"), a["weight"], a.get("class_weight"), a["order"],
+            0, 2, True, 0.0 if checked else 1e100, a["log_loss"],
+        )  # fmt: skip
+        if fault is not None:
+            raise ValueError(fault)
+
+    return Call(make, run, ("order: longer",))
+
+
+def predict(method: str, task: str, columns: int) -> Call:
+    def make() -> Arrays:
+        out = {"out": np.empty(2 if method == "top_variances" else (2, columns))}
+        scores = {"scores": np.zeros((2, columns))} if method == "top_variances" else {}
+        return CSR | state_of(task) | out | scores
+
+    def run(a: Arrays) -> None:
+        scores = [a["scores"]] if "scores" in a else []
+        getattr(compiled(task), method)(state_in(a), matrix(a), *scores, a["out"])
+
+    return Call(make, run)
+
+
+def products(task: str, sharing: str, columns: int, covariance: str = "full") -> Call:
+    def make() -> Arrays:
+        size = 2 * columns if sharing == "joint" else 2
+        lists = task == "multilabel"
+        labels = {"labels": i32(1, 2, 0), "label_start": i64(0, 2, 3)} if lists else {"labels": i32(1, 0)}
+        weights = {} if lists else {"class_weight": np.ones(max(columns, 2))}
+        return (
+            {"gram": np.tile(np.eye(size), (columns if sharing == "independent" else 1, 1, 1))}
+            | {"scores": np.zeros((2, columns)), "norm": np.ones(2), "weight": np.ones(2), "log_loss": np.zeros(1)}
+            | labels | weights | state_of(task, covariance)
+        )  # fmt: skip
+
+    def run(a: Arrays) -> None:
+        core = _core.ProductLearner(
+            settings(task).rule.compiled, _core.Task[task.replace("-", "_")], _core.Sharing[sharing], 1.0, 0.0
+        )
+        core.learn(
+            state_in(a), a["gram"], a["scores"], a["norm"], a["labels"], a.get("label_start"), a["weight"],
+            a.get("class_weight"), True, a["log_loss"],
+        )  # fmt: skip
+
+    unused = [name for name in state_of(task, covariance) if name[6:] in ("weights", "covariance", "pending")]
+    unused += [name for name in state_of(task, covariance) if name.startswith("state.pending")]
+    ways = ("another type", "shorter", "longer", "empty", "another dimension", "not contiguous")
+    return Call(make, run, tuple(f"{name}: {way}" for name in unused for way in ways))
+
+
+def topics(method: str) -> Call:
+    core = _core.Topics(
+        topics=2, tasks=1, nonparametric=False, digamma=False, gibbs=True, document_prior=0.5, word_prior=0.5,
+        stick_prior=1.0, c=1.0, epsilon=1.0, prior_variance=1.0, step_size=1.0, inner=1, samples=1, burn_in=0, batch=2,
+        seed=1,
+    )  # fmt: skip
+
+    def make() -> Arrays:
+        state = {
+            "state.words": np.ones((3, 1, 2)), "state.totals": np.full((1, 2), 3.0), "state.shift": np.zeros((1, 1, 2)),
+            "state.precision": np.eye(2).reshape(1, 1, 2, 2),
+        }  # fmt: skip
+        rows = {"start": i64(0, 2, 3), "words": i32(0, 2, 1), "counts": i32(1, 2, 1)}
+        if method == "infer":
+            return state | rows | {"proportions": np.zeros((2, 1, 2))}
+        return state | rows | {"signs": np.ones((2, 1, 1), np.int8), "weights": np.ones(2)}
+
+    def run(a: Arrays) -> None:
+        rows = a["start"], a["words"], a["counts"]
+        if method == "infer":
+            core.infer(state_in(a), 3, *rows, 1, 1, a["proportions"], 2)
+        else:
+            core.learn(state_in(a), 3, *rows, a["signs"], a["weights"], 0, 2)
+
+    return Call(make, run, ("state.words: longer",))
+
+
+def mira(a: Arrays) -> None:
+    _core.mira_learn(
+        a["values"], a["columns"], a["start"], a["labels"], a["order"], a["weights_of_mira"], intercept=True, gamma=1.0,
+        C=1.0,
+    )  # fmt: skip
+
+
+def options(bits: int = -1, own_columns: bool = False) -> _core.ReaderOptions:
+    return _core.ReaderOptions(
+        largest=1e100, max_columns=100, labels=_core.LabelCount.any, skip_errors=False, l2=False, bits=bits, classes=[],
+        n_kept=0, own_columns=own_columns,
+    )  # fmt: skip
+
+
+NGRAMS = _core.NgramOptions(characters=False, shortest=1, longest=1, binary=False)
+
+
+def line_reader(own_columns: bool = False) -> _core.LineReader:
+    return _core.line_reader(
+        "vw", options(own_columns=own_columns), zero_based=False, ngrams=NGRAMS, label="", weight="", drop=[],
+        category=[], text=[], keep=[],
+    )  # fmt: skip
+
+
+def state_of_two_classes() -> Arrays:
+    return state_of("binary")
+
+
+def bind(a: Arrays) -> None:
+    core = _core.DictLearner(-1, 100)
+    core.bind(compiled("binary"), state_in(a), True, 1e100)
+    core.learn({"a": 1.0}, 1, 1.0)
+
+
+def restore(make: Callable[[], Any], *freeze: bool) -> Call:
+    def names() -> Arrays:
+        return {"keys": np.array([1, 2], np.uint32), "text": np.frombuffer(b"abc", np.uint8), "start": i64(0, 1, 3)}
+
+    return Call(names, lambda a: make().restore(a["keys"], a["text"], a["start"], *freeze), ("text: longer",))
+
+
+def feed(a: Arrays) -> None:
+    reader = _core.ArrowReader(options(), NGRAMS)
+    reader.describe([_core.ColumnUse("a", _core.Use.value, []), _core.ColumnUse("b", _core.Use.category, [])])
+    numbers = _core.ArrowColumn(
+        0, numbers=a["numbers"], valid=a["valid"], list_start=a["list_start"], list_valid=a["list_valid"]
+    )
+    strings = _core.ArrowColumn(1, text=a["text"], start=a["start"], entry=a["entry"])
+    reader.feed(2, [numbers, strings])
+
+
+def arrow_arrays() -> Arrays:
+    return {
+        "numbers": np.ones(8), "valid": np.full(1, 255, np.uint8), "list_start": i64(0, 3, 8),
+        "list_valid": np.full(1, 255, np.uint8), "text": np.frombuffer(b"abc", np.uint8), "start": i64(0, 1, 3),
+        "entry": i32(1, 0),
+    }  # fmt: skip
+
+
+def rows_out(run: Callable[[Arrays], Any], **more: np.ndarray) -> Call:
+    return Call(lambda: CSR | {"order": i64(1, 0)} | {name: array.copy() for name, array in more.items()}, run)
+
+
+CALLS = {
+    "dense": Call(
+        lambda: {"x": np.ones((2, 3))}, lambda a: _core.dense(a["x"]), ("x: shorter", "x: longer", "x: empty")
+    ),
+    "csr": Call(lambda: dict(CSR), matrix),
+    "Learner.learn": learn("binary"),
+    "Learner.learn joint": learn("joint"),
+    "Learner.learn one-vs-rest": learn("one-vs-rest"),
+    "Learner.learn multilabel": learn("multilabel"),
+    "Learner.learn full": learn("joint", "full"),
+    "Learner.learn shared": learn("joint", "shared"),
+    "Learner.learn identity": learn("binary", "identity"),
+    "Learner.learn unchecked": learn("binary", checked=False),
+    "Learner.scores": predict("scores", "binary", 1),
+    "Learner.scores joint": predict("scores", "joint", 3),
+    "Learner.variances": predict("variances", "multilabel", 4),
+    "Learner.top_variances": predict("top_variances", "joint", 3),
+    "Learner.top_variances one-vs-rest": predict("top_variances", "one-vs-rest", 3),
+    "mira_learn": Call(
+        lambda: CSR | {"labels": i32(1, 0), "order": i64(1, 0), "weights_of_mira": np.zeros((4, 2))}, mira,
+        ("order: longer", "order: shorter", "order: empty"),
+    ),
+    "ProductLearner.learn": products("binary", "joint", 1),
+    "ProductLearner.learn joint": products("joint", "joint", 3),
+    "ProductLearner.learn shared": products("joint", "shared", 3, "shared"),
+    "ProductLearner.learn one-vs-rest": products("one-vs-rest", "independent", 3),
+    "ProductLearner.learn multilabel": products("multilabel", "joint", 4),
+    "take_rows": rows_out(lambda a: _core.take_rows(matrix(a), a["order"], 0, 2)),
+    "fill_rows": rows_out(lambda a: _core.fill_rows(matrix(a), a["order"], 0, True, a["out"]), out=np.empty((2, 4))),
+    "multiply_rows": rows_out(
+        lambda a: _core.multiply_rows(matrix(a), a["order"], 0, True, a["s"], a["out"]), s=np.ones((4, 2)),
+        out=np.empty((2, 2)),
+    ),
+    "mirror": Call(lambda: {"out": np.ones((2, 2))}, lambda a: _core.mirror(a["out"])),
+    "name_keys": Call(
+        lambda: {"text": np.frombuffer(b"abc", np.uint8), "start": i64(0, 1, 3)},
+        lambda a: _core.name_keys(a["text"], a["start"]),
+    ),
+    "Numbering.restore": restore(lambda: _core.Numbering(options())),
+    "LineReader.restore": restore(line_reader, True),
+    "CsvReader.restore": restore(lambda: _core.CsvReader(options(), NGRAMS, delimiter=",", quotes=True), True),
+    "ArrowReader.restore": restore(lambda: _core.ArrowReader(options(), NGRAMS), True),
+    "DictLearner.restore": restore(lambda: _core.DictLearner(-1, 100)),
+    "DictLearner.bind": Call(state_of_two_classes, bind),
+    "ArrowColumn.__init__": Call(arrow_arrays, feed),
+    "Topics.learn": topics("learn"),
+    "Topics.infer": topics("infer"),
+}  # fmt: skip
+
+
+def spoiled(name: str, array: np.ndarray, learned: bool) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield an array spoiled in every way that is possible."""
+    other = {"f": np.int64, "i": np.float64, "u": np.int16}[array.dtype.kind]
+    yield "another type", array.astype(other)
+    yield "shorter", array[:-1].copy()
+    yield "longer", np.concatenate([array, array[-1:]])
+    yield "empty", array[:0].copy()
+    yield "another dimension", array[None].copy()
+    yield "not contiguous", np.repeat(array, 2, axis=-1)[..., ::2]
+    if name in OUTPUTS or (learned and name.startswith("state.")):
+        frozen = array.copy()
+        frozen.flags.writeable = False
+        yield "read-only", frozen
+    if name in INDEXES:
+        for way, number in (("negative", -1), ("above all", np.iinfo(array.dtype).max)):
+            for place in (0, len(array) - 1):
+                changed = array.copy()
+                changed[place] = number
+                yield f"{way} at {place}", changed
+        if "start" in name:
+            yield "decreasing", array[[0, -1, *range(1, len(array) - 1)]]
+
+
+def is_learned(which: str) -> bool:
+    return ".learn" in which or which == "DictLearner.bind"
+
+
+CASES = [
+    (which, name, way)
+    for which, call in CALLS.items()
+    for name, array in call.make().items()
+    for way, _ in spoiled(name, array, is_learned(which))
+    if f"{name}: {way}" not in call.allowed
+]
+
+
+@pytest.mark.parametrize("which", CALLS)
+def test_sound_arrays_are_accepted(which):
+    CALLS[which].run(CALLS[which].make())
+
+
+@pytest.mark.parametrize(("which", "name", "way"), CASES)
+def test_malformed_arrays_are_refused(which, name, way):
+    call = CALLS[which]
+    arrays = call.make()
+    arrays[name] = dict(spoiled(name, arrays[name], is_learned(which)))[way]
+    with pytest.raises((ValueError, TypeError)):
+        call.run(arrays)
+
+
+@pytest.mark.parametrize("which", CALLS)
+def test_what_is_allowed_does_no_harm(which):
+    call = CALLS[which]
+    for name in call.make():
+        for way, array in spoiled(name, call.make()[name], is_learned(which)):
+            if f"{name}: {way}" in call.allowed:
+                call.run(call.make() | {name: array})
+
+
+def test_every_function_with_arrays_has_a_call():
+    stub = ast.parse((Path(confidently.__file__).parent / "_core.pyi").read_text())
+    found = set()
+    for node in stub.body:
+        methods = node.body if isinstance(node, ast.ClassDef) else [node]
+        prefix = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
+        for one in methods:
+            if isinstance(one, ast.FunctionDef) and re.search("NDArray|state:", ast.unparse(one.args)):
+                found.add(prefix + one.name)
+    assert found == {which.partition(" ")[0] for which in CALLS}
