@@ -215,7 +215,8 @@ class TopicLearner:
         weights : float64 array of shape (len(bags),), optional
             How often each document counts, >= 0; those of weight 0 are skipped.
         """
-        weights = np.ones(len(bags)) if weights is None else weights
+        signs = np.ascontiguousarray(signs)
+        weights = np.ones(len(bags)) if weights is None else np.asarray(weights, dtype=np.float64)
         if not weights.all():
             counted = np.flatnonzero(weights)
             bags, signs, weights = bags.rows(counted), signs[counted], weights[counted]
