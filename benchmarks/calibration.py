@@ -23,7 +23,7 @@ from sklearn.metrics import log_loss
 from confidently import AROW, GibbsPA, OnlineClassifier, Probit
 
 SETS = ("a9a", "spambase", "phishing", "w8a", "letter", "usps", "shuttle", "newsgroups", "enron1", "books")
-RULES_COMPARED = {"arow": AROW(r=0.1), "gibbs_pa": GibbsPA(c=8.0), "probit": Probit(noise=0.1)}
+RULES_COMPARED = {"arow": AROW(r=0.1), "gibbs_pa": GibbsPA(c=8.0), "probit": Probit(noise=0.3)}
 PEERS = {
     "LogisticRegression": lambda: LogisticRegression(C=10.0, max_iter=200),
     "calibrated SGD": lambda: CalibratedClassifierCV(SGDClassifier(random_state=0)),

@@ -7,7 +7,7 @@ import pytest
 from scipy import special, stats
 from scipy.sparse import csr_matrix
 
-from confidently import _core
+from confidently import OnlineMedLDA, _core, load
 from confidently.topics.inputs import bags_of
 from confidently.topics.learner import TopicLearner, TopicSettings
 from tests.twins.topic_reference import ReferenceTopics
@@ -185,3 +185,20 @@ def test_memory_does_not_grow_with_the_stream():
     for _ in range(5):
         learner.learn(bags, np.ascontiguousarray(signs[:, None, :1]))
     assert {name: array.nbytes for name, array in learner.state.items()} == sizes
+
+
+@pytest.mark.parametrize("classifier", ["gibbs", "averaging"])
+def test_documents_that_take_the_model_out_of_range_are_one_error_and_undone(classifier, tmp_path):
+    rng = np.random.default_rng(4)
+    X, y = rng.poisson(1.0, size=(40, 12)), rng.integers(0, 2, 40)
+    model = OnlineMedLDA(n_topics=3, c=1e300, classifier=classifier, random_state=0)
+    model.partial_fit(X, y, classes=[0, 1], sample_weight=np.full(40, 1e-300))
+    before = {name: array.tobytes() for name, array in model.learner_.state.items()}
+    if classifier == "gibbs":
+        with pytest.raises(ValueError, match="out of the range of float64"):
+            model.partial_fit(X, y, sample_weight=np.full(40, 1e9))
+        assert {name: array.tobytes() for name, array in model.learner_.state.items()} == before
+    else:  # its steps end at the margin
+        model.partial_fit(X, y, sample_weight=np.full(40, 1e9))
+    model.save(tmp_path / "model.cw")
+    assert np.isfinite(load(tmp_path / "model.cw").predict_proba(X)).all()

@@ -33,7 +33,7 @@ import numpy as np
 
 from .. import _core
 from ..arrays import row_entries
-from ..covariances.state import COUNT, COUNTS, REAL, Shapes, State, check_within, within
+from ..covariances.state import COUNT, COUNTS, REAL, Shapes, State, check_within, out_of_range, within
 from ..learner.calibration import posterior_probabilities, posterior_probability, softmax
 from ..rules.ranges import POSITIVE, Range, check_choice, check_integer, check_number
 from .calibration import MAX_SCORED, fitted_sigmoid, fitted_softmax, probability, scored_documents
@@ -220,8 +220,20 @@ class TopicLearner:
         if not weights.all():
             counted = np.flatnonzero(weights)
             bags, signs, weights = bags.rows(counted), signs[counted], weights[counted]
+        before = self.state
+        self.state = {name: array.copy() for name, array in before.items()}  # an error must leave the state as it was
+        try:
+            self._learn(bags, signs, n_threads, progress, new, weights)
+            check_values(self.state)
+        except ValueError:
+            self.state = before
+            raise out_of_range("float64") from None
+
+    def _learn(
+        self, bags: Bags, signs: np.ndarray, n_threads: int, progress: Callable[[int], None] | None, new: bool,
+        weights: np.ndarray,
+    ) -> None:  # fmt: skip
         core = self.settings.core(self.n_classes)
-        self.state = {name: array if array.flags.writeable else array.copy() for name, array in self.state.items()}
         lengths, seen, position = bags.lengths(), self.n_seen, 0
         for cut, scored in [*self._scorings(len(bags) if new else 0), (len(bags), None)]:
             for first, last in _blocks(position, cut, self.settings.whole_batches(DOCUMENTS_PER_CALL)):
