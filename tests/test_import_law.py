@@ -28,7 +28,7 @@ LAYERS = (  # from the highest; a layer imports those below it, and folders of o
     ("models",),
     ("learner",),
     ("data", "covariances", "views"),
-    ("rules", "arrays", "memory", "printable"),
+    ("rules", "arrays", "exclusive", "memory", "printable"),
     ("_core",),
 )
 LIGHT = ("rules", "covariances", "learner")  # import neither scikit-learn nor SciPy until a function needs them

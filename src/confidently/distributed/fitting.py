@@ -15,7 +15,7 @@ from ..covariances.table import kind_of
 from ..data import ReaderOptions
 from ..data.classes import ClassTable, check_classes
 from ..data.features import Features
-from ..data.memory.labels import plain, rollback_on_error
+from ..data.memory.labels import plain, training_of
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.loading import put_model
 from ..estimators.parameters import check_settings
@@ -112,7 +112,7 @@ def fit(
     >>> classifier.n_seen_
     1400
     """
-    with rollback_on_error(estimator):
+    with training_of(estimator):
         for name in ("learner_", "classes_", "source_", "features_", "feature_names_in_", "n_features_in_"):
             estimator.__dict__.pop(name, None)
         training = _Training(estimator, client, workers, partitions, rounds, shuffle, progress)
@@ -133,7 +133,7 @@ def partial_fit(
     """
     if not hasattr(estimator, "learner_"):
         raise ValueError("partial_fit needs a fitted classifier; call fit first")
-    with rollback_on_error(estimator):
+    with training_of(estimator):
         training = _Training(estimator, client, workers, partitions, rounds, shuffle, progress, estimator.as_model())
         return training.run(data, y, sample_weight, None, None, on_error, None, {})
 

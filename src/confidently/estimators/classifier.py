@@ -30,7 +30,7 @@ from ..data.memory.labels import (
     known_labels,
     labels_of_rows,
     plain,
-    rollback_on_error,
+    training_of,
 )
 from ..data.memory.matrix import UnsortedColumns, as_matrix
 from ..learner.learner import Learner
@@ -233,7 +233,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         ValueError, TypeError
             For invalid parameters or input; the estimator is then unchanged.
         """
-        with rollback_on_error(self):
+        with training_of(self):
             for name in ("learner_", "classes_", "source_", "features_"):
                 self.__dict__.pop(name, None)
             return self._learn(X, y, None, sample_weight, first=True)
@@ -258,7 +258,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         ValueError, TypeError
             For invalid parameters or input, or unknown classes; the estimator is then unchanged.
         """
-        with rollback_on_error(self):
+        with training_of(self):
             return self._learn(X, y, classes, sample_weight, first=not hasattr(self, "learner_"), partial=True)
 
     def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool, partial: bool = False) -> Self:
@@ -365,7 +365,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         ...     [list(found) for found in classifier.predict_stream([file.name])][0][:2]
         [np.str_('spam'), np.str_('ham')]
         """
-        with rollback_on_error(self):
+        with training_of(self):
             check_settings(self, partial=False)
             if self.passes != 1:
                 raise ValueError(
@@ -397,7 +397,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             For invalid data; the estimator is then unchanged.
         """
         check_is_fitted(self)
-        with rollback_on_error(self), self._open(paths, multilabel=self._is_multilabel, **options) as stream:
+        with training_of(self), self._open(paths, multilabel=self._is_multilabel, **options) as stream:
             check_settings(self, partial=True)
             self._adopt_rule()
             table = ClassTable([plain(name) for name in self.classes_], stream.multilabel)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sklearn.base import clone
 
-from ..models.merged_learner import HOW, MergeError
+from ..models.merged_learner import HOW
 from ..models.merging import merge_models
 from ..rules.ranges import check_choice
 from .classifier import OnlineClassifier
@@ -75,6 +75,4 @@ def merge(
     names = [f"model {k}" for k in range(1, len(models) + 1)]
     start = None if base is None else base.as_model()
     merged = merge_models([model.as_model() for model in models], names, start, "the base", how)
-    if len({isinstance(name, str) for name in merged.classes}) > 1:
-        raise MergeError(f"classes mix strings and numbers: {', '.join(map(repr, merged.classes))}")
     return put_model(clone(models[0]), merged)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import _core
 from ..arrays import predicted_numbers
 from ..data.memory.labels import class_numbers, known_classes
+from ..exclusive import Exclusive
 from ..rules.ranges import POSITIVE, Range, check_number
 from .parameters import check_passes
 
@@ -101,24 +102,26 @@ class MIRA(ClassifierMixin, BaseEstimator):
         ValueError, TypeError
             For invalid parameters or input.
         """
-        X, y = self._checked(X, y, reset=True)
-        self._begin(known_classes(y, None, None, partial=False), X.shape[1])
-        generator = check_random_state(self.random_state)
-        for _ in range(self.passes):
-            self._learn(X, y, generator.permutation(len(y)) if self.shuffle else None)
+        with Exclusive(self):
+            X, y = self._checked(X, y, reset=True)
+            self._begin(known_classes(y, None, None, partial=False), X.shape[1])
+            generator = check_random_state(self.random_state)
+            for _ in range(self.passes):
+                self._learn(X, y, generator.permutation(len(y)) if self.shuffle else None)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Train on more rows, in one pass and in the given order; the first call needs all possible ``classes``."""
-        first = not hasattr(self, "classes_")
-        X, y = self._checked(X, y, reset=first)
-        known = known_classes(y, classes, None if first else self.classes_, partial=True)
-        if first:
-            self._begin(known, X.shape[1])
-        elif len(known) > len(self.classes_):
-            new = np.zeros((len(self._weights), len(known) - len(self.classes_)))
-            self._weights, self.classes_ = np.hstack([self._weights, new]), known
-        self._learn(X, y, None)
+        with Exclusive(self):
+            first = not hasattr(self, "classes_")
+            X, y = self._checked(X, y, reset=first)
+            known = known_classes(y, classes, None if first else self.classes_, partial=True)
+            if first:
+                self._begin(known, X.shape[1])
+            elif len(known) > len(self.classes_):
+                new = np.zeros((len(self._weights), len(known) - len(self.classes_)))
+                self._weights, self.classes_ = np.hstack([self._weights, new]), known
+            self._learn(X, y, None)
         return self
 
     def _checked(self, X: Any, y: Any, reset: bool) -> tuple[csr_array, np.ndarray]:

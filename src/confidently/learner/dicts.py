@@ -6,7 +6,8 @@ covariances train on matrices of one row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from ..data.classes import ClassTable
 from ..data.features import Features, Strings
 from ..data.memory.matrix import MAX_COLUMNS, MAX_WEIGHT, as_matrix, csr_matrix, largest_value
 from ..data.request import EXACT
+from ..exclusive import ConcurrentUse, Exclusive
 from ..rules.ranges import Range, check_choice, check_number
 from .learner import Learner
 
@@ -41,6 +43,8 @@ class DictRows:
     multilabel : bool
         Whether a row has any number of labels instead of one class.
     """
+
+    growing = False
 
     def __init__(self, parameters: dict[str, Any], multilabel: bool) -> None:
         settings = dict(parameters)
@@ -80,9 +84,12 @@ class DictRows:
 
     def _learn_dict(self, learn: Callable[..., bool], x: Row, labels: Any, weight: float) -> None:
         try:
+            if self.growing:  # no other thread can begin to between this line and the call
+                raise ConcurrentUse
             if not learn(x, labels, weight):
                 self._make_room()
-                learn(x, labels, weight)
+                if not learn(x, labels, weight):
+                    raise ConcurrentUse
         except OverflowError:
             raise out_of_range(self.learner.settings.dtype) from None
 
@@ -105,7 +112,10 @@ class DictRows:
             raise ValueError(f"X has {len(X)} rows and y {len(names)} classes")
         if any(name is None for name in names):
             raise ValueError("a class cannot be None")
-        rows = self._frame(X, training=True)
+        with self._alone():
+            self._learn_rows(self._frame(X, training=True), names)
+
+    def _learn_rows(self, rows: Any, names: list[Any]) -> None:
         first_row = {name: row for row, name in reversed(list(enumerate(names))) if self.table.get(name) is None}
         cuts = sorted({0, *first_row.values()})
         try:
@@ -119,10 +129,11 @@ class DictRows:
             self._make_room()  # also after an interruption, which may leave new arrays
 
     def _learn_matrix(self, x: Row, labels: np.ndarray, start: np.ndarray | None, weight: float) -> None:
-        values, columns = self.core.row(x, True, self.largest)
-        self.grow_features()
-        matrix = csr_matrix(values, columns, np.array([0, len(values)]), self.learner.n_features)
-        self.learner.learn(matrix, labels, start, weight=np.array([float(weight)]))
+        with self._alone():
+            values, columns = self.core.row(x, True, self.largest)
+            self.grow_features()
+            matrix = csr_matrix(values, columns, np.array([0, len(values)]), self.learner.n_features)
+            self.learner.learn(matrix, labels, start, weight=np.array([float(weight)]))
 
     def _class(self, name: Any) -> int:
         """Return the number of a class; make room in the learner for a new one."""
@@ -132,11 +143,12 @@ class DictRows:
             return number
         if name is None:
             raise ValueError("a class cannot be None")
-        number = self.table.number(name)
-        self.fewer_than_two = len(self.table.names) < 2 or None in self.table.names
-        if len(self.table) > self.learner.n_classes:
-            self.learner.grow(n_classes=len(self.table), multiclass=self.multiclass)
-            self._make_room()
+        with self._alone():
+            number = self.table.number(name)
+            self.fewer_than_two = len(self.table.names) < 2 or None in self.table.names
+            if len(self.table) > self.learner.n_classes:
+                self.learner.grow(n_classes=len(self.table), multiclass=self.multiclass)
+                self._make_room()
         return number
 
     def grow_features(self) -> None:
@@ -145,14 +157,25 @@ class DictRows:
 
     def _make_room(self) -> None:
         """Make room for all features and one for those unseen, and bind the compiled loop to the arrays."""
-        self.grow_features()
-        if self.as_matrices:
-            return
-        self.learner.grow(n_features=self.core.size + 1)
-        self.learner.n_features = self.core.size
-        self.learner.make_writable()
-        progressive = self.calibration is not None
-        self.core.bind(self.learner.covariance.compiled(), self.learner.state, progressive, self.largest)
+        with self._alone():
+            self.grow_features()
+            if self.as_matrices:
+                return
+            self.learner.grow(n_features=self.core.size + 1)
+            self.learner.n_features = self.core.size
+            self.learner.make_writable()
+            progressive = self.calibration is not None
+            self.core.bind(self.learner.covariance.compiled(), self.learner.state, progressive, self.largest)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other threads from training while arrays are replaced, or rows are learned without the global lock."""
+        with Exclusive(self):
+            before, self.growing = self.growing, True
+            try:
+                yield
+            finally:
+                self.growing = before
 
     # --- predicting --------------------------------------------------------------------------------------------------
 
@@ -312,7 +335,7 @@ class DictRows:
     # --- pickling ----------------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {name: value for name, value in vars(self).items() if name != "core"}
+        state = {name: value for name, value in vars(self).items() if name not in ("core", "growing")}
         keys, (text, start) = self.core.features()
         state["known"] = keys.copy(), text.copy(), start.copy()
         return state

@@ -16,6 +16,8 @@ from .alignment import all_classes, all_features, class_numbers, differences, se
 from .merged_learner import HOW_ROUNDS, MergeError, Part, Space, check_continued, merge_learners
 from .model import Model
 
+MAX_LISTED = 5  # classes, in a message
+
 
 def merge_models(
     models: Sequence[Model], names: Sequence[str], base: Model | None, base_name: str, how: str = "product"
@@ -72,6 +74,21 @@ def _check_compatible(first_name: str, first: Model, name: str, model: Model) ->
     found = [f"{key} = {a} in {first_name}, {key} = {b} in {name}" for key, a, b in differences(first, model)]
     if found:
         raise MergeError(f"{'; '.join(found)}; merge models with equal settings")
+    _check_classes(first_name, first, name, model)
+
+
+def _check_classes(first_name: str, first: Model, name: str, model: Model) -> None:
+    """Refuse models of other problems; two parts of one stream may have seen different classes, but one in common."""
+    one, other = ([c for c in m.classes if c is not None] for m in (first, model))
+    if min(len(one), len(other)) >= 2 and first.learner.settings.task != "multilabel" and not set(one) & set(other):
+        raise MergeError(
+            f"{name} and {first_name} have no class in common: {_listed(other)} and {_listed(one)}; merge models of "
+            "the same classes"
+        )
+
+
+def _listed(classes: Sequence[Any]) -> str:
+    return ", ".join(map(repr, classes[:MAX_LISTED])) + (", ..." if len(classes) > MAX_LISTED else "")
 
 
 def _settings(models: Sequence[Model], n_classes: int) -> Any:

@@ -27,7 +27,7 @@ from ..data.memory.labels import (
     known_labels,
     plain,
     plain_class_weight,
-    rollback_on_error,
+    training_of,
     with_class_weight,
 )
 from ..rules.ranges import check_integer
@@ -230,7 +230,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         CollapseWarning
             If a sample of up to 300 training documents is predicted to be all of one class.
         """
-        with rollback_on_error(self):
+        with training_of(self):
             for name in ("learner_", "classes_", "source_", "features_"):
                 self.__dict__.pop(name, None)
             bags, signs = self._learn(X, y, None, sample_weight, progress, partial=False)
@@ -265,7 +265,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         ValueError, TypeError
             For invalid parameters or input, or new classes; the model stays as it was.
         """
-        with rollback_on_error(self):
+        with training_of(self):
             self._learn(X, y, classes, sample_weight, progress, partial=True)
         return self
 

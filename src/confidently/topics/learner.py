@@ -46,7 +46,7 @@ SCORED = ("looked", "looked.scores", "looked.signs", "looked.weights")  # entrie
 DOCUMENTS_PER_CALL = 512
 MAX_COUNT = 2**24  # of one word in one document
 MAX_SEED = 2**31 - 1
-MAX_NUMBER = 1e100  # in a model file
+MAX_NUMBER, MAX_SETTING, MAX_REPETITIONS = 1e60, 1e30, 2**20  # in a model file
 
 
 def _choice(*choices: object, **default: Any) -> Any:
@@ -385,6 +385,17 @@ def state_shapes(settings: TopicSettings, n_classes: int, n_features: int) -> Sh
     if settings.nonparametric:
         shapes["sticks"] = (models, 2, topics), REAL
     return shapes
+
+
+def check_sizes(settings: TopicSettings) -> None:
+    """Raise ``ValueError`` for settings from a file with which predictions would not end or not be finite."""
+    for setting in fields(settings):
+        if setting.name != "seed" and "choices" not in setting.metadata:
+            size = MAX_REPETITIONS if "minimum" in setting.metadata else MAX_SETTING
+            low = 0 if "minimum" in setting.metadata else 1 / size
+            value = getattr(settings, setting.name)
+            if not low <= value <= size:
+                raise ValueError(f"{setting.name} must be in {low:g} to {size:g}, got {value:g}")
 
 
 def check_values(state: State) -> None:

@@ -76,10 +76,9 @@ class Checkpoints:
         model = load_model(str(self.path), kind)
         if not model.training:
             raise click.UsageError(f"{self.path} is a model, not a checkpoint; move it, or omit --resume")
-        with reported(), damage_reported(self.path):
-            training: Training = conform(model.training, Training, "training")
-            position, passes = training["position"], training["run"]["options"].get("--passes")
-            position.check(model.learner, conform(passes, Count, "--passes"))
+        with reported():
+            training = check_training(self.path, model)
+        position = training["position"]
         if changes := _changes(training["run"], self.run):
             raise click.UsageError(
                 f"{self.path} is the checkpoint of another training: {'; '.join(changes)}; restore that, or omit "
@@ -106,6 +105,15 @@ class Checkpoints:
             path.unlink(missing_ok=True)
             remove_leftovers(path)
         remove_leftovers(self.output)
+
+
+def check_training(path: Path, model: Model | TopicModel) -> Training:
+    """Return what a checkpoint has besides its model; a ``ModelFileError`` if it is damaged."""
+    with damage_reported(path):
+        training: Training = conform(model.training, Training, "training")
+        passes = conform(training["run"]["options"].get("--passes"), Count, "--passes")
+        training["position"].check(model.learner, passes)
+        return training
 
 
 def _changes(was: Run, now: Run) -> list[str]:

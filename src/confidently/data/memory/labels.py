@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import type_of_target
 
+from ...exclusive import Exclusive
 from ...rules.ranges import check_choice
 
 
@@ -23,7 +24,12 @@ def is_multilabel(y: Any) -> bool:
             f"Unknown label type: {kind}. y must have one class per row (numbers or strings), or be an "
             "indicator matrix of 0 and 1 with one column per label"
         )
-    return kind == "multilabel-indicator"
+    if kind != "multilabel-indicator":
+        return False
+    values = np.asarray(y.data if hasattr(y, "tocsr") else y)
+    if wrong := values[(values != 0) & (values != 1)][:1].tolist():
+        raise ValueError(f"an indicator matrix of labels must have values 0 and 1, got {wrong[0]!r}")
+    return True
 
 
 def known_labels(y: Any, before: np.ndarray | None) -> np.ndarray:
@@ -158,12 +164,16 @@ def plain(value: Any) -> Any:
 
 
 @contextmanager
-def rollback_on_error(estimator: Any) -> Iterator[None]:
-    """Restore every attribute if the block raises. Arrays that are changed in place are changed after all checks."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
+def training_of(estimator: Any) -> Iterator[None]:
+    """Restore every attribute if the block raises. Arrays that are changed in place are changed after all checks.
+
+    One thread at a time may train an estimator.
+    """
+    with Exclusive(estimator):
+        before = dict(vars(estimator))
+        try:
+            yield
+        except BaseException:
+            vars(estimator).clear()
+            vars(estimator).update(before)
+            raise
