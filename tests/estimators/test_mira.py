@@ -100,3 +100,15 @@ def test_bad_parameters(parameters, message):
 @parametrize_with_checks([MIRA()])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+def test_rows_that_take_the_weights_out_of_range_are_one_error_and_undone():
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 3
+    model = MIRA(gamma=1.0, C=np.inf).fit(X, y)
+    before = model.coef_.copy(), model.n_seen_
+    model.set_params(gamma=1e300)
+    for train in (model.fit, model.partial_fit):
+        with pytest.raises(ValueError, match="out of the range of float64"):
+            train(X * 1e-100, y)
+        assert np.array_equal(model.coef_, before[0])
+        assert model.n_seen_ == before[1]

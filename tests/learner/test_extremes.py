@@ -264,3 +264,40 @@ def test_nothing_that_is_not_finite_is_saved(tmp_path):
         with pytest.raises(ValueError, match=r"model\.cw: not saved"):
             Model(learner, ["a", "b"]).save(tmp_path / "model.cw")
         assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("covariance", list(COVARIANCES))
+def test_rows_whose_length_underflows_are_seen_and_change_nothing(covariance, task, dtype, tmp_path):
+    if not serves(covariance, task):
+        pytest.skip("not served")
+    tiny = [1e-200, 1e-150, 1e-101] if dtype == "float64" or covariance == "kernel" else [1e-200, 1e-100, 1e-32]
+    X = as_matrix(np.array(tiny)[:, None] * [[1.0, -0.5]], dtype)
+    own = {"kernel": "linear"} if covariance == "kernel" else {"rows_per_product": 2} if covariance != "diag" else {}
+    for rule in ("pa", "cw_stdev", "arow", "perceptron", "probit"):
+        learner = Learner(Settings(rule, covariance, task, fit_intercept=False, dtype=dtype, **own), 2, 2)
+        before = {
+            name: array.copy() for name, array in learner.state.items() if name not in ("counters", "calibration")
+        }
+        learner.learn(X, np.array([0, 1, 0], dtype=np.int32), np.arange(4) if task == "multilabel" else None)
+        assert (learner.n_seen, learner.updates) == (3, 0)
+        assert all(np.array_equal(learner.state[name], array) for name, array in before.items())
+        assert_loads(learner, X, tmp_path / "model.cw")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("rows.vw", "1 | x:1e-200\n-1 | x:-1e-160 y:1e-150\n"),
+        ("rows.svm", "1 1:1e-200\n-1 1:-1e-160 2:1e-150\n"),
+        ("rows.csv", "label,x,y\n1,1e-200,0\n-1,-1e-160,1e-150\n"),
+        ("rows.jsonl", '{"label": 1, "x": 1e-200}\n{"label": -1, "x": -1e-160, "y": 1e-150}\n'),
+    ],
+)
+def test_files_of_rows_whose_length_underflows_give_models_that_can_be_read(name, text, ok, tmp_path):
+    (tmp_path / name).write_text(text)
+    columns = () if name.endswith(("vw", "svm")) else ("--label", "label")
+    for rule in ("pa", "arow", "cellip"):
+        ok("train", tmp_path / name, "-o", tmp_path / "model.cw", "--rule", rule, "--no-intercept", *columns)
+        assert "nan" not in ok("inspect", tmp_path / "model.cw")

@@ -14,8 +14,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
 from ..arrays import predicted_numbers
+<<<<<<< HEAD
 from ..data.memory.labels import class_numbers, known_classes
 from ..exclusive import Exclusive
+=======
+from ..covariances.state import out_of_range
+from ..data.memory.labels import class_numbers, known_classes, rollback_on_error
+>>>>>>> c024d61 (Undo MIRA out of range; test rows whose length underflows in every covariance and format)
 from ..rules.ranges import POSITIVE, Range, check_number
 from .parameters import check_passes
 
@@ -102,7 +107,11 @@ class MIRA(ClassifierMixin, BaseEstimator):
         ValueError, TypeError
             For invalid parameters or input.
         """
+<<<<<<< HEAD
         with Exclusive(self):
+=======
+        with rollback_on_error(self):
+>>>>>>> c024d61 (Undo MIRA out of range; test rows whose length underflows in every covariance and format)
             X, y = self._checked(X, y, reset=True)
             self._begin(known_classes(y, None, None, partial=False), X.shape[1])
             generator = check_random_state(self.random_state)
@@ -112,8 +121,13 @@ class MIRA(ClassifierMixin, BaseEstimator):
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Train on more rows, in one pass and in the given order; the first call needs all possible ``classes``."""
+<<<<<<< HEAD
         with Exclusive(self):
             first = not hasattr(self, "classes_")
+=======
+        first = not hasattr(self, "classes_")
+        with rollback_on_error(self):
+>>>>>>> c024d61 (Undo MIRA out of range; test rows whose length underflows in every covariance and format)
             X, y = self._checked(X, y, reset=first)
             known = known_classes(y, classes, None if first else self.classes_, partial=True)
             if first:
@@ -138,10 +152,14 @@ class MIRA(ClassifierMixin, BaseEstimator):
         self.n_seen_ = self.mistakes_ = self.updates_ = 0
 
     def _learn(self, X: csr_array, y: np.ndarray, order: np.ndarray | None) -> None:
+        weights = self._weights.copy()
         mistakes, updates = _core.mira_learn(
             X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64), class_numbers(y, self.classes_), order,
-            self._weights, intercept=bool(self.fit_intercept), gamma=float(self.gamma), C=float(self.C),
+            weights, intercept=bool(self.fit_intercept), gamma=float(self.gamma), C=float(self.C),
         )  # fmt: skip
+        if not (np.abs(weights) <= _core.largest_weight(single=False)).all():
+            raise out_of_range("float64")
+        self._weights = weights
         self.n_seen_ += len(y)
         self.mistakes_ += mistakes
         self.updates_ += updates
