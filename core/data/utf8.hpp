@@ -51,14 +51,21 @@ inline void append_utf8(std::string& text, std::uint32_t c) {
 inline const char* invalid_utf8(const char* p, const char* end) {
     constexpr std::uint64_t beyond_ascii = 0x8080808080808080;
     while (p != end) {
-        for (std::uint64_t eight = 0; end - p >= 8; p += 8) {
-            std::memcpy(&eight, p, 8);
-            if (eight & beyond_ascii) break;
+        const auto byte = [&](int k) { return static_cast<unsigned char>(p[k]); };
+        if (byte(0) < 0x80) {
+            ++p;
+            for (std::uint64_t eight = 0; end - p >= 8; p += 8) {
+                std::memcpy(&eight, p, 8);
+                if (eight & beyond_ascii) break;
+            }
+        } else if (byte(0) < 0xe0 && end - p >= 2) {  // most letters beyond ASCII
+            if (byte(0) < 0xc2 || (byte(1) & 0xc0) != 0x80) return p;
+            p += 2;
+        } else {
+            const int size = code_point(p, end).size;
+            if (size == 0) return p;
+            p += size;
         }
-        if (p == end) break;
-        const int size = code_point(p, end).size;
-        if (size == 0) return p;
-        p += size;
     }
     return end;
 }

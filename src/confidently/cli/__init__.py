@@ -34,8 +34,9 @@ COMMANDS = {
     "reproduce": "Run a paper's experiments and report which of its claims are reproduced.",
     "demo": "Train on 1,200 digits and predict 597 more with probabilities.",
 }
-REFUSED_MEMORY = (  # in messages of the system
-    "cannot allocate memory", "can't start new thread", "failed to map segment", "error return without exception set",
+REFUSED_MEMORY = (  # in messages of the system and of Python
+    "cannot allocate memory", "can't start new thread", "failed to map segment", "without exception set",
+    "without setting an exception",
 )  # fmt: skip
 BAD_INPUT, BROKEN_PIPE = 2, 141  # exit codes
 

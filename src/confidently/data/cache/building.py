@@ -63,8 +63,8 @@ class CacheBuilder:
         features: Features | None = None,
     ) -> None:
         header = {"reading": reading.as_dict(), "origin": asdict(origin), "multilabel": multilabel, "keep": list(keep)}
-        self.writer = CacheWriter(path, header)
         self.known = _all_as_new(features) if features is not None and len(features) else None
+        self.writer = CacheWriter(path, header)
         self.pending: list[Batch] = []
         self.rows = self.entries = 0  # pending
         self.done = self.skipped = 0

@@ -5,6 +5,7 @@ docs/cache-file.md describes the format, and :mod:`confidently.data.cache.buildi
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import struct
@@ -74,10 +75,16 @@ class CacheWriter:
     def __init__(self, path: str | os.PathLike[str], header: dict[str, Any]) -> None:
         self.path = Path(path).resolve()
         self.partial = self.path.with_name(self.path.name + PARTIAL)
-        self.file = open(self.partial, "ab")  # noqa: SIM115 (it stays open)
+        # without a buffer, whose memory might be refused while the file may still be that of another process
+        self.file: io.FileIO | io.BufferedWriter = open(self.partial, "ab", buffering=0)  # noqa: SIM115 (it stays open)
         try:
             _lock(self.file.fileno(), self.path)
+        except BaseException:
+            self.file.close()
+            raise
+        try:
             self.file.truncate(0)
+            self.file = io.BufferedWriter(self.file)
             self.blocks: list[Block] = []
             text = json.dumps({"format": CACHE_FORMAT, **header}).encode()
             text += b" " * (-(PROLOGUE.size + len(text)) % ALIGNMENT)
@@ -85,7 +92,7 @@ class CacheWriter:
             self.file.write(start + struct.pack("<I", crc32(start)) + text)
             self.offset = PROLOGUE.size + len(text)
         except BaseException:
-            self.file.close()
+            self.discard()
             raise
 
     def add(self, arrays: Arrays, details: dict[str, Any]) -> None:
