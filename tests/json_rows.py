@@ -1,9 +1,8 @@
 """Reference implementation of how JSON rows become features, on the objects of Python's json."""
 
 import json
-import re
 
-WORD = re.compile(r"[^\W²³¹¼½¾]+")  # these are letters for Python
+from tests.words import words_of
 
 
 def below(path, name):
@@ -50,7 +49,7 @@ class Row:
         elif role == "weight":
             self.weight = float(value)
         elif role == "text":
-            for word in WORD.findall(written.lower()):
+            for word in words_of(written):
                 self.add(f"{path}:{word}", 1.0)
         elif role == "category" or (role == "feature" and isinstance(value, str)):
             self.add(f"{path}={written}", 1.0)

@@ -1,41 +1,23 @@
 """Words, white space and lower case in every character of Unicode, as Python has them."""
 
-import runpy
 import unicodedata
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from tests.data.test_text_lines import PLAIN, read
+from tests.words import CORE, TABLES, kind_of, words_of
 
-CORE = Path(__file__).parents[2] / "core" / "data"
-TABLES = runpy.run_path(str(CORE / "character_tables.py"))
 HEADER = (CORE / "character_tables.hpp").read_text(encoding="utf-8")
 SAME_UNICODE = HEADER.startswith(f"// Unicode {unicodedata.unidata_version},")
 needs_same_unicode = pytest.mark.skipif(not SAME_UNICODE, reason="this Python has the tables of another Unicode")
 CODES = list(TABLES["codes"]())
 MANY = 1 << 12
-KINDS = {code: TABLES["kind_of"](code) for code in CODES}
 
 
 def one_row(text, **how):
     [(_, _, row)] = read(f"1\t{text}\n".encode(), how=PLAIN | how)
     return row
-
-
-def words_of(text):
-    """The definition: words are runs of letters, numbers and _, which marks continue; some characters stand alone."""
-    words, inside = [], False
-    for character in text:
-        kind = KINDS[ord(character)]
-        continues = kind == "letter" or (kind == "mark" and inside)
-        if kind == "alone" or (continues and not inside):
-            words.append("")
-        if kind == "alone" or continues:
-            words[-1] += character
-        inside = continues
-    return words
 
 
 @needs_same_unicode
@@ -49,7 +31,7 @@ def check(form, expected, codes=CODES, **how):
     texts = [" ".join(places[k : k + MANY]) for k in range(0, len(places), MANY)]
     rows = read("".join(f"1\t{text}\n" for text in texts).encode(), how=PLAIN | how)
     for text, (_, _, row) in zip(texts, rows, strict=True):
-        assert row == Counter(expected(text.lower()))
+        assert row == Counter(expected(text))
 
 
 @needs_same_unicode
@@ -66,14 +48,14 @@ def test_lower_case_of_a_sigma_beside_every_character():
 
 @needs_same_unicode
 def test_every_character_is_in_pythons_lower_case():
-    check("{0}", lambda text: [c for c in text if not c.isspace() and c > " "], analyzer="char", ngrams=(1, 1))
+    check("{0}", lambda text: [c for c in text.lower() if not c.isspace() and c > " "], analyzer="char", ngrams=(1, 1))
 
 
 @needs_same_unicode
 def test_words_are_pythons_but_for_marks_and_what_stands_alone():
     """Letters are the word characters of ``re``, which scikit-learn's users know, apart from the stated differences."""
     for code in CODES:
-        kind, character = KINDS[code], chr(code)
+        kind, character = kind_of(chr(code)), chr(code)
         if kind in ("letter", "alone") and unicodedata.category(character)[0] not in "SC":
             assert character.isalnum() or character == "_", hex(code)
         elif kind in ("separator", "space", "mark"):
