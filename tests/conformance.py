@@ -27,7 +27,7 @@ from confidently.data import DataError, open_stream
 from tests.json_rows import Row
 from tests.line_rows import parsers_of, rows_of
 
-BITS = 24  # of Vowpal Wabbit's indices
+BITS = 30  # of Vowpal Wabbit's indices
 MASK = (1 << BITS) - 1
 SECONDS, BYTES = 60, 6 << 30  # for one file
 Case = tuple[str, str]  # a case and what is wrong with it: nothing, or a sentence

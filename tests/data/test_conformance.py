@@ -15,8 +15,8 @@ from tests.line_rows import parsers_of, rows_of
 SKLEARN = Path(sklearn.datasets.__file__).parent / "tests" / "data"
 PYARROW = Path(pyarrow.__file__).parent / "tests" / "data"
 FOLDER = os.environ.get("CONFORMANCE")
-# Of csv-spectrum, whose JSON file has another telephone number than its CSV file.
-KNOWN = {"location_coordinates.csv"}
+# A JSON file with another telephone number than its CSV file, and lines of VW that are errors here.
+KNOWN = {"location_coordinates.csv", "chain_hash_text_test.dat:4", *(f"malformed.dat:{k}" for k in range(1, 13, 2))}
 
 
 @pytest.mark.parametrize("name", ["svmlight_classification.txt", "svmlight_multilabel.txt"])

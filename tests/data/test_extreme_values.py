@@ -139,10 +139,10 @@ def test_hostile_text_is_read_or_one_error(tmp_path_factory, name, pieces):
         file.write_text(whole, encoding="utf-8", newline="")
         for chunk_bytes in (3, 1 << 20):
             try:
-                for batch in open_stream(file, format=name, chunk_bytes=chunk_bytes):
-                    assert np.isfinite(batch.values).all()
+                with open_stream(file, format=name, chunk_bytes=chunk_bytes) as stream:
+                    assert all(np.isfinite(batch.values).all() for batch in stream)
             except DataError as error:
                 assert str(file) in str(error) and "\n" not in str(error)
             if whole.startswith(good):
-                stream = open_stream(file, format=name, chunk_bytes=chunk_bytes, on_error="skip")
-                assert sum(map(len, stream)) >= 1
+                with open_stream(file, format=name, chunk_bytes=chunk_bytes, on_error="skip") as stream:
+                    assert sum(map(len, stream)) >= 1

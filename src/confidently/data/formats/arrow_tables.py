@@ -81,16 +81,14 @@ def _parsed(
         if not PANDAS_INDEX.fullmatch(field.name)
         for leaf in leaves(field.name, field.type)
     ]
-    if not columns:
-        raise DataError(f"{name} has no columns")
     uses = column_uses(name, [leaf.name for _, leaf in columns], reading, request)
     wanted = {}
     for (k, leaf), use in zip(columns, uses, strict=True):
         check_kind(name, leaf.name, leaf.kind, use.use)
         if use.use != _core.Use.none or use.kept:
             wanted[leaf.name] = k
-    if not wanted:  # rows are counted by what is there, not by what metadata say
-        wanted = {leaf.name: k for k, leaf in columns[:1]}
+    if not wanted:  # metadata alone would be believed how many rows there are
+        raise DataError(f"{name} has no columns to read, apart from those that are dropped and the label")
     described = [_core.ColumnUse(use.name, use.use, []) for use in uses if use.use != _core.Use.none]
     described += [_core.ColumnUse(use.name, _core.Use.none, use.kept) for use in uses if use.kept]
     reader.describe(described)
