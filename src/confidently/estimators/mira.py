@@ -14,13 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
 from ..arrays import predicted_numbers
-<<<<<<< HEAD
-from ..data.memory.labels import class_numbers, known_classes
-from ..exclusive import Exclusive
-=======
 from ..covariances.state import out_of_range
 from ..data.memory.labels import class_numbers, known_classes, rollback_on_error
->>>>>>> c024d61 (Undo MIRA out of range; test rows whose length underflows in every covariance and format)
+from ..exclusive import Exclusive
 from ..rules.ranges import POSITIVE, Range, check_number
 from .parameters import check_passes
 
@@ -107,11 +103,7 @@ class MIRA(ClassifierMixin, BaseEstimator):
         ValueError, TypeError
             For invalid parameters or input.
         """
-<<<<<<< HEAD
-        with Exclusive(self):
-=======
-        with rollback_on_error(self):
->>>>>>> c024d61 (Undo MIRA out of range; test rows whose length underflows in every covariance and format)
+        with Exclusive(self), rollback_on_error(self):
             X, y = self._checked(X, y, reset=True)
             self._begin(known_classes(y, None, None, partial=False), X.shape[1])
             generator = check_random_state(self.random_state)
@@ -121,13 +113,8 @@ class MIRA(ClassifierMixin, BaseEstimator):
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Train on more rows, in one pass and in the given order; the first call needs all possible ``classes``."""
-<<<<<<< HEAD
-        with Exclusive(self):
+        with Exclusive(self), rollback_on_error(self):
             first = not hasattr(self, "classes_")
-=======
-        first = not hasattr(self, "classes_")
-        with rollback_on_error(self):
->>>>>>> c024d61 (Undo MIRA out of range; test rows whose length underflows in every covariance and format)
             X, y = self._checked(X, y, reset=first)
             known = known_classes(y, classes, None if first else self.classes_, partial=True)
             if first:
