@@ -106,10 +106,11 @@ def mutated(content: Content, random: Random) -> Content:
     arrays, name = dict(arrays), random.choice(list(arrays))
     if random.random() < 0.05:
         del arrays[name]
-    elif arrays[name].size or random.random() < 0.3:
-        shape = arrays[name].shape
-        changed = mutated_array(arrays[name].reshape(-1) if arrays[name].ndim == 0 else arrays[name], random)
+    elif arrays[name].size:
+        shape, changed = arrays[name].shape, mutated_array(arrays[name], random)
         arrays[name] = changed.reshape(shape) if changed.size == arrays[name].size else changed
+    else:
+        arrays[name] = np.ones(random.choice(((0,), (1,), (1, 1), (2, 3))), arrays[name].dtype)
     return Content(header, arrays)
 
 

@@ -41,6 +41,7 @@ REAL, COUNT = np.dtype(np.float64), np.dtype(np.int64)
 # float32 matrices, and no float64 number, leaves its range.
 MAX_MEAN, MAX_SUMMED, MAX_SCALE, MAX_CALIBRATION = 1e110, 1e20, 1e110, 1e80
 MAX_VARIANCE = {np.dtype("float64"): 1e90, np.dtype("float32"): 1e18}
+MAX_FOLDED = 1e25  # times the largest prior variance, it fits float32; kMaxGrowth of the core is 1e24
 COUNTS = Range(0, 2**62, closed_low=True)
 
 
@@ -99,7 +100,7 @@ def common_values(settings: Settings, state: State) -> Iterator[tuple[str, np.nd
     has_offset = settings.task in ("binary", "multilabel")
     calibration = state["calibration"].reshape(-1, len(INITIAL_SIGMOID if has_offset else INITIAL_TEMPERATURE))
     yield "scale", state["scale"], Range(0.0, MAX_SCALE)
-    yield "folded", state["folded"], Range(0.0, MAX_SCALE, closed_low=True)
+    yield "folded", state["folded"], Range(0.0, MAX_FOLDED, closed_low=True)
     yield "updates", state["updates"], COUNTS
     yield "counters", state["counters"], COUNTS
     yield "the slope of the calibration", calibration[:, 0], Range(0.0, MAX_CALIBRATION)

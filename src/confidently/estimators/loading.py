@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data.memory.labels import with_class_weight
-from ..models.file import ModelFileError
+from ..models.file import ModelFileError, damage_reported
 from ..models.model import Model
 from ..topics.model import TopicModel, load_either
 from .classifier import OnlineClassifier
-from .parameters import MULTICLASS, SHARED
+from .parameters import MULTICLASS, SHARED, check_settings
 
 if TYPE_CHECKING:
     from ..topics.estimator import OnlineMedLDA
@@ -46,16 +46,16 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier | OnlineMedLDA:
             f"{path}: the model has seen one class only ({seen}); continue its training until a second one appears"
         )
     settings = model.learner.settings
-    estimator = dict(with_class_weight(model.estimator))
-    if "multiclass" not in estimator and settings.task in MULTICLASS:
-        estimator["multiclass"] = settings.task
-    unknown = estimator.keys() - OnlineClassifier._get_param_names()
-    if unknown:
-        raise ModelFileError(f"{path}: damaged model file, unknown settings {sorted(unknown)}")
-    parameters = {name: getattr(settings, name) for name in SHARED}
-    parameters["kernel"] = settings.kernel or "rbf"
-    parameters["projection"] = None if settings.projection == settings.rule.projection else settings.projection
-    return put_model(OnlineClassifier(**parameters, **estimator), model)
+    with damage_reported(path):
+        estimator = dict(with_class_weight(model.estimator))
+        if "multiclass" not in estimator and settings.task in MULTICLASS:
+            estimator["multiclass"] = settings.task
+        parameters = {name: getattr(settings, name) for name in SHARED}
+        parameters["kernel"] = settings.kernel or "rbf"
+        parameters["projection"] = None if settings.projection == settings.rule.projection else settings.projection
+        classifier = OnlineClassifier(**parameters, **estimator)
+        check_settings(classifier, partial=False)
+        return put_model(classifier, model)
 
 
 def put_model(classifier: OnlineClassifier, model: Model) -> OnlineClassifier:
@@ -75,7 +75,5 @@ def put_model(classifier: OnlineClassifier, model: Model) -> OnlineClassifier:
 def _topic_model(path: str | os.PathLike[str], model: TopicModel) -> OnlineMedLDA:
     from ..topics.estimator import OnlineMedLDA  # only here, to save start-up time
 
-    try:
+    with damage_reported(path):
         return OnlineMedLDA.of(model)
-    except TypeError as error:
-        raise ModelFileError(f"{path}: damaged model file, unknown settings ({error})") from error

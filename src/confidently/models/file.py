@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -35,6 +35,7 @@ UNEXPECTED_KIND = {  # messages about a model of another kind than expected
     "topics": "expected a classifier, got a topic model; use confidently topics predict or confidently topics show",
 }
 HEADER_CHECK = ', "header_crc32": '  # start of the header's last entry, the CRC-32 of everything before it
+Name = str | int | float | bool
 MAX_SHOWN = 300  # characters of an error that a file caused, which may quote the file
 
 
@@ -60,10 +61,20 @@ class Source:
 
 
 @dataclass
+class Estimator:
+    """Those of the estimator's parameters that are used before training checks them."""
+
+    multiclass: Literal["joint", "one-vs-rest"] = "joint"
+    calibration: Literal["progressive"] | None = None
+    class_weight: str | list[tuple[Name, float]] | None = None
+    n_jobs: Annotated[int, Interval(-(2**16), 2**16)] | None = None
+
+
+@dataclass
 class Header(Version):
     """Everything in a model file that is not an array; :class:`confidently.models.model.SavedModel` explains it."""
 
-    classes: list[str | int | float | bool | None] = field(kw_only=True)
+    classes: list[Name | None] = field(kw_only=True)
     settings: dict[str, Any] = field(kw_only=True)
     n_classes: Count = field(kw_only=True)
     n_features: Annotated[int, Interval(0, MAX_COLUMNS)] = field(kw_only=True)
@@ -76,6 +87,7 @@ class Header(Version):
     def __post_init__(self) -> None:
         if len(set(self.classes)) < len(self.classes):
             raise ValueError("a class is named twice")
+        conform(self.estimator, Estimator, "estimator")
         conform(self.source, Source, "source")
         ReaderOptions.from_dict(self.source)
 

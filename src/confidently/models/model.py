@@ -177,10 +177,11 @@ class Model(SavedModel):
 
 
 def _check_names(header: file.Header, features: Features | None) -> None:
-    unnamed = 1 if header.settings.get("task") == "binary" else 0  # the second class may not have been seen yet
+    # the second of two classes may not have been seen yet; topic models know both
+    unnamed = int(header.kind == Model.kind and header.settings.get("task") == "binary")
     if not header.n_classes - unnamed <= len(header.classes) <= header.n_classes:
         raise ValueError(f"{len(header.classes)} names for {header.n_classes} classes")
-    if None in header.classes and header.settings.get("task") != "binary":
+    if None in header.classes and not unnamed:
         raise ValueError("a class has no name")
     if features is not None and len(features) != header.n_features:
         raise ValueError(f"{len(features)} names for {header.n_features} features")

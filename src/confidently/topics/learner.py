@@ -409,7 +409,16 @@ def check_values(state: State) -> None:
     for name, values in state.items():
         check_within(name, values, ranges[name])
     if "precision" in state:
-        np.linalg.cholesky(state["precision"])  # LinAlgError, a ValueError, unless it is positive definite
+        _check_precision(state["precision"])
+
+
+def _check_precision(precision: np.ndarray) -> None:
+    """Raise ``ValueError`` unless the matrices are symmetric, up to rounding, and have variances above 0."""
+    if not np.allclose(precision, np.swapaxes(precision, -1, -2), rtol=1e-6, atol=0.0):
+        raise ValueError("precision is not symmetric")
+    np.linalg.cholesky(precision)  # LinAlgError, a ValueError, unless it is positive definite
+    variances = np.diagonal(np.linalg.inv(precision), axis1=-2, axis2=-1)
+    check_within("the variances of topics", variances, Range(0.0, MAX_NUMBER))
 
 
 def _blocks(first: int, last: int, size: int) -> Iterator[tuple[int, int]]:
