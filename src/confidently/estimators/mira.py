@@ -15,8 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import _core
 from ..arrays import predicted_numbers
 from ..covariances.state import out_of_range
-from ..data.memory.labels import class_numbers, known_classes, rollback_on_error
-from ..exclusive import Exclusive
+from ..data.memory.labels import class_numbers, known_classes, training_of
 from ..rules.ranges import POSITIVE, Range, check_number
 from .parameters import check_passes
 
@@ -103,7 +102,7 @@ class MIRA(ClassifierMixin, BaseEstimator):
         ValueError, TypeError
             For invalid parameters or input.
         """
-        with Exclusive(self), rollback_on_error(self):
+        with training_of(self):
             X, y = self._checked(X, y, reset=True)
             self._begin(known_classes(y, None, None, partial=False), X.shape[1])
             generator = check_random_state(self.random_state)
@@ -113,7 +112,7 @@ class MIRA(ClassifierMixin, BaseEstimator):
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Train on more rows, in one pass and in the given order; the first call needs all possible ``classes``."""
-        with Exclusive(self), rollback_on_error(self):
+        with training_of(self):
             first = not hasattr(self, "classes_")
             X, y = self._checked(X, y, reset=first)
             known = known_classes(y, classes, None if first else self.classes_, partial=True)
