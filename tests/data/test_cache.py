@@ -333,6 +333,18 @@ def test_features_made_by_hand_are_checked(tmp_path, row, key, start, columns):
         list(open_stream(tmp_path / "cache"))
 
 
+@pytest.mark.parametrize("key", [[1], [1, 2, 3]])
+def test_names_made_by_hand_are_as_many_as_keys(tmp_path, key):
+    reading = ReaderOptions(format="vw", vocabulary=True).as_dict()
+    writer = CacheWriter(tmp_path / "cache", HEADER | {"reading": reading})
+    names = {"names.text": np.zeros(2, np.uint8), "names.start": np.array([0, 1, 2])}
+    writer.add({"row": np.zeros(len(key), np.int64), "key": np.array(key, np.uint32), **names}, {})
+    writer.add(ARRAYS | {"columns": np.array([0, 1], np.int32)}, DETAILS)
+    writer.finish(SUMMARY)
+    with pytest.raises(CacheFileError, match="is invalid: "):
+        list(open_stream(tmp_path / "cache"))
+
+
 def test_a_cache_that_changes_while_it_is_read_is_one_error(tmp_path):
     """What was checked is not read again: batches keep their values, and later blocks are damaged."""
     file = tmp_path / "rows.svm"

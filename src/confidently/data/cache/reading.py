@@ -327,5 +327,5 @@ class _Columns:
         return [] if self.known is None else self._ids_of(self.known.key, self.known.names)
 
     def _ids_of(self, key: np.ndarray, names: Strings) -> list[Any]:
-        keys = key.tolist()
-        return list(zip(keys, names.encoded(), strict=True)) if self.exact else keys
+        keys = key.tolist()  # as many as there are names, or the cache is refused when its features are added
+        return list(zip(keys, names.encoded(), strict=False)) if self.exact else keys
