@@ -134,19 +134,28 @@ def read(path: str | os.PathLike[str], *kinds: str) -> Contents:
     OSError
         If it cannot be read.
     """
-    from safetensors import SafetensorError, safe_open  # imported here since it is slow to import
+    from safetensors import SafetensorError  # imported here since it is slow to import
+    from safetensors.numpy import load as deserialize
 
-    with open(path, "rb"):  # raises the system's own error for a missing or unreadable file, or a directory
-        pass
+    content = Path(path).read_bytes()  # not mapped: what is checked cannot change afterwards
     try:
-        with safe_open(path, framework="numpy") as file:
-            header = _header(path, file.metadata() or {}, kinds)
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it has no __iter__)
+        arrays = deserialize(content)
     except SafetensorError as error:
         raise ModelFileError(f"{path}: not a model file, or damaged ({error})") from error
+    except KeyError as error:
+        raise ModelFileError(f"{path}: damaged model file, it has an array of the unknown type {error}") from error
+    header = _header(path, _metadata(content), kinds)
+    del content
     with damage_reported(path):
         _check_sums(header.crc32, arrays)
         return Contents(path, header, arrays, _features(header, arrays))
+
+
+def _metadata(content: bytes) -> dict[str, str]:
+    """Return the metadata of a sound safetensors file: those of the JSON text whose size the first eight bytes say."""
+    size = int.from_bytes(content[:8], "little")
+    found: dict[str, str] = json.loads(content[8 : 8 + size]).get("__metadata__") or {}
+    return found
 
 
 @contextmanager
