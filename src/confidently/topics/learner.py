@@ -390,8 +390,9 @@ def state_shapes(settings: TopicSettings, n_classes: int, n_features: int) -> Sh
 def check_sizes(settings: TopicSettings) -> None:
     """Raise ``ValueError`` for settings from a file with which predictions would not end or not be finite."""
     for setting in fields(settings):
-        if setting.name != "seed" and "choices" not in setting.metadata:
-            size = MAX_REPETITIONS if "minimum" in setting.metadata else MAX_SETTING
+        if "choices" not in setting.metadata:
+            most = MAX_SEED if setting.name == "seed" else MAX_REPETITIONS
+            size = most if "minimum" in setting.metadata else MAX_SETTING
             low = 0 if "minimum" in setting.metadata else 1 / size
             value = getattr(settings, setting.name)
             if not low <= value <= size:
