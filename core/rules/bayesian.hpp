@@ -84,6 +84,67 @@ struct Probit {
     }
 };
 
-using BayesianRules = RuleList<BayesPA, GibbsPA, GibbsPAExact, Probit>;
+// The logistic function is a mixture of three probits, up to 3e-4 (Monahan & Stefanski 1992), so that its expectation Z
+// under the Gaussian of the margin is one too. The tail, where a probit falls too fast, is that of the other side: tilting
+// a Gaussian by exp(s) moves its mean by v, hence Z(m) = exp(m + v/2) Z(-m - v).
+struct Logistic {
+    static constexpr const char* name = "logistic";
+    static constexpr int parameters = 0;
+    Step operator()(double m, double v, double w) const {
+        // Implicit, as Probit is: the root of alpha = w Z'/Z at the margin m + (1 - 1/w) alpha v, by Newton's method
+        // within the interval known to contain it.
+        Moments found = moments(m, v);
+        double alpha = w * found.alpha;
+        for (double low = 0.0, high = w; w != 1.0;) {
+            found = moments(m + (1.0 - 1.0 / w) * alpha * v, v);
+            const double excess = alpha - w * found.alpha;
+            (excess > 0.0 ? high : low) = alpha;
+            double next = alpha - excess / (1.0 + (w - 1.0) * found.learned);
+            if (!(next > low && next < high)) next = low + 0.5 * (high - low);
+            if (std::fabs(next - alpha) <= 1e-15 * alpha || next <= low || next >= high) break;
+            alpha = next;
+        }
+        return {alpha, w * precision_gained(found.learned, found.left, v)};
+    }
+
+  private:
+    struct Moments {
+        double alpha, learned, left;  // the derivative of log Z; fractions of the variance
+    };
+
+    static Moments moments(double m, double v) {
+        if (m >= -0.5 * v) return of_mixture(m, v);
+        const Moments other = of_mixture(-m - v, v);
+        return {1.0 - other.alpha, other.learned, other.left};
+    }
+
+    static Moments of_mixture(double m, double v) {
+        constexpr int n = 3;
+        constexpr double weight[n] = {0.2522, 0.58522, 0.16258}, slope[n] = {0.90793, 0.57778, 0.36403};
+        double log_part[n], alpha[n], learned[n], left[n];
+        for (int i = 0; i < n; ++i) {
+            const double noise = 1.0 / (slope[i] * slope[i]), s2 = noise + v, s = std::sqrt(s2), t = m / s;
+            const Hazard h = hazard(t);
+            log_part[i] = std::log(weight[i]) + log_scaled_cdf(t) - 0.5 * t * t;
+            alpha[i] = h.v / s;
+            learned[i] = h.v * h.v_plus_x * v / s2;
+            left[i] = (noise + v * h.variance) / s2;
+        }
+        const double top = *std::max_element(log_part, log_part + n);
+        double total = 0.0, part[n];
+        Moments mean{0.0, 0.0, 0.0};
+        for (int i = 0; i < n; ++i) total += part[i] = std::exp(log_part[i] - top);
+        for (int i = 0; i < n; ++i) {
+            mean.alpha += part[i] / total * alpha[i];
+            mean.learned += part[i] / total * learned[i];
+            mean.left += part[i] / total * left[i];
+        }
+        double spread = 0.0;  // of the means of the parts
+        for (int i = 0; i < n; ++i) spread += part[i] / total * (alpha[i] - mean.alpha) * (alpha[i] - mean.alpha);
+        return {mean.alpha, std::max(mean.learned - v * spread, 0.0), mean.left + v * spread};
+    }
+};
+
+using BayesianRules = RuleList<BayesPA, GibbsPA, GibbsPAExact, Probit, Logistic>;
 
 }  // namespace confidently

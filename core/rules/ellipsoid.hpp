@@ -32,6 +32,18 @@ struct IELLIP {
     }
 };
 
-using EllipsoidRules = RuleList<CELLIP, IELLIP>;
+struct IELLIPMargin {
+    static constexpr const char* name = "iellip_margin";
+    static constexpr int parameters = 2;
+    static constexpr bool rescales = true;
+    double gamma, b;
+    Step operator()(double m, double v, double w, double updates) const {
+        if (m >= gamma) return {};
+        const double ck = std::pow(b, updates + 1.0);
+        return weighted({gamma / std::sqrt(v), ck / ((1.0 - ck) * v), 1.0 / (1.0 - ck)}, w);
+    }
+};
+
+using EllipsoidRules = RuleList<CELLIP, IELLIP, IELLIPMargin>;
 
 }  // namespace confidently

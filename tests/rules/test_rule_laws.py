@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import log_ndtr
+from scipy.special import log_expit, log_ndtr
 
 from confidently import RULES, _core, make_rule, step
 from confidently.rules import bayesian, confidence_weighted, ellipsoid, passive_aggressive
 from tests.tables.rule_cases import CASES, After, after, log_uniform, parameters_of, phi_of, situations
 
-HARD = ["pa", "cw_stdev", "cw_var", "cellip", "iellip"]
+HARD = ["pa", "cw_stdev", "cw_var", "cellip", "iellip", "iellip_margin"]
 SOFT = [name for name, rule in RULES.items() if rule.loss is not None]
 
 
@@ -48,15 +48,15 @@ def test_acts_only_short_of_its_margin_and_the_step_is_finite(name, p, situation
     if acts is not None:
         assert (answer is not None) == acts
     assert step(name, *situation, weight=0.0, **p) is None
-    assert step(name, *situation, updates=7, **p) == answer or name == "iellip"
+    assert step(name, *situation, updates=7, **p) == answer or name in ("iellip", "iellip_margin")
     if answer is not None:
         alpha, zeta, scale = answer
         assert isfinite(alpha) and alpha >= 0
         assert isfinite(zeta) and zeta >= 0
         assert isfinite(scale) and scale > 0
-        assert alpha > 0 or name in ("gibbs_pa_exact", "probit")
+        assert alpha > 0 or name in ("gibbs_pa_exact", "logistic", "probit")
         assert scale == 1 or make_rule(name).compiled.rescales
-        assert zeta > 0 or not RULES[name].learns_precision or name in ("gibbs_pa_exact", "probit")
+        assert zeta > 0 or not RULES[name].learns_precision or name in ("gibbs_pa_exact", "logistic", "probit")
         assert zeta == 0 or RULES[name].learns_precision
 
 
@@ -191,8 +191,8 @@ def test_no_weight_exceeds_the_slope_of_the_loss(name, p, situation, w):
     assert answer is None or answer[0] <= 2 * w * p["c"] * (1 + 1e-14)
 
 
-@law_of(["probit"], log_uniform(-9, 9), examples=100)
-def test_a_weighted_step_of_probit_is_implicit(name, p, situation, w):
+@law_of(["logistic", "probit"], log_uniform(-9, 9), examples=100)
+def test_a_weighted_step_is_implicit(name, p, situation, w):
     """It grows with the weight, less than in proportion, and a little more weight makes a little longer step."""
     one, answer = step(name, *situation, **p), step(name, *situation, weight=w, **p)
     if one is not None and answer is not None and one[0] > 1e-250:
@@ -202,14 +202,17 @@ def test_a_weighted_step_of_probit_is_implicit(name, p, situation, w):
         assert close == pytest.approx(one, rel=1e-7)
 
 
+@pytest.mark.parametrize(
+    ("rule", "log_likelihood", "p"), [("probit", log_ndtr, {"noise": 1.0}), ("logistic", log_expit, {})]
+)
 @pytest.mark.parametrize(("m", "v", "w"), [(0.0, 1.0, 2.0), (-1.0, 0.5, 3.0), (0.5, 1.0, 0.5), (-2.0, 0.1, 10.0)])
-def test_a_weighted_step_of_probit_is_near_that_of_the_exact_posterior(m, v, w):
+def test_a_weighted_step_is_near_that_of_the_exact_posterior(rule, log_likelihood, p, m, v, w):
     grid = np.linspace(m - 20 * sqrt(v), m + 20 * sqrt(v), 200001)
-    log_posterior = w * log_ndtr(grid) - (grid - m) ** 2 / (2 * v)
-    p = np.exp(log_posterior - log_posterior.max())
-    mean = np.average(grid, weights=p)
-    variance = np.average((grid - mean) ** 2, weights=p)
-    alpha, zeta, scale = step("probit", m, v, weight=w, noise=1.0)
+    log_posterior = w * log_likelihood(grid) - (grid - m) ** 2 / (2 * v)
+    posterior = np.exp(log_posterior - log_posterior.max())
+    mean = np.average(grid, weights=posterior)
+    variance = np.average((grid - mean) ** 2, weights=posterior)
+    alpha, zeta, scale = step(rule, m, v, weight=w, **p)
     assert alpha == pytest.approx((mean - m) / v, rel=0.05)
     assert zeta == pytest.approx(1 / variance - 1 / v, rel=0.05)
     assert scale == 1.0

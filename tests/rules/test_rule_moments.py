@@ -1,4 +1,4 @@
-"""gibbs_pa_exact and probit against the posterior's moments to hundreds of digits."""
+"""The rules that match moments against the posterior's moments to hundreds of digits."""
 
 from math import nextafter
 
@@ -49,7 +49,30 @@ def test_probit_has_the_posteriors_moments(t, noise):
         assert_exact("probit", t * (noise**2 + v) ** 0.5, v, noise=noise)
 
 
-@pytest.mark.parametrize("rule", ["gibbs_pa_exact", "probit"])
+@pytest.mark.parametrize("t", [-1e6, -1e3, -40, -25, -12.1, -3, -1.1, 0, 1, 8, 30])
+def test_logistic_has_the_moments_of_its_mixture(t):
+    for v in (1e-6, 0.3, 1.0, 30.0, 1e6):
+        assert_exact("logistic", t * (2.0 + v) ** 0.5, v)
+
+
+@pytest.mark.parametrize("v", [1e-3, 0.3, 1.0, 3.0, 10.0, 30.0, 300.0])
+@pytest.mark.parametrize("t", [-30, -6, -3, -1, -0.1, 0.0, 0.5, 2, 5])
+def test_logistic_is_near_the_moments_of_the_logistic_posterior(t, v):
+    """By quadrature of the likelihood itself; t: deviations above -v/2, about which the posterior is symmetric."""
+    m, s = -v / 2 + t * v**0.5, v**0.5
+    with mp.workdps(20):
+        around = m if m >= -v / 2 else m + v  # where the integrand is: the likelihood tilts the Gaussian by up to v
+        knots = sorted([around + i * s for i in range(-12, 13, 3)] + [4.0 * i for i in range(-6, 7)])
+        z, first, second = (
+            mp.quad(lambda x, n=n: (x - around) ** n * mp.npdf(x, m, s) / (1 + mp.exp(-x)), knots) for n in range(3)
+        )
+        mean, left = around + first / z, (second / z - (first / z) ** 2) / v
+    alpha, zeta, _ = step("logistic", m, v) or (0.0, 0.0, 1.0)
+    assert abs(alpha - (mean - m) / v) < 6e-4
+    assert abs(1 / (1 + zeta * v) - left) < 5e-3
+
+
+@pytest.mark.parametrize("rule", ["gibbs_pa_exact", "logistic", "probit"])
 def test_moments_anywhere(rule):
     @settings(max_examples=25)
     @given(parameters_of(rule), situations())

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import multivariate_normal, norm
 
-from confidently import CELLIP, IELLIP, CWStdev, OnlineClassifier, step
+from confidently import CELLIP, IELLIP, CWStdev, IELLIPMargin, OnlineClassifier, step
 from confidently.rules.theory import (
     cellip_mistake_bound,
     confidence_loss,
     confidence_loss_derivative,
     cw_mistake_bound,
+    iellip_margin_update_bound,
     iellip_mistake_bound,
     kl_divergence,
     least_multiple,
@@ -152,7 +153,21 @@ def test_iellip_bound_holds(seed, gamma, b, c):
     assert 0 < classifier.mistakes_ <= iellip_mistake_bound((y * (X @ u)).min(), b, c)
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("prior_variance", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize(("gamma", "b"), [(0.01, 0.1), (0.1, 0.3), (1.0, 0.6)])
+def test_iellip_margin_bound_holds(seed, prior_variance, gamma, b):
+    X, y, u = separable(seed)
+    classifier = OnlineClassifier(
+        IELLIPMargin(gamma=gamma, b=b), "full", prior_variance=prior_variance, fit_intercept=False, passes=30
+    ).fit(X, y)
+    bound = iellip_margin_update_bound((y * (X @ u)).min(), b, prior_variance, np.linalg.norm(X, axis=1).max())
+    assert 0 < classifier.mistakes_ <= classifier.learner_.updates <= bound
+
+
 def test_bounds_refuse_what_they_cannot_bound():
+    with pytest.raises(ValueError, match="b must be in"):
+        iellip_margin_update_bound(0.1, 1.0)
     with pytest.raises(ValueError, match="not separated"):
         least_multiple([1.0, -1.0], [1.0, 1.0], 1.0)
     with pytest.raises(ValueError, match="below 1"):

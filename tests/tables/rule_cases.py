@@ -319,6 +319,20 @@ def iellip(m, v, w, k, p):
     return weighted(w, (p.gamma - m) / v, ck / ((1 - ck) * v), 1 / (1 - ck)) if m <= 0 else None
 
 
+def after_iellip_margin(a):
+    return [
+        ((a.m1 - a.m) / sqrt(a.v), a.p["gamma"], abs(a.m) / sqrt(a.v)),
+        (a.v1, a.v, 0.0),
+        (a.scale, 1 / (1 - a.p["b"]), 0.0),
+    ]
+
+
+@case(acts=below(lambda v, p: p["gamma"]), after=after_iellip_margin, gamma=log_uniform(-6, 3), b=UNIT)
+def iellip_margin(m, v, w, k, p):
+    ck = p.b ** (k + 1)
+    return weighted(w, p.gamma / sqrt(v), ck / ((1 - ck) * v), 1 / (1 - ck)) if m < p.gamma else None
+
+
 @case(
     acts=below(lambda v, p: p["epsilon"]),
     after=capped(lambda p: 2 * p["c"], lambda p: p["epsilon"]),
@@ -379,6 +393,31 @@ def probit(m, v, w, k, p):
     V = hazard(t)
     W = min(max(V * (V + t) / s**2, 0.0), (1 - 1e-12) / v)
     return alpha, w * W / (1 - W * v), 1.0
+
+
+@case(acts=within_deviations(lambda m, v, p: m / sqrt(v + 1 / 0.36403**2)), after=None)
+def logistic(m, v, w, k, p):
+    # a mixture of three probits, of which only the side above -v/2 is used
+    weights, s = np.array([0.2522, 0.58522, 0.16258]), np.sqrt(np.array([0.90793, 0.57778, 0.36403]) ** -2.0 + v)
+
+    def derivatives(m):
+        tail = m < -v / 2
+        t = (-m - v if tail else m) / s
+        log_parts = np.log(weights) + log_ndtr(t)
+        parts = np.exp(log_parts - np.logaddexp.reduce(log_parts))
+        V = np.exp(-(t**2) / 2 - log(2 * pi) / 2 - log_ndtr(t))
+        alpha = float(parts @ (V / s))
+        kappa = float(parts @ (V * (V + t) / s**2) - parts @ (V / s - alpha) ** 2)
+        return 1 - alpha if tail else alpha, min(max(kappa, 0.0), (1 - 1e-12) / v)
+
+    def gap(alpha):
+        return alpha - w * derivatives(m + (1 - 1 / w) * alpha * v)[0]
+
+    alpha = derivatives(m)[0]
+    if w != 1:  # by copies of the row: the last of w copies sees the others
+        alpha = brentq(gap, 0, w, xtol=1e-300, rtol=1e-15, maxiter=1000)
+    kappa = derivatives(m + (1 - 1 / w) * alpha * v)[1]
+    return alpha, w * kappa / (1 - kappa * v), 1.0
 
 
 def parameters_of(name):

@@ -23,6 +23,19 @@ def evidence_probit(noise, v):
     return lambda m: mp.log(mp.ncdf(m / mp.sqrt(noise**2 + v)))
 
 
+LOGISTIC_MIXTURE = [(".2522", ".90793"), (".58522", ".57778"), (".16258", ".36403")]  # Monahan & Stefanski 1992, k = 3
+
+
+def evidence_logistic(m0, v):
+    """log Z(m) near m0 of a mixture of probits instead of the logistic function; the tail is the other side's."""
+    parts = [(mp.mpf(weight), mp.mpf(slope)) for weight, slope in LOGISTIC_MIXTURE]
+
+    def mixture(m):
+        return mp.log(sum(weight * mp.ncdf(slope * m / mp.sqrt(1 + slope**2 * v)) for weight, slope in parts))
+
+    return mixture if m0 >= -v / 2 else lambda m: m + v / 2 + mixture(-m - v)
+
+
 def differences(log_z, m, v, digits):
     """(log Z)' and -(log Z)'', in units of the standard deviation to twice this many digits after the point."""
     with mp.workdps(4 * digits):
@@ -32,10 +45,15 @@ def differences(log_z, m, v, digits):
 
 
 def exact_step(rule, m, v, **parameters):
-    """alpha and zeta of gibbs_pa_exact or probit, as mpmath numbers; zeta v below 1e-300 is not resolved."""
+    """alpha and zeta of a rule that matches moments, as mpmath numbers; zeta v below 1e-300 is not resolved."""
     m, v = mp.mpf(m), mp.mpf(v)
     exact = {name: mp.mpf(value) for name, value in parameters.items()}
-    log_z = evidence_probit(exact["noise"], v) if rule == "probit" else evidence_gibbs(v=v, **exact)
+    evidence = {
+        "probit": lambda: evidence_probit(exact["noise"], v),
+        "gibbs_pa_exact": lambda: evidence_gibbs(v=v, **exact),
+        "logistic": lambda: evidence_logistic(m, v),
+    }
+    log_z = evidence[rule]()
     for digits in (30, 60, 160):  # as many as the smallness of kappa demands
         alpha, kappa = differences(log_z, m, v, digits)
         if kappa * v > mp.mpf(10) ** (20 - 2 * digits):

@@ -222,7 +222,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             Classes (numbers or strings, two or more), or the labels of multilabel data.
         sample_weight : array of shape (n,), optional
             Weights >= 0, which multiply the loss; 0 has the same effect as leaving out the row. The rules "pa",
-            "cw_stdev", "cw_var", "cellip" and "iellip" meet a constraint instead: for them weights above 1 act as 1.
+            "cw_stdev", "cw_var", "cellip", "iellip" and "iellip_margin" meet a constraint instead: for them weights
+            above 1 act as 1.
 
         Returns
         -------

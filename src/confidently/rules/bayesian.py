@@ -7,7 +7,7 @@ import math
 from .ranges import POSITIVE, Range
 from .rule import Rule, parameter
 
-__all__ = ["BayesPA", "GibbsPA", "GibbsPAExact", "Probit"]
+__all__ = ["BayesPA", "GibbsPA", "GibbsPAExact", "Logistic", "Probit"]
 
 
 class BayesPA(Rule):
@@ -59,3 +59,16 @@ class Probit(Rule):
     noise: float = parameter(
         POSITIVE, "standard deviation of the noise of the score", default=0.3, grid=(0.03, 0.1, 0.3, 1.0)
     )
+
+
+class Logistic(Rule):
+    """Logistic regression by assumed-density filtering.
+
+    0 < alpha < 1 for every margin and variance, so any prior variance is stable. A prior variance of 3 suits most data.
+    """
+
+    name = "logistic"
+    acts_when = "always"
+    formula = "mean and variance of N(m, v)/(1 + exp(-margin))"
+    source = "Spiegelhalter & Lauritzen, Networks 20, 1990; mixture of Monahan & Stefanski 1992"
+    weight = "implicit step"

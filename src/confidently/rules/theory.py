@@ -282,6 +282,53 @@ def iellip_mistake_bound(margin: float, b: float, c: float, norm: float = 1.0) -
     return (norm / margin) ** 2 * (1 - b) / (1 - b - c)
 
 
+def iellip_margin_update_bound(margin: float, b: float, prior_variance: float = 1.0, norm: float = 1.0) -> float:
+    """How many updates, and so mistakes, `iellip_margin` can make on separable data.
+
+        updates <= (2 R/sqrt(p pi) + R^2/pi)/rho^2,    pi = (1 - b)(1 - b^2)(1 - b^3)...
+
+    Parameters
+    ----------
+    margin : float
+        rho = min y_i u.x_i > 0 of a separator u of norm 1. The rule's own gamma does not matter.
+    b : float
+        The rule's parameter, in (0, 1).
+    prior_variance : float
+        p.
+    norm : float
+        R, the longest row's norm.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        For parameters outside their ranges.
+
+    Examples
+    --------
+    >>> round(iellip_margin_update_bound(margin=0.1, b=0.3), 1)
+    418.7
+
+    References
+    ----------
+    Derived in docs/mathematics.md.
+    """
+    for name, value, allowed in (
+        ("margin", margin, POSITIVE),
+        ("b", b, UNIT),
+        ("prior_variance", prior_variance, POSITIVE),
+        ("norm", norm, POSITIVE),
+    ):
+        check_number("iellip_margin_update_bound", name, value, allowed)
+    product, power = 1.0, b
+    while power > 1e-17:
+        product, power = product * (1 - power), power * b
+    return (2 * norm / math.sqrt(prior_variance * product) + norm**2 / product) / margin**2
+
+
 def kl_divergence(mean: ArrayLike, covariance: ArrayLike, other_mean: ArrayLike, other_covariance: ArrayLike) -> float:
     """KL(N(mu, Sigma) || N(mu', Sigma')) in nats.
 
