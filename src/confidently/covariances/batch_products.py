@@ -25,6 +25,7 @@ from .devices import namespace
 from .examples import Block, Examples
 from .settings import TASKS, Settings
 from .state import State
+from .threads import suitable_threads
 
 SPARSE_BELOW = 0.03  # fraction of nonzero values below which a sparse product is assumed to be faster than a dense one
 
@@ -44,11 +45,12 @@ def learn(
     """Train on checked rows, ``rows_per_block`` per product; ``state`` is updated in place."""
     learner, n = ProductLearner(settings, sharing, state, device), len(examples)
     try:
-        first = 0
-        while first < n:
-            first += learner.learn(examples.block(first, min(first + rows_per_block, n)), calibrate, log_loss)
-            if progress is not None:
-                progress(first)
+        with suitable_threads(2.0 * rows_per_block * state["covariance"].shape[1] ** 2):
+            first = 0
+            while first < n:
+                first += learner.learn(examples.block(first, min(first + rows_per_block, n)), calibrate, log_loss)
+                if progress is not None:
+                    progress(first)
     finally:
         learner.close()
 
