@@ -1,7 +1,8 @@
-"""The scripts beside the package import names that exist: they run rarely, so a name that has moved would not show."""
+"""Scripts beside the package import names that exist, and workflows pin their actions: a fault in either shows late."""
 
 import ast
 import importlib
+import re
 from pathlib import Path
 
 import pytest
@@ -19,3 +20,14 @@ def test_what_a_script_imports_from_the_project_exists(script):
         for name in (alias.name for alias in node.names):
             if not hasattr(module, name):
                 importlib.import_module(f"{node.module}.{name}")
+
+
+def test_continuous_integration_pins_actions_by_commit():
+    uses = [
+        line.split("uses:")[1].strip()
+        for workflow in ROOT.glob(".github/workflows/*.yml")
+        for line in workflow.read_text(encoding="utf-8").splitlines()
+        if "uses:" in line
+    ]
+    assert uses
+    assert [action for action in uses if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[\d.]+", action)] == []
