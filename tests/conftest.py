@@ -1,5 +1,7 @@
 """Hypothesis without chance and without clocks, the same examples everywhere; fixtures of the command line."""
 
+import signal
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -11,6 +13,11 @@ settings.register_profile(
     "confidently", derandomize=True, deadline=None, print_blob=False, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("confidently")
+
+# Under nohup or in the background of a script, signals are ignored, and so they are by the commands that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture
