@@ -46,7 +46,8 @@ SCORED = ("looked", "looked.scores", "looked.signs", "looked.weights")  # entrie
 DOCUMENTS_PER_CALL = 512
 MAX_COUNT = 2**24  # of one word in one document
 MAX_SEED = 2**31 - 1
-MAX_NUMBER, MAX_SETTING, MAX_REPETITIONS = 1e60, 1e30, 2**20  # in a model file
+MAX_SETTING, MAX_REPETITIONS = 1e30, 2**20
+MAX_NUMBER = 1e60  # in a model file
 
 
 def _choice(*choices: object, **default: Any) -> Any:
@@ -92,6 +93,7 @@ class TopicSettings:
     def __post_init__(self) -> None:
         for setting in fields(self):
             check_setting(setting.name, getattr(self, setting.name), setting.metadata)
+        check_sizes(self)
 
     def models(self, n_classes: int) -> int:
         """Number of topic models."""
@@ -388,7 +390,7 @@ def state_shapes(settings: TopicSettings, n_classes: int, n_features: int) -> Sh
 
 
 def check_sizes(settings: TopicSettings) -> None:
-    """Raise ``ValueError`` for settings from a file with which predictions would not end or not be finite."""
+    """Raise ``ValueError`` for settings with which predictions would not end or not be finite."""
     for setting in fields(settings):
         if "choices" not in setting.metadata:
             most = MAX_SEED if setting.name == "seed" else MAX_REPETITIONS

@@ -12,7 +12,7 @@ from ..covariances.state import State, check_rows
 from ..models import file
 from ..models.file import checked_arrays
 from ..models.model import Model, SavedModel
-from .learner import SCORED, TopicLearner, TopicSettings, check_sizes, check_values, new_state, state_shapes
+from .learner import SCORED, TopicLearner, TopicSettings, check_values, new_state, state_shapes
 
 
 @dataclass
@@ -36,7 +36,6 @@ class TopicModel(SavedModel):
     def unpacked(header: file.Header, arrays: State) -> TopicLearner:
         """Return the learner of a header and packed arrays; an error if they do not fit."""
         settings, n_classes = TopicSettings(**header.settings), header.n_classes
-        check_sizes(settings)
         shapes = state_shapes(settings, n_classes, header.n_features)
         file.require_memory_for(shapes)
         initial = new_state(settings, n_classes, 0)
