@@ -105,7 +105,7 @@ def learn(task: str, covariance: str = "diag", checked: bool = True) -> Call:
 
 def predict(method: str, task: str, columns: int) -> Call:
     def make() -> Arrays:
-        out = {"out": np.empty(2 if method == "top_variances" else (2, columns))}
+        out = {"out": np.zeros(2 if method == "top_variances" else (2, columns))}
         scores = {"scores": np.zeros((2, columns))} if method == "top_variances" else {}
         return CSR | state_of(task) | out | scores
 
@@ -263,10 +263,10 @@ CALLS = {
     "ProductLearner.learn one-vs-rest": products("one-vs-rest", "independent", 3),
     "ProductLearner.learn multilabel": products("multilabel", "joint", 4),
     "take_rows": rows_out(lambda a: _core.take_rows(matrix(a), a["order"], 0, 2)),
-    "fill_rows": rows_out(lambda a: _core.fill_rows(matrix(a), a["order"], 0, True, a["out"]), out=np.empty((2, 4))),
+    "fill_rows": rows_out(lambda a: _core.fill_rows(matrix(a), a["order"], 0, True, a["out"]), out=np.zeros((2, 4))),
     "multiply_rows": rows_out(
         lambda a: _core.multiply_rows(matrix(a), a["order"], 0, True, a["s"], a["out"]), s=np.ones((4, 2)),
-        out=np.empty((2, 2)),
+        out=np.zeros((2, 2)),
     ),
     "mirror": Call(lambda: {"out": np.ones((2, 2))}, lambda a: _core.mirror(a["out"])),
     "name_keys": Call(
