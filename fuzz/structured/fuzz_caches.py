@@ -10,7 +10,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
-from mutation import mutated_array, mutated_json
+from mutation import changed, mutated_array, mutated_json
 from running import run
 
 from confidently.covariances.settings import Settings
@@ -68,10 +68,7 @@ def inputs(random: Random, folder: Path) -> Iterator[Path]:
     """Yield caches with random changes."""
     sound, path = contents(folder), folder / "cache"
     while True:
-        content = random.choice(sound)
-        for _ in range(random.choice((1, 1, 1, 2, 3))):
-            content = mutated(content, random)
-        write(path, content, random)
+        write(path, changed(random.choice(sound), mutated, random), random)
         yield path
 
 

@@ -14,7 +14,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
-from mutation import mutated_array, mutated_json
+from mutation import changed, mutated_array, mutated_json
 from running import run
 from safetensors import safe_open
 from safetensors.numpy import save_file
@@ -91,10 +91,7 @@ def inputs(random: Random, folder: Path) -> Iterator[Path]:
     """Yield model files with random changes."""
     sound, path = contents(folder), folder / "model"
     while True:
-        content = random.choice(sound)
-        for _ in range(random.choice((1, 1, 1, 2, 3))):
-            content = mutated(content, random)
-        write(path, content)
+        write(path, changed(random.choice(sound), mutated, random))
         yield path
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+Content = TypeVar("Content")
 NUMBERS = (
     0, 1, -1, 2, 3, 7, 255, 256, 1 << 15, (1 << 31) - 2, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 40,
     (1 << 63) - 1, -(1 << 63), 1 << 64, 10**30, 10**400, 0.5, -0.0, 1e-320, 1e-100, 1e10, 1e100, 1.7e308, math.nan,
@@ -32,6 +34,13 @@ VALUES = (
     {"": 0},
 )
 KINDS = ("<f8", "<f4", "<i8", "<i4", "<u8", "<u4", "<u2", "|u1", "|i1", "|b1", "<f2", ">f8", ">i4")
+
+
+def changed(content: Content, mutated: Callable[[Content, Random], Content], random: Random) -> Content:
+    """Return content with one change or a few."""
+    for _ in range(random.choice((1, 1, 1, 2, 3))):
+        content = mutated(content, random)
+    return content
 
 
 def mutated_json(value: Any, random: Random) -> Any:

@@ -223,11 +223,10 @@ def cellip_mistake_bound(
     Yang, Jin & Ye (ICML 2009), Theorem 3, in the form derived in docs/mathematics.md.
     """
     owner = "cellip_mistake_bound"
-    check_number(owner, "gamma", gamma, POSITIVE)
-    check_number(owner, "a", a, UNIT)
-    check_number(owner, "norm", norm, POSITIVE)
-    check_number(owner, "separator_norm", separator_norm, POSITIVE)
-    check_number(owner, "n_features", n_features, Range(1, math.inf, closed_low=True))
+    _check_numbers(
+        owner, gamma=(gamma, POSITIVE), a=(a, UNIT), norm=(norm, POSITIVE), separator_norm=(separator_norm, POSITIVE),
+        n_features=(n_features, Range(1, math.inf, closed_low=True)),
+    )  # fmt: skip
     radius = (1 - a) * gamma / norm
     least = (separator_norm + radius) ** 2
     p = least if prior_variance is None else prior_variance
@@ -270,13 +269,7 @@ def iellip_mistake_bound(margin: float, b: float, c: float, norm: float = 1.0) -
     ----------
     Yang, Jin & Ye (ICML 2009), Theorem 4, in the form derived in docs/mathematics.md.
     """
-    for name, value, allowed in (
-        ("margin", margin, POSITIVE),
-        ("norm", norm, POSITIVE),
-        ("b", b, UNIT),
-        ("c", c, UNIT),
-    ):
-        check_number("iellip_mistake_bound", name, value, allowed)
+    _check_numbers("iellip_mistake_bound", margin=(margin, POSITIVE), norm=(norm, POSITIVE), b=(b, UNIT), c=(c, UNIT))
     if b + c >= 1:
         raise ValueError(f"iellip_mistake_bound: b + c must be below 1, got {b + c:g}")
     return (norm / margin) ** 2 * (1 - b) / (1 - b - c)
@@ -316,13 +309,10 @@ def iellip_margin_update_bound(margin: float, b: float, prior_variance: float = 
     ----------
     Derived in docs/mathematics.md.
     """
-    for name, value, allowed in (
-        ("margin", margin, POSITIVE),
-        ("b", b, UNIT),
-        ("prior_variance", prior_variance, POSITIVE),
-        ("norm", norm, POSITIVE),
-    ):
-        check_number("iellip_margin_update_bound", name, value, allowed)
+    _check_numbers(
+        "iellip_margin_update_bound",
+        margin=(margin, POSITIVE), b=(b, UNIT), prior_variance=(prior_variance, POSITIVE), norm=(norm, POSITIVE),
+    )  # fmt: skip
     product, power = 1.0, b
     while power > 1e-17:
         product, power = product * (1 - power), power * b
@@ -374,6 +364,12 @@ def kl_divergence(mean: ArrayLike, covariance: ArrayLike, other_mean: ArrayLike,
         return float(0.5 * (ratio - 1 - np.log(ratio) + apart**2 / sigma2).sum())
     log_ratio, solved = _log_det(sigma2) - _log_det(sigma), np.linalg.solve(sigma2, np.column_stack([sigma, apart]))
     return float(0.5 * (log_ratio + np.trace(solved[:, :d]) + apart @ solved[:, d] - d))
+
+
+def _check_numbers(owner: str, **parameters: tuple[float, Range]) -> None:
+    """Raise the error of the first parameter that is outside its range."""
+    for name, (value, allowed) in parameters.items():
+        check_number(owner, name, value, allowed)
 
 
 def _log_det(sigma: np.ndarray) -> float:
