@@ -11,8 +11,8 @@ from sklearn.metrics import log_loss
 from confidently import OnlineMedLDA
 from confidently.models.file import Header
 from confidently.topics.calibration import fitted_sigmoid, fitted_softmax, scored_documents
-from confidently.topics.learner import SCORED
 from confidently.topics.model import TopicModel
+from confidently.topics.state import SCORED
 from tests.topics.test_topics import corpus
 
 X, Y = corpus(1200, seed=4)

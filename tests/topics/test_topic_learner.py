@@ -9,7 +9,8 @@ from scipy.sparse import csr_matrix
 
 from confidently import OnlineMedLDA, _core, load
 from confidently.topics.inputs import bags_of
-from confidently.topics.learner import TopicLearner, TopicSettings
+from confidently.topics.learner import TopicLearner
+from confidently.topics.settings import TopicSettings
 from tests.twins.topic_reference import ReferenceTopics
 
 SETTINGS = TopicSettings(

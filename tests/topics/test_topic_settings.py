@@ -11,7 +11,7 @@ from confidently.cli import cli
 from confidently.cli.commands.topics.train import train
 from confidently.cli.training.topics import OPTION_OF
 from confidently.topics.inputs import DEFAULTS, PARAMETER_OF, chosen_settings
-from confidently.topics.learner import TopicSettings
+from confidently.topics.settings import TopicSettings
 from tests.topics.test_topic_learner import SETTINGS, documents
 
 SETTING = {setting.name: setting for setting in fields(TopicSettings)}

@@ -13,7 +13,10 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import digamma
 
-from confidently.topics.learner import SCORED, Bags, State, TopicSettings, new_state
+from confidently.covariances.state import State
+from confidently.topics.bags import Bags
+from confidently.topics.settings import TopicSettings
+from confidently.topics.state import SCORED, new_state
 
 MASK = 2**64 - 1
 NOT_PER_MODEL = ("counters", *SCORED)  # arrays without an axis of models

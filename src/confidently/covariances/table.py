@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from ..rules.ranges import check_choice
 from .covariance import Covariance
-from .dense import Full, Shared
 from .diagonal import Diagonal
+from .full import Full
 from .kernel import Kernel
 from .settings import Settings
+from .shared import Shared
 
 COVARIANCES: dict[str, type[Covariance]] = {cls.name: cls for cls in (Diagonal, Full, Shared, Kernel)}
 

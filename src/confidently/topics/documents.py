@@ -12,7 +12,8 @@ from ..data import Batch, DataError
 from ..data.classes import ClassTable
 from ..data.features import Features
 from ..learner.streams import class_number
-from .learner import MAX_COUNT, Bags, whole_batches
+from .bags import MAX_COUNT, Bags
+from .settings import whole_batches
 
 # Documents of a stream that are learned between two checks for an interrupt; rounded up to whole batches.
 DOCUMENTS_PER_BLOCK = 64

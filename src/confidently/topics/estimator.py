@@ -31,9 +31,11 @@ from ..data.memory.labels import (
     with_class_weight,
 )
 from ..rules.ranges import check_integer
+from .bags import Bags
 from .inputs import bags_of, check_counts, chosen_settings
-from .learner import MAX_SEED, Bags, TopicLearner, TopicSettings
+from .learner import TopicLearner
 from .model import TopicModel
+from .settings import MAX_SEED, TopicSettings
 from .views import relevances
 
 # Settings that shape the state and cannot change once something was learned.

@@ -10,7 +10,8 @@ from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_non_negative
 
 from ..rules.ranges import check_choice, check_integer
-from .learner import CLASSIFIERS, MAX_COUNT, Bags, TopicSettings
+from .bags import MAX_COUNT, Bags
+from .settings import CLASSIFIERS, TopicSettings
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "gibbs": {"c": 1.0, "step_size": 10.0, "n_inner": 1, "n_samples": 3, "batch_size": 32},

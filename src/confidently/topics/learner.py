@@ -2,163 +2,26 @@
 
 It needs NumPy only. :class:`confidently.OnlineMedLDA` puts scikit-learn's contract over it; `docs/topics.md` has the
 mathematics.
-
-The state is one dict of arrays. There are L models (one, or one per class in the one-vs-rest task) with K topics each,
-and T tasks that share the topics of a model (one, or one per label):
-
-=============  =================  ==================================================================================
-entry          shape              meaning
-=============  =================  ==================================================================================
-words          (room, L, K)       expected number of times each word was drawn from each topic, without the prior
-totals         (L, K)             its sums over words
-shift          (L, T, K)          Gibbs: precision times mean of the classifiers' weights; averaging: the mean
-precision      (L, T, K, K)       Gibbs only: the inverse of the covariance of the weights
-sticks         (L, 2, K)          nonparametric only: the Beta parameters u and v of the sticks
-counters       (2,) int64         documents and words learned
-looked         (1,) int64         documents scored before they were learned
-looked.scores  (512, L T)         the scores of the last of them; the oldest are overwritten
-looked.signs   (512, L T) int8    their labels, -1 or 1
-looked.weights (512,)             how often each counts
-=============  =================  ==================================================================================
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict
 from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import _core
-from ..arrays import row_entries
-from ..covariances.state import COUNT, COUNTS, REAL, Shapes, State, check_within, out_of_range, within
+from ..covariances.state import State, out_of_range
 from ..learner.calibration import posterior_probabilities, posterior_probability, softmax
-from ..rules.ranges import POSITIVE, Range, check_choice, check_integer, check_number
+from .bags import Bags
 from .calibration import MAX_SCORED, fitted_sigmoid, fitted_softmax, probability, scored_documents
+from .settings import TopicSettings
+from .state import SCORED, TOPIC_COUNTERS, check_values, new_state
 
-TOPIC_TASKS = ("binary", "one-vs-rest", "multilabel")
-CLASSIFIERS = ("gibbs", "averaging")
-TOPIC_COUNTERS = ("documents", "words")
-SCORED = ("looked", "looked.scores", "looked.signs", "looked.weights")  # entries about scores before learning
 # Documents per call of the core, between two reports of progress; rounded up to whole batches.
 DOCUMENTS_PER_CALL = 512
-MAX_COUNT = 2**24  # of one word in one document
-MAX_SEED = 2**31 - 1
-MAX_SETTING, MAX_REPETITIONS = 1e30, 2**20
-MAX_NUMBER = 1e60  # in a model file
-
-
-def _choice(*choices: object, **default: Any) -> Any:
-    return field(metadata={"choices": choices}, **default)
-
-
-def _positive() -> Any:
-    return field(metadata={"range": POSITIVE})
-
-
-def _integer(minimum: int) -> Any:
-    return field(metadata={"minimum": minimum})
-
-
-@dataclass(frozen=True)
-class TopicSettings:
-    """Settings of a topic model, as opposed to what it has learned; :class:`confidently.OnlineMedLDA` explains each.
-
-    The metadata of a field holds its ``choices``, the ``range`` of a number or the ``minimum`` of an integer.
-    """
-
-    task: str = _choice(*TOPIC_TASKS)
-    classifier: str = _choice(*CLASSIFIERS)
-    n_topics: int = _integer(1)
-    nonparametric: bool = _choice(False, True)
-    document_prior: float = _positive()
-    word_prior: float = _positive()
-    stick_prior: float = _positive()
-    c: float = _positive()
-    epsilon: float = _positive()
-    prior_variance: float = _positive()
-    step_size: float = _positive()
-    n_inner: int = _integer(1)
-    n_samples: int = _integer(1)
-    burn_in: int = _integer(0)
-    batch_size: int = _integer(1)
-    topic_expectation: str = _choice("ratio", "digamma")
-    prediction_samples: int = _integer(1)
-    prediction_burn_in: int = _integer(0)
-    seed: int = _integer(0)
-    calibration: str | None = _choice("progressive", None, default="progressive")
-
-    def __post_init__(self) -> None:
-        for setting in fields(self):
-            check_setting(setting.name, getattr(self, setting.name), setting.metadata)
-        check_sizes(self)
-
-    def models(self, n_classes: int) -> int:
-        """Number of topic models."""
-        return n_classes if self.task == "one-vs-rest" else 1
-
-    def tasks(self, n_classes: int) -> int:
-        """Number of classifiers that share a topic model."""
-        return n_classes if self.task == "multilabel" else 1
-
-    def whole_batches(self, n: int) -> int:
-        """Number of documents in the fewest batches that hold ``n``."""
-        return whole_batches(n, self.batch_size)
-
-    def core(self, n_classes: int) -> _core.Topics:
-        """The compiled model."""
-        return _core.Topics(
-            topics=self.n_topics, tasks=self.tasks(n_classes), nonparametric=self.nonparametric,
-            digamma=self.topic_expectation == "digamma", gibbs=self.classifier == "gibbs",
-            document_prior=self.document_prior, word_prior=self.word_prior, stick_prior=self.stick_prior, c=self.c,
-            epsilon=self.epsilon, prior_variance=self.prior_variance, step_size=self.step_size, inner=self.n_inner,
-            samples=self.n_samples, burn_in=self.burn_in, batch=self.batch_size, seed=self.seed,
-        )  # fmt: skip
-
-
-def check_setting(name: str, value: object, allowed: Mapping[str, Any]) -> None:
-    """Raise ``TypeError`` or ``ValueError`` unless a setting's metadata allow the value."""
-    if "choices" in allowed:
-        check_choice(name, value, allowed["choices"])
-    elif "minimum" in allowed:
-        check_integer("topic model", name, value, allowed["minimum"])
-    else:
-        check_number("topic model", name, value, allowed["range"])
-
-
-def whole_batches(n: int, batch_size: int) -> int:
-    """Return the number of documents in the fewest batches that hold ``n``."""
-    return -(-n // batch_size) * batch_size
-
-
-@dataclass(frozen=True)
-class Bags:
-    """Documents as bags of words, in the layout of a CSR matrix."""
-
-    start: np.ndarray  # (n + 1,) int64
-    words: np.ndarray  # int32, ascending within a document
-    counts: np.ndarray  # int32
-    n_words: int
-
-    def __len__(self) -> int:
-        return len(self.start) - 1
-
-    def part(self, first: int, last: int) -> Bags:
-        """The documents ``first`` to ``last - 1``."""
-        return Bags(self.start[first : last + 1], self.words, self.counts, self.n_words)
-
-    def lengths(self) -> np.ndarray:
-        """Number of words of each document, repetitions counted."""
-        sums = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])
-        lengths: np.ndarray = sums[self.start[1:]] - sums[self.start[:-1]]
-        return lengths
-
-    def rows(self, order: np.ndarray) -> Bags:
-        """The documents of these numbers, in this order."""
-        entries, start = row_entries(self.start, order)
-        return Bags(start, self.words[entries], self.counts[entries], self.n_words)
 
 
 class TopicLearner:
@@ -354,74 +217,6 @@ class TopicLearner:
         other = copy(self)
         other.settings = settings
         return other
-
-
-def new_state(settings: TopicSettings, n_classes: int, n_features: int) -> State:
-    """Return the state before the first document."""
-    state = {name: np.zeros(*form) for name, form in state_shapes(settings, n_classes, n_features).items()}
-    state["looked.weights"] += 1.0
-    if settings.classifier == "gibbs":
-        state["precision"] += np.eye(settings.n_topics) / settings.prior_variance
-    elif settings.task == "multilabel":  # no label, by just the required margin, until words change that
-        state["shift"] -= settings.epsilon
-    if settings.nonparametric:
-        state["sticks"] += np.array([[1.0], [settings.stick_prior]])
-    return state
-
-
-def state_shapes(settings: TopicSettings, n_classes: int, n_features: int) -> Shapes:
-    """Return shape and type of every entry of a state."""
-    models, tasks, topics = settings.models(n_classes), settings.tasks(n_classes), settings.n_topics
-    shapes: Shapes = {
-        "words": ((n_features, models, topics), REAL),
-        "totals": ((models, topics), REAL),
-        "shift": ((models, tasks, topics), REAL),
-        "counters": ((len(TOPIC_COUNTERS),), COUNT),
-        "looked": ((1,), COUNT),
-        "looked.scores": ((MAX_SCORED, models * tasks), REAL),
-        "looked.signs": ((MAX_SCORED, models * tasks), np.dtype(np.int8)),
-        "looked.weights": ((MAX_SCORED,), REAL),
-    }
-    if settings.classifier == "gibbs":
-        shapes["precision"] = (models, tasks, topics, topics), REAL
-    if settings.nonparametric:
-        shapes["sticks"] = (models, 2, topics), REAL
-    return shapes
-
-
-def check_sizes(settings: TopicSettings) -> None:
-    """Raise ``ValueError`` for settings with which predictions would not end or not be finite."""
-    for setting in fields(settings):
-        if "choices" not in setting.metadata:
-            most = MAX_SEED if setting.name == "seed" else MAX_REPETITIONS
-            size = most if "minimum" in setting.metadata else MAX_SETTING
-            low = 0 if "minimum" in setting.metadata else 1 / size
-            value = getattr(settings, setting.name)
-            if not low <= value <= size:
-                raise ValueError(f"{setting.name} must be in {low:g} to {size:g}, got {value:g}")
-
-
-def check_values(state: State) -> None:
-    """Raise ``ValueError`` unless the numbers of a state from a file could be those of a learner."""
-    positive, counted = Range(0.0, MAX_NUMBER), Range(0.0, MAX_NUMBER, closed_low=True)
-    ranges = {
-        "words": counted, "totals": counted, "shift": within(MAX_NUMBER), "counters": COUNTS, "looked": COUNTS,
-        "looked.scores": within(MAX_NUMBER), "looked.signs": within(1), "looked.weights": counted,
-        "precision": within(MAX_NUMBER), "sticks": positive,
-    }  # fmt: skip
-    for name, values in state.items():
-        check_within(name, values, ranges[name])
-    if "precision" in state:
-        _check_precision(state["precision"])
-
-
-def _check_precision(precision: np.ndarray) -> None:
-    """Raise ``ValueError`` unless the matrices are symmetric, up to rounding, and have variances above 0."""
-    if not np.allclose(precision, np.swapaxes(precision, -1, -2), rtol=1e-6, atol=0.0):
-        raise ValueError("precision is not symmetric")
-    np.linalg.cholesky(precision)  # LinAlgError, a ValueError, unless it is positive definite
-    variances = np.diagonal(np.linalg.inv(precision), axis1=-2, axis2=-1)
-    check_within("the variances of topics", variances, Range(0.0, MAX_NUMBER))
 
 
 def _blocks(first: int, last: int, size: int) -> Iterator[tuple[int, int]]:

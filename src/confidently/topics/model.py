@@ -12,7 +12,9 @@ from ..covariances.state import State, check_rows
 from ..models import file
 from ..models.file import checked_arrays
 from ..models.model import Model, SavedModel
-from .learner import SCORED, TopicLearner, TopicSettings, check_values, new_state, state_shapes
+from .learner import TopicLearner
+from .settings import TopicSettings
+from .state import SCORED, check_values, new_state, state_shapes
 
 
 @dataclass

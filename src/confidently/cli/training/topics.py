@@ -20,8 +20,9 @@ from ...data.features import Features
 from ...data.selection import in_blocks
 from ...topics.documents import DocumentReader, Documents, block_size
 from ...topics.inputs import DEFAULTS, chosen_settings
-from ...topics.learner import MAX_SEED, TopicLearner, TopicSettings
+from ...topics.learner import TopicLearner
 from ...topics.model import TopicModel
+from ...topics.settings import MAX_SEED, TopicSettings
 from ..inputs import BadInput
 from ..options.learner import chosen_calibration, chosen_classes
 from ..options.reading import chosen_counting
