@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from mutation import changed, mutated_array, mutated_json
-from running import run
+from running import bounded, run
 
 from confidently.covariances.settings import Settings
 from confidently.data import DataError, open_stream
@@ -116,7 +116,8 @@ def write(path: Path, content: Content, random: Random) -> None:
 def check(path: Path) -> None:
     """Raise for anything but finite answers and a DataError of one line."""
     try:
-        batches = list(open_stream(path, parsers=0))
+        with bounded(path):
+            batches = list(open_stream(path, parsers=0))
         rows = sum(map(len, batches))
         assert all(np.isfinite(batch.values).all() for batch in batches)
         assert all(batch.weights is None or (batch.weights >= 0).all() for batch in batches)

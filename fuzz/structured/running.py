@@ -12,17 +12,32 @@ import shutil
 import sys
 import time
 import traceback
+import tracemalloc
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-MEMORY = 512 << 20  # bytes for one small input, in addition to those of the start
+MEMORY = 512 << 20  # bytes that the machine seems to have, in addition to those of the start
+PLACE, MULTIPLE = 1 << 20, 100  # what reading takes at most: docs/promises.md
+
+
+@contextmanager
+def bounded(path: Path) -> Iterator[None]:
+    """Raise ``AssertionError`` if what reads a file, meanwhile, takes more than PLACE bytes and MULTIPLE times the file."""
+    tracemalloc.start()
+    try:
+        yield
+    finally:
+        most, size = tracemalloc.get_traced_memory()[1], path.stat().st_size
+        tracemalloc.stop()
+        assert most <= PLACE + MULTIPLE * size, f"reading {size:,} bytes took {most:,}"
 
 
 def limit_memory() -> None:
-    """Let the system refuse more than MEMORY from now on; not under AddressSanitizer, which maps terabytes."""
+    """Let estimates and the system refuse more than MEMORY from now on; not under AddressSanitizer, which maps terabytes."""
     if "libasan" in os.environ.get("LD_PRELOAD", ""):
         return
     import resource
