@@ -120,7 +120,7 @@ class TopicTraining(TrainingLoop):
         first: list[Batch] = []
         while sum(map(len, first)) < FIRST_DOCUMENTS and (batch := next(batches, None)) is not None:
             first.append(batch)
-        if not first:
+        if not any(map(len, first)):
             raise self._no_documents()
         documents = Documents.joined(list(self._new_reader(multilabel).documents(first)))
         self.reader = self._new_reader(multilabel)  # training reads the same documents again

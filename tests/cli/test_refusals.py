@@ -1,0 +1,117 @@
+"""Refusals of the command line that no other test provokes: one line, exit code 2, and no output."""
+
+import os
+import sys
+
+import pytest
+
+from confidently.cli import run
+from confidently.cli.commands import reproduce
+from confidently.cli.options import plot
+
+
+@pytest.fixture
+def folder(tmp_path, data):
+    (tmp_path / "rows.vw").write_text("1 |a b\n-1 |a c\n")
+    (tmp_path / "empty.svm").write_text("1 a:b\n")
+    (tmp_path / "rows.csv").write_text("y,proba,x\na,p,1\nb,q,2\nc,r,3\n")
+    return tmp_path
+
+
+def refused(call, folder, arguments):
+    code, out, err = call(*(str(a).format(folder=folder, data=folder / "data.svm") for a in arguments))
+    assert (code, out) == (2, "") and err.startswith("confidently: error: ") and err.count("\n") == 1
+    return err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["compare", "{data}", "--rules", "arow,none"], "--rules: unknown rule 'none'"),
+        (
+            ["compare", "{data}", "--covariance", "shared", "--multiclass", "one-vs-rest", "--classes", "-1,+1,2"],
+            'use multiclass="joint"',
+        ),
+        (["reproduce", "none", "--out", "{folder}/out"], "unknown paper 'none'; expected one of"),
+        (["reproduce", "cw2008", "--out", "{folder}/out", "--axes", "1"], "expected two or three positive numbers"),
+        (["reproduce", "cw2008", "--out", "{folder}/out", "--axes", "1:x"], "expected two or three positive numbers"),
+        (["train", "{data}", "--classes", "1"], "--classes: expected two or more different names"),
+        (["train", "{data}", "--classes", "1,+1"], "--classes: expected two or more different names"),
+        (["train", "{data}", "--rule-param", "c"], "--rule-param: expected NAME=VALUE with a number"),
+        (["train", "{data}", "--rule-param", "c=1", "--rule-param", "c=2"], "each name once, got 'c=2'"),
+        (["train", "{data}", "--rule-param", "c=x"], "--rule-param: expected NAME=VALUE with a number"),
+        (["train", "{data}", "{folder}/rows.vw"], "the files of a stream must have one format"),
+        (
+            ["topics", "train", "{folder}/empty.svm", "--stream", "--classes", "1,2", "--on-error", "skip", "-q"],
+            "empty.svm: no documents",
+        ),
+    ],
+)
+def test_arguments_that_make_no_sense(call, folder, arguments, problem):
+    assert problem in refused(call, folder, arguments)
+
+
+def test_a_file_that_may_not_be_written(call, folder, monkeypatch):
+    (folder / "m.cw").touch()
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # permissions do not bind an administrator
+    assert "m.cw is read-only; pass another file name to -o" in refused(
+        call, folder, ["train", "{data}", "-o", "{folder}/m.cw"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments"),
+    [
+        (plot, ["compare", "{data}", "--plot", "{folder}/p.png"]),
+        (reproduce, ["reproduce", "cw2008", "--out", "{folder}/out"]),
+    ],
+)
+def test_pictures_without_matplotlib(call, folder, monkeypatch, module, arguments):
+    monkeypatch.setattr(module, "can_plot", lambda: False)
+    assert "matplotlib is not installed; run pip install 'confidently[plots]'" in refused(call, folder, arguments)
+
+
+def test_parquet_without_pyarrow(call, ok, folder, monkeypatch):
+    ok("train", folder / "data.svm", "-q", "-o", folder / "m.cw")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    arguments = ["predict", "{folder}/m.cw", "{data}", "--output-format", "parquet", "-o", "{folder}/p.parquet"]
+    assert "pyarrow is not installed; run pip install pyarrow" in refused(call, folder, arguments)
+    assert not (folder / "p.parquet").exists()
+
+
+def test_a_kept_column_that_json_needs(call, ok, folder):
+    ok("train", folder / "rows.csv", "--label", "y", "-q", "-o", folder / "m.cw")
+    arguments = ["predict", "{folder}/m.cw", "{folder}/rows.csv", "--keep", "proba", "--proba", "--json"]
+    assert "--keep: 'proba' is also a column of predictions" in refused(call, folder, arguments)
+    assert ok("predict", folder / "m.cw", folder / "rows.csv", "--keep", "proba", "--proba").startswith("proba\tclass")
+
+
+def test_a_row_that_the_encoding_of_the_model_lacks(call, ok, folder):
+    ok("train", folder / "rows.vw", "--encoding", "latin-1", "-q", "-o", folder / "m.cw")
+    err = refused(call, folder, ["inspect", "{folder}/m.cw", "--row", "|a €"])
+    assert "--row: '|a €' is not iso8859-1 text, which the model was trained on" in err
+
+
+def test_a_model_in_the_place_of_a_checkpoint(call, ok, folder):
+    ok("train", folder / "data.svm", "-q", "-o", folder / "m.cw")
+    os.rename(folder / "m.cw", folder / "m.cw.checkpoint")
+    err = refused(call, folder, ["train", "{data}", "-q", "-o", "{folder}/m.cw", "--resume"])
+    assert "m.cw.checkpoint is a model, not a checkpoint; move it, or omit --resume" in err
+
+
+def test_a_checkpoint_without_its_best_model(call, folder, stopped_after):
+    arguments = ["train", folder / "data.svm", "-q", "-o", folder / "m.cw", "--passes", 3, "--holdout", "0.2"]
+    arguments += ["--early-stop", "--checkpoint-every", 100]
+    stopped_after(arguments, 4)
+    os.remove(folder / "m.cw.checkpoint.best")
+    err = refused(call, folder, [*arguments, "--resume"])
+    assert "m.cw.checkpoint.best: missing part of" in err and "omit --resume to train from scratch" in err
+
+
+def test_errors_that_are_not_the_user_s_stay_as_they_are(monkeypatch):
+    def fails(rule):
+        raise RuntimeError("a mistake in the program")
+
+    monkeypatch.setattr("confidently.cli.commands.rules._detailed", fails)
+    with pytest.raises(RuntimeError, match="a mistake in the program"):
+        run(["rules", "arow"])
