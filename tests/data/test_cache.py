@@ -345,6 +345,17 @@ def test_names_made_by_hand_are_as_many_as_keys(tmp_path, key):
         list(open_stream(tmp_path / "cache"))
 
 
+def test_features_made_by_hand_have_rows(tmp_path):
+    writer = CacheWriter(tmp_path / "cache", HEADER | {"reading": ReaderOptions(format="vw").as_dict()})
+    names = {"names.text": np.zeros(2, np.uint8), "names.start": np.array([0, 1, 2])}
+    for _ in range(2):
+        writer.add({"row": np.zeros(2, np.int64), "key": np.array([1, 2], np.uint32), **names}, {})
+    writer.add(ARRAYS, DETAILS)
+    writer.finish(SUMMARY)
+    with pytest.raises(CacheFileError, match="the features of its block at .* have no rows"):
+        list(open_stream(tmp_path / "cache"))
+
+
 def test_a_cache_that_changes_while_it_is_read_is_one_error(tmp_path):
     """What was checked is not read again: batches keep their values, and later blocks are damaged."""
     file = tmp_path / "rows.svm"

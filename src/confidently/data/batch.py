@@ -143,7 +143,4 @@ def batch_of(name: str, unit: str, parsed: dict[str, Any], keep: Sequence[str], 
 
 
 def _new_label(location: str, text: bytes, number: bool, row: int) -> NewLabel:
-    try:
-        return NewLabel(int(text) if number else text.decode(), row, location)
-    except UnicodeDecodeError:
-        raise DataError(f"{location}: the label {text!r} is not UTF-8 text") from None
+    return NewLabel(int(text) if number else text.decode(), row, location)
