@@ -1,12 +1,16 @@
 """What a covariance cannot do it says behind every public door: a covariance that can do nothing shows it."""
 
+import inspect
+
 import numpy as np
 import pytest
 
 from confidently import OnlineClassifier, distributed, merge
 from confidently.cli.commands.train import train
-from confidently.covariances.covariance import CAPABILITIES
+from confidently.covariances.covariance import CAPABILITIES, Covariance
+from confidently.covariances.dense import Dense
 from confidently.covariances.diagonal import Diagonal
+from confidently.covariances.settings import Settings
 from confidently.covariances.table import COVARIANCES
 
 
@@ -98,3 +102,24 @@ def test_the_command_line_offers_the_covariances_that_train_on_streams():
 def test_training_on_the_command_line_says_why_it_cannot_forget(name, data, tmp_path, call):
     code, _, err = call("train", data, "--covariance", name, "--forget", 0.1, "-o", tmp_path / "m.cw")
     assert code == 2 and COVARIANCES[name].unsupported["forget"] in err
+
+
+def left_open(kind):
+    """The methods that a kind leaves to those derived from it."""
+    methods = [(name, method) for name, method in vars(kind).items() if inspect.isfunction(method)]
+    return [(kind, name) for name, method in methods if "_undefined" in method.__code__.co_names]
+
+
+@pytest.mark.parametrize(("kind", "method"), [*left_open(Covariance), *left_open(Dense)])
+def test_a_method_that_a_kind_does_not_define_is_named(kind, method):
+    class Unfinished(kind):
+        pass
+
+    unfinished = getattr(Unfinished(Settings("arow")), method)
+    with pytest.raises(NotImplementedError, match=f"^Unfinished.{method} is not defined$"):
+        unfinished(**dict.fromkeys(inspect.signature(unfinished).parameters))
+
+
+def test_a_capability_that_does_not_exist():
+    with pytest.raises(KeyError, match="unknown capability 'fly'; expected one of export, "):
+        Diagonal.require("fly")
