@@ -2,16 +2,20 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 import warnings
 from functools import partial
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
+from sklearn.linear_model import Perceptron
 
 pytest.importorskip("distributed")
 with warnings.catch_warnings():
@@ -24,10 +28,11 @@ with warnings.catch_warnings():
 from confidently import AROW, OnlineClassifier, distributed
 from confidently.data import DataError, ReaderOptions, open_stream
 from confidently.data.sources.file_range import FileRange
-from confidently.distributed import sources, tasks
+from confidently.distributed import rounds, sources, tasks
 from confidently.distributed.cells import cells_of
 from confidently.distributed.change import advanced, merge_changes
 from confidently.distributed.cluster import connected
+from confidently.distributed.rounds import MAX_ATTEMPTS, Rounds
 from confidently.models.merging import merge_models
 
 X, Y = load_digits(return_X_y=True)
@@ -299,6 +304,36 @@ def test_a_killed_worker_loses_nothing(client, files, tmp_path, monkeypatch, wor
     knows_the_same(fitted, expected)
 
 
+def failing(base, paths, job, calibrate, seed):
+    return tasks.Failure(DataError("the file changed after it was surveyed"))
+
+
+def test_an_error_in_a_round_reaches_the_caller(client, files, monkeypatch):
+    monkeypatch.setattr(sources, "learn_files", failing)
+    with pytest.raises(DataError, match="the file changed after it was surveyed"):
+        distributed.fit(OnlineClassifier(), files / "third0.vw", client=client, partitions=2, rounds=1)
+
+
+def test_a_round_that_always_loses_its_workers_ends(client, files, monkeypatch):
+    result, lost = rounds._result, SimpleNamespace(status="lost")
+    monkeypatch.setattr(rounds, "_result", lambda total, base: result(SimpleNamespace(status="pending"), lost))
+    with pytest.raises(RuntimeError, match=f"round 1 was started {MAX_ATTEMPTS} times and lost its workers each time"):
+        distributed.fit(OnlineClassifier(), files / "third0.vw", client=client, partitions=2, rounds=1)
+
+
+def test_a_model_that_no_worker_takes_is_an_error():
+    tried = []
+
+    def scatter(models, hash):
+        tried.append(models)
+        raise TimeoutError("no worker")
+
+    unsent = Rounds(SimpleNamespace(scatter=scatter), "model", None, [], None)
+    with pytest.raises(TimeoutError, match="no worker"):
+        unsent._send_base()
+    assert tried == [["model"]] * MAX_ATTEMPTS
+
+
 def signing(base, paths, job, calibrate, seed, folder):
     """As a part is learned; leaves word of the process that learns it."""
     _, number, part = seed
@@ -359,3 +394,44 @@ def test_what_does_not_go_together_is_refused(client, files, settings, options, 
 def test_rows_in_memory_are_refused(client):
     with pytest.raises(TypeError, match=r"dask\.array\.from_array"):
         distributed.fit(OnlineClassifier(AROW()), X, client=client)
+
+
+def test_estimators_that_cannot_train_on_a_cluster(client, files):
+    with pytest.raises(ValueError, match="partial_fit needs a fitted classifier; call fit first"):
+        distributed.partial_fit(OnlineClassifier(), files / "all.vw", client=client)
+    with pytest.raises(TypeError, match="training on a cluster needs an OnlineClassifier, got Perceptron"):
+        distributed.fit(Perceptron(), files / "all.vw", client=client)
+    on_arrays = OnlineClassifier().fit(X, Y)
+    with pytest.raises(ValueError, match="trained on arrays, which do not define the columns of files"):
+        distributed.partial_fit(on_arrays, files / "all.vw", client=client)
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "message"),
+    [
+        (300, {"format": "vw"}, "format: options of reading apply to files, got rows"),
+        (300, {"on_error": "skip"}, "multilabel or on_error: options of reading apply to files, got rows"),
+        (None, {}, "arrays and data frames need labels; pass y"),
+        (700, {}, "must have the same blocks of rows, got 5, 2 and 5 blocks"),
+    ],
+)
+def test_rows_that_do_not_go_with_their_labels_or_options(client, labels, options, message):
+    x, y = da.from_array(X[TRAIN], chunks=(300, -1)), labels and da.from_array(Y[TRAIN], chunks=labels)
+    with pytest.raises(ValueError, match=message):
+        distributed.fit(OnlineClassifier(), x, y, client=client, **options)
+
+
+def test_without_dask():
+    code = """
+import sys
+from importlib import util
+found = util.find_spec
+util.find_spec = lambda name: None if name == "distributed" else found(name)
+try:
+    import confidently.distributed
+except ImportError as error:
+    assert "pip install 'confidently[dask]'" in str(error)
+else:
+    raise AssertionError
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -55,8 +55,6 @@ def connected(client: Client | str | None = None, workers: int | None = None) ->
 
 def local_cluster(workers: int) -> LocalCluster:
     """Start processes with one thread each, since training uses one thread."""
-    if workers < 1:
-        raise ValueError(f"workers must be at least 1, got {workers}")
     return LocalCluster(
         n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1",
         dashboard_address="127.0.0.1:0",
