@@ -49,5 +49,5 @@ def test_too_much_memory_is_found(target, tmp_path, monkeypatch, name, module, f
         return reads(*arguments)
 
     monkeypatch.setattr(module, function, reads_with_much_memory)
-    with pytest.raises(AssertionError, match="^reading .* bytes took"):
+    with pytest.raises(AssertionError, match=r"^reading .* bytes took"):
         run(target(name), tmp_path, 20)

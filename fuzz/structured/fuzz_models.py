@@ -1,4 +1,4 @@
-"""Models, topic models and checkpoints with random changes and right checksums: all answers are finite, or one error."""
+"""Models, topic models and checkpoints, changed at random, with right checksums: answers are finite, or one error."""
 
 from __future__ import annotations
 

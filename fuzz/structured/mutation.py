@@ -33,7 +33,7 @@ VALUES = (
     {},
     {"": 0},
 )
-KINDS = ("<f8", "<f4", "<i8", "<i4", "<u8", "<u4", "<u2", "|u1", "|i1", "|b1", "<f2", ">f8", ">i4")
+KINDS = ("<f8", "<f4", "<i8", "<i4", "<u8", "<u4", "<u2", "|u1", "|i1", "|b1", "<f2", ">f8", ">i4", "<c8")
 
 
 def changed(content: Content, mutated: Callable[[Content, Random], Content], random: Random) -> Content:

@@ -26,7 +26,7 @@ PLACE, MULTIPLE = 1 << 20, 100  # what reading takes at most: docs/promises.md
 
 @contextmanager
 def bounded(path: Path) -> Iterator[None]:
-    """Raise ``AssertionError`` if what reads a file, meanwhile, takes more than PLACE bytes and MULTIPLE times the file."""
+    """Raise ``AssertionError`` if what reads a file takes more than PLACE bytes and MULTIPLE times its size."""
     tracemalloc.start()
     try:
         yield
@@ -37,7 +37,7 @@ def bounded(path: Path) -> Iterator[None]:
 
 
 def limit_memory() -> None:
-    """Let estimates and the system refuse more than MEMORY from now on; not under AddressSanitizer, which maps terabytes."""
+    """Let estimates and the system refuse more than MEMORY; not under AddressSanitizer, which maps terabytes."""
     if "libasan" in os.environ.get("LD_PRELOAD", ""):
         return
     import resource

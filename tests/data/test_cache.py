@@ -352,7 +352,7 @@ def test_features_made_by_hand_have_rows(tmp_path):
         writer.add({"row": np.zeros(2, np.int64), "key": np.array([1, 2], np.uint32), **names}, {})
     writer.add(ARRAYS, DETAILS)
     writer.finish(SUMMARY)
-    with pytest.raises(CacheFileError, match="the features of its block at .* have no rows"):
+    with pytest.raises(CacheFileError, match=r"the features of its block at .* have no rows"):
         list(open_stream(tmp_path / "cache"))
 
 

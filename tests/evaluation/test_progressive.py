@@ -134,6 +134,25 @@ def test_bad_parameters(options, message):
         progressive_validation(OnlineClassifier(), X, y, **options)
 
 
+def test_a_confidence_that_is_no_fraction():
+    X, y = noisy()
+    with pytest.raises(ValueError, match="confidence must be between 0 and 1, got 95"):
+        progressive_validation(OnlineClassifier(), X, y).band(confidence=95)
+
+
+@pytest.mark.parametrize(
+    ("model", "at", "error", "message"),
+    [
+        (Perceptron(), None, TypeError, "a stream needs an OnlineClassifier, got Perceptron"),
+        (OnlineClassifier(), 0, ValueError, "at must be a number of rows >= 1, got 0"),
+    ],
+)
+def test_bad_parameters_of_streams(tmp_path, model, at, error, message):
+    (tmp_path / "data.svm").write_text(rows(30))
+    with open_stream(tmp_path / "data.svm") as stream, pytest.raises(error, match=message):
+        progressive_validation(model, stream, at=at)
+
+
 def test_rows_without_labels_are_refused():
     with pytest.raises(ValueError, match="needs y"):
         progressive_validation(OnlineClassifier(), np.eye(2))

@@ -1,6 +1,7 @@
 """Training on tables of other libraries, and export of predictors to other libraries."""
 
 import pickle
+import sys
 
 import numpy as np
 import pandas as pd
@@ -98,6 +99,12 @@ def test_what_cannot_be_exported(task, settings, message):
             export()
     with pytest.raises(ValueError, match="float16"):
         fitted("binary", {})[0].to_onnx("float16")
+
+
+def test_an_onnx_graph_needs_onnx(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match=r"needs the package onnx; pip install confidently\[onnx\]"):
+        fitted("binary", {})[0].to_onnx()
 
 
 def test_the_frozen_predictor_never_changes():

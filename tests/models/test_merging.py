@@ -450,6 +450,14 @@ def test_models_must_continue_from_the_base(covariance):
         merge([learned(80, seed=s, covariance=covariance) for s in range(2)], base=base)
 
 
+def test_models_that_are_less_certain_than_their_prior():
+    parts = [learned(), learned(seed=1)]
+    for part in parts:
+        part.learner_.state["weights"][:, 1] = 10 * PRIOR
+    with pytest.raises(MergeError, match="the models did not start from one prior: merging them would give negative"):
+        merge(parts)
+
+
 def test_models_of_every_rule_can_be_merged():
     for name in RULES:
         parts = [learned(20, seed=seed, rule=make_rule(name)) for seed in range(2)]

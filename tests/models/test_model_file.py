@@ -12,7 +12,7 @@ from safetensors.numpy import save_file
 from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits, make_multilabel_classification
 
-from confidently import RULES, OnlineClassifier, load, memory
+from confidently import RULES, OnlineClassifier, OnlineMedLDA, load, memory
 from confidently.models import file as model_file
 from confidently.models.file import ModelFileError
 from confidently.models.inspection import class_views
@@ -224,6 +224,62 @@ def test_foreign_headers(case, saved):
     with pytest.raises(ModelFileError, match=message) as error:
         load(saved)
     assert len(str(error.value)) < 1000 and "\n" not in str(error.value)
+
+
+NAMES = {  # of three features
+    "features.key": np.arange(3, dtype=np.uint32), "features.column": np.arange(3, dtype=np.int32),
+    "features.text": np.frombuffer(b"abc", np.uint8), "features.start": np.arange(4),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"features.key": np.arange(3)}, "the names of features have the wrong types"),
+        ({"features.column": np.zeros((3, 1), np.int32)}, "the names of features have the wrong types"),
+        ({"features.column": np.array([0, 2, 1], np.int32)}, "the names of features do not fit together"),
+        ({"features.column": np.array([0, 1, 3], np.int32)}, "the names of features do not fit together"),
+        ({"features.column": np.array([-1, 1, 2], np.int32)}, "the names of features do not fit together"),
+        ({"features.start": np.array([0, 2, 1, 3])}, "the names of features do not fit together"),
+        ({"features.start": np.array([0, 1, 2, 4])}, "the names of features do not fit together"),
+        ({"features.start": np.array([0, 1, 3])}, "the names of features do not fit together"),
+        ({}, r"3 names for \d+ features"),
+    ],
+)
+def test_names_of_features_made_by_hand_are_checked(change, message, saved):
+    header, arrays = contents_of(saved)
+    assert header["n_features"] != 3
+    write_contents(saved, header, arrays | NAMES | change)
+    with pytest.raises(ModelFileError, match=message):
+        load(saved)
+
+
+def test_an_array_of_a_type_that_numpy_lacks(tmp_path):
+    header = json.dumps({"x": {"dtype": "BF16", "shape": [1], "data_offsets": [0, 2]}}).encode()
+    (tmp_path / "m.cw").write_bytes(len(header).to_bytes(8, "little") + header + bytes(2))
+    with pytest.raises(ModelFileError, match="it has an array of the unknown type 'BF16'"):
+        load(tmp_path / "m.cw")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda array: array.astype(np.complex64),
+        lambda array: array.astype(np.float32),
+        lambda array: array[:1],
+        lambda array: array[0],
+        lambda array: array[0, 0, 0],
+    ],
+)
+@pytest.mark.parametrize("estimator", [OnlineClassifier(), OnlineMedLDA(2, random_state=0)])
+def test_stored_rows_have_the_shape_and_type_of_their_table(estimator, change, tmp_path):
+    X = csr_matrix(([1.0, 2.0], ([0, 1], [3, 7])), shape=(2, 50))
+    estimator.fit(X, [0, 1]).save(tmp_path / "m.cw")
+    header, arrays = contents_of(tmp_path / "m.cw")
+    [name] = {"weights", "words"} & arrays.keys()
+    write_contents(tmp_path / "m.cw", header, arrays | {name: np.ascontiguousarray(change(arrays[name]))})
+    with pytest.raises(ModelFileError, match=rf"{name} is \w+\[.*\], not float64\[\d, "):
+        load(tmp_path / "m.cw")
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "[]", "7", "{}", '{"format": NaN}', "1" * 10_000])

@@ -108,8 +108,10 @@ def test_rules_are_values(name):
         assert step(same, -0.01, 2.0) == step(rule, -0.01, 2.0)
     assert all(rule != make_rule(other) for other in RULES if other != name)
     for f in fields(rule):
-        with pytest.raises(FrozenInstanceError):
+        with pytest.raises(FrozenInstanceError, match="use with_params"):
             setattr(rule, f.name, 0.75)
+        with pytest.raises(FrozenInstanceError, match="cannot be deleted"):
+            delattr(rule, f.name)
 
 
 @EVERY_RULE

@@ -12,6 +12,7 @@ from confidently import OnlineMedLDA, load
 from confidently.models.file import ModelFileError
 from confidently.models.model import Model
 from confidently.topics.estimator import CollapseWarning
+from confidently.topics.learner import check_values
 from tests.data_sets import word_counts
 
 CLASSIFIERS = ("gibbs", "averaging")
@@ -227,6 +228,24 @@ def test_bad_input():
         model.partial_fit(X, TARGETS["classes"], classes=["new"])
     with pytest.raises(ValueError, match="n_topics, prior_variance cannot change after training began"):
         model.set_params(n_topics=4).partial_fit(X, TARGETS["classes"])
+
+
+def test_a_model_that_is_not_fitted():
+    with pytest.raises(AttributeError, match="the topic model is not fitted yet; call fit or partial_fit"):
+        _ = OnlineMedLDA().components_
+
+
+def test_labels_of_another_kind():
+    model = OnlineMedLDA(3, random_state=0).partial_fit(X, TARGETS["classes"], classes=np.unique(TARGETS["classes"]))
+    with pytest.raises(ValueError, match="y changed between one class per row and an indicator matrix of labels"):
+        model.partial_fit(X, TARGETS["labels"])
+
+
+def test_a_precision_that_is_not_symmetric():
+    model = OnlineMedLDA(3, random_state=0).fit(X, TARGETS["binary"])
+    model.learner_.state["precision"][..., 0, 1] += 1.0
+    with pytest.raises(ValueError, match="precision is not symmetric"):
+        check_values(model.learner_.state)
 
 
 def test_fractional_counts_are_rounded_up():

@@ -128,6 +128,15 @@ def check_rows(rows: np.ndarray, n: int) -> None:
         raise ValueError(f"the numbers of stored rows must ascend within 0 to {n - 1}")
 
 
+def put_rows(whole: np.ndarray, rows: np.ndarray, stored: np.ndarray, name: str) -> None:
+    """Store the rows of a table that a file has; ``ValueError`` unless they are rows of this table and of its type."""
+    check_rows(rows, len(whole))
+    shape = len(rows), *whole.shape[1:]
+    if stored.shape != shape or stored.dtype != whole.dtype:
+        raise ValueError(f"{name} is {stored.dtype}{list(stored.shape)}, not {whole.dtype}{list(shape)}")
+    whole[rows] = stored
+
+
 def grow_common(settings: Settings, state: State, n_classes: int) -> int:
     """Add classes or labels to these entries; return the number of added learners."""
     more = settings.learners(n_classes) - len(state["scale"])

@@ -21,8 +21,8 @@ from .state import (
     Shapes,
     Size,
     State,
-    check_rows,
     grow_common,
+    put_rows,
     split_common,
     within,
 )
@@ -127,10 +127,8 @@ class WeightCovariance(Covariance):
         arrays = dict(arrays)
         moved = arrays.pop("weights.rows", None)
         if moved is not None:
-            rows, columns = self._shape(size)
-            check_rows(moved, rows)
-            whole = self.prior_weights(arrays, rows, columns)
-            whole[moved] = arrays["weights"]
+            whole = self.prior_weights(arrays, *self._shape(size))
+            put_rows(whole, moved, arrays["weights"], "weights")
             arrays["weights"] = whole
         return arrays
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..covariances.state import State, check_rows
+from ..covariances.state import State, put_rows
 from ..models import file
 from ..models.file import checked_arrays
 from ..models.model import Model, SavedModel
@@ -42,9 +42,8 @@ class TopicModel(SavedModel):
         file.require_memory_for(shapes)
         initial = new_state(settings, n_classes, 0)
         arrays = {name: initial[name] for name in SCORED} | arrays  # early files lack some of these
-        rows, words = arrays["words.rows"], np.zeros(*shapes["words"])
-        check_rows(rows, len(words))
-        words[rows] = arrays["words"]
+        words = np.zeros(*shapes["words"])
+        put_rows(words, arrays["words.rows"], arrays["words"], "words")
         state = checked_arrays(arrays | {"words": words}, shapes)
         check_values(state)
         return TopicLearner(settings, n_classes, header.n_features, state)
