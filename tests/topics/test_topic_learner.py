@@ -1,5 +1,6 @@
 """The compiled topic model equals its reference implementation, draw for draw, and obeys its laws."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -210,3 +211,28 @@ def test_documents_that_take_the_model_out_of_range_are_one_error_and_undone():
     with pytest.raises(ValueError, match="out of the range of float64"):
         model.partial_fit(X, y, sample_weight=np.full(40, 1e9))
     assert {name: array.tobytes() for name, array in model.learner_.state.items()} == before
+
+
+def test_an_interruption_is_undone():
+    bags, signs = documents(n=100)
+    learner = TopicLearner(SETTINGS, 2, bags.n_words)
+    learner.learn(bags, signs_for(SETTINGS, signs))
+    before = {name: array.tobytes() for name, array in learner.state.items()}
+
+    def interrupt(done):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        learner.learn(bags, signs_for(SETTINGS, signs), progress=interrupt)
+    assert {name: array.tobytes() for name, array in learner.state.items()} == before
+
+
+def test_documents_take_no_copy_of_all_words():
+    """Copies of a large vocabulary for every few documents took six times as long as learning them."""
+    bags, signs = documents(n=20)
+    learner = TopicLearner(SETTINGS, 2, 2_000_000)
+    tracemalloc.start()
+    learner.learn(bags, signs_for(SETTINGS, signs))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < learner.state["words"].nbytes / 10

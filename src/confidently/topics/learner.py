@@ -79,20 +79,37 @@ class TopicLearner:
             Whether none of the documents was learned before: only the scores of such documents may calibrate.
         weights : float64 array of shape (len(bags),), optional
             How often each document counts, >= 0; those of weight 0 are skipped.
+
+        Raises
+        ------
+        ValueError
+            If a number would leave its range. This or another error leaves the state as it was.
         """
         signs = np.ascontiguousarray(signs)
         weights = np.ones(len(bags)) if weights is None else np.asarray(weights, dtype=np.float64)
         if not weights.all():
             counted = np.flatnonzero(weights)
             bags, signs, weights = bags.rows(counted), signs[counted], weights[counted]
-        before = self.state
-        self.state = {name: array.copy() for name, array in before.items()}  # an error must leave the state as it was
+        touched = np.unique(bags.words[bags.start[0] : bags.start[-1]])
+        self.state = {name: array if array.flags.writeable else array.copy() for name, array in self.state.items()}
+        before = {name: array.copy() for name, array in self._changed(touched).items()}
         try:
             self._learn(bags, signs, n_threads, progress, new, weights)
-            check_values(self.state)
-        except ValueError:
-            self.state = before
-            raise out_of_range("float64") from None
+            check_values(self._changed(touched))
+        except BaseException as error:
+            self._restore(touched, before)
+            if isinstance(error, ValueError):
+                raise out_of_range("float64") from None
+            raise
+
+    def _changed(self, touched: np.ndarray) -> State:
+        """Return what learning documents of these words changes; copying all words would take longer than learning."""
+        return {**self.state, "words": self.state["words"][touched]}
+
+    def _restore(self, touched: np.ndarray, before: State) -> None:
+        self.state["words"][touched] = before["words"]
+        for name in before.keys() - {"words"}:
+            self.state[name][...] = before[name]
 
     def _learn(
         self, bags: Bags, signs: np.ndarray, n_threads: int, progress: Callable[[int], None] | None, new: bool,
