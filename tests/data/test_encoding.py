@@ -1,5 +1,6 @@
 """Text that is not UTF-8: refused at its line and byte in every format, or transcoded if its encoding is named."""
 
+import codecs
 import gzip
 
 import numpy as np
@@ -102,9 +103,30 @@ def test_text_that_the_encoding_does_not_have_is_refused_at_its_line(tmp_path):
     for chunk_bytes in (1, 5, 1 << 20):
         with pytest.raises(DataError, match=r"data\.txt, line 3: byte 0xe9 is not ascii text; name another --encoding"):
             read(path, encoding="ascii", chunk_bytes=chunk_bytes)
+    path.write_bytes(codecs.BOM_UTF16_BE + "a\tx\nb\ty\n".encode("utf-16-be") + b"\xd8\x00\x00a")
+    for chunk_bytes in (1, 5, 1 << 20):
+        with pytest.raises(DataError, match=r"data\.txt, line 3: byte 0xd8 is not utf-16 text"):
+            read(path, encoding="utf-16", chunk_bytes=chunk_bytes)
     path.write_bytes("a\tx\n".encode("utf-16-le")[:-1])
     with pytest.raises(DataError, match=r"data\.txt, line 1: byte 0x0a is not utf-16-le text"):
         read(path, encoding="utf-16-le")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text", "problem"),
+    [
+        ("utf-7", b"a\tone\nb\t+2AA- x\n", r"line 2: half a surrogate pair, U\+D800, is not utf-7 text"),
+        ("unicode_escape", b"a\tone\nb\t\\udfff x\n", r"line 2: half a surrogate pair, U\+DFFF, is not unicode-escape"),
+        ("utf-16", b"a\tx\n", r"line 1: something \(UTF-16 stream does not start with BOM\) is not utf-16 text"),
+        ("punycode", b"a\t-- x\n", r"line 1: .* is not punycode text"),
+        ("idna", b"a\txn--\xff x\n", r"line 1: .* is not idna text"),
+    ],
+)
+def test_codecs_that_refuse_text_otherwise_are_one_error(tmp_path, encoding, text, problem):
+    path = tmp_path / "data.txt"
+    path.write_bytes(text)
+    with pytest.raises(DataError, match=rf"data\.txt, {problem}.*; name another --encoding"):
+        read(path, encoding=encoding)
 
 
 def test_utf16_is_recognized(tmp_path):

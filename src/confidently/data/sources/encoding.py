@@ -41,17 +41,27 @@ def transcoded(name: str, encoding: str, chunks: Iterable[Chunk]) -> Iterator[Ch
     """
     decoder, line, done = codecs.getincrementaldecoder(encoding)(), 1, 0
 
-    def decoded(data: bytes, last: bool) -> str:
+    def as_utf8(data: bytes, last: bool) -> bytes:
+        nonlocal line
+        state = decoder.getstate()
         try:
-            return decoder.decode(data, last)
+            text = decoder.decode(data, last)
+            utf8 = text.encode()
         except UnicodeDecodeError as error:
-            at = line + error.object[: error.start].decode(encoding, errors="replace").count("\n")
-            byte = f"byte 0x{error.object[error.start]:02x}"
-            raise DataError(f"{name}, line {at}: {byte} is not {encoding} text; name another --encoding") from None
+            decoder.setstate(state)
+            line += decoder.decode(data[: max(len(data) - len(error.object) + error.start, 0)]).count("\n")
+            problem = f"byte 0x{error.object[error.start]:02x}"
+        except UnicodeEncodeError as error:
+            line += text[: error.start].count("\n")
+            problem = f"half a surrogate pair, U+{ord(text[error.start]):X},"
+        except UnicodeError as error:  # of a codec that does not say where
+            problem = f"something ({error})"
+        else:
+            line += text.count("\n")
+            return utf8
+        raise DataError(f"{name}, line {line}: {problem} is not {encoding} text; name another --encoding")
 
     for data, done in chunks:
-        text = decoded(data, False)
-        line += text.count("\n")
-        yield Chunk(text.encode(), done)
-    if rest := decoded(b"", True):
-        yield Chunk(rest.encode(), done)
+        yield Chunk(as_utf8(data, False), done)
+    if rest := as_utf8(b"", True):
+        yield Chunk(rest, done)
