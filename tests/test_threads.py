@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -17,6 +18,7 @@ import scipy.sparse as sp
 
 from confidently import OnlineClassifier
 from confidently.data import DataError, open_stream
+from confidently.exclusive import Exclusive
 from confidently.river import OnlineClassifier as DictClassifier
 from confidently.topics.estimator import OnlineMedLDA
 
@@ -167,3 +169,16 @@ def test_an_item_that_fails_in_a_team_of_threads_is_one_error(models):
     code = textwrap.dedent(OUT_OF_MEMORY).replace("MODELS", str(models))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_process_forked_while_it_trains_leaves_the_context():
+    model, child = object(), None
+    try:
+        with Exclusive(model):
+            child = os.fork()
+    except KeyError:
+        os._exit(1)
+    if child == 0:
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0

@@ -36,7 +36,7 @@ class Exclusive:
             raise ConcurrentUse
 
     def __exit__(self, *error: object) -> None:
-        if _inside[self.key] is self:
+        if _inside.get(self.key) is self:  # a process forked meanwhile has none
             del _inside[self.key]
 
 
