@@ -92,11 +92,16 @@ class DictReader {
                 return column;
             });
         } catch (...) {
-            features_.truncate(before);
-            recent_.forget();
+            forget(before);
             throw;
         }
         return row();
+    }
+
+    // Forgets the features from this number on.
+    void forget(std::int64_t features) {
+        features_.truncate(features);
+        recent_.forget();
     }
 
     // Unseen features become one, in the column after the last. Their weights have mean 0 and the prior variance, so they

@@ -214,6 +214,11 @@ class DictLearner {
 
     std::int64_t size() { return reader_.features().size(); }
 
+    void forget(std::int64_t features) {
+        require(features >= 0, "there is no such feature");
+        reader_.forget(features);
+    }
+
     // keys of all features, and where names are kept: text, start
     nb::typed<nb::tuple, Vector<std::uint32_t>, PythonStrings> features() {
         FeatureTable& table = reader_.features();
@@ -280,6 +285,7 @@ void bind_dicts(nb::module_& m) {
     method(learner, "probabilities", &DictLearner::probabilities, x);
     method(learner, "row", &DictLearner::row, x, "learned"_a, "largest"_a);
     method(learner, "columns", &DictLearner::columns, "names"_a, "learned"_a);
+    method(learner, "forget", &DictLearner::forget, "features"_a);
     method(learner, "features", &DictLearner::features);
     method(learner, "restore", &DictLearner::restore, "keys"_a.noconvert(), "text"_a.noconvert(), "start"_a.noconvert());
     learner.def_prop_ro("size", &DictLearner::size, "number of features seen");

@@ -9,10 +9,11 @@ import warnings
 from dataclasses import fields, replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
-from confidently import IELLIP, RULES, OnlineClassifier
+from confidently import IELLIP, RULES, IELLIPMargin, OnlineClassifier
 from confidently.covariances.settings import Settings
 from confidently.covariances.state import OutOfRange
 from confidently.covariances.table import COVARIANCES
@@ -20,6 +21,7 @@ from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.models.model import Model
 from confidently.river import OnlineClassifier as RiverClassifier
+from confidently.river import OnlineMultiLabelClassifier as RiverMultiLabelClassifier
 from tests.covariance_cases import serves
 
 SEEDS = range(int(os.environ.get("SEARCH_SEEDS", "40")))
@@ -194,6 +196,7 @@ def test_dicts_of_extreme_values_leave_the_model_finite():
 
 
 FAR = IELLIP(gamma=1e300)  # asks for a margin beyond the range of weights
+ALWAYS_FAR = IELLIPMargin(gamma=1e300)  # does so for every row
 
 
 def overflowing(task, covariance, dtype="float64", **options):
@@ -301,3 +304,54 @@ def test_files_of_rows_whose_length_underflows_give_models_that_can_be_read(name
     for rule in ("pa", "arow", "cellip"):
         ok("train", tmp_path / name, "-o", tmp_path / "model.cw", "--rule", rule, "--no-intercept", *columns)
         assert "nan" not in ok("inspect", tmp_path / "model.cw")
+
+
+def known_of(model):
+    rows = model._rows
+    names = list(rows.core.features()[0]), list(rows.table.names), rows.fewer_than_two
+    rows.grow_features()
+    learner = rows.learner
+    packed = learner.covariance.packed(learner.state, learner.n_features)  # without room for further features
+    return *names, learner.n_features, learner.settings.task, {name: packed[name].tobytes() for name in packed}
+
+
+@pytest.mark.parametrize("classes", ["ab", "a", "abc"])
+@pytest.mark.parametrize("covariance", ["diag", "full", "shared"])
+def test_a_refused_dict_adds_no_feature_and_no_class(covariance, classes):
+    first = [({"x": 1.0, "y": float(k)}, label) for k, label in enumerate(classes)]
+
+    def trained():
+        model = RiverClassifier("arow", covariance)
+        for x, y in first:
+            model.learn_one(x, y)
+        return model
+
+    model, other = trained(), trained()
+    before = known_of(model)
+    model._rows.learner.settings = replace(model._rows.learner.settings, rule=ALWAYS_FAR)
+    model._rows._make_room()
+    rows = [{"x": -1.0, f"new {k}": 2.0} for k in range(9)]
+    for x, y in zip(rows, "baxbaxbax", strict=True):
+        with pytest.raises(OutOfRange):
+            model.learn_one(x, y, 1e9)
+        assert known_of(model) == before
+    with pytest.raises(OutOfRange):
+        model.learn_many(pd.DataFrame(rows).fillna(0.0), pd.Series(list("baxbaxbax")))
+    assert known_of(model) == before
+    model._rows.learner.settings = other._rows.learner.settings
+    model._rows._make_room()
+    for each in (model, other):
+        each.learn_one({"x": 1.0, "z": 1.0}, "x")
+    assert known_of(model) == known_of(other)
+
+
+def test_refused_labels_are_not_added():
+    model = RiverMultiLabelClassifier("arow")
+    model.learn_one({"x": 1.0}, {"a": True, "b": False})
+    before = known_of(model)
+    model._rows.learner.settings = replace(model._rows.learner.settings, rule=ALWAYS_FAR)
+    model._rows._make_room()
+    for labels in ({"a": True, "b": False}, {"a": False, "c": True}):
+        with pytest.raises(OutOfRange):
+            model.learn_one({"x": 1.0, "y": 1.0}, labels)
+        assert known_of(model) == before

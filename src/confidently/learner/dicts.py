@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import copy
+from copy import copy, deepcopy
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -76,13 +76,19 @@ class DictRows:
             raise ValueError(f"weight must be in 0 to {MAX_WEIGHT:g}, got {weight!r}")
         if number is None:
             self.core.row(x, False, self.largest)  # an invalid row must not add a class
-            number = self._class(y)
+            with self._undone_on_error():
+                self._learn(x, self._class(y), weight)
+        else:
+            self._learn(x, number, weight)
+
+    def _learn(self, x: Row, number: int, weight: float) -> None:
         if self.as_matrices:
             self._learn_matrix(x, np.array([number], dtype=np.int32), None, weight)
         else:
             self._learn_dict(self.core.learn, x, number, weight)
 
     def _learn_dict(self, learn: Callable[..., bool], x: Row, labels: Any, weight: float) -> None:
+        known = self.core.size
         try:
             if self.growing:  # no other thread can begin to between this line and the call
                 raise ConcurrentUse
@@ -90,12 +96,21 @@ class DictRows:
                 self._make_room()
                 if not learn(x, labels, weight):
                     raise ConcurrentUse
-        except OverflowError:
+        except OverflowError:  # which leaves the learner as it was
+            self.core.forget(known)
+            self._make_room()
             raise out_of_range(self.learner.settings.dtype) from None
 
     def learn_labels(self, x: Row, y: Mapping[Any, bool]) -> None:
         """Train on a row of any number of labels."""
         self.core.row(x, False, self.largest)
+        if all(self.table.get(name) is not None for name in y):
+            self._learn_relevant(x, y)
+        else:
+            with self._undone_on_error():
+                self._learn_relevant(x, y)
+
+    def _learn_relevant(self, x: Row, y: Mapping[Any, bool]) -> None:
         relevant = sorted(number for number, yes in [(self._class(name), yes) for name, yes in y.items()] if yes)
         if not len(self.table):
             return
@@ -112,7 +127,8 @@ class DictRows:
             raise ValueError(f"X has {len(X)} rows and y {len(names)} classes")
         if any(name is None for name in names):
             raise ValueError("a class cannot be None")
-        with self._alone():
+        in_pieces = any(self.table.get(name) is None for name in names)
+        with self._alone(), self._undone_on_error(in_pieces):
             self._learn_rows(self._frame(X, training=True), names)
 
     def _learn_rows(self, rows: Any, names: list[Any]) -> None:
@@ -129,7 +145,7 @@ class DictRows:
             self._make_room()  # also after an interruption, which may leave new arrays
 
     def _learn_matrix(self, x: Row, labels: np.ndarray, start: np.ndarray | None, weight: float) -> None:
-        with self._alone():
+        with self._alone(), self._undone_on_error():
             values, columns = self.core.row(x, True, self.largest)
             self.grow_features()
             matrix = csr_matrix(values, columns, np.array([0, len(values)]), self.learner.n_features)
@@ -145,11 +161,14 @@ class DictRows:
             raise ValueError("a class cannot be None")
         with self._alone():
             number = self.table.number(name)
-            self.fewer_than_two = len(self.table.names) < 2 or None in self.table.names
+            self._count_classes()
             if len(self.table) > self.learner.n_classes:
                 self.learner.grow(n_classes=len(self.table), multiclass=self.multiclass)
                 self._make_room()
         return number
+
+    def _count_classes(self) -> None:
+        self.fewer_than_two = len(self.table.names) < 2 or None in self.table.names
 
     def grow_features(self) -> None:
         """Make room in the learner for all features so far."""
@@ -176,6 +195,23 @@ class DictRows:
                 yield
             finally:
                 self.growing = before
+
+    @contextmanager
+    def _undone_on_error(self, in_pieces: bool = False) -> Iterator[None]:
+        """Forget new features and classes if the block raises a ``ValueError``, for which the learner undoes its call.
+
+        With ``in_pieces`` there may be several such calls.
+        """
+        features, table = self.core.size, ClassTable(self.table.names, self.table.multilabel)
+        learner = deepcopy(self.learner) if in_pieces else copy(self.learner)
+        try:
+            yield
+        except ValueError:
+            self.core.forget(features)
+            self.table, self.learner = table, learner
+            self._count_classes()
+            self._make_room()
+            raise
 
     # --- predicting --------------------------------------------------------------------------------------------------
 
