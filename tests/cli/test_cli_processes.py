@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -42,6 +43,8 @@ WRONG = [
     (["train", "{data}", "--classes", "a,a"], "--classes: expected two or more"),
     (["train", "{data}", "-o", "{data}"], "is also an input"),
     (["train", "{data}", "-o", "{tmp}"], "is a directory"),
+    (["train", "{data}", "-o", ""], "expected the name of a file, got ''"),
+    (["train", ""], "expected the name of a file, got ''"),
     (["train", "{data}", "-o", "{tmp}/no/m.cw"], "no does not exist"),
     (["train", "{data}", "-o", "/dev/null"], "is not a regular file"),
     (["train", "{data}", "--init-model", "{model}", "--rule", "pa", "--zero-based"], "omit --rule, --zero-based"),
@@ -287,3 +290,23 @@ def test_a_thread_that_cannot_be_started_is_one_sentence(call, data, tmp_path, m
     code, _, err = call("train", data, "-q", "-o", tmp_path / "m.cw")
     assert (code, err) == (2, "confidently: error: not enough memory: can't start new thread\n")
     assert not any(thread.is_alive() for thread in started) and list(tmp_path.iterdir()) == [data]
+
+
+@pytest.mark.parametrize(
+    ("redirected", "code", "said"),
+    [
+        ("train - -o {model} <&-", 2, "confidently: error: standard input is empty\n"),
+        ("rules >&-", 2, "confidently: error: standard output is closed; use >/dev/null to ignore it\n"),
+        ("rules >/dev/full", 2, "confidently: error: No space left on device\n"),
+        ("train missing.svm 2>&-", 2, ""),
+        ("train missing.svm 2>/dev/full", 2, ""),
+        ("train {data} -o {model} >/dev/null <&- 2>&-", 0, ""),
+    ],
+)
+def test_streams_that_are_closed_or_full(data, tmp_path, redirected, code, said):
+    if "/dev/full" in redirected and not os.path.exists("/dev/full"):
+        pytest.skip("no device without room")
+    line = shlex.join(COMMAND) + " " + redirected.format(data=data, model=tmp_path / "m.cw")
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", said)
+    assert (tmp_path / "m.cw").exists() == (code == 0)

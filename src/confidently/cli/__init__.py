@@ -9,6 +9,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, TextIO
 
@@ -86,10 +87,24 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; an error becomes one line on standard error and an exit code."""
+    open_closed_streams()
+    if sys.stdout is None:
+        sys.exit(_complain("standard output is closed; use >/dev/null to ignore it"))
     if WINDOWS:
         write_utf8(sys.stdout)
         write_utf8(sys.stderr)
     sys.exit(run(arguments))
+
+
+def open_closed_streams() -> None:
+    """Open closed standard streams to the null device: otherwise files that are opened later would take their place."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (it stays open)
 
 
 def write_utf8(stream: TextIO) -> None:
@@ -162,5 +177,6 @@ def _warn(message: Warning | str, *where: object, **how: object) -> None:
 
 
 def _complain(message: str) -> int:
-    say(f"confidently: error: {printable(message)}", err=True)
+    with suppress(OSError):  # standard error may be the file that cannot be written
+        say(f"confidently: error: {printable(message)}", err=True)
     return BAD_INPUT

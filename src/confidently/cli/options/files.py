@@ -33,10 +33,17 @@ class Writes:
     beside: tuple[str, ...] = ()
 
 
-class InputFile(Reads, click.ParamType[Any]):
-    """A file that is read, or a glob, a folder, a URI, or ``-``."""
+class FileName(click.ParamType[Any]):
+    """A name that is not empty."""
 
     name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if value else self.fail("expected the name of a file, got ''", param, ctx)
+
+
+class InputFile(Reads, FileName):
+    """A file that is read, or a glob, a folder, a URI, or ``-``."""
 
 
 class InputFolder(Reads, click.Path):
@@ -46,10 +53,8 @@ class InputFolder(Reads, click.Path):
         super().__init__(exists=True, file_okay=False, path_type=Path)
 
 
-class OutputFile(Writes, click.ParamType[Any]):
+class OutputFile(Writes, FileName):
     """A file that is written."""
-
-    name = "file"
 
     def __init__(self, *beside: str) -> None:
         self.beside = beside
