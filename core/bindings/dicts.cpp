@@ -72,9 +72,11 @@ class BoundTo final : public BoundLearner {
                                      {counters_[0], counters_[1], counters_[2], updates_}, independent_,
                                      Inspector{rows, 0.0, HUGE_VAL});
         } catch (const InvalidRow&) {
-            undo_.roll_back();
-            for (Kept& kept : kept_) kept.restore();
+            restore();
             throw std::overflow_error("a row takes the learner out of range");
+        } catch (...) {  // memory for the log
+            restore();
+            throw;
         }
     }
 
@@ -107,6 +109,11 @@ class BoundTo final : public BoundLearner {
     std::int64_t capacity() const override { return covariance_.weights.n_features - covariance_.weights.intercept; }
 
   private:
+    void restore() {
+        undo_.roll_back();
+        for (Kept& kept : kept_) kept.restore();
+    }
+
     Row with_intercept(Row row) const {
         row.intercept = covariance_.weights.intercept;
         return row;

@@ -76,7 +76,6 @@ struct Learner : LearnerSettings {
                 });
             });
         } catch (const InvalidRow& invalid) {
-            if (undo) undo->roll_back();
             return as_tuple(invalid.fault);
         }
         return std::nullopt;
@@ -155,7 +154,7 @@ void bind_learner(nb::module_& m) {
         .value("one_vs_rest", Task::one_vs_rest)
         .value("multilabel", Task::multilabel);
 
-    nb::class_<UndoLog>(m, "UndoLog").def(nb::init<>());
+    nb::class_<UndoLog>(m, "UndoLog").def(nb::init<>()).def("roll_back", &UndoLog::roll_back);
     nb::class_<LearnerSettings>(m, "LearnerSettings");
     nb::class_<Learner, LearnerSettings>(m, "Learner")
         .def("__init__", [](Learner* self, const Rule& rule, const std::string& covariance, Task task, bool intercept, bool average,

@@ -72,6 +72,7 @@ class Task(enum.Enum):
 
 class UndoLog:
     def __init__(self) -> None: ...
+    def roll_back(self) -> None: ...
 
 class LearnerSettings:
     pass

@@ -238,6 +238,37 @@ def test_few_rows_of_a_large_model_are_undone_from_a_log(options):
     assert bytes_of(learner) == before
 
 
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(
+    ("covariance", "options"),
+    [
+        (name, options)
+        for name, kind in COVARIANCES.items()
+        for options in ({}, {"rows_per_product": 7})[: 1 + kind.by_products]
+    ]
+    + [("diag", {"forget": 0.5}), ("diag", {"average": True})],
+)
+def test_an_interruption_is_undone(covariance, task, options):
+    if not serves(covariance, task):
+        pytest.skip("not served")
+    rng, n = np.random.default_rng(0), 200 if covariance == "kernel" else 10_000
+    values, columns, start = rng.normal(size=2 * n), np.sort(rng.integers(0, 6, (n, 2))), np.arange(0, 2 * n + 1, 2)
+    columns[:, 1] += columns[:, 0] == columns[:, 1]
+    y, labels = rng.integers(0, 2, n).astype(np.int32), np.arange(n + 1) if task == "multilabel" else None
+    for n_features in (7, 100_000) if covariance == "diag" else (7,):  # the state is copied, or its changes are logged
+        X = as_matrix(csr_matrix((values, columns.ravel(), start), shape=(n, n_features)))
+        learner, cost = Learner(Settings("arow", covariance, task, **options), 2, n_features), np.zeros(1)
+        learner.learn(X, y, labels)
+        before = bytes_of(learner)
+
+        def interrupt(done):
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            learner.learn(X, y, labels, log_loss=cost, progress=interrupt)
+        assert (bytes_of(learner), cost[0]) == (before, 0.0)
+
+
 def test_an_estimator_is_unchanged_also_where_a_class_is_new():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 2)), rng.integers(0, 2, 30)

@@ -20,7 +20,7 @@ class Backup:
     Attributes
     ----------
     log : UndoLog or None
-        The log, which the core fills and, at a row that it cannot be trained on, applies.
+        The log, which the core fills.
     """
 
     def __init__(
@@ -47,6 +47,8 @@ class Backup:
             self._before = covariance.changed_in_place(covariance.new_state(size))
         for name, array in self._before.items():
             self._state[name][...] = array
+        if self.log is not None:
+            self.log.roll_back()
         if self._log_loss is not None:
             self._log_loss[...] = self._cost
 

@@ -138,8 +138,8 @@ class Learner(Posterior):
         ------
         ValueError
             If labels are out of range, lengths do not match, or rows have values that are not finite or too large; the
-            state is then unchanged. ``OutOfRange`` if a weight would become too large for the type of the state; what
-            was learned from the rows before is then undone.
+            state is then unchanged. ``OutOfRange`` if a weight would become too large for the type of the state; after
+            this or any other error, or an interruption, what was learned from the rows before is undone.
         """
         self._check_labels(X.shape[0], labels, label_start)
         self._check_weights(X.shape[0], weight, class_weight)
@@ -157,11 +157,10 @@ class Learner(Posterior):
         try:
             learn = self._learn_rows if row_by_row else self._learn_products
             fault = learn(examples, calibrate, log_loss, progress, backup.log)
-        except OverflowError:
+        except BaseException as error:
             backup.restore()
-            raise out_of_range(self.settings.dtype) from None
-        except ValueError:  # of a kernel
-            backup.restore()
+            if isinstance(error, OverflowError):
+                raise out_of_range(self.settings.dtype) from None
             raise
         if fault is not None:
             backup.restore()
