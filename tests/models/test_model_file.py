@@ -341,6 +341,16 @@ def test_a_model_that_has_seen_one_class(tmp_path):
         load(tmp_path / "m.cw")
 
 
+def test_a_binary_model_has_two_classes(tmp_path):
+    OnlineClassifier().fit([[0.0], [1.0]], ["ham", "spam"]).save(tmp_path / "m.cw")
+    header, arrays = contents_of(tmp_path / "m.cw")
+    for classes in (["ham"], ["ham", "spam"], ["ham", "spam", "eggs"]):
+        for n in {1, 3} & {len(classes), len(classes) + 1}:
+            write_contents(tmp_path / "m.cw", header | {"n_classes": n, "classes": classes}, arrays)
+            with pytest.raises(ModelFileError, match=rf"damaged .*{n} classes for a task of two"):
+                load(tmp_path / "m.cw")
+
+
 def test_files_of_other_kinds_are_rejected(tmp_path):
     save_file({"x": np.ones(3)}, tmp_path / "other.safetensors")
     with pytest.raises(ModelFileError, match="not a model file of confidently"):

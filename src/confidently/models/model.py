@@ -179,6 +179,8 @@ class Model(SavedModel):
 def _check_names(header: file.Header, features: Features | None) -> None:
     # the second of two classes may not have been seen yet; topic models know both
     unnamed = int(header.kind == Model.kind and header.settings.get("task") == "binary")
+    if unnamed and header.n_classes != 2:
+        raise ValueError(f"{header.n_classes} classes for a task of two")
     if not header.n_classes - unnamed <= len(header.classes) <= header.n_classes:
         raise ValueError(f"{len(header.classes)} names for {header.n_classes} classes")
     if None in header.classes and not unnamed:
