@@ -351,8 +351,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         ------
         confidently.data.DataError
             For invalid data, with its location; the estimator is then unchanged.
-        ValueError
-            For invalid parameters, or a stream with one class only.
+        ValueError, TypeError
+            For invalid parameters, something else than a stream, or a stream with one class only.
 
         Examples
         --------
@@ -371,6 +371,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             if self.passes != 1:
                 raise ValueError(
                     f"a stream is read once, got passes={self.passes}; use passes=1 and partial_fit_stream for more"
+                )
+            if not isinstance(stream, Stream):
+                raise TypeError(
+                    f"fit_stream: expected a stream of open_stream, got {type(stream).__name__}"
                 )
             names = [] if classes is None else [plain(name) for name in classes]
             table = ClassTable(names, stream.multilabel, closed=classes is not None)
