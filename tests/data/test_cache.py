@@ -235,7 +235,9 @@ DAMAGED = {
     "labels of 64 bits": {"arrays": {"labels": np.zeros(2, np.int64)}},
     "a label before it is announced": {"details": {"new_labels": [["a", 1, "here"]]}},
     "a label announced behind the rows": {"details": {"new_labels": [["a", 0, ""], ["b", 2, ""]]}},
-    "labels announced out of order": {"details": {"new_labels": [["a", 1, ""], ["b", 0, ""]]}},
+    "labels announced out of order": {
+        "arrays": {"labels": np.array([1, 0], np.int32)}, "details": {"new_labels": [["a", 1, ""], ["b", 0, ""]]}
+    },
     "lists of labels that decrease without sign": merged(
         MULTILABEL, {"arrays": {"label_start": np.array([0, 1 << 40, 2], dtype=np.uint64)}}
     ),

@@ -373,9 +373,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
                     f"a stream is read once, got passes={self.passes}; use passes=1 and partial_fit_stream for more"
                 )
             if not isinstance(stream, Stream):
-                raise TypeError(
-                    f"fit_stream: expected a stream of open_stream, got {type(stream).__name__}"
-                )
+                raise TypeError(f"fit_stream: expected a stream of open_stream, got {type(stream).__name__}")
             names = [] if classes is None else [plain(name) for name in classes]
             table = ClassTable(names, stream.multilabel, closed=classes is not None)
             learner = self._new_learner(0, len(table), stream.multilabel)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,15 +12,23 @@ from .files import INPUT
 
 
 class Integer(click.IntRange):
-    """Integers in a range, shown in help as INTEGER."""
+    """Integers in a range and of 64 bits, as checkpoints hold them, shown in help as INTEGER."""
 
     name = "integer"
 
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        return number if number < 2**63 else self.fail(f"{value} is too large", param, ctx)
+
 
 class Float(click.FloatRange):
-    """Numbers in a range, shown in help as FLOAT."""
+    """Finite numbers in a range, shown in help as FLOAT."""
 
     name = "float"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        return number if math.isfinite(number) else self.fail(f"{value} is not a finite number", param, ctx)
 
 
 POSITIVE_INTEGER, NONNEGATIVE_INTEGER = Integer(1), Integer(0)
