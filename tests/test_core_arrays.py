@@ -22,7 +22,7 @@ from confidently import _core
 from confidently.covariances.settings import Settings
 from confidently.learner.learner import Learner
 
-INDEXES = ("labels", "label_start", "order", "columns", "start", "words", "entry", "list_start")
+INDEXES = ("labels", "label_start", "class_start", "order", "columns", "start", "words", "entry", "list_start")
 OUTPUTS = ("out", "log_loss", "weights_of_mira", "proportions")  # and the arrays of a state that is learned
 
 HARMLESS = (  # in every call: space that is not used
@@ -87,17 +87,21 @@ def learn(task: str, covariance: str = "diag", checked: bool = True) -> Call:
         weights = {"weight": np.ones(2), "order": i64(1, 0), "log_loss": np.zeros(1)}
         if not lists:
             weights["class_weight"] = np.ones(2 if task == "binary" else 3)
-        return CSR | labels | weights | state_of(task, covariance)
+        if not lists and task != "binary":
+            labels["labels"][0] = 2
+        class_start = {} if task == "binary" else {"class_start": i64(0, 0, 1) if lists else i64(1)}
+        return CSR | labels | weights | class_start | state_of(task, covariance)
 
     def run(a: Arrays) -> None:
         fault = compiled(task, covariance).learn(
             state_in(a), matrix(a), a["labels"], a.get("label_start"), a["weight"], a.get("class_weight"), a["order"],
-            0, 2, True, 0.0 if checked else 1e100, a["log_loss"],
+            0, 2, True, 0.0 if checked else 1e100, a["log_loss"], class_start=a.get("class_start"),
         )  # fmt: skip
         if fault is not None:
             raise ValueError(fault)
 
     allowed = ["order: longer", *(["labels: longer"] if task == "multilabel" else [])]
+    allowed += [f"class_start: {way}" for way in ("shorter", "empty", "negative at 0")]  # classes exist earlier
     if covariance in ("full", "shared"):  # row by row, which leaves nothing pending
         allowed += [f"state.pending: {way}" for way in WAYS]
     return Call(make, run, tuple(allowed))
@@ -345,6 +349,60 @@ def test_what_is_allowed_does_no_harm(which):
             if f"{name}: {way}" in (*HARMLESS, *call.allowed):
                 with suppress(ValueError):  # a covariance has to fit even unused weights
                     call.run(call.make() | {name: array})
+
+
+def spread(weights: np.ndarray, spacing: int) -> np.ndarray:
+    """Return a copy of weights whose planes are this far from each other."""
+    features, planes, columns = weights.shape
+    out = np.ndarray(weights.shape, buffer=np.zeros(features * planes * spacing + columns), strides=(
+        8 * planes * spacing, 8 * spacing, 8
+    ))  # fmt: skip
+    out[:] = weights
+    return out
+
+
+WITH_WEIGHTS = [
+    which
+    for which, call in CALLS.items()
+    if "state.weights" in call.make() and "state.weights: not contiguous" not in call.allowed
+]
+
+
+@pytest.mark.parametrize("which", WITH_WEIGHTS)
+def test_several_columns_of_weights_may_have_spare_ones_after_them(which):
+    call, plain, arrays = CALLS[which], CALLS[which].make(), CALLS[which].make()
+    weights = arrays["state.weights"] = spread(arrays["state.weights"], arrays["state.weights"].shape[2] + 2)
+    if weights.shape[2] == 1:
+        with pytest.raises(ValueError, match="no columns to spare"):
+            call.run(arrays)
+        return
+    call.run(arrays)
+    call.run(plain)
+    for name in plain:
+        np.testing.assert_array_equal(arrays[name], plain[name], err_msg=name)
+    untouched = np.ndarray(
+        (*weights.shape[:2], 2), buffer=weights.base, offset=8 * weights.shape[2], strides=weights.strides
+    )
+    assert not untouched.any()
+
+
+@pytest.mark.parametrize("which", ["Learner.learn joint", "Learner.scores joint", "Learner.top_variances"])
+@pytest.mark.parametrize(
+    "strides",
+    [
+        (6, 2, 1), (6, 0, 1), (6, -3, 1), (0, 3, 1), (3, 3, 1), (7, 3, 1), (8, 3, 1), (-6, 3, 1), (6, 3, 2), (6, 3, 0),
+        (6, 3, -1), (2**40, 2**39, 1),
+    ],
+)  # fmt: skip
+def test_weights_that_overlap_or_have_no_order_are_refused(which, strides):
+    call = CALLS[which]
+    arrays = call.make()
+    numbers = np.zeros(100)
+    arrays["state.weights"] = np.lib.stride_tricks.as_strided(
+        numbers[50:], (4, 2, 3), [8 * stride for stride in strides]
+    )
+    with pytest.raises(ValueError, match="weights"):
+        call.run(arrays)
 
 
 def test_every_function_with_arrays_has_a_call():

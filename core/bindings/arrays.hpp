@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -53,12 +54,17 @@ void require_below(const T* numbers, std::int64_t size, std::int64_t n, const ch
 
 // An entry of a state, which is a dict of arrays: never converted, since the arrays themselves are learned. It may be
 // read-only, as prediction only reads it; require_writable() comes before training.
-template <class T, int dimensions>
-Input<T, dimensions> entry(const nb::dict& state, const char* name) {
-    Input<T, dimensions> found;
+template <class Array>
+Array entry_as(const nb::dict& state, const char* name) {
+    Array found;
     if (!state.contains(name) || !nb::try_cast(state[name], found, false))
         throw std::invalid_argument(std::string(name) + " is missing, or of another type or shape");
     return found;
+}
+
+template <class T, int dimensions>
+Input<T, dimensions> entry(const nb::dict& state, const char* name) {
+    return entry_as<Input<T, dimensions>>(state, name);
 }
 
 inline void require_writable(const nb::dict& state) {
@@ -72,6 +78,12 @@ inline void require_writable(const nb::dict& state) {
 template <class T>
 const T* data_or_null(const Optional<T>& array) {
     return array ? array->data() : nullptr;
+}
+
+// empty if there is no array
+template <class T>
+std::span<const T> span_of(const Optional<T>& array) {
+    return array ? std::span(array->data(), array->size()) : std::span<const T>();
 }
 
 // A NumPy array that owns its data.

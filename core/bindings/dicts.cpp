@@ -54,8 +54,9 @@ class BoundTo final : public BoundLearner {
           calibration_(data<double>(state, "calibration")), scratch_(std::size_t(covariance.weights.columns)) {
         for (auto [name, array] : state) {
             owners_.push_back(nb::borrow(array));
+            if (nb::cast<std::string>(name) == "weights") continue;
             const auto numbers = nb::cast<nb::ndarray<nb::ro, nb::c_contig>>(array);
-            if (nb::cast<std::string>(name) != "weights") kept_.push_back({numbers.data(), numbers.nbytes()});
+            kept_.push_back({numbers.data(), numbers.nbytes()});
         }
     }
 

@@ -54,11 +54,11 @@ struct Learner : LearnerSettings {
     FaultTuple learn(const Dict& state, const Matrix& matrix, Input<std::int32_t, 1> labels,
                Optional<std::int64_t> label_start, Optional<double> weight, Optional<double> class_weight,
                Optional<std::int64_t> order, std::int64_t from, std::int64_t to, bool calibrate, double largest,
-               std::optional<Array<double, 1>> log_loss, UndoLog* undo) const {
+               std::optional<Array<double, 1>> log_loss, UndoLog* undo, Optional<std::int64_t> class_start) const {
         require_writable(state);
         require(!log_loss || log_loss->shape(0) == 1, "log_loss must be one number");
         if (!(largest > 0.0)) require_columns(matrix);
-        const Examples examples{labels, label_start, weight, class_weight, order, from, to};
+        const Examples examples{labels, label_start, weight, class_weight, order, from, to, span_of(class_start)};
         std::int64_t* counters = data<std::int64_t>(state, "counters");
         const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(state, "updates")};
         double* calibration = calibrate ? data<double>(state, "calibration") : nullptr;
@@ -168,7 +168,7 @@ void bind_learner(nb::module_& m) {
              "forget"_a)
         .def("learn", &Learner::learn, "state"_a, "matrix"_a, "labels"_a.noconvert(), "label_start"_a.noconvert().none(),
              "weight"_a.noconvert().none(), "class_weight"_a.noconvert().none(), "order"_a.noconvert().none(), "first"_a,
-             "last"_a, "calibrate"_a, "largest"_a, "log_loss"_a.noconvert().none() = nb::none(), "undo"_a.none() = nb::none())
+             "last"_a, "calibrate"_a, "largest"_a, "log_loss"_a.noconvert().none() = nb::none(), "undo"_a.none() = nb::none(), "class_start"_a.noconvert().none() = nb::none())
         .def("scores", &Learner::scores, "state"_a, "matrix"_a, "out"_a.noconvert())
         .def("variances", &Learner::variances, "state"_a, "matrix"_a, "out"_a.noconvert())
         .def("top_variances", &Learner::top_variances, "state"_a, "matrix"_a, "scores"_a.noconvert(), "out"_a.noconvert());

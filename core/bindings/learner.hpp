@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "learner/learn.hpp"
 #include "bindings/arrays.hpp"
@@ -58,11 +59,14 @@ struct Examples {
     const Optional<double>&weight, &class_weight;
     const Optional<std::int64_t>& order;
     std::int64_t from, to;
+    std::span<const std::int64_t> class_start = {};
 
     // Checks everything that training on rows of a matrix indexes by.
     void check(Task task, int columns, std::int64_t n_rows) const {
         const bool lists = task == Task::multilabel;
-        const int classes = lists ? columns - 1 : std::max(columns, 2);
+        const std::int64_t classes = lists ? columns - 1 : std::max(columns, 2), new_classes = std::int64_t(class_start.size());
+        require(new_classes <= classes - (lists ? 0 : 2), "more classes begin than there are");
+        require(std::is_sorted(class_start.begin(), class_start.end()), "class_start must not decrease");
         require(from >= 0 && from <= to && to <= (order ? std::int64_t(order->size()) : n_rows), "rows out of range");
         require(label_start.has_value() == lists, "lists of labels are for multilabel data, and needed there");
         require(lists ? std::int64_t(label_start->size()) == n_rows + 1 : std::int64_t(labels.size()) == n_rows,
@@ -71,17 +75,20 @@ struct Examples {
         require(!class_weight || (!lists && std::int64_t(class_weight->size()) == classes),
                 "class weights do not match the classes");
         if (order) require_below(order->data() + from, to - from, n_rows, "order out of range");
+        std::int64_t existing = classes - new_classes;
+        auto new_class = class_start.begin();
         for (std::int64_t at = from; at < to; ++at) {
+            for (; new_class != class_start.end() && *new_class <= at; ++new_class) ++existing;
             const std::int64_t i = order ? order->data()[at] : at;
             const std::int64_t first = lists ? label_start->data()[i] : i, last = lists ? label_start->data()[i + 1] : i + 1;
             require(0 <= first && first <= last && last <= std::int64_t(labels.size()), "label_start does not match the labels");
-            require_below(labels.data() + first, last - first, classes, "labels out of range");
+            require_below(labels.data() + first, last - first, existing, "labels out of range");
         }
     }
 
     Batch batch(const Rows& rows) const {
         return {rows, {labels.data(), data_or_null(label_start)}, data_or_null(weight), data_or_null(class_weight),
-                data_or_null(order), from, to};
+                data_or_null(order), from, to, class_start};
     }
 };
 

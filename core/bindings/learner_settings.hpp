@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <string>
 
 #include "bindings/learner.hpp"
@@ -53,9 +54,7 @@ struct LearnerSettings {
 
     template <class Real, class TableRow, class F>
     void open_typed(TableRow, const nb::dict& state, std::int64_t n_columns, UndoLog* undo, F&& f) const {
-        const auto array = entry<Real, 3>(state, "weights");
-        const Weights<Real> weights{const_cast<Real*>(array.data()), std::int64_t(array.shape(0)), int(array.shape(1)),
-                                    int(array.shape(2)), intercept, average, undo ? &undo->of<Real>() : nullptr};
+        const Weights<Real> weights = weights_of<Real>(state, undo);
         require(weights.planes == TableRow::planes + average, "the weights have the wrong number of planes");
         require(n_columns + intercept <= weights.n_features, "the matrix has more columns than the state has features");
         require_counts(state, task, weights.columns);
@@ -64,6 +63,23 @@ struct LearnerSettings {
                                           moments, forget};
         TableRow::template open<Real>(StateArrays{state}, weights, scales, settings,
                                       [&](const auto& covariance) { f(covariance, Real()); });
+    }
+
+    // The weights of a state. Unlike the other arrays they need not be contiguous: with several columns, spare ones may
+    // follow those of every plane.
+    template <class Real>
+    Weights<Real> weights_of(const nb::dict& state, UndoLog* undo) const {
+        const auto array = entry_as<nb::ndarray<const Real, nb::ndim<3>, nb::device::cpu>>(state, "weights");
+        const std::int64_t features = std::int64_t(array.shape(0)), planes = std::int64_t(array.shape(1)),
+                           columns = std::int64_t(array.shape(2));
+        const std::int64_t spacing = planes > 1 ? array.stride(1) : features > 1 ? array.stride(0) : columns;
+        require(columns <= 1 || array.stride(2) == 1, "the columns of the weights are not adjacent");
+        require(spacing >= columns, "the planes of the weights overlap");
+        require(task != Task::binary || spacing == columns, "the weights of two classes have no columns to spare");
+        require(features <= 1 || array.stride(0) == planes * spacing, "the weights are not in order");
+        require(planes * columns == 0 || spacing <= std::numeric_limits<int>::max() / planes, "there are too many columns of weights");
+        return {const_cast<Real*>(array.data()), features, int(planes), int(columns), int(columns), int(spacing), intercept, average,
+                undo ? &undo->of<Real>() : nullptr};
     }
 
     // Calls f with the task; only with the binary one where the covariance serves no other.

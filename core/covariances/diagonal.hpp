@@ -28,13 +28,13 @@ struct DiagonalCovariance {
             row.each([&, sigma](std::int32_t j, double x) {
                 const Real* f = weights.at(j);
                 margin.mean += x * (double(f[p.plus]) - double(f[p.minus]));
-                margin.variance += x * x * (sigma.read(f[weights.columns + p.plus]) + sigma.read(f[weights.columns + p.minus]));
+                margin.variance += x * x * (sigma.read(f[weights.spacing + p.plus]) + sigma.read(f[weights.spacing + p.minus]));
             });
         } else {
             row.each([&, sigma, c = p.column()](std::int32_t j, double x) {
                 const Real* f = weights.at(j);
                 margin.mean += x * f[c];
-                margin.variance += x * x * sigma.read(f[weights.columns + c]);
+                margin.variance += x * x * sigma.read(f[weights.spacing + c]);
             });
             margin.mean *= p.sign();
         }
@@ -65,10 +65,10 @@ struct DiagonalCovariance {
         double largest = 0.0;
         row.each([&, sigma, gain](std::int32_t j, double x) {
             Real* f = weights.at(j);
-            const double stored = f[weights.columns + column], s = sigma.read(stored);
+            const double stored = f[weights.spacing + column], s = sigma.read(stored);
             largest = std::max(largest, weights.add(f, column, alpha * x * s, age));
             const double gained = moments ? x * x / (1.0 / zeta + std::max(v - x * x * s, 0.0)) : zeta * x * x;
-            f[weights.columns + column] = static_cast<Real>(gain.updated(stored, s, gained));
+            f[weights.spacing + column] = static_cast<Real>(gain.updated(stored, s, gained));
         });
         return largest;
     }

@@ -17,7 +17,7 @@ struct PackedDiagonal {
 
     using Two = double __attribute__((vector_size(16)));
 
-    Weights<Real> weights;  // planes: mean, variance; one column
+    Weights<Real> weights;  // planes: mean, variance; one column and no spare one
     double floor;           // as in ScaledVariances
 
     Real* at(std::int32_t column) const { return weights.base + 2 * weights.position(column); }

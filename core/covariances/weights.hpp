@@ -41,12 +41,15 @@ template <class Real>
 struct Weights {
     Real* base;
     std::int64_t n_features;  // rows of the array, including the intercept's
-    int planes, columns;
+    int planes;
+    int columns;      // of the classes that exist
+    int all_columns;  // and of those that begin to exist during the call
+    int spacing;      // between two planes: all columns, and spare ones for classes of later calls
     bool intercept, average;
     Undo<Real>* undo = nullptr;  // where changes are noted, if they are
 
     std::int64_t position(std::int32_t column) const { return static_cast<std::int64_t>(column) + intercept; }
-    std::int64_t stride() const { return planes * columns; }
+    std::int64_t stride() const { return std::int64_t(planes) * spacing; }
     Real* at(std::int32_t column) const { return base + position(column) * stride(); }
 
     double score(const Row& row, Pair p) const {
@@ -62,9 +65,9 @@ struct Weights {
     // stay in registers.
     void scores(const Row& row, int plane, double* out) const {
         int k = 0;
-        for (; k + 8 <= columns; k += 8) score_columns<8>(row, plane * columns + k, out + k);
-        for (; k + 2 <= columns; k += 2) score_columns<2>(row, plane * columns + k, out + k);
-        if (k < columns) score_columns<1>(row, plane * columns + k, out + k);
+        for (; k + 8 <= columns; k += 8) score_columns<8>(row, plane * spacing + k, out + k);
+        for (; k + 2 <= columns; k += 2) score_columns<2>(row, plane * spacing + k, out + k);
+        if (k < columns) score_columns<1>(row, plane * spacing + k, out + k);
     }
 
     template <int n>
@@ -90,7 +93,7 @@ struct Weights {
         const double mean = f[column] + change;
         f[column] = static_cast<Real>(mean);
         if (!average) return std::fabs(mean);
-        Real& stored = f[(planes - 1) * columns + column];
+        Real& stored = f[(planes - 1) * spacing + column];
         const double drift = stored + age * change;
         stored = static_cast<Real>(drift);
         return std::max(std::fabs(mean), std::fabs(drift));
@@ -102,7 +105,7 @@ struct Weights {
         const int first = p.column(), sides = p.both() ? 2 : 1;
         auto* change = undo->extend(static_cast<std::size_t>(row.size + row.intercept) * planes * sides);
         row.each([&](std::int32_t j, double) {
-            for (Real *f = at(j), *end = f + stride(); f != end; f += columns) {
+            for (Real *f = at(j), *end = f + stride(); f != end; f += spacing) {
                 *change++ = {f + first, f[first]};
                 if (sides == 2) *change++ = {f + p.minus, f[p.minus]};
             }
@@ -110,12 +113,12 @@ struct Weights {
     }
 };
 
-// Calls f with every stored variance of one column, or of all (kNone).
+// Calls f with every stored variance of one column, or of all (kNone), those of classes that do not exist yet included.
 template <class Real, class F>
 void each_variance(const Weights<Real>& weights, int column, F&& f) {
-    const int first = column == kNone ? 0 : column, last = column == kNone ? weights.columns : column + 1;
+    const int first = column == kNone ? 0 : column, last = column == kNone ? weights.all_columns : column + 1;
     for (std::int64_t j = 0; j < weights.n_features; ++j) {
-        Real* variance = weights.base + (j * weights.planes + 1) * weights.columns;
+        Real* variance = weights.base + j * weights.stride() + weights.spacing;
         for (int c = first; c < last; ++c) {
             if (weights.undo) weights.undo->note(variance + c);
             f(variance[c]);

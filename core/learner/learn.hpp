@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <span>
 
 #include "learner/tasks.hpp"
 #include "rows.hpp"
@@ -26,6 +27,7 @@ struct Batch {
     const double* class_weight;  // nullptr: all 1; multilabel rows have none
     const std::int64_t* order;   // nullptr: as they come
     std::int64_t from, to;       // the part of the order to train on
+    std::span<const std::int64_t> class_start;  // positions in the order at which the last classes begin to exist
 
     std::int64_t row(std::int64_t at) const { return order ? order[at] : at; }
 };
@@ -60,7 +62,11 @@ template <class Real, class Covariance, class Task>
 void learn(Covariance& covariance, Task& task, const AnyRule& rule, double prior_variance, const Batch& batch,
            double* calibration, double* log_loss, Counters counters, bool independent, const Inspector& inspector) {
     RowBuffer buffer;
+    int& columns = covariance.weights.columns;
+    columns -= static_cast<int>(batch.class_start.size());
+    auto new_class = batch.class_start.begin();
     for (std::int64_t at = batch.from; at < batch.to; ++at) {
+        for (; new_class != batch.class_start.end() && *new_class <= at; ++new_class) ++columns;
         const std::int64_t i = batch.row(at);
         const std::int32_t *label = batch.labels.begin(i), *label_end = batch.labels.end(i);
         double w = batch.weight ? batch.weight[i] : 1.0;

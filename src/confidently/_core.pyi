@@ -108,6 +108,8 @@ class Learner(LearnerSettings):
         largest: float,
         log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
         undo: UndoLog | None = None,
+        class_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None = None,
     ) -> tuple[str, int, int, float] | None: ...
     def scores(
         self,

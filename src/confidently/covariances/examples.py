@@ -21,6 +21,7 @@ class Examples:
     weight: np.ndarray | None = None
     class_weight: np.ndarray | None = None
     order: np.ndarray | None = None
+    class_start: np.ndarray | None = None
 
     def __len__(self) -> int:
         return self.X.shape[0] if self.order is None else len(self.order)

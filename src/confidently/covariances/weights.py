@@ -27,6 +27,8 @@ from .state import (
     within,
 )
 
+COLUMNS_PER_SPARE = 8  # columns of weights for each that is kept to spare
+
 
 class WeightCovariance(Covariance):
     """Base of the covariances whose state has the entry ``weights``: (F, planes, K), the mean in plane 0.
@@ -99,10 +101,9 @@ class WeightCovariance(Covariance):
     def grow_classes(self, state: State, n_classes: int) -> None:
         """Append classes or labels at the prior."""
         grow_common(self.settings, state, n_classes)
-        old = state["weights"]
-        weights = self.prior_weights(state, len(old), self.settings.columns(n_classes))
-        weights[..., : old.shape[2]] = old
-        state["weights"] = weights
+        old, columns = state["weights"], self.settings.columns(n_classes)
+        weights = state["weights"] = widened(old, columns)
+        weights[..., old.shape[2] :] = self.prior_weights(state, 1, columns)[..., old.shape[2] :]
 
     def bytes_per_feature(self, state: State) -> int:
         return state["weights"][:1].nbytes or 8 * self.planes
@@ -232,6 +233,32 @@ class WeightCovariance(Covariance):
 
     def grouped(self, mean: np.ndarray) -> np.ndarray:
         return mean
+
+
+def widened(old: np.ndarray, columns: int) -> np.ndarray:
+    """Return an array of weights with more columns, whose values are undefined, after the old ones.
+
+    It is a view of an array with columns to spare, which the next call takes, so that a growing number of classes is
+    copied rarely. The first number of a spare column is NaN until the column is taken: an array that two learners share
+    is extended for one of them only.
+    """
+    taken = old.shape[2]
+    whole = old.base if isinstance(old.base, np.ndarray) else old
+    fits = (
+        whole.ndim == 3
+        and whole.shape[:2] == old.shape[:2]
+        and whole.shape[2] >= columns
+        and whole.strides == old.strides
+        and whole.ctypes.data == old.ctypes.data
+        and whole.flags.writeable
+        and np.isnan(whole[:1, :1, taken:columns]).all()
+    )
+    if not fits:
+        whole = np.empty((*old.shape[:2], columns + columns // COLUMNS_PER_SPARE), dtype=old.dtype)
+        whole[..., :taken] = old
+        whole[:1, :1, columns:] = np.nan
+    whole[:1, :1, taken:columns] = 0.0
+    return whole[..., :columns]
 
 
 class UncorrelatedWeights(WeightCovariance):

@@ -168,7 +168,7 @@ class DictRows:
         return number
 
     def _count_classes(self) -> None:
-        self.fewer_than_two = len(self.table.names) < 2 or None in self.table.names
+        self.fewer_than_two = len(self.table.names) < 2 or None in self.table.names[:2]  # later ones have names
 
     def grow_features(self) -> None:
         """Make room in the learner for all features so far."""

@@ -106,6 +106,7 @@ class Learner(Posterior):
         weight: np.ndarray | None = None,
         class_weight: np.ndarray | None = None,
         order: np.ndarray | None = None,
+        class_start: np.ndarray | None = None,
         calibrate: bool = True,
         log_loss: np.ndarray | None = None,
         progress: Callable[[int], None] | None = None,
@@ -126,6 +127,10 @@ class Learner(Posterior):
             Factors of the weights, by class.
         order : int64 array, optional
             Row numbers in the order of training.
+        class_start : int64 array of shape (k,), optional
+            Positions in the order of training, ascending, from which on the last k classes exist. By default, all
+            classes exist from the first row. A class that does not exist yet has no score, so it is no rival. Only
+            where the covariance learns row by row.
         calibrate : bool
             Whether the margins, computed before their labels are used, calibrate the probabilities.
         log_loss : float64 array of shape (1,), optional
@@ -149,7 +154,9 @@ class Learner(Posterior):
         row_by_row = self.covariance.is_row_by_row(self.state, self.device)
         if not row_by_row and not is_checked(X, self.settings.dtype):  # all at once, since a matrix product mixes rows
             check_rows(X, self.settings.dtype)
-        examples = Examples(X, labels, label_start, weight, class_weight, order)
+        if class_start is not None and not row_by_row:
+            raise ValueError("class_start needs a covariance that learns row by row")
+        examples = Examples(X, labels, label_start, weight, class_weight, order, class_start)
         if row_by_row:
             self._check_before_learning(examples)
         self.make_writable()
@@ -192,6 +199,7 @@ class Learner(Posterior):
             fault = core.learn(
                 self.state, X, examples.labels, examples.label_start, examples.weight, examples.class_weight,
                 examples.order, first, last, calibrate, largest, log_loss, log,
+                examples.class_start,
             )  # fmt: skip
             if fault is not None:
                 return fault

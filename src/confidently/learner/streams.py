@@ -58,25 +58,41 @@ class StreamLearner:
         """
         number_of = np.empty(0, dtype=np.int32)  # the learner's number of each label of the stream
         for batch in warn_if_sorted(batches) if calibrate else batches:
-            new_classes = [new.row for new in batch.new_labels if self.classes.get(new.name) is None]
             seen, number_of = len(number_of), np.append(number_of, np.zeros(len(batch.new_labels), np.int32))
             self._make_room(batch)
-            first = 0
+            new_classes, first = self._new_classes(batch), 0
             while first < len(batch):
                 last = self._cut(batch, new_classes, first)
                 part = batch.rows(first, last) if last - first < len(batch) else batch
+                class_start = list[int]()
                 for label in part.new_labels:
+                    known = len(self.classes)
                     number_of[seen] = class_number(self.classes, label)
+                    if label.row and len(self.classes) > known:  # those of the first row exist from the start
+                        class_start.append(label.row)
                     seen += 1
-                self._learn(part, number_of[part.labels], calibrate)
+                self._learn(part, number_of[part.labels], class_start, calibrate)
                 self._keep_names(part)
                 first = last
             yield batch
 
+    def _new_classes(self, batch: Batch) -> list[int]:
+        """Return the rows, in order, at which a new class changes the learner.
+
+        The first label of all begins the training, and the third class turns a binary learner into a multiclass one.
+        The other classes begin during a call, unless training uses matrix products.
+        """
+        rows = [new.row for new in batch.new_labels if self.classes.get(new.name) is None]
+        if self.learner.covariance.by_products:
+            return rows
+        before = {"multilabel": 0, "binary": 2}.get(self.learner.settings.task, -1)
+        after = before - sum(name is not None for name in self.classes.names)
+        return rows[after : after + 1] if after >= 0 else []
+
     def _cut(self, batch: Batch, new_classes: list[int], first: int) -> int:
         """Return the row after ``first`` before which training must pause, or the end of the batch.
 
-        A new class changes the learner; ``new_classes`` are the rows that bring them, in order. Excess names of
+        A new class may change the learner; ``new_classes`` are the rows that bring them, in order. Excess names of
         features are pruned by weight, and the weights must be those after the row that brings the name, not after the
         batch.
         """
@@ -96,14 +112,15 @@ class StreamLearner:
         self.features.add(part.new_features)
         prune_names(self.learner, self.features)
 
-    def _learn(self, part: Batch, labels: np.ndarray, calibrate: bool) -> None:
+    def _learn(self, part: Batch, labels: np.ndarray, class_start: list[int], calibrate: bool) -> None:
         self.learner.grow(n_classes=len(self.classes), multiclass=self.multiclass)
         if self.learner.n_classes:  # without a label so far there is nothing to train on
             cost = self.log_loss
             try:
                 self.learner.learn(
-                    part.matrix, labels, part.label_start, weight=part.weights, calibrate=calibrate, log_loss=cost
-                )
+                    part.matrix, labels, part.label_start, weight=part.weights, calibrate=calibrate, log_loss=cost,
+                    class_start=np.array(class_start) if class_start else None,
+                )  # fmt: skip
             except OutOfRange as error:
                 raise DataError(f"{part.location}, or soon after it: {error}") from None
 
