@@ -202,13 +202,15 @@ class DictRows:
 
         With ``in_pieces`` there may be several such calls.
         """
-        features, table = self.core.size, ClassTable(self.table.names, self.table.multilabel)
+        features, classes, first_two = self.core.size, len(self.table.names), self.table.names[:2]
         learner = deepcopy(self.learner) if in_pieces else copy(self.learner)
         try:
             yield
         except ValueError:
             self.core.forget(features)
-            self.table, self.learner = table, learner
+            # of two classes one may have got its name; copying all names beforehand would cost each class that much
+            names = [*first_two, *self.table.names[2:classes]]
+            self.table, self.learner = ClassTable(names, self.table.multilabel), learner
             self._count_classes()
             self._make_room()
             raise
