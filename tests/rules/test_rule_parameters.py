@@ -59,7 +59,7 @@ def test_an_unknown_parameter_is_rejected_with_the_known_ones(name):
         with pytest.raises(ValueError) as error:
             build(nonsense=1.0)
         assert "'nonsense'" in str(error.value)
-        assert str(error.value).endswith(f"expected {known}" if known else "the rule has no parameters")
+        assert str(error.value).endswith(f"expected {known}" if known else f"{name} has no parameters")
     with pytest.raises(TypeError, match="nonsense"):
         RULES[name](nonsense=1.0)
 

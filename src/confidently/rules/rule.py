@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import Field, FrozenInstanceError, dataclass, field, fields, replace
+from dataclasses import fields
 from functools import cached_property
-from typing import Any, ClassVar, Self, dataclass_transform
+from typing import ClassVar, Self
 
 from .. import _core
-from .ranges import POSITIVE, Range, check_number
+from .parametric import Parametric, parameter
+from .ranges import POSITIVE, Range
+
+__all__ = ["ConfidenceRule", "Rule", "parameter"]
 
 
-def parameter(allowed: Range, meaning: str, *, default: float | None, grid: tuple[float, ...] = ()) -> Any:
-    """Define a parameter: its allowed interval, its meaning, its default and the values that a grid search tries."""
-    return field(default=default, metadata={"range": allowed, "meaning": meaning, "grid": grid})
+class Rule(Parametric):
+    """Base of all rules, of which :func:`confidently.make_rule` makes one by its name."""
 
-
-@dataclass_transform(frozen_default=True, field_specifiers=(parameter,))
-class Rule:
-    """Base of all rules: comparison, hashing, ``get_params`` and :func:`confidently.make_rule`."""
-
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-    name: ClassVar[str]
     acts_when: ClassVar[str]
     formula: ClassVar[str]
     source: ClassVar[str]
@@ -29,47 +24,6 @@ class Rule:
     counts_misses: ClassVar[bool] = False  # True: no classifier in the ellipsoid may satisfy an example
     loss: ClassVar[str | None] = None  # the parameter that the weight of an example multiplies, if there is one
     weight: ClassVar[str] = "min(w, 1) multiplies the step"  # what the weight does otherwise
-
-    def __init_subclass__(cls) -> None:
-        # Only __init__ differs between rules. Generating the other five methods of a frozen dataclass for every rule
-        # would take a tenth of the start of the command line.
-        dataclass(repr=False, eq=False)(cls)
-
-    def __post_init__(self) -> None:
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if value is not None or f.default is not None:
-                check_number(type(self).__name__, f.name, value, f.metadata["range"])
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name in vars(self) or name not in self.__dataclass_fields__:
-            raise FrozenInstanceError(f"rules are immutable; use with_params({name}=...) for a changed copy")
-        super().__setattr__(name, value)
-
-    def __delattr__(self, name: str) -> None:
-        raise FrozenInstanceError(f"rules are immutable: {name} cannot be deleted")
-
-    def __eq__(self, other: object) -> bool:
-        return self.get_params() == other.get_params() if type(other) is type(self) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash((type(self), *self.get_params().values()))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.get_params().items())})"
-
-    def get_params(self, deep: bool = True) -> dict[str, float | None]:
-        """Return the parameters by name, as in scikit-learn."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
-
-    def with_params(self, **changes: float | None) -> Self:
-        """Return a copy with some parameters changed."""
-        known = [f.name for f in fields(self)]
-        for name in changes:
-            if name not in known:
-                remedy = f"expected {', '.join(known)}" if known else "the rule has no parameters"
-                raise ValueError(f"{type(self).__name__}: unknown parameter {name!r}; {remedy}")
-        return replace(self, **changes)
 
     @classmethod
     def grid(cls) -> dict[str, tuple[float, ...]]:
@@ -84,12 +38,6 @@ class Rule:
     def compiled(self) -> _core.Rule:
         """The compiled rule."""
         return _core.Rule(self.name, self.core_parameters())
-
-    def __getstate__(self) -> dict[str, float | None]:
-        return self.get_params()
-
-    def __setstate__(self, state: dict[str, float | None]) -> None:
-        self.__dict__.update(state)
 
 
 class ConfidenceRule(Rule):
