@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find core -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test test-all bench lint stub docs pictures papers sanitize tsan fuzz torture clean
+.PHONY: demo test test-all raises bench lint stub docs pictures papers sanitize tsan fuzz torture clean
 
 demo: $(VENV)/installed
 	$(BIN)/confidently demo
@@ -15,6 +15,15 @@ test: $(VENV)/installed lint
 # What make test leaves out: the tests marked as long.
 test-all: $(VENV)/installed
 	$(BIN)/python -m pytest -n auto -q -m long
+
+# The tests, with a copy of the package that marks the raise statements that they reach; one that they do not is an error.
+RAISES := $(VENV)-raises
+NO_PACKAGE := $(addprefix tests/test_,docs.py house.py import_law.py scripts.py settings.py typing.py fuzzers.py)
+raises: $(VENV)/installed
+	test -x $(RAISES)/bin/python || $(BIN)/python -m venv --without-pip $(RAISES)
+	$(BIN)/python tests/raises.py install $(RAISES)/lib/python3*/site-packages
+	$(RAISES)/bin/python -m pytest -n auto -q -p no:cacheprovider $(NO_PACKAGE:%=--ignore=%)
+	$(BIN)/python tests/raises.py report $(RAISES)/lib/python3*/site-packages
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
@@ -59,8 +68,7 @@ papers: $(VENV)/installed
 # of Dask, whose processes are not sanitized, and tests that limit or measure memory, of which a sanitizer needs terabytes.
 # TESTS=tests/data runs a part.
 TESTS ?= tests
-UNSANITIZED := tests/plots tests/papers tests/distributed $(addprefix tests/test_,docs.py house.py import_law.py scripts.py \
-	settings.py typing.py fuzzers.py)
+UNSANITIZED := tests/plots tests/papers tests/distributed $(NO_PACKAGE)
 ASAN_RUN := LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc
 sanitize: $(VENV)-sanitize/installed
@@ -103,4 +111,4 @@ $(VENV)-%/installed: $(SOURCES) $(shell find src -name "*.py") | $(VENV)/install
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-sanitize $(VENV)-tsan build out
+	rm -rf $(VENV) $(VENV)-* build out

@@ -176,6 +176,7 @@ def test_parquet_and_feather_hold_the_table(tmp_path):
         ("vw", EASY[0]._replace(features=[("a b", 1.0)]), "VW text cannot hold the name 'a b'"),
         ("vw", EASY[0]._replace(features=[("", 1.0)]), "VW text cannot hold the name ''"),
         ("vw", EASY[0]._replace(labels="very good"), "VW text cannot hold the label 'very good'"),
+        ("vw", EASY[0]._replace(labels=None, weight=2.0), "VW text cannot hold a weight without a label"),
         ("svmlight", EASY[0]._replace(labels="a,b"), "svmlight cannot hold the label 'a,b'"),
         ("jsonl", EASY[0]._replace(features=[("label", 1.0)]), "a feature is called 'label'"),
         ("csv", EASY[0]._replace(features=[("label", 1.0)]), "a feature is called 'label'"),

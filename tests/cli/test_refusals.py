@@ -2,6 +2,8 @@
 
 import os
 import sys
+from importlib import util
+from types import SimpleNamespace
 
 import pytest
 
@@ -74,6 +76,33 @@ def test_parquet_without_pyarrow(call, ok, folder, monkeypatch):
     arguments = ["predict", "{folder}/m.cw", "{data}", "--output-format", "parquet", "-o", "{folder}/p.parquet"]
     assert "pyarrow is not installed; run pip install pyarrow" in refused(call, folder, arguments)
     assert not (folder / "p.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("error", "problem"),
+    [
+        (TimeoutError("no scheduler answers at tcp://127.0.0.1:1"), "no scheduler answers at tcp://127.0.0.1:1"),
+        (None, "four workers in a row failed on one partition (out of memory?): "),
+    ],
+)
+def test_a_cluster_that_fails(call, folder, monkeypatch, error, problem):
+    cluster = pytest.importorskip("confidently.distributed.cluster", reason="Dask is not installed")
+    scheduler = pytest.importorskip("distributed.scheduler")
+
+    def connected(client, workers):
+        raise error or scheduler.KilledWorker("learn-1-0", SimpleNamespace(address="tcp://127.0.0.1:2"), 3)
+
+    monkeypatch.setattr(cluster, "connected", connected)
+    assert problem in refused(call, folder, ["train", "{data}", "-q", "--workers", "2"])
+
+
+def test_a_cluster_without_dask(call, folder, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("confidently.distributed")]:
+        monkeypatch.delitem(sys.modules, name)
+    find = util.find_spec
+    monkeypatch.setattr(util, "find_spec", lambda name, *more: None if name == "distributed" else find(name, *more))
+    err = refused(call, folder, ["train", "{data}", "-q", "--workers", "2"])
+    assert "pip install 'confidently[dask]'" in err
 
 
 def test_a_kept_column_that_json_needs(call, ok, folder):

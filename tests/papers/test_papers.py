@@ -19,7 +19,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from confidently import _core
-from confidently.papers import PAPERS, bayespa2014, cw2008
+from confidently.papers import PAPERS, bayespa2014, cw2008, reproduce
 from confidently.papers.experiments import (
     bayespa,
     ellipsoids,
@@ -360,6 +360,11 @@ def test_page_of_the_docs_is_made_of_the_results(tmp_path, monkeypatch):
     report.write(tmp_path / report.name)
     with pytest.raises(SystemExit, match="full"):
         write_papers.main(tmp_path)
+
+
+def test_a_paper_that_is_not_known():
+    with pytest.raises(ValueError, match="unknown paper 'none'; expected one of cw2008, "):
+        reproduce("none", Run())
 
 
 def test_command_refuses_what_it_does_not_know(call, tmp_path):
