@@ -11,19 +11,23 @@ import numpy as np
 from ..data import Batch, ReaderOptions, Stream, open_stream
 from ..data.classes import check_classes
 from ..data.features import Features
+from ..data.formats.table import format_of
 from ..data.memory.matrix import largest_value
+from ..data.sources.paths import expand_paths
 from ..learner.streams import StreamLearner
 
 
 def open_as_before(paths: Any, source: dict[str, Any], features: Features | None, dtype: str, **options: Any) -> Stream:
     """Open files that are read as those were that a classifier was trained on, its ``source_``.
 
+    After training on arrays, files are read by their suffix, if they have no names of features.
+
     Raises
     ------
     ValueError
         If columns of files have names and the classifier knows none.
     """
-    reading = ReaderOptions.from_dict(source)
+    reading = ReaderOptions.from_dict(source) if source else ReaderOptions(format=format_of(expand_paths(paths)))
     if reading.named and features is None:
         raise ValueError(
             "the classifier was trained on arrays, which do not define the columns of files; use fit_stream to train "

@@ -1,0 +1,96 @@
+"""Refusals of estimators that no other test provokes; what was learned stays as it was."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from confidently import MIRA, OnlineClassifier
+from confidently.data import open_stream
+from confidently.river import OnlineClassifier as RiverClassifier
+
+X, Y, SETS = np.eye(4), np.array([0, 1, 0, 1]), np.eye(4, 2, dtype=int)
+
+
+@pytest.fixture
+def rows(tmp_path):
+    """A file of rows of one class each, and one of sets of labels."""
+    (tmp_path / "rows.svm").write_text("1 1:1\n-1 2:1\n" * 2)
+    (tmp_path / "sets.svm").write_text("1,2 1:1\n3 2:1\n 1:1\n")
+    (tmp_path / "rows.csv").write_text("label,a\n1,1\n0,2\n")
+    return tmp_path
+
+
+def test_labels_of_another_kind():
+    with pytest.raises(ValueError, match="y changed between one class per row and an indicator matrix of labels"):
+        OnlineClassifier().fit(X, Y).partial_fit(X, SETS)
+
+
+def test_attributes_before_training():
+    for name in ("coef_", "mistakes_", "marginal"):
+        with pytest.raises(AttributeError, match="the classifier is not fitted; call fit or partial_fit first"):
+            getattr(OnlineClassifier(), name)() if name == "marginal" else getattr(OnlineClassifier(), name)
+
+
+def test_files_after_arrays(rows):
+    with pytest.raises(ValueError, match="trained on arrays, which do not define the columns of files"):
+        list(OnlineClassifier().fit(X, Y).predict_stream(rows / "rows.csv"))
+    assert len(next(iter(OnlineClassifier().fit(X, Y).predict_stream(rows / "rows.svm")))) == 4
+
+
+@pytest.mark.parametrize(
+    ("file", "class_weight", "message"),
+    [
+        ("rows.svm", "balanced", "class_weight='balanced' needs all labels at once; for a stream, pass a dict"),
+        ("sets.svm", {1: 2.0}, "class_weight needs one class per row, got multilabel data"),
+    ],
+)
+def test_class_weights_of_streams(rows, file, class_weight, message):
+    with open_stream(rows / file) as stream, pytest.raises(ValueError, match=message):
+        OnlineClassifier(class_weight=class_weight).fit_stream(stream)
+
+
+def test_mira_out_of_range():
+    model = MIRA(C=1e308, fit_intercept=False).fit(X, Y)
+    before = model.coef_.copy()
+    with pytest.raises(ValueError, match="out of the range of float64"):
+        model.partial_fit(np.full((2, 4), 1e-140), [0, 1])
+    np.testing.assert_array_equal(model.coef_, before)
+
+
+def test_a_river_classifier_of_one_class_is_not_saved(tmp_path):
+    model = RiverClassifier()
+    model.learn_one({"a": 1.0}, "spam")
+    with pytest.raises(ValueError, match="fewer than two classes were seen; continue training until there are two"):
+        model.save(tmp_path / "m.cw")
+    assert not list(tmp_path.iterdir())
+
+
+def test_names_that_are_hashed_are_not_kept(tmp_path):
+    model = RiverClassifier(hash_bits=10)
+    model.learn_one({"a": 1.0}, "spam")
+    model.learn_one({"b": 1.0}, "ham")
+    with pytest.raises(ValueError, match="the names of features are not kept with hash_bits; use hash_bits=None"):
+        model.save(tmp_path / "m.cw")
+
+
+@pytest.mark.parametrize(
+    ("learn", "message"),
+    [
+        (lambda model: model.learn_one({"a": 1.0}, float("nan")), "a class cannot be nan"),
+        (lambda model: model.learn_one({"a": 1.0}, None), "a class cannot be None"),
+        (lambda model: model.learn_one({"a": 1.0}, "x", w=-1.0), "weight must be in 0 to 1e"),
+        (lambda model: model.learn_one({"a": 1.0}, "x", w=float("nan")), "weight must be in 0 to 1e"),
+        (lambda model: model.learn_many(pd.DataFrame({"a": [1.0, 2.0]}), pd.Series(["x"])), "X has 2 rows and y 1"),
+        (lambda model: model.learn_many(pd.DataFrame({"a": [1.0]}), pd.Series([None])), "a class cannot be None"),
+        (
+            lambda model: model.learn_many(pd.DataFrame({"a": [np.nan]}), pd.Series(["x"])),
+            "values that are missing, not finite or too large",
+        ),
+    ],
+)
+def test_what_a_river_classifier_refuses(learn, message):
+    model = RiverClassifier()
+    model.learn_one({"a": 1.0}, "spam")
+    with pytest.raises(ValueError, match=message):
+        learn(model)
+    assert model.predict_one({"a": 1.0}) == "spam"
