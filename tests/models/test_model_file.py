@@ -323,9 +323,43 @@ def test_a_model_beyond_memory_is_one_error(tmp_path, call, monkeypatch):
     bomb(tmp_path / "m.cw", "arow")
     (tmp_path / "new.svm").write_text("1 1:1\n")
     monkeypatch.setattr(memory, "available_bytes", lambda: 10**9)
-    code, out, err = call("predict", tmp_path / "m.cw", tmp_path / "new.svm")
+    code, out, err = call("train", tmp_path / "new.svm", "--init-model", tmp_path / "m.cw", "-o", tmp_path / "n.cw")
     assert code == 2 and out == ""
     assert "m.cw: the model needs 3,200,000,104 bytes and 1,000,000,000 are available; use" in err
+
+
+def numbers_in(value):
+    """Return all numbers of a value of JSON, in order."""
+    if isinstance(value, dict | list):
+        return [x for one in (value.values() if isinstance(value, dict) else value) for x in numbers_in(one)]
+    return [value] if isinstance(value, float) else []
+
+
+@pytest.mark.parametrize("task", ["binary", "joint", "one-vs-rest", "multilabel"])
+def test_a_model_beyond_memory_predicts_without_the_features_at_the_prior(task, tmp_path, ok, monkeypatch):
+    random = np.random.default_rng(0)
+    seen, labels = np.sort(random.choice(900, 12, replace=False)), random.integers(0, 3, 60)
+    X = np.zeros((60, 1000))
+    X[:, seen] = random.normal(size=(60, 12)) * (random.random((60, 12)) < 0.5)
+    y = {"binary": labels % 2, "multilabel": np.eye(3, dtype=int)[labels]}.get(task, labels)
+    multiclass = "one-vs-rest" if task == "one-vs-rest" else "joint"
+    OnlineClassifier("arow", prior_variance=0.3, multiclass=multiclass).fit(csr_matrix(X), y).save(tmp_path / "m.cw")
+    header, arrays = contents_of(tmp_path / "m.cw")
+    write_contents(tmp_path / "large.cw", header | {"n_features": 2 * 10**8}, arrays)
+    rows = random.normal(size=(40, 1100)) * (random.random((40, 1100)) < 0.01)  # seen features, others, and later ones
+    rows[3:, seen[::2]] = random.normal(size=(37, 6))
+    rows[0] = 0.0
+    (tmp_path / "new.svm").write_text(
+        "".join(f"{labels[i]} {' '.join(f'{j + 1}:{x[j]}' for j in np.flatnonzero(x))}\n" for i, x in enumerate(rows))
+    )
+    monkeypatch.setattr(memory, "available_bytes", lambda: 10**9)
+    for command, *options in (("predict", "--proba", "--margin", "--variance"), ("evaluate",)):
+        of_all, of_seen = (
+            ok(command, tmp_path / model, tmp_path / "new.svm", *options, "--json") for model in ("m.cw", "large.cw")
+        )
+        found, expected = (numbers_in([json.loads(line) for line in out.splitlines()]) for out in (of_seen, of_all))
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+        assert len(found) > 1
 
 
 def test_equal_models_give_equal_files(saved, tmp_path):

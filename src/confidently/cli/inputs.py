@@ -42,6 +42,17 @@ def load_model(path: str, kind: Literal["linear", "topics"] = "linear") -> Model
         return model_type(kind).load(path)
 
 
+def load_predictor(path: str) -> Model:
+    """Load a classifier that is only asked for predictions.
+
+    If the memory is too small for it, features at the prior are left out: predictions treat unseen features as such.
+    """
+    from ..models.model import Model
+
+    with reported():
+        return Model.load_touched(path, if_needed=True)
+
+
 def model_type(kind: Literal["linear", "topics"]) -> type[Model] | type[TopicModel]:
     """Return the class of models of a kind; importing it here keeps the start of the command line fast."""
     if kind == "topics":

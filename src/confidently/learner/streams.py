@@ -160,24 +160,35 @@ class StreamPredictor:
     The weight of an unseen feature is at its prior: mean 0 and the prior variance, independent of all others. So
     unseen features do not change a row's scores. To the variances they contribute the same as a single feature whose
     value is the root of the sum of their squares. One feature is added to the learner to represent them all.
+
+    Parameters
+    ----------
+    learner : Learner
+    columns : int array, optional
+        The columns of the stream, ascending, that the learner's features have; by default the first ones.
     """
 
-    def __init__(self, learner: Learner) -> None:
-        self.learner, self.known = learner, learner.n_features
+    def __init__(self, learner: Learner, columns: np.ndarray | None = None) -> None:
+        self.learner, self.known, self.columns = learner, learner.n_features, columns
 
     def matrix(self, batch: Batch) -> _core.Matrix:
         """Return the batch's rows with their unseen features combined into one."""
-        if batch.n_columns <= self.known:
+        if self.columns is None and batch.n_columns <= self.known:
             return batch.matrix
         if self.learner.n_features == self.known:
             self.learner.grow(n_features=self.known + 1)
-        unknown = batch.columns >= self.known  # the last of each row, because columns ascend
+        features = batch.columns if self.columns is None else np.searchsorted(self.columns, batch.columns)
+        known = features < self.known
+        if self.columns is not None:
+            known[known] = self.columns[features[known]] == batch.columns[known]
+        values = batch.values.astype(np.float64)  # those from a cache may have 32 bits
         row = np.repeat(np.arange(len(batch)), np.diff(batch.start))
-        values = batch.values.astype(np.float64)  # a copy, since values from a cache may have 32 bits
-        size = np.sqrt(np.bincount(row[unknown], values[unknown] ** 2, minlength=len(batch)))
-        first = unknown & np.append(True, ~unknown[:-1] | (np.diff(row) > 0))
-        columns = np.minimum(batch.columns, self.known)
-        values[first] = size[row[first]]
-        kept = ~unknown | first
-        start = np.append(0, np.cumsum(kept))[batch.start]
-        return csr_matrix(values[kept], columns[kept], start, self.known + 1)
+        unseen = np.bincount(row[~known], minlength=len(batch)) > 0
+        size = np.sqrt(np.bincount(row[~known], values[~known] ** 2, minlength=len(batch)))
+        ends = np.cumsum(np.bincount(row[known], minlength=len(batch)))
+        return csr_matrix(
+            np.insert(values[known], ends[unseen], size[unseen]),
+            np.insert(features[known].astype(np.int32), ends[unseen], self.known),
+            np.append(0, ends + np.cumsum(unseen)),
+            self.known + 1,
+        )

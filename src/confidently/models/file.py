@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from ..covariances.state import Shapes
 from ..data.features import Features, Strings
 from ..data.memory.matrix import MAX_COLUMNS
 from ..data.reading import ReaderOptions
@@ -173,9 +174,7 @@ def damage_reported(path: object) -> Iterator[None]:
         raise ModelFileError(f"{path}: damaged model file ({_shown(f'{type(error).__name__}: {error}')})") from error
 
 
-def checked_arrays(
-    arrays: dict[str, np.ndarray], expected: dict[str, tuple[tuple[int, ...], np.dtype]]
-) -> dict[str, np.ndarray]:
+def checked_arrays(arrays: dict[str, np.ndarray], expected: Shapes) -> dict[str, np.ndarray]:
     """Return the expected arrays, each of the right shape and type, finite, and writable.
 
     Raises
@@ -194,10 +193,19 @@ def checked_arrays(
     return {name: arrays[name] for name in expected}
 
 
-def require_memory_for(shapes: dict[str, tuple[tuple[int, ...], np.dtype]]) -> None:
+def require_memory_for(shapes: Shapes) -> None:
     """Raise ``MemoryError`` if arrays of these shapes and types need more memory than there is."""
     needed = sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in shapes.values())
     require_memory(needed, "the model", "use a machine with more memory, or train with fewer features")
+
+
+def fits_memory(shapes: Shapes) -> bool:
+    """Return whether there is memory for arrays of these shapes and types."""
+    try:
+        require_memory_for(shapes)
+    except MemoryError:
+        return False
+    return True
 
 
 def _shown(message: str) -> str:

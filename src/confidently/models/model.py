@@ -10,10 +10,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from ..covariances.settings import Settings
-from ..covariances.state import State, check_rows
+from ..covariances.state import Size, State, check_rows
 from ..covariances.table import make_covariance
 from ..data.features import Features
 from ..learner.learner import Learner
+from ..learner.streams import StreamPredictor
 from . import file
 from .file import checked_arrays
 
@@ -135,10 +136,11 @@ class Model(SavedModel):
     learner: Learner
 
     @classmethod
-    def load_touched(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model file to look at its weights: features without names that are at the prior are left out.
+    def load_touched(cls, path: str | os.PathLike[str], if_needed: bool = False) -> Self:
+        """Read a model file without its features that are at the prior and have no names.
 
-        So a small file takes little memory, however many features it declares. The errors are those of :meth:`load`.
+        So a small file takes little memory, however many features it declares. ``if_needed``: they are left out only
+        if the model is larger than the memory. The errors are those of :meth:`load`.
         """
         contents = file.read(path, cls.kind)
         rows = contents.arrays.get("weights.rows")
@@ -148,7 +150,8 @@ class Model(SavedModel):
             header = contents.header
             settings = Settings.from_header(header.settings)
             check_rows(rows, header.n_features + settings.fit_intercept)
-            if make_covariance(settings).couples_features:
+            covariance, size = make_covariance(settings), Size(header.n_features, header.n_classes)
+            if covariance.couples_features or (if_needed and file.fits_memory(covariance.shapes(size))):
                 return cls.from_contents(contents)
             kept = np.union1d(np.arange(settings.fit_intercept), rows)
             contents.arrays["weights.rows"] = np.searchsorted(kept, rows)
@@ -156,6 +159,10 @@ class Model(SavedModel):
         model = cls.from_contents(contents)
         model.touched = Touched(kept[settings.fit_intercept :] - settings.fit_intercept, n_features)
         return model
+
+    def predictor(self) -> StreamPredictor:
+        """Return the learner, ready to predict a stream."""
+        return StreamPredictor(self.learner, None if self.touched is None else self.touched.columns)
 
     def packed(self) -> State:
         """Return the state as its covariance packs it."""

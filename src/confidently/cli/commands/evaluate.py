@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ..inputs import load_model, reported
+from ..inputs import load_predictor, reported
 from ..options.arguments import data_argument, json_option, model_argument
 from ..options.command import Command
 from ..output.text import percent, say, table
@@ -39,7 +39,7 @@ def evaluate(model_path: str, data: tuple[str, ...], as_json: bool) -> None:
     under the ROC curve (AUC) needs every score. Rows of unknown classes count as errors and are left out of the
     log-loss.
     """
-    model = load_model(model_path)
+    model = load_predictor(model_path)
     from ..output.measures import evaluate_model
 
     with reported():

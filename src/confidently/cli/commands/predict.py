@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ..inputs import load_model
+from ..inputs import load_predictor
 from ..options.arguments import data_argument, model_argument
 from ..options.command import Command
 from ..options.predictions import check_predictions, prediction_options, requested
@@ -25,7 +25,7 @@ def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
     make them less certain.
     """
     check_predictions(options)
-    model = load_model(model_path)
+    model = load_predictor(model_path)
     from ..output.predictions import ClassifierPredictions
     from ..output.writers import write_predictions
 

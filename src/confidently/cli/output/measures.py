@@ -10,7 +10,6 @@ import numpy as np
 
 from ...arrays import row_numbers
 from ...evaluation.metrics import MIN_SCORED_PROBABILITY, ClassMetrics, LabelMetrics, area_under_curve
-from ...learner.streams import StreamPredictor
 from ..inputs import open_for
 from .predictions import class_probabilities
 from .text import class_names
@@ -56,7 +55,7 @@ def _evaluate(model: Model, paths: Sequence[str]) -> dict[str, Any]:
 
 def _measured(model: Model, paths: Sequence[str], metrics: ClassMetrics) -> Iterator[tuple[_core.Matrix, np.ndarray]]:
     """Add all rows to the metrics; yield them with their class numbers."""
-    answering = StreamPredictor(model.learner)
+    answering = model.predictor()
     for batch, truth in _numbered(model, paths, multilabel=False):
         matrix = answering.matrix(batch)
         metrics.add(truth, model.learner.predict(matrix), class_probabilities(model, matrix))
@@ -65,7 +64,7 @@ def _measured(model: Model, paths: Sequence[str], metrics: ClassMetrics) -> Iter
 
 def _evaluate_labels(model: Model, paths: Sequence[str]) -> dict[str, Any]:
     n_labels = len(model.classes)
-    answering, metrics = StreamPredictor(model.learner), LabelMetrics(n_labels)
+    answering, metrics = model.predictor(), LabelMetrics(n_labels)
     for batch, label in _numbered(model, paths, multilabel=True):
         relevant, unknown = _relevant_labels(batch, label, n_labels)
         metrics.add(relevant, unknown, model.learner.decision(answering.matrix(batch)))
@@ -74,7 +73,7 @@ def _evaluate_labels(model: Model, paths: Sequence[str]) -> dict[str, Any]:
 
 def _validate_labels(model: Model, paths: Sequence[str]) -> dict[str, Any]:
     """Measures of predicted probabilities; the log-loss is a mean over labels too."""
-    rows, wrong, loss, answering = 0, 0, 0.0, StreamPredictor(model.learner)
+    rows, wrong, loss, answering = 0, 0, 0.0, model.predictor()
     for batch, label in _numbered(model, paths, multilabel=True):
         relevant, unknown = _relevant_labels(batch, label, len(model.classes))
         p = class_probabilities(model, answering.matrix(batch))

@@ -10,7 +10,6 @@ import click
 import numpy as np
 
 from ...arrays import predicted_numbers
-from ...learner.streams import StreamPredictor
 from ..options.predictions import NUMBERS, TOPIC, Requested
 from .text import class_names
 
@@ -154,7 +153,7 @@ class ClassifierPredictions(Predictions):
 
     def __init__(self, model: Model, requested: Requested) -> None:
         super().__init__(model, requested)
-        self.classifier, self.answering = model, StreamPredictor(model.learner)
+        self.classifier, self.answering = model, model.predictor()
 
     def inputs(self, batch: Batch) -> _core.Matrix:
         return self.answering.matrix(batch)
