@@ -6,6 +6,7 @@ import pytest
 from confidently import OnlineClassifier, load
 from confidently.covariances.kernel_support import check_support
 from confidently.covariances.settings import Settings
+from confidently.covariances.state import OutOfRange
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.models.file import ModelFileError
@@ -52,6 +53,13 @@ def test_a_kernel_that_is_not_finite():
         model.fit(X, Y)
 
 
+def test_answers_of_a_kernel_that_are_out_of_range():
+    model = OnlineClassifier(covariance="kernel", kernel="linear").fit(X, Y)
+    model.learner_.state["dual"] = model.learner_.state["dual"] * 1e300
+    with pytest.raises(OutOfRange, match="the kernel of the rows is out of range; rescale their values"):
+        model.decision_function(1e20 * X)
+
+
 def test_a_kernel_that_is_a_function_is_not_saved(tmp_path):
     model = OnlineClassifier(covariance="kernel", kernel=lambda a, b: np.asarray(a @ b.T)).fit(X, Y)
     with pytest.raises(TypeError, match="a kernel that is a function cannot be saved in a model file"):
@@ -84,6 +92,12 @@ def test_weights_that_a_learner_refuses():
     binary = Learner(Settings("arow"), 2, 3)
     with pytest.raises(ValueError, match=r"weights of examples must be at most 1e\+09, got 1e\+10; scale them down"):
         binary.learn(rows, labels, weight=1e5 * ones, class_weight=np.array([1e5, 1.0]))
+
+
+def test_labels_that_come_late_need_a_covariance_that_learns_row_by_row():
+    learner = Learner(Settings("arow", "full", rows_per_product=8), 2, 3)
+    with pytest.raises(ValueError, match="class_start needs a covariance that learns row by row"):
+        learner.learn(as_matrix(X, "float64"), np.zeros(40, np.int32), class_start=np.zeros(2, np.int64))
 
 
 def test_numbers_that_a_posterior_refuses():

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from contextlib import suppress
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ from confidently.data.cache.building import CacheBuilder
 from confidently.data.cache.contents import Origin
 from confidently.data.cache.file import PARTIAL, CacheFileError, CacheWriter
 from confidently.data.cache.reading import Cache
+from confidently.data.memory.matrix import as_matrix
 
 
 @pytest.mark.parametrize("module", [confidently, data])
@@ -38,9 +40,25 @@ def test_options_that_make_no_sense(tmp_path, options, problem):
         open_stream(tmp_path / "rows.svm", **options)
 
 
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (np.zeros(3), r"X must be two-dimensional \(rows, features\), got an array of shape \(3,\)"),
+        (np.zeros((2, 3), complex), "Complex data not supported: features must be real numbers"),
+    ],
+)
+def test_rows_in_memory_that_are_no_matrix_of_numbers(rows, message):
+    with pytest.raises(ValueError, match=message):
+        as_matrix(rows, "float64")
+
+
 def test_parquet_from_a_pipe(tmp_path):
+    def write():
+        with suppress(BrokenPipeError):  # the reader may have gone
+            (tmp_path / "pipe").write_bytes(b"PAR1")
+
     os.mkfifo(tmp_path / "pipe")
-    writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_bytes(b"PAR1"))
+    writer = threading.Thread(target=write)
     writer.start()
     with pytest.raises(DataError, match="Parquet is read from its end, so it cannot be a pipe; use a file"):
         list(open_stream(tmp_path / "pipe", format="parquet"))

@@ -6,6 +6,7 @@ import pytest
 
 from confidently import MIRA, OnlineClassifier
 from confidently.data import open_stream
+from confidently.exclusive import ConcurrentUse
 from confidently.river import OnlineClassifier as RiverClassifier
 
 X, Y, SETS = np.eye(4), np.array([0, 1, 0, 1]), np.eye(4, 2, dtype=int)
@@ -23,6 +24,21 @@ def rows(tmp_path):
 def test_labels_of_another_kind():
     with pytest.raises(ValueError, match="y changed between one class per row and an indicator matrix of labels"):
         OnlineClassifier().fit(X, Y).partial_fit(X, SETS)
+
+
+def test_labels_of_another_number():
+    with pytest.raises(ValueError, match="y has 3 columns of labels, the classifier knows 2 labels"):
+        OnlineClassifier().fit(X, SETS).partial_fit(X, np.eye(4, 3, dtype=int))
+
+
+def test_one_class_announced():
+    with pytest.raises(ValueError, match="at least 2 classes are needed, got 0"):
+        OnlineClassifier().partial_fit(X, np.zeros(4, int), classes=[0])
+
+
+def test_class_weights_that_are_no_numbers():
+    with pytest.raises(ValueError, match=r"class weights must be numbers, got \{0: 'much'\}"):
+        OnlineClassifier(class_weight={0: "much"}).fit(X, Y)
 
 
 def test_attributes_before_training():
@@ -63,6 +79,18 @@ def test_a_river_classifier_of_one_class_is_not_saved(tmp_path):
     with pytest.raises(ValueError, match="fewer than two classes were seen; continue training until there are two"):
         model.save(tmp_path / "m.cw")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_river_classifier_that_another_thread_changes(monkeypatch):
+    """Before a row and while it is learned, in the only thread of this test."""
+    model = RiverClassifier()
+    model.learn_one({"a": 1.0}, "spam")
+    model.learn_one({"a": 1.0}, "ham")
+    with model._rows._alone(), pytest.raises(ConcurrentUse):
+        model.learn_one({"a": 1.0}, "spam")
+    monkeypatch.setattr(model._rows, "_make_room", lambda: None)
+    with pytest.raises(ConcurrentUse):
+        model.learn_one({f"{k}": 1.0 for k in range(1000)}, "spam")
 
 
 def test_names_that_are_hashed_are_not_kept(tmp_path):

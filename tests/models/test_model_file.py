@@ -313,6 +313,22 @@ def test_looking_at_a_small_file_takes_little_memory(rule, tmp_path, ok):
     assert sorted(str(w["feature"]) for w in shown["weights"][0]["decisive"]) == ["(intercept)", "3", "7"]
 
 
+@pytest.mark.parametrize("kernel", ["poly", "rbf", "cosine"])
+def test_looking_at_a_small_kernel_model_takes_little_memory(kernel, tmp_path, ok):
+    X = csr_matrix(([1.0, 2.0], ([0, 1], [3, 7])), shape=(2, 50))
+    OnlineClassifier(covariance="kernel", kernel=kernel).fit(X, [0, 1]).save(tmp_path / "m.cw")
+    header, arrays = contents_of(tmp_path / "m.cw")
+    write_contents(tmp_path / "m.cw", header | {"n_features": 2 * 10**8}, arrays)
+    ok("inspect", tmp_path / "m.cw", "--json")  # what this imports is no part of what is measured
+    tracemalloc.start()
+    try:
+        shown = json.loads(ok("inspect", tmp_path / "m.cw", "--json"))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2e6 and shown["features"] == 2 * 10**8
+
+
 def test_what_is_shown_does_not_depend_on_the_features_left_out(tmp_path, ok):
     bomb(tmp_path / "m.cw", "arow", 1000)
     found = class_views(Model.load_touched(tmp_path / "m.cw"))

@@ -25,7 +25,7 @@ from .. import _core, memory
 from ..rules.ranges import Range
 from .covariance import Covariance
 from .examples import Examples
-from .kernel_functions import check_kernel, resolved_parameters
+from .kernel_functions import KernelFunction, check_kernel, resolved_parameters
 from .kernel_support import check_support, grow_learners, new_entries, shapes
 from .settings import Settings
 from .state import COUNTS, OutOfRange, Shapes, Size, State, common_shapes, grow_common, within
@@ -115,8 +115,9 @@ class Kernel(Covariance):
     def check_values(self, state: State, size: Size) -> None:
         super().check_values(state, size)
         check_support(state, size, 1 if self.settings.task == "one-vs-rest" else self.settings.columns(size.n_classes))
-        model = self._model(state, size)
-        model.kernel(model.support[:1], model.support[:1])  # parameters of other kernels are errors
+        # parameters of other kernels are errors, which the first row shows, however many features it does not have
+        row = np.append(state["support.values"][: state["support.start"][:2][-1]], 0.0)[None]
+        KernelFunction(self.settings, size.n_features)(row, row)
 
     def own_values(self, state: State) -> Iterator[tuple[str, np.ndarray, Range]]:
         yield "support.values", state["support.values"], within(MAX_COEFFICIENT)
