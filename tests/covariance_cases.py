@@ -1,8 +1,14 @@
 """The covariances that tests go through: every one of the table, so that a new one is left out of none."""
 
 from confidently.covariances.table import COVARIANCES
+from confidently.rules import make_rule
 
 OVER_WEIGHTS = tuple(name for name, kind in COVARIANCES.items() if not kind.keeps_examples)
+
+
+def has_task(rule, task):
+    """Whether a rule, of this name or any other, has a task."""
+    return task != "softmax" or make_rule(rule).multiclass == "softmax"
 
 
 def serves(covariance, task):

@@ -13,6 +13,7 @@ Values are rounded to nine decimals, so that they do not depend on the order in 
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.datasets import load_svmlight_file
+from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.preprocessing import MultiLabelBinarizer, normalize
 
@@ -190,6 +192,51 @@ def word_counts(name: str, groups: tuple[str, ...] = ()) -> Split:
     return words.fit_transform(raw), y, words.transform(raw_test), y_test
 
 
+def _tab_separated(file: Path, text: int, label: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of one label, of a file that may have rows of several."""
+    with gzip.open(file, "rt", encoding="utf-8", newline="\n") as lines:
+        rows = [line.rstrip("\n").split("\t") for line in lines]
+    kept = [row for row in rows if "," not in row[label]]
+    return np.array([row[text] for row in kept], dtype=object), np.array([int(row[label]) for row in kept])
+
+
+def _tweet_emoji() -> Split:
+    folder = shared_data("tweet_emoji")
+    return (*_tab_separated(folder / "train.tsv.gz", 1, 0), *_tab_separated(folder / "test.tsv.gz", 1, 0))
+
+
+def _emotions() -> Split:
+    """The comments of GoEmotions that have a single label."""
+    folder = shared_data("goemotions")
+    return (*_tab_separated(folder / "train.tsv.gz", 0, 1), *_tab_separated(folder / "test.tsv.gz", 0, 1))
+
+
+def _stackoverflow() -> Split:
+    return _cut(*_tab_separated(shared_data("stackoverflow_titles") / "titles.tsv.gz", 1, 0))
+
+
+def _avazu() -> Split:
+    """Clicks, or not, by columns of categories."""
+    with gzip.open(shared_data("avazu_sample") / "avazu.csv.gz", "rt", encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    y = np.array([int(row.pop("click")) for row in rows])
+    categories = [[f"{name}={value}" for name, value in row.items() if name != "id"] for row in rows]
+    hasher = FeatureHasher(TEXT_COLUMNS, input_type="string", alternate_sign=False)
+    return _cut(hasher.transform(categories), y)
+
+
+def _ssa_names() -> Split:
+    """Sixty thousand first names of girls and boys, as n-grams of up to four characters."""
+    with gzip.open(shared_data("ssa_names") / "names.csv.gz", "rt", encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    order = np.random.default_rng(SEED).permutation(len(rows))[:60_000]
+    ngrams = HashingVectorizer(
+        analyzer="char_wb", ngram_range=(1, 4), n_features=TEXT_COLUMNS, binary=True, alternate_sign=False, norm=None
+    )
+    X = ngrams.transform([rows[k]["name"] for k in order])
+    return _cut(X, np.array([int(rows[k]["sex"] == "M") for k in order]))
+
+
 def _shuffled(X: Any, y: np.ndarray) -> tuple[Any, np.ndarray]:
     order = np.random.default_rng(SEED).permutation(len(y))
     return X[order], y[order]
@@ -214,6 +261,11 @@ DATA_SETS: dict[str, Callable[[], Split]] = {
     "newsgroups": partial(_two_texts, "newsgroups", "group"),
     "enron1": _enron1,
     "books": _books,
+    "tweet_emoji": _tweet_emoji,
+    "goemotions": _emotions,
+    "stackoverflow": _stackoverflow,
+    "avazu": _avazu,
+    "ssa_names": _ssa_names,
     "imdb": partial(_two_texts, "imdb", "label"),
     "scene": partial(_multilabel, "scene"),
     "yeast": partial(_multilabel, "yeast"),

@@ -64,6 +64,7 @@ def checked_matrix(a: Arrays) -> None:
 
 def settings(task: str, covariance: str = "diag") -> Settings:
     rule, covariance = ("pa", "diag") if covariance == "identity" else ("arow", covariance)
+    rule = "logistic" if task == "softmax" else rule
     return Settings(rule, covariance=covariance, task=task, fit_intercept=True)
 
 
@@ -247,6 +248,9 @@ CALLS = {
     "Learner.learn": learn("binary"),
     "Learner.learn joint": learn("joint"),
     "Learner.learn one-vs-rest": learn("one-vs-rest"),
+    "Learner.learn softmax": learn("softmax"),
+    "Learner.learn softmax full": learn("softmax", "full"),
+    "Learner.learn softmax shared": learn("softmax", "shared"),
     "Learner.learn multilabel": learn("multilabel"),
     "Learner.learn full": learn("joint", "full"),
     "Learner.learn shared": learn("joint", "shared"),
@@ -265,6 +269,8 @@ CALLS = {
     "ProductLearner.learn joint": products("joint", "joint", 3),
     "ProductLearner.learn shared": products("joint", "shared", 3, "shared"),
     "ProductLearner.learn one-vs-rest": products("one-vs-rest", "independent", 3),
+    "ProductLearner.learn softmax": products("softmax", "independent", 3),
+    "ProductLearner.learn softmax shared": products("softmax", "shared", 3, "shared"),
     "ProductLearner.learn multilabel": products("multilabel", "joint", 4),
     "take_rows": rows_out(lambda a: _core.take_rows(matrix(a), a["order"], 0, 2)),
     "fill_rows": rows_out(lambda a: _core.fill_rows(matrix(a), a["order"], 0, True, a["out"]), out=np.zeros((2, 4))),

@@ -32,8 +32,9 @@ struct ProductLearner {
         const bool independent = sharing == Sharing::independent;
         const std::size_t vectors = std::size_t(rows) * (sharing == Sharing::joint ? std::size_t(columns) : 1);
         require_writable(state);
-        require_counts(state, task, columns);
-        require(independent == (task == Task::one_vs_rest), "independent covariances are for one-vs-rest");
+        require_counts(state, task, columns, independent);
+        require(task == Task::softmax ? sharing != Sharing::joint : independent == (task == Task::one_vs_rest),
+                "independent covariances are for one-vs-rest and softmax");
         require(norm.shape(0) == start.shape(0), "one norm per row is needed");
         require(gram.shape(0) == std::size_t(independent ? columns : 1) && gram.shape(1) == vectors &&
                     gram.shape(2) == vectors && vectors < kMaxVectors, "the Gram matrix does not fit the rows");
@@ -52,7 +53,7 @@ struct ProductLearner {
         GramPass<Real> pass(sharing, gram.data(), start.data(), norm.data(), rows, columns,
                             task == Task::multilabel ? 2 : 1, scales,
                             std::max(min_variance, kDenseNoise<Real>) * prior_variance);
-        with_task(task, [&](auto kind) {
+        with_task<ProductCovariance<Real>>(task, [&](auto kind) {
             nb::gil_scoped_release release;
             ProductCovariance<Real> covariance{&pass};
             for (; batch.from < rows && (batch.from == 0 || pass.precise(int(batch.from))); ++batch.from) {

@@ -49,7 +49,7 @@ class BoundTo final : public BoundLearner {
   public:
     // state: writable
     BoundTo(const Covariance& covariance, const LearnerSettings& settings, const nb::dict& state, bool calibrate)
-        : covariance_(covariance), undo_(*covariance.weights.undo), rule_(settings.rule), prior_(settings.prior_variance), independent_(settings.independent()),
+        : covariance_(covariance), undo_(*covariance.weights.undo), rule_(settings.rule), prior_(settings.prior_variance), independent_(settings.independent),
           calibrate_(calibrate), counters_(data<std::int64_t>(state, "counters")), updates_(data<std::int64_t>(state, "updates")),
           calibration_(data<double>(state, "calibration")), scratch_(std::size_t(covariance.weights.columns)) {
         for (auto [name, array] : state) {

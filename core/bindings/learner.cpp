@@ -72,7 +72,7 @@ struct Learner : LearnerSettings {
                 with_task(covariance, [&](auto task) {
                     nb::gil_scoped_release release;
                     confidently::learn<decltype(type)>(covariance, task, rule, prior_variance, batch, calibration, cost, count,
-                                                       independent(), inspector);
+                                                       independent, inspector);
                 });
             });
         } catch (const InvalidRow& invalid) {
@@ -102,12 +102,12 @@ struct Learner : LearnerSettings {
 
     void top_variances(const Dict& state, const Matrix& matrix, Input<double, 2> scores, Array<double, 1> out) const {
         require_columns(matrix);
-        require(task == Task::joint || task == Task::one_vs_rest, "the two best scores are those of several classes");
+        require(is_multiclass(task), "the two best scores are those of several classes");
         open(state, matrix.rows->n_columns, nullptr, [&](const auto& covariance, auto) {
             require_scores(covariance, matrix, scores);
             require(out.shape(0) == scores.shape(0), "one variance per row is needed");
             nb::gil_scoped_release release;
-            predict_top_variances(covariance, *matrix.rows, scores.data(), independent(), out.data());
+            predict_top_variances(covariance, *matrix.rows, scores.data(), independent, out.data());
         });
     }
 };
@@ -122,12 +122,22 @@ std::tuple<double, double, double, bool> rule_step(const AnyRule& rule, double m
     return {s.alpha, s.zeta, s.scale, s.infeasible};
 }
 
+// Weights and variances of the mixture of Gaussians that stands for logistic noise.
+std::vector<std::tuple<double, double>> logistic_noise() {
+    std::vector<std::tuple<double, double>> noise;
+    for (int k = 0; k < Logistic::parts; ++k)
+        noise.push_back({Logistic::weight[k], 1.0 / (Logistic::slope[k] * Logistic::slope[k])});
+    return noise;
+}
+
 }  // namespace
 
 void bind_learner(nb::module_& m) {
     m.def("rule_names", &rule_names);
     m.def("largest_weight", [](bool single) { return single ? kLargestWeight<float> : kLargestWeight<double>; }, "single"_a);
     m.def("covariance_names", &covariance_names);
+
+    m.def("logistic_noise", &logistic_noise);
 
     nb::class_<Rule>(m, "Rule")
         .def("__init__", [](Rule* self, const std::string& name, const std::vector<double>& parameters) {
@@ -152,20 +162,23 @@ void bind_learner(nb::module_& m) {
         .value("binary", Task::binary)
         .value("joint", Task::joint)
         .value("one_vs_rest", Task::one_vs_rest)
-        .value("multilabel", Task::multilabel);
+        .value("multilabel", Task::multilabel)
+        .value("softmax", Task::softmax);
 
     nb::class_<UndoLog>(m, "UndoLog").def(nb::init<>()).def("roll_back", &UndoLog::roll_back);
     nb::class_<LearnerSettings>(m, "LearnerSettings");
     nb::class_<Learner, LearnerSettings>(m, "Learner")
-        .def("__init__", [](Learner* self, const Rule& rule, const std::string& covariance, Task task, bool intercept, bool average,
-                            bool moments, double prior_variance, double min_variance, double forget) {
+        .def("__init__", [](Learner* self, const Rule& rule, const std::string& covariance, Task task, bool independent,
+                            bool intercept, bool average, bool moments, double prior_variance, double min_variance,
+                            double forget) {
             const std::size_t number = covariance_number(covariance);
             with_covariance(number, [&](auto row) {
                 require(forget == 0.0 || row.forgets, "this covariance does not forget");
             });
-            new (self) Learner{{rule.any, number, task, intercept, average, moments, prior_variance, min_variance, forget}};
-        }, "rule"_a, "covariance"_a, "task"_a, nb::kw_only(), "intercept"_a, "average"_a, "moments"_a, "prior_variance"_a, "min_variance"_a,
-             "forget"_a)
+            new (self) Learner{{rule.any, number, task, independent, intercept, average, moments, prior_variance, min_variance,
+                                forget}};
+        }, "rule"_a, "covariance"_a, "task"_a, nb::kw_only(), "independent"_a, "intercept"_a, "average"_a, "moments"_a,
+             "prior_variance"_a, "min_variance"_a, "forget"_a)
         .def("learn", &Learner::learn, "state"_a, "matrix"_a, "labels"_a.noconvert(), "label_start"_a.noconvert().none(),
              "weight"_a.noconvert().none(), "class_weight"_a.noconvert().none(), "order"_a.noconvert().none(), "first"_a,
              "last"_a, "calibrate"_a, "largest"_a, "log_loss"_a.noconvert().none() = nb::none(), "undo"_a.none() = nb::none(), "class_start"_a.noconvert().none() = nb::none())

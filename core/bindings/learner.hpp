@@ -6,6 +6,7 @@
 #include <span>
 
 #include "learner/learn.hpp"
+#include "learner/softmax.hpp"
 #include "bindings/arrays.hpp"
 
 namespace confidently::python {
@@ -40,7 +41,10 @@ struct UndoLog {
     void roll_back() { narrow.roll_back(), wide.roll_back(); }
 };
 
-enum class Task { binary, joint, one_vs_rest, multilabel };
+enum class Task { binary, joint, one_vs_rest, multilabel, softmax };
+
+// Tasks that choose one of several classes.
+inline bool is_multiclass(Task task) { return task == Task::joint || task == Task::one_vs_rest || task == Task::softmax; }
 
 template <class T>
 T* data(const nb::dict& state, const char* name) {
@@ -95,10 +99,10 @@ struct Examples {
 inline void require_columns(const Matrix& matrix) { require(matrix.in_range, "the matrix has columns out of range"); }
 
 // Checks the entries that every learner has, for a number of columns.
-inline void require_counts(const nb::dict& state, Task task, int columns) {
-    const int least = task == Task::joint || task == Task::one_vs_rest ? 2 : 1;
+inline void require_counts(const nb::dict& state, Task task, int columns, bool independent) {
+    const int least = is_multiclass(task) ? 2 : 1;
     require(task == Task::binary ? columns == 1 : columns >= least, "the weights have the wrong number of columns");
-    const auto learners = static_cast<std::size_t>(task == Task::one_vs_rest ? columns : 1);
+    const auto learners = static_cast<std::size_t>(independent ? columns : 1);
     for (const char* name : {"scale", "folded"})
         require(entry<double, 1>(state, name).size() == learners, "the scales do not match the weights");
     require(entry<std::int64_t, 1>(state, "updates").size() == learners, "the updates do not match the weights");
@@ -107,14 +111,17 @@ inline void require_counts(const nb::dict& state, Task task, int columns) {
             "the calibration does not match the weights");
 }
 
-// Calls f with the task.
-template <class F>
+// Calls f with the task, for a covariance that serves it.
+template <class Covariance, class F>
 void with_task(Task task, F&& f) {
     switch (task) {
         case Task::binary: return f(Binary());
         case Task::joint: return f(Joint());
         case Task::one_vs_rest: return f(OneVsRest());
         case Task::multilabel: return f(Multilabel());
+        case Task::softmax:
+            if constexpr (MovesColumns<Covariance>) return f(Softmax());
+            throw std::invalid_argument("this covariance cannot move all classes at once");
     }
 }
 

@@ -30,11 +30,10 @@ struct LearnerSettings {
     AnyRule rule;
     std::size_t covariance;  // its number in the table
     Task task;
+    bool independent;  // whether every class has a covariance of its own
     bool intercept, average;
     bool moments;
     double prior_variance, min_variance, forget;
-
-    bool independent() const { return task == Task::one_vs_rest; }
 
     // Calls f(covariance, Real()) with the covariance over the arrays of a state, whose changes are noted in a log, if any.
     template <class F>
@@ -57,9 +56,9 @@ struct LearnerSettings {
         const Weights<Real> weights = weights_of<Real>(state, undo);
         require(weights.planes == TableRow::planes + average, "the weights have the wrong number of planes");
         require(n_columns + intercept <= weights.n_features, "the matrix has more columns than the state has features");
-        require_counts(state, task, weights.columns);
-        const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), independent()};
-        const CovarianceSettings settings{task == Task::binary, independent(), rescales(rule), prior_variance, min_variance,
+        require_counts(state, task, weights.columns, independent);
+        const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), independent};
+        const CovarianceSettings settings{task == Task::binary, independent, rescales(rule), prior_variance, min_variance,
                                           moments, forget};
         TableRow::template open<Real>(StateArrays{state}, weights, scales, settings,
                                       [&](const auto& covariance) { f(covariance, Real()); });
@@ -89,7 +88,7 @@ struct LearnerSettings {
             require(task == Task::binary, "this covariance is for two classes");
             return f(Binary());
         }
-        python::with_task(task, f);
+        python::with_task<Covariance>(task, f);
     }
 };
 

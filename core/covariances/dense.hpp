@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "covariances/columns.hpp"
 #include "covariances/scale.hpp"
 #include "covariances/settings.hpp"
 #include "covariances/sharing.hpp"
@@ -55,6 +56,10 @@ struct DenseCovariance {
         std::vector<double> direction;  // Sigma z; shared: Sigma x
     };
 
+    struct Columns : ColumnScores {
+        std::vector<DenseMargin> margins;  // one per learner
+    };
+
     Weights<Real> weights;
     Scales scales;
     Symmetric sigma;
@@ -78,14 +83,41 @@ struct DenseCovariance {
         if (margin.lost) return 0.0;
         const double largest = update_mean(p, margin, step.alpha, age);
         if (margin.at_floor) return largest;
-        if (step.zeta > 0.0) {
-            const double gained = step.zeta * sharing_gain(sharing, p, weights.columns), v = margin.variance / sides(p);
-            const double size = 1.0 / std::sqrt((1.0 / gained + v) * scales.of(p.column()));
-            for (double& entry : margin.direction) entry *= size;
-            sigma.subtract_outer(learner(p), margin.direction.data());
-        }
+        gain(p, margin, step.zeta);
         if (step.scale != 1.0)
             scales.multiply<Real>(p.column(), step.scale, [&](double total) { sigma.multiply(learner(p), total); });
+        return largest;
+    }
+
+    void score_columns(const Row& row, Columns& columns) const {
+        const bool shared = sharing == Sharing::shared;
+        for (int k = 0; k < (shared ? 1 : weights.columns); ++k) {
+            columns.margins.push_back(score(row, {k, kNone}));
+            columns.mean.push_back(columns.margins[k].mean);
+            columns.variance.push_back(columns.margins[k].variance);
+        }
+        if (!shared) return;
+        columns.mean.resize(static_cast<std::size_t>(weights.columns));
+        weights.scores(row, 0, columns.mean.data());
+        columns.variance.assign(static_cast<std::size_t>(weights.columns), columns.variance[0]);
+    }
+
+    double update_columns(const Row& row, Columns& columns, const std::vector<double>& alpha, const std::vector<double>& zeta,
+                          double age) const {
+        double largest = 0.0;
+        if (sharing != Sharing::shared) {
+            for (int k = 0; k < weights.columns; ++k)
+                largest = std::max(largest, update(row, {k, kNone}, columns.margins[k], {alpha[k], zeta[k]}, age));
+            return largest;
+        }
+        DenseMargin& margin = columns.margins[0];
+        if (margin.lost) return largest;
+        double gained = 0.0;
+        for (int k = 0; k < weights.columns; ++k) {
+            largest = std::max(largest, update_mean({k, kNone}, margin, alpha[k], age));
+            gained += zeta[k];
+        }
+        if (!margin.at_floor) gain({0, kNone}, margin, gained);
         return largest;
     }
 
@@ -103,6 +135,15 @@ struct DenseCovariance {
         });
         margin.variance *= sides(p);
         return margin;
+    }
+
+    // Adds zeta z z' to the precision, or what the covariance keeps of it.
+    void gain(Pair p, DenseMargin& margin, double zeta) const {
+        if (!(zeta > 0.0)) return;
+        const double gained = zeta * sharing_gain(sharing, p, weights.columns), v = margin.variance / sides(p);
+        const double size = 1.0 / std::sqrt((1.0 / gained + v) * scales.of(p.column()));
+        for (double& entry : margin.direction) entry *= size;
+        sigma.subtract_outer(learner(p), margin.direction.data());
     }
 
     int learner(Pair p) const { return scales.independent ? p.column() : 0; }

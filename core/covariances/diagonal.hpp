@@ -4,7 +4,9 @@
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
+#include "covariances/columns.hpp"
 #include "covariances/forgetting.hpp"
 #include "covariances/packed.hpp"
 #include "covariances/settings.hpp"
@@ -17,6 +19,7 @@ namespace confidently {
 template <class Real, bool moments, class Variances = ScaledVariances<Real>>
 struct DiagonalCovariance {
     static constexpr bool binary_only = false;
+    using Columns = ColumnScores;
 
     Weights<Real> weights;
     Variances variances;
@@ -52,6 +55,22 @@ struct DiagonalCovariance {
         return largest;
     }
 
+    void score_columns(const Row& row, Columns& columns) const {
+        columns.mean.resize(static_cast<std::size_t>(weights.columns));
+        columns.variance.resize(static_cast<std::size_t>(weights.columns));
+        int k = 0;
+        for (; k + 4 <= weights.columns; k += 4) score_some<4>(row, k, columns);
+        for (; k < weights.columns; ++k) score_some<1>(row, k, columns);
+    }
+
+    double update_columns(const Row& row, const Columns& columns, const std::vector<double>& alpha,
+                          const std::vector<double>& zeta, double age) const {
+        double largest = 0.0;
+        for (int k = 0; k < weights.columns; ++k)
+            largest = std::max(largest, update_column(row, k, alpha[k], zeta[k], columns.variance[k], age));
+        return largest;
+    }
+
     void forget(double w) const
         requires requires(const Variances& v, const Weights<Real>& all) { v.forget(all, 1.0); }
     {
@@ -59,6 +78,24 @@ struct DiagonalCovariance {
     }
 
   private:
+    // The scores and variances of n columns from k on, whose sums stay in registers.
+    template <int n>
+    void score_some(const Row& row, int k, Columns& columns) const {
+        using Column = decltype(variances.column(0));
+        double mean[n] = {}, variance[n] = {};
+        Column sigma[n];
+        for (int c = 0; c < n; ++c) sigma[c] = variances.column(k + c);
+        row.each([&](std::int32_t j, double x) {
+            const Real *m = weights.at(j) + k, *s = m + weights.columns;
+            for (int c = 0; c < n; ++c) {
+                mean[c] += x * m[c];
+                variance[c] += x * x * sigma[c].read(s[c]);
+            }
+        });
+        std::copy(mean, mean + n, columns.mean.begin() + k);
+        std::copy(variance, variance + n, columns.variance.begin() + k);
+    }
+
     double update_column(const Row& row, int column, double alpha, double zeta, double v, double age) const {
         const auto sigma = variances.column(column);
         const auto gain = variances.gain(column);

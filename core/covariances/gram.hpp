@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "covariances/columns.hpp"
 #include "covariances/scale.hpp"
 #include "covariances/sharing.hpp"
 #include "covariances/weights.hpp"
@@ -165,6 +166,22 @@ class GramPass {
         return std::fabs(step.alpha) * scale * std::sqrt(norm_[row]);
     }
 
+    // The same for a step of every column, where they share one covariance; zeta: the sum of what their precisions gain.
+    double update_shared(int row, const GramMargin& margin, const std::vector<double>& alpha, double zeta, double age) {
+        if (margin.lost) return 0.0;
+        const double scale = scales_.of(0), gained = zeta / columns;
+        covariances[0].append(row, kNone, margin.at_floor || gained <= 0.0 ? 0.0 : scale / (1.0 / gained + margin.variance));
+        ages[0].push_back(age);
+        double largest = 0.0;
+        for (int c = 0; c < columns; ++c) {
+            means[c].push_back(alpha[c] * scale);
+            largest = std::max(largest, std::fabs(alpha[c]));
+        }
+        return largest * scale * std::sqrt(norm_[row]);
+    }
+
+    bool shared() const { return sharing_ == Sharing::shared; }
+
     const int columns;
     std::vector<GramCovariance<Real>> covariances;  // one per learner
     std::vector<std::vector<double>> ages;          // rows seen before each update, one list per learner
@@ -223,14 +240,39 @@ struct ProductCovariance {
         }
     };
 
+    using Margin = typename GramPass<Real>::GramMargin;
+
+    struct Columns : ColumnScores {
+        std::vector<Margin> margins;  // one per learner
+    };
+
     GramPass<Real>* pass;
     Scores weights{pass, pass->columns};
 
     auto score(const Row& row, Pair p) const { return pass->score(*row.column, p); }
     // Rounding may leave less than 0 where values are large and everything is known.
     double variance(const Row& row, Pair p) const { return std::max(pass->variance(*row.column, p), 0.0); }
-    double update(const Row& row, Pair p, const typename GramPass<Real>::GramMargin& margin, const Step& step, double age) const {
+    double update(const Row& row, Pair p, const Margin& margin, const Step& step, double age) const {
         return pass->update(*row.column, p, margin, step, age);
+    }
+
+    void score_columns(const Row& row, Columns& columns) const {
+        for (int c = 0; c < pass->columns; ++c) {
+            if (c == 0 || !pass->shared()) columns.margins.push_back(score(row, {c, kNone}));
+            columns.mean.push_back(c == 0 ? columns.margins[0].mean : pass->column_score(*row.column, c));
+            columns.variance.push_back(columns.margins.back().variance);
+        }
+    }
+
+    double update_columns(const Row& row, const Columns& columns, const std::vector<double>& alpha,
+                          const std::vector<double>& zeta, double age) const {
+        double largest = 0.0, gained = 0.0;
+        for (int c = 0; c < pass->columns; ++c) {
+            gained += zeta[c];
+            if (!pass->shared())
+                largest = std::max(largest, update(row, {c, kNone}, columns.margins[c], {alpha[c], zeta[c]}, age));
+        }
+        return pass->shared() ? pass->update_shared(*row.column, columns.margins[0], alpha, gained, age) : largest;
     }
 };
 

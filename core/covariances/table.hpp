@@ -14,6 +14,7 @@
 //   variance(row, pair)                 the variance alone
 //   update(row, pair, margin, step, age) -> double   the largest absolute weight that it has written
 //   forget(w)                           where it forgets: called after every row
+//   score_columns(), update_columns()   where it serves tasks that move all columns at once (columns.hpp)
 #pragma once
 
 #include <stdexcept>

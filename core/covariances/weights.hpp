@@ -99,6 +99,15 @@ struct Weights {
         return std::max(std::fabs(mean), std::fabs(drift));
     }
 
+    // Notes all numbers of a row's features, before they change.
+    void remember(const Row& row) const {
+        if (!undo) return;
+        auto* change = undo->extend(static_cast<std::size_t>(row.size + row.intercept) * stride());
+        row.each([&](std::int32_t j, double) {
+            for (Real *f = at(j), *end = f + stride(); f != end; ++f) *change++ = {f, *f};
+        });
+    }
+
     // Notes the numbers of a row's features in the columns of a pair, before they change.
     void remember(const Row& row, Pair p) const {
         if (!undo) return;

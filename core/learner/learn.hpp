@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "covariances/columns.hpp"
 #include "learner/tasks.hpp"
 #include "rows.hpp"
 #include "rules/table.hpp"
@@ -58,6 +59,64 @@ struct Inspector {
     }
 };
 
+// What a task updates the Gaussian with, for one row.
+template <class Real, class Covariance>
+struct RowUpdate {
+    Covariance& covariance;
+    const AnyRule& rule;
+    const Inspector& inspector;
+    Counters& counters;
+    bool independent;  // whether every column is a learner of its own
+    const Row& row;
+    std::int64_t number;  // of the row
+    double w, age;
+
+    // Scores a pair, asks the rule and updates; returns the margin as it was before.
+    auto operator()(Pair pair) const {
+        auto margin = covariance.score(row, pair);
+        check(margin.mean, margin.variance);
+        if (!(margin.variance > kMinVariance<Real>)) return margin;
+        std::int64_t& updates = counters.updates[independent ? pair.column() : 0];
+        const Step s = step(rule, margin.mean, margin.variance, w, static_cast<double>(updates));
+        counters.infeasible += s.infeasible;
+        if (s.acts()) {
+            if constexpr (requires { covariance.weights.remember(row, pair); }) covariance.weights.remember(row, pair);
+            check_written(covariance.update(row, pair, margin, s, age));
+            ++updates;
+        }
+        return margin;
+    }
+
+    // Scores all columns and moves each by what solve(scores) has found, unless it returns nullptr; returns the scores as they
+    // were before.
+    template <class Solve>
+    auto columns(Solve&& solve) const requires MovesColumns<Covariance> {
+        typename Covariance::Columns columns;
+        covariance.score_columns(row, columns);
+        double mean = 0.0, variance = 0.0;
+        for (const double m : columns.mean) mean += m;
+        for (const double v : columns.variance) variance += v;
+        check(mean, variance);
+        if (!(variance > kMinVariance<Real>)) return columns;
+        const auto* s = solve(columns);
+        if (!s) return columns;
+        if constexpr (requires { covariance.weights.remember(row); }) covariance.weights.remember(row);
+        check_written(covariance.update_columns(row, columns, s->alpha, s->zeta, age));
+        for (std::size_t k = 0; k < (independent ? s->alpha.size() : 1); ++k) ++counters.updates[k];
+        return columns;
+    }
+
+  private:
+    void check(double mean, double variance) const {
+        inspector.after_scoring(number, variance);
+        if (!std::isfinite(mean) || !std::isfinite(variance)) throw InvalidRow{{kOutOfRange, number}};
+    }
+
+    void check_written(double largest) const {
+        if (!(largest <= kLargestWeight<Real>)) throw InvalidRow{{kOutOfRange, number}};
+    }
+};
+
 template <class Real, class Covariance, class Task>
 void learn(Covariance& covariance, Task& task, const AnyRule& rule, double prior_variance, const Batch& batch,
            double* calibration, double* log_loss, Counters counters, bool independent, const Inspector& inspector) {
@@ -78,22 +137,7 @@ void learn(Covariance& covariance, Task& task, const AnyRule& rule, double prior
         inspector.before_scoring(i);
         const Row row = batch.rows.at(i, covariance.weights.intercept, buffer);
         const double age = static_cast<double>(counters.seen++);
-        const auto update = [&](Pair pair) {
-            auto margin = covariance.score(row, pair);
-            inspector.after_scoring(i, margin.variance);
-            if (!std::isfinite(margin.mean) || !std::isfinite(margin.variance)) throw InvalidRow{{kOutOfRange, i}};
-            if (!(margin.variance > kMinVariance<Real>)) return margin;
-            std::int64_t& updates = counters.updates[independent ? pair.column() : 0];
-            const Step s = step(rule, margin.mean, margin.variance, w, static_cast<double>(updates));
-            counters.infeasible += s.infeasible;
-            if (s.acts()) {
-                if constexpr (requires { covariance.weights.remember(row, pair); }) covariance.weights.remember(row, pair);
-                const double largest = covariance.update(row, pair, margin, s, age);
-                if (!(largest <= kLargestWeight<Real>)) throw InvalidRow{{kOutOfRange, i}};
-                ++updates;
-            }
-            return margin;
-        };
+        const RowUpdate<Real, Covariance> update{covariance, rule, inspector, counters, independent, row, i, w, age};
         counters.mistakes += task.learn(covariance, {row, label, label_end, w, calibration, log_loss}, prior_variance, update);
         if constexpr (requires { covariance.forget(w); }) covariance.forget(w);
     }

@@ -90,6 +90,8 @@ struct Probit {
 struct Logistic {
     static constexpr const char* name = "logistic";
     static constexpr int parameters = 0;
+    static constexpr int parts = 3;
+    static constexpr double weight[parts] = {0.2522, 0.58522, 0.16258}, slope[parts] = {0.90793, 0.57778, 0.36403};
     Step operator()(double m, double v, double w) const {
         // Implicit, as Probit is: the root of alpha = w Z'/Z at the margin m + (1 - 1/w) alpha v, by Newton's method
         // within the interval known to contain it.
@@ -119,8 +121,7 @@ struct Logistic {
     }
 
     static Moments of_mixture(double m, double v) {
-        constexpr int n = 3;
-        constexpr double weight[n] = {0.2522, 0.58522, 0.16258}, slope[n] = {0.90793, 0.57778, 0.36403};
+        constexpr int n = parts;
         double log_part[n], alpha[n], learned[n], left[n];
         for (int i = 0; i < n; ++i) {
             const double noise = 1.0 / (slope[i] * slope[i]), s2 = noise + v, s = std::sqrt(s2), t = m / s;

@@ -42,11 +42,12 @@ class Content(NamedTuple):
 def models() -> Iterator[Any]:
     """Yield one model of every kind."""
     for task, y in Y.items():
-        multiclass = task if task == "one-vs-rest" else "joint"
+        multiclass = task if task == "one-vs-rest" else None
         for rule, covariance, options in (
             ("arow", "diag", {}), ("cellip", "diag", {"average": True}), ("pa", "full", {"dtype": "float32"}),
             ("cw_stdev", "full", {"dtype": "float32"}), ("arow", "kernel", {"kernel": "poly"}),
             ("arow", "shared", {"rows_per_product": 4}), ("arow", "diag", {"forget": 0.01, "dtype": "float32"}),
+            ("logistic", "diag", {}), ("logistic", "full", {"calibration": None}),
         ):  # fmt: skip
             if (covariance, task) != ("shared", "one-vs-rest"):
                 yield OnlineClassifier(rule, covariance, multiclass=multiclass, **options).fit(X[:, :5], y)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 def rule_names() -> list[str]: ...
 def largest_weight(single: bool) -> float: ...
 def covariance_names() -> list[str]: ...
+def logistic_noise() -> list[tuple[float, float]]: ...
 
 class Rule:
     def __init__(self, name: str, parameters: Sequence[float]) -> None: ...
@@ -70,6 +71,8 @@ class Task(enum.Enum):
 
     multilabel = 3
 
+    softmax = 4
+
 class UndoLog:
     def __init__(self) -> None: ...
     def roll_back(self) -> None: ...
@@ -84,6 +87,7 @@ class Learner(LearnerSettings):
         covariance: str,
         task: Task,
         *,
+        independent: bool,
         intercept: bool,
         average: bool,
         moments: bool,

@@ -39,6 +39,7 @@ WRONG = [
     (["train", "{data}", "--r", "1", "--rule-param", "r=2"], "each name once, got 'r=2'"),
     (["train", "{data}", "--prior-variance", "0"], "prior_variance must be in ["),
     (["train", "{data}", "--covariance", "shared", "--multiclass", "one-vs-rest"], "couples the classes"),
+    (["train", "{data}", "--multiclass", "softmax"], "which the rule 'arow' does not have; use rule="),
     (["train", "{data}", "--classes", "a"], "--classes: expected two or more"),
     (["train", "{data}", "--classes", "a,a"], "--classes: expected two or more"),
     (["train", "{data}", "-o", "{data}"], "is also an input"),

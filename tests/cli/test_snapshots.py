@@ -31,6 +31,7 @@ COMMAND_LINES = {
     "train": [
         *TRAIN,
         "train three.svm --multiclass one-vs-rest --rule cw_stdev --average -o three.cw",
+        "train three.svm --rule logistic --calibration none -o soft.cw",
         "train sets.svm --multilabel -o sets.cw",
         "train two.svm three.svm --passes 3 --holdout 0.2 --early-stop --checkpoint-every 300",
         "train two.svm -q --json --passes 3 --validation few.svm --early-stop --patience 2",

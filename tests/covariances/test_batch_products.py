@@ -62,17 +62,17 @@ def test_rows_per_product_and_single_rows_give_the_same(name, rule):
 
 
 @pytest.mark.parametrize("covariance", ["full", "shared"])
-@pytest.mark.parametrize("task", ["joint", "one-vs-rest"])
+@pytest.mark.parametrize("task", ["joint", "one-vs-rest", "softmax"])
 def test_many_classes_in_blocks_and_row_by_row(covariance, task):
     if (covariance, task) == ("shared", "one-vs-rest"):
         pytest.skip("rejected, since a shared covariance couples the classes")
     X, y, _, _ = load("usps", 250, 10)
     X, y = X[:, ::8], (y - y.min()).astype(np.int32)
-    options = {"task": task, "classes": 10, "covariance": covariance}
-    whole = learned("arow", X, y, rows_per_product=1, **options)
+    options, rule = {"task": task, "classes": 10, "covariance": covariance}, "logistic" if task == "softmax" else "arow"
+    whole = learned(rule, X, y, rows_per_product=1, **options)
     for other in (
-        learned("arow", X, y, rows_per_product=64, **options),
-        learned("arow", csr_matrix(X), y, **options),
+        learned(rule, X, y, rows_per_product=64, **options),
+        learned(rule, csr_matrix(X), y, **options),
     ):
         assert decisions(other) == decisions(whole)
         np.testing.assert_allclose(other.mean(), whole.mean(), rtol=1e-9, atol=1e-9)

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,17 +10,16 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import make_circles
 from sklearn.metrics.pairwise import rbf_kernel
 
-from confidently import RULES, OnlineClassifier, load, memory
+from confidently import OnlineClassifier, load, memory
 from confidently.covariances.kernel_functions import KernelFunction
 from confidently.covariances.kernel_support import ROWS
 from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
-from tests.covariances.test_core_equals_reference import N_CLASSES, TASKS, core_labels, noisy_rows
+from tests.covariances.test_core_equals_reference import N_CLASSES, RULES_AND_TASKS, core_labels, noisy_rows
 
 
-@pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(("rule", "task"), RULES_AND_TASKS)
 def test_linear_kernel_is_full_covariance(rule, task):
     X, labels = noisy_rows(task, n=90, d=12, seed=3)
     ids, start = core_labels(labels)
@@ -57,8 +57,10 @@ def test_kernels_separate_circles(kernel):
     np.testing.assert_array_equal(again.decision_function(X), classifier.decision_function(X))
 
 
-@pytest.mark.parametrize("rule", ["arow", "cw_stdev", "pa1"])
-@pytest.mark.parametrize("multiclass", ["joint", "one-vs-rest"])
+@pytest.mark.parametrize(
+    ("rule", "multiclass"),
+    [*product(["arow", "cw_stdev", "pa1"], ["joint", "one-vs-rest"]), ("logistic", "softmax")],
+)
 def test_exact_resume_of_a_kernel(tmp_path, rule, multiclass):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3))

@@ -149,7 +149,7 @@ def begun_and_gone_on(kind, files, **settings):
     "settings",
     [
         {}, {"rule": "cellip"}, {"rule": "pa1"}, {"average": True}, {"covariance": "shared"}, {"dtype": "float32"},
-        {"multiclass": "one-vs-rest"},
+        {"multiclass": "one-vs-rest"}, {"rule": "logistic"},
     ],
     ids=str,
 )  # fmt: skip

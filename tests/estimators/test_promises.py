@@ -24,15 +24,16 @@ Y = {
     "binary": np.array(["ham", "spam"])[RNG.integers(0, 2, 60)],
     "joint": RNG.integers(0, 3, 60),
     "one-vs-rest": RNG.integers(0, 3, 60),
+    "softmax": RNG.integers(0, 3, 60),
     "multilabel": RNG.integers(0, 2, (60, 3)),
 }
+LEARNED_BY = {"one-vs-rest": {"multiclass": "one-vs-rest"}, "softmax": {"rule": "logistic"}}
 ROW, NEW_ROW = {"a": 1.0, "b": 2.0}, {"a": 1.0, "unknown": 3.0}
 FRAME = pd.DataFrame([ROW, NEW_ROW]).fillna(0.0)
 
 
 def classifier(covariance, task):
-    multiclass = task if task == "one-vs-rest" else "joint"
-    return OnlineClassifier(covariance=covariance, multiclass=multiclass, average=True).fit(X, Y[task])
+    return OnlineClassifier(covariance=covariance, average=True, **LEARNED_BY.get(task, {})).fit(X, Y[task])
 
 
 def river(task):
@@ -41,7 +42,7 @@ def river(task):
         for k in range(12):
             model.learn_one(ROW if k % 2 else {"c": 1.0}, {"x": k % 2 == 0, "y": k % 3 == 0})
         return model
-    model = RiverClassifier(multiclass=task if task == "one-vs-rest" else "joint")
+    model = RiverClassifier(**LEARNED_BY.get(task, {}))
     for k in range(12):
         model.learn_one(ROW if k % 2 else {"c": 1.0}, k % (2 if task == "binary" else 3))
     return model
@@ -99,6 +100,7 @@ REFUSED = {
     "kernel": {"marginal", "sample_weights", "to_sklearn", "to_onnx"},
     "full joint": {"to_sklearn", "to_onnx"},
     "full one-vs-rest": {"to_sklearn", "to_onnx"},
+    "full softmax": {"to_sklearn", "to_onnx"},
 }
 
 
@@ -128,7 +130,7 @@ def test_predicting_a_stream_changes_nothing(task, tmp_path):
     (tmp_path / "new.svm").write_text("b 2:1 9:3\nunknown 50:1\n\n1:1\n".replace("\n\n", "\n"))
     from confidently.data import open_stream
 
-    model = OnlineClassifier(multiclass=task if task == "one-vs-rest" else "joint")
+    model = OnlineClassifier(**LEARNED_BY.get(task, {}))
     with open_stream(tmp_path / "rows.svm", multilabel=multilabel) as stream:
         model.fit_stream(stream)
     before = pickle.dumps(model)

@@ -25,6 +25,8 @@ SETTINGS = [
     {"covariance": "shared", "fit_intercept": False},
     {"forget": 0.01},
     {"calibration": None},
+    {"rule": "logistic"},
+    {"rule": "logistic", "calibration": None, "prior_variance": 100.0},
     *({"covariance": name} for name in OVER_WEIGHTS if name not in ("diag", "full", "shared")),
 ]
 
@@ -39,7 +41,7 @@ class Labelled:
             yield x, {"sum": x["a"] + x["b"] > 0, "c": x["c"] > 0, "d": x["d"] > 0.5}
 
 
-@pytest.mark.parametrize("settings", [SETTINGS[k] for k in (0, 1, 4, 6)])  # the rest take long and pass, too
+@pytest.mark.parametrize("settings", [SETTINGS[k] for k in (0, 1, 4, 6, 8)])  # the rest take long and pass, too
 def test_rivers_checks(settings):
     checks.check_estimator(OnlineClassifier(**settings))
 
@@ -107,18 +109,20 @@ def test_dicts_are_learned_as_arrays_are(settings):
     assert ours._rows.learner.mistakes == arrays.mistakes_
 
 
-@pytest.mark.parametrize("multiclass", ["joint", "one-vs-rest"])
-def test_a_third_class_as_in_a_stream_of_arrays(multiclass):
+@pytest.mark.parametrize(
+    "settings", [{}, {"multiclass": "one-vs-rest"}, {"rule": "logistic"}, {"rule": "logistic", "covariance": "shared"}]
+)
+def test_a_third_class_as_in_a_stream_of_arrays(settings):
     stream = rows()
     names = order_of(stream)
     X, y = as_arrays(stream, names)
-    arrays = confidently.OnlineClassifier(multiclass=multiclass)
+    arrays = confidently.OnlineClassifier(**settings)
     classes = list(dict.fromkeys(y.tolist()))
     late = int(np.flatnonzero(y == classes[2])[0])
     number = {name: k for k, name in enumerate(classes)}
     labels = np.array([number[label] for label in y])
     arrays.partial_fit(X[:late], labels[:late], classes=[0, 1]).partial_fit(X[late:], labels[late:], classes=[0, 1, 2])
-    ours = OnlineClassifier(multiclass=multiclass)
+    ours = OnlineClassifier(**settings)
     for x, label in stream:
         ours.learn_one(x, label)
     p = arrays.predict_proba(X)

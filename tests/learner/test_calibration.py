@@ -2,15 +2,22 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
+from scipy.stats import norm
+from sklearn.metrics import log_loss
 
+from confidently import Logistic, OnlineClassifier
 from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
+from confidently.learner.calibration import posterior_probability
 from confidently.learner.learner import Learner
 from confidently.river import OnlineClassifier as RiverClassifier
+from tests.covariance_cases import has_task
+from tests.data_sets import load
 from tests.twins.calibration import Sigmoid, Temperature, moderated
 
 PRIOR = 0.7
-N_CLASSES = {"binary": 2, "joint": 3, "one-vs-rest": 3, "multilabel": 3}
+N_CLASSES = {"binary": 2, "joint": 3, "one-vs-rest": 3, "softmax": 3, "multilabel": 3}
 
 
 def unbalanced(task, n=200, d=4):
@@ -49,8 +56,10 @@ def twins_of(task):
     return [Sigmoid() for _ in range(3)] if task == "multilabel" else [Sigmoid() if task == "binary" else Temperature()]
 
 
-@pytest.mark.parametrize("rule", ["arow", "pa1", "probit"])
-@pytest.mark.parametrize("task", list(N_CLASSES))
+@pytest.mark.parametrize(
+    ("task", "rule"),
+    [(task, rule) for task in N_CLASSES for rule in ("arow", "pa1", "probit", "logistic") if has_task(rule, task)],
+)
 def test_the_calibration_equals_its_twin(task, rule):
     X, labels, weights = unbalanced(task)
     learner = Learner(Settings(rule, task=task, fit_intercept=False, prior_variance=PRIOR), N_CLASSES[task], X.shape[1])
@@ -103,3 +112,26 @@ def test_dicts_are_calibrated_alike():
             learn(learner, x, label, w)
             model.learn_one(dict(enumerate(x)), int(label), w)
     np.testing.assert_allclose(model._rows.learner.state["calibration"], twin.state(), rtol=1e-12, atol=1e-12)
+
+
+def test_the_uncalibrated_probability_of_logistic_is_the_mean_of_its_likelihood():
+    """Of 1/(1 + exp(-score)) under the Gaussian of the score, as integration finds it."""
+    grid = np.linspace(-12.0, 12.0, 4001)
+    density = norm.pdf(grid) * (grid[1] - grid[0])
+    for m in (-30.0, -3.0, 0.0, 0.7, 8.0):
+        for v in (1e-6, 0.3, 4.0, 100.0):
+            found = posterior_probability(np.array([m]), np.array([v]), Logistic().score_noise())[0]
+            assert found == pytest.approx(float(density @ expit(m + np.sqrt(v) * grid)), abs=4e-4)
+    X, labels, _ = unbalanced("binary")
+    classifier = OnlineClassifier("logistic", calibration=None).fit(X, labels)
+    expected = posterior_probability(*classifier.margin_distribution(X), Logistic().score_noise())
+    np.testing.assert_array_equal(classifier.predict_proba(X)[:, 1], expected)
+
+
+@pytest.mark.parametrize("name", ["a9a", "w8a", "avazu", "ssa_names"])
+def test_logistic_is_calibrated_by_itself(name):
+    X, y, X_test, y_test = load(name)
+    classifier = OnlineClassifier("logistic").fit(X, y)
+    calibrated = log_loss(y_test, classifier.predict_proba(X_test))
+    uncalibrated = log_loss(y_test, classifier.set_params(calibration=None).predict_proba(X_test))
+    assert uncalibrated - calibrated < 0.004

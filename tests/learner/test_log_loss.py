@@ -3,11 +3,17 @@
 import numpy as np
 import pytest
 
-from confidently.covariances.settings import Settings
+from confidently.covariances.settings import MULTICLASS, Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
+from tests.covariance_cases import has_task
 
-CASES = [("binary", 2), ("joint", 3), ("one-vs-rest", 3), ("multilabel", 3)]
+CASES = [
+    (task, rule, covariance)
+    for task in ("binary", "joint", "one-vs-rest", "softmax", "multilabel")
+    for rule, covariance in (("arow", "diag"), ("gibbs_pa", "full"), ("pa", "diag"), ("logistic", "full"))
+    if has_task(rule, task)
+]
 ROWS = 80
 
 
@@ -20,10 +26,10 @@ def problem(task, n_classes, seed=0):
     return X, sets.nonzero()[1].astype(np.int32), np.append(0, np.cumsum(sets.sum(axis=1)))
 
 
-@pytest.mark.parametrize(("task", "n_classes"), CASES)
-@pytest.mark.parametrize(("rule", "covariance"), [("arow", "diag"), ("gibbs_pa", "full"), ("pa", "diag")])
+@pytest.mark.parametrize(("task", "rule", "covariance"), CASES)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_log_loss_is_the_cost_of_each_label_before_training(task, n_classes, rule, covariance, weighted):
+def test_log_loss_is_the_cost_of_each_label_before_training(task, rule, covariance, weighted):
+    n_classes = 2 if task == "binary" else 3
     X, labels, start = problem(task, n_classes)
     weight = np.random.default_rng(1).uniform(0.1, 2, ROWS) if weighted else None
     whole, rows = (Learner(Settings(rule, covariance, task), n_classes, 5) for _ in range(2))
@@ -33,7 +39,7 @@ def test_log_loss_is_the_cost_of_each_label_before_training(task, n_classes, rul
         row = as_matrix(X[i : i + 1])
         p = rows.probabilities(row)[0]
         own = labels[i : i + 1] if start is None else labels[start[i] : start[i + 1]]
-        if task in ("joint", "one-vs-rest"):
+        if task in MULTICLASS:
             given = p[own]
         else:
             given = np.where(np.isin(np.arange(np.size(p)) + (task == "binary"), own), p, 1 - p)

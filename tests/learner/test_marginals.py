@@ -4,19 +4,22 @@ import numpy as np
 import pytest
 
 from confidently import OnlineClassifier
+from confidently.covariances.settings import MULTICLASS
 from tests.covariance_cases import OVER_WEIGHTS, serves
 from tests.estimators.test_classifier import TASKS
 
-CASES = [(c, t, m) for c in OVER_WEIGHTS for t in TASKS for m in ("joint", "one-vs-rest")]
+CASES = [(c, t, m) for c in OVER_WEIGHTS for t in TASKS for m in MULTICLASS]
 
 
 @pytest.mark.parametrize(("covariance", "task", "multiclass"), CASES)
 def test_samples_and_marginals_are_of_the_same_gaussian(covariance, task, multiclass):
-    if multiclass == "one-vs-rest" and (not serves(covariance, "one-vs-rest") or task != "multiclass"):
+    if multiclass != "joint" and (not serves(covariance, multiclass) or task != "multiclass"):
         pytest.skip("the same learner as joint, or refused")
     X, y = TASKS[task]()
     X = X[:150, :6]
-    classifier = OnlineClassifier("arow", covariance, multiclass=multiclass).fit(X, y[:150])
+    classifier = OnlineClassifier(
+        "logistic" if multiclass == "softmax" else "arow", covariance, multiclass=multiclass
+    ).fit(X, y[:150])
     label = None if task == "binary" else classifier.classes_[1]
     row = 0 if task == "binary" else 1
     marginal = classifier.marginal(label)

@@ -15,16 +15,21 @@ from confidently.models.explanation import explain
 from confidently.models.inspection import INTERCEPT, class_views, unseen_variances
 from confidently.models.model import Model
 from tests.command_line import process, rows
-from tests.covariance_cases import OVER_WEIGHTS, serves
+from tests.covariance_cases import OVER_WEIGHTS, has_task, serves
 
 D = 6
-TASKS = {"binary": 2, "joint": 4, "one-vs-rest": 4, "multilabel": 3}
+TASKS = {"binary": 2, "joint": 4, "one-vs-rest": 4, "softmax": 4, "multilabel": 3}
 CASES = [
     (task, covariance, rule, average, intercept)
     for task in TASKS
     for covariance in OVER_WEIGHTS
-    for rule, average, intercept in (("arow", False, True), ("iellip", True, False), ("pa", True, True))
-    if serves(covariance, task)
+    for rule, average, intercept in (
+        ("arow", False, True),
+        ("iellip", True, False),
+        ("pa", True, True),
+        ("logistic", False, False),
+    )
+    if serves(covariance, task) and has_task(rule, task)
 ]
 
 
@@ -61,7 +66,7 @@ def dense_sigma(learner):
     found = learner.covariance_matrix()
     if settings.covariance == "shared":
         return np.kron(np.eye(columns), found[0])
-    if settings.task == "one-vs-rest":
+    if settings.independent:
         whole = np.zeros((columns * size, columns * size))
         for k, block in enumerate(found):
             whole[k * size : (k + 1) * size, k * size : (k + 1) * size] = block
@@ -102,8 +107,10 @@ def test_contributions_sum_to_the_margin(case, n):
         assert sizes == sorted(sizes, reverse=True) and len(sizes) == np.count_nonzero(x) + intercept
 
 
-@pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("rule", ["arow", "iellip"])
+@pytest.mark.parametrize(
+    ("rule", "task"),
+    [(rule, task) for rule in ("arow", "iellip", "logistic") for task in TASKS if has_task(rule, task)],
+)
 def test_unseen_features_add_the_prior_variance_and_leave_the_model_unchanged(task, rule):
     model = trained(task, rule=rule)
     shape = model.learner.weights.shape

@@ -18,6 +18,7 @@ CASES = [
     ("binary", {}),
     ("binary", {"rule": "pa1", "average": True}),
     ("binary", {"calibration": None}),
+    ("binary", {"rule": "logistic", "calibration": None}),
     ("binary", {"covariance": "full", "fit_intercept": False}),
     ("binary", {"covariance": "shared"}),
     ("classes", {"rule": "cw_stdev"}),
@@ -25,8 +26,13 @@ CASES = [
     ("classes", {"rule": "cellip", "fit_intercept": False}),
     ("classes", {"covariance": "shared"}),
     ("classes", {"forget": 0.01}),
+    ("classes", {"rule": "logistic"}),
+    ("classes", {"rule": "logistic", "covariance": "shared"}),
+    ("classes", {"rule": "logistic", "calibration": None}),
+    ("classes", {"rule": "logistic", "covariance": "full", "calibration": None}),
     ("labels", {}),
     ("labels", {"calibration": None}),
+    ("labels", {"rule": "logistic", "calibration": None}),
     ("labels", {"covariance": "full"}),
 ]
 NAMES = [f"{task}-{' '.join(f'{k}={v}' for k, v in settings.items())}" for task, settings in CASES]

@@ -12,6 +12,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import wrightomega
 from scipy.stats import norm
 
 from tests.tables.rule_cases import CASES
@@ -35,7 +37,8 @@ def step(name: str, m: float, v: float, w: float = 1.0, updates: int = 0, **para
 #
 # Each class keeps Sigma over all weights: (columns, d) numbers of an array like the mean, in which the intercept's are
 # last (where there is one; in the core they are first). An example is z = Z in this
-# shape, x in some of its rows; learner is the number of its one-vs-rest learner, 0 in every other task.
+# shape, x in some of its rows; learner is the number of its learner where every
+# class has one, otherwise 0.
 
 
 class Identity:
@@ -44,12 +47,12 @@ class Identity:
     floored = False  # whether a variance along z below the floor stops the update of Sigma
 
     def __init__(
-        self, columns: int, d: int, prior: float, floor: float, one_vs_rest: bool, intercept: bool = True,
+        self, columns: int, d: int, prior: float, floor: float, independent: bool, intercept: bool = True,
         projection: str = "precision",
     ) -> None:  # fmt: skip
         self.sigma: Any = np.full((columns, d), prior)
         self.shape, self.prior, self.floor = (columns, d), prior, floor
-        self.one_vs_rest, self.intercept, self.projection = one_vs_rest, intercept, projection
+        self.independent, self.intercept, self.projection = independent, intercept, projection
 
     def times(self, Z: np.ndarray, learner: int) -> np.ndarray:
         """Sigma z."""
@@ -68,7 +71,7 @@ class Identity:
         for k, j in np.ndindex(self.shape):
             z = np.zeros(self.shape)
             z[k, j] = 1.0
-            found[k, j] = self.times(z, k if self.one_vs_rest else 0)[k, j]
+            found[k, j] = self.times(z, k if self.independent else 0)[k, j]
         return found
 
 
@@ -76,7 +79,7 @@ class Diagonal(Identity):
     """The diagonal of the precision, or of the covariance, after every update."""
 
     def update(self, Z: np.ndarray, zeta: float, scale: float, learner: int) -> None:
-        rows = [learner] if self.one_vs_rest else slice(None)
+        rows = [learner] if self.independent else slice(None)
         sigma, z = self.sigma[rows], Z[rows]
         if self.projection == "moments":
             v = float((z * z * sigma).sum())
@@ -90,24 +93,24 @@ class Diagonal(Identity):
 
 
 class Full(Identity):
-    """All of Sigma: one matrix over all weights; in one-vs-rest one per learner."""
+    """All of Sigma: one matrix over all weights, or one per learner."""
 
     floored = True
 
     def __init__(self, *sizes_and_settings: Any) -> None:
         super().__init__(*sizes_and_settings)
         columns, d = self.shape
-        learners, size = (columns, d) if self.one_vs_rest else (1, columns * d)
+        learners, size = (columns, d) if self.independent else (1, columns * d)
         self.sigma = np.array([self.prior * np.eye(size) for _ in range(learners)])
 
     def part(self, Z: np.ndarray, learner: int) -> np.ndarray:
         """The entries of z that belong to a learner."""
-        return Z[learner] if self.one_vs_rest else Z.ravel()
+        return Z[learner] if self.independent else Z.ravel()
 
     def times(self, Z: np.ndarray, learner: int) -> np.ndarray:
         direction = np.zeros_like(Z)
         found = self.sigma[learner] @ self.part(Z, learner)
-        direction[learner if self.one_vs_rest else slice(None)] = found.reshape(-1, Z.shape[1])
+        direction[learner if self.independent else slice(None)] = found.reshape(-1, Z.shape[1])
         return direction
 
     def update(self, Z: np.ndarray, zeta: float, scale: float, learner: int) -> None:
@@ -138,6 +141,25 @@ class Shared(Identity):
 COVARIANCES: dict[str, type[Identity]] = {"identity": Identity, "diag": Diagonal, "full": Full, "shared": Shared}
 
 
+# --- all classes at once ------------------------------------------------------------------------------------------
+
+
+def posterior_mode(m: np.ndarray, v: np.ndarray, label: int, w: float) -> np.ndarray:
+    """Probabilities p at the mode of N(score; m, diag v) softmax(score)[label]^w.
+
+    There class k scores m_k + w v_k ([k = label] - p_k), so that u_k = w v_k p_k solves u_k + log u_k = t_k - L
+    with t_k = m_k + w v_k [k = label] + log(w v_k): Wright's omega function. L is where the p_k add up to 1.
+    """
+    t = m + w * v * (np.arange(len(m)) == label) + np.log(w * v)
+
+    def excess(L: float) -> float:
+        return float((wrightomega(t - L) / (w * v)).sum()) - 1.0
+
+    low, high = float(m.min() - w * v.max()) - 1.0, float(m.max() + w * v.max() + np.log(len(m))) + 1.0
+    p: np.ndarray = wrightomega(t - brentq(excess, low, high, xtol=1e-14, rtol=1e-15, maxiter=500)) / (w * v)
+    return p
+
+
 # --- the training loop --------------------------------------------------------------------------------------------
 
 # A score is known to this fraction of the sum of its terms' absolute values; the order of the additions decides below.
@@ -154,7 +176,7 @@ class ReferenceLearner:
     parameters : dict
     covariance : str
         A name in :data:`COVARIANCES`.
-    task : {"binary", "joint", "one-vs-rest", "multilabel"}
+    task : {"binary", "joint", "one-vs-rest", "softmax", "multilabel"}
     n_classes, n_features : int
     prior_variance, min_variance, fit_intercept, average, forget, projection
         As in :class:`confidently.learner.learner.Learner`.
@@ -174,17 +196,20 @@ class ReferenceLearner:
     ) -> None:  # fmt: skip
         self.rule, self.parameters, self.task = rule, parameters, task
         self.intercept, self.average, self.forget = fit_intercept, average, forget
+        self.independent = task == "one-vs-rest" or (task == "softmax" and covariance != "shared")
         self.columns = {"binary": 1, "multilabel": n_classes + 1}.get(task, n_classes)
         self.d = n_features + fit_intercept
         self.mean = np.zeros((self.columns, self.d))
         self.total = np.zeros_like(self.mean)  # sum of the means after every row
         floor = min_variance * prior_variance
         self.covariance = COVARIANCES[covariance](
-            self.columns, self.d, prior_variance, floor, task == "one-vs-rest", fit_intercept,
+            self.columns, self.d, prior_variance, floor, self.independent, fit_intercept,
             projection or ("moments" if rule == "probit" else "precision"),
         )  # fmt: skip
         self.n_seen = self.mistakes = self.infeasible = 0
-        self.updates = np.zeros(self.columns, dtype=int)  # one-vs-rest: one per class; otherwise only the first counts
+        self.updates = np.zeros(
+            self.columns, dtype=int
+        )  # independent learners: one per class; otherwise only the first counts
         self.ties: list[int] | None = None
 
     def learn(self, X: np.ndarray, labels: list[Any], weights: np.ndarray | None = None) -> None:
@@ -216,11 +241,31 @@ class ReferenceLearner:
         self._note_tie_of_columns(x, mean[label], mean[rival])
         if self.task == "joint":
             self._update(x, label, rival, w)
+        elif self.task == "softmax":
+            self._softmax(x, scores, label, w)
         else:
             for k in range(self.columns):
                 plus, minus = (k, None) if k == label else (None, k)
                 self._update(x, plus, minus, w)
         return bool(scores[label] <= scores[rival])
+
+    def _softmax(self, x: np.ndarray, scores: np.ndarray, label: int, w: float) -> None:
+        """Move all classes to the posterior mode; each keeps its own entry of the curvature there."""
+        Z = [x * (np.arange(self.columns) == k)[:, None] for k in range(self.columns)]
+        moves = [self.covariance.times(z, k if self.independent else 0) for k, z in enumerate(Z)]
+        v = np.array([float((z * move).sum()) for z, move in zip(Z, moves, strict=True)])
+        if not v.all():
+            return
+        p = posterior_mode(scores, v, label, w)
+        for k, move in enumerate(moves):
+            self.mean += w * ((k == label) - p[k]) * move
+        zeta = w * p * (1 - p)
+        if self.independent:
+            for k, z in enumerate(Z):
+                self.covariance.update(z, zeta[k], 1.0, k)
+        else:
+            self.covariance.update(Z[0], zeta.sum(), 1.0, 0)
+        self.updates[: self.columns if self.independent else 1] += 1
 
     def _multilabel(self, x: np.ndarray, mean: np.ndarray, scores: np.ndarray, relevant: set[int], w: float) -> bool:
         """Worst relevant against best irrelevant label; then the nearer of the two against the threshold, column 0."""
@@ -261,7 +306,7 @@ class ReferenceLearner:
             Z[minus] = -x
         own = minus if plus is None else plus
         assert own is not None
-        learner = own if self.task == "one-vs-rest" else 0
+        learner = own if self.independent else 0
         margin, direction = float((Z * self.mean).sum()), self.covariance.times(Z, learner)
         v, floor = float((Z * direction).sum()), self.covariance.floor * float((Z * Z).sum())
         at_floor = self.covariance.floored and v <= floor

@@ -165,7 +165,7 @@ class ProductLearner:
 
     def _add(self, learner: int, plane: int, mean: np.ndarray, Q: Any) -> None:
         change = self.xp.get(self.xp.put(mean.astype(self.state["weights"].dtype)) @ Q)
-        if self.settings.task == "one-vs-rest":
+        if self.settings.independent:
             self.state["weights"][:, plane, learner] += change[0]
         else:
             self.state["weights"][:, plane] += change.reshape(-1, self.rows).T

@@ -64,8 +64,7 @@ class Dense(WeightCovariance):
     @property
     def sharing(self) -> _core.Sharing:
         """Which columns of weights share a matrix."""
-        independent = self.settings.task == "one-vs-rest"
-        return _core.Sharing.independent if independent else _core.Sharing.joint
+        return _core.Sharing.independent if self.settings.independent else _core.Sharing.joint
 
     def _pending_room(self, rows: int, columns: int) -> int:
         """Return the maximum number of pending rows: half a block's updates; keeping more would cost more time."""
@@ -198,7 +197,7 @@ class Dense(WeightCovariance):
     def top_variances(self, state: State, X: _core.Matrix, scores: np.ndarray, size: Size) -> np.ndarray:
         order = np.argsort(-scores, axis=1, kind="stable")
         first, second = order[:, 0], order[:, 1]
-        if self.settings.task == "one-vs-rest":
+        if self.settings.independent:
             every, row = self.variances(state, X, size), np.arange(len(scores))
             variance: np.ndarray = every[row, first] + every[row, second]
             return variance

@@ -10,7 +10,7 @@ from .state import Size, State
 
 
 class Full(Dense):
-    """The covariances of all weights of a learner: (K F)^2 numbers for K classes, or F^2 each for one-vs-rest."""
+    """The covariances of all weights of a learner: (K F)^2 numbers, or F^2 for each of K independent classes."""
 
     name = "full"
     compiled_name = "full"
@@ -22,7 +22,7 @@ class Full(Dense):
 
     def _block_variances(self, state: State, A: np.ndarray, multilabel: bool, into: np.ndarray) -> None:
         for k in range(into.shape[1]):
-            if self.settings.task == "one-vs-rest":
+            if self.settings.independent:
                 into[:, k] = quadratic_forms(state, k, A, 0)
             else:
                 into[:, k] = quadratic_forms(state, 0, A, k, 0 if multilabel else None)
@@ -45,7 +45,7 @@ class Full(Dense):
 
     def marginal(self, state: State, size: Size, column: int) -> np.ndarray:
         sigma, d = self.matrix(state, size), self._shape(size)[0]
-        if self.settings.task == "one-vs-rest":
+        if self.settings.independent:
             own: np.ndarray = sigma[column]
             return own
         parts = sigma[0].reshape(-1, d, sigma.shape[1] // d, d).swapaxes(1, 2)
@@ -55,7 +55,7 @@ class Full(Dense):
         return covariance + parts[0, 0] - parts[k, 0] - parts[0, k] if threshold else covariance
 
     def noise(self, state: State, size: Size, n: int, generator: np.random.Generator) -> np.ndarray:
-        if self.settings.task == "one-vs-rest":
+        if self.settings.independent:
             return super().noise(state, size, n, generator)
         return draws(self.matrix(state, size)[0], n, generator).reshape(n, -1, self._shape(size)[0])
 
@@ -63,7 +63,7 @@ class Full(Dense):
         self, state: State, rows: np.ndarray, x: np.ndarray, plus: int | None, minus: int | None
     ) -> np.ndarray:
         """Return x (Sigma z), elementwise; the variances of independent learners add up."""
-        if self.settings.task == "one-vs-rest":
+        if self.settings.independent:
             independent = [self._entries(state, c, rows, rows) @ x for c in (plus, minus) if c is not None]
             added: np.ndarray = x * sum(independent)
             return added
@@ -76,7 +76,7 @@ class Full(Dense):
         return added
 
     def of_two_classes(self, sigma: np.ndarray) -> np.ndarray:
-        if self.settings.task == "one-vs-rest":
+        if self.settings.independent:
             return np.stack([sigma, sigma])
         n = len(sigma)
         whole = np.zeros((1, 2 * n, 2 * n), dtype=sigma.dtype)

@@ -114,7 +114,7 @@ class Kernel(Covariance):
 
     def check_values(self, state: State, size: Size) -> None:
         super().check_values(state, size)
-        check_support(state, size, 1 if self.settings.task == "one-vs-rest" else self.settings.columns(size.n_classes))
+        check_support(state, size, 1 if self.settings.independent else self.settings.columns(size.n_classes))
         # parameters of other kernels are errors, which the first row shows, however many features it does not have
         row = np.append(state["support.values"][: state["support.start"][:2][-1]], 0.0)[None]
         KernelFunction(self.settings, size.n_features)(row, row)

@@ -6,9 +6,9 @@ each learner a unit lower triangle I + L, weights d and g::
     p = (I + L)^-1 t(x),      score = g'p,      variance = scale (t(x, x) - sum_u d_u p_u^2)
 
 so that (I + L) diag(1/d) (I + L)' = T + diag(1/zeta), as in a Gaussian process whose noise the rule chooses. The
-recursion of core/covariances/gram.hpp trains on blocks of rows and returns the next rows of L. One-vs-rest has one
-triangle per class over a common support. Otherwise a support row represents a vector z with x at one class and -x at
-another, and its kernel with a row x at class c is T, -T or 0.
+recursion of core/covariances/gram.hpp trains on blocks of rows and returns the next rows of L. One-vs-rest and softmax
+have one triangle per class over a common support. Otherwise a support row represents a vector z with x at one class and
+-x at another, and its kernel with a row x at class c is T, -T or 0.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class KernelModel:
 
     def __init__(self, settings: Settings, state: State, size: Size) -> None:
         self.settings, self.state, self.columns = settings, state, settings.columns(size.n_classes)
-        self.independent = settings.task == "one-vs-rest"
+        self.independent = settings.independent
         self.parts = 1 if self.independent else self.columns
         self.kernel = KernelFunction(settings, size.n_features)
         self.reload()

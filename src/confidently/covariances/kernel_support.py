@@ -50,7 +50,7 @@ def new_entries(settings: Settings, n_classes: int) -> State:
 
 
 def grow_learners(state: State, more: int) -> None:
-    """Add learners for more classes of one-vs-rest."""
+    """Add learners for more classes, where every class has its own."""
     for name, axis in (("dual", 2), ("gained", 0), ("triangle", 0)):
         old = state[name]
         widths = [(0, more if a == axis else 0) for a in range(old.ndim)]

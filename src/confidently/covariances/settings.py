@@ -17,7 +17,9 @@ TASKS = {
     "joint": _core.Task.joint,
     "one-vs-rest": _core.Task.one_vs_rest,
     "multilabel": _core.Task.multilabel,
+    "softmax": _core.Task.softmax,
 }
+MULTICLASS = ("joint", "one-vs-rest", "softmax")  # tasks that choose one of several classes
 DTYPES = ("float64", "float32")
 PROJECTIONS = ("precision", "moments")
 NAMES_IN_FILES = {"rows_per_product": "block_size"}  # model files keep the earlier name
@@ -29,6 +31,25 @@ FRACTION = Range(0.0, 1.0, closed_low=True)
 MIN_VARIANCES = Range(1e-20, 1.0, closed_low=True)  # a smaller one, times the prior's, is 0 in single precision
 PRODUCT_ROWS = Range(1, 2**20, closed_low=True, closed_high=True)
 EXAMPLES = Range(1, 2**31, closed_low=True, closed_high=True)
+
+
+def check_multiclass(rule: Rule, multiclass: str | None) -> str:
+    """Return the task of a rule with three or more classes, by default the rule's own.
+
+    Raises
+    ------
+    ValueError
+        For an unknown task, or one that the rule does not have.
+    """
+    if multiclass is None:
+        return rule.multiclass
+    check_choice("multiclass", multiclass, MULTICLASS)
+    if multiclass == "softmax" and rule.multiclass != "softmax":
+        raise ValueError(
+            f'multiclass="softmax" moves all classes by one likelihood, which the rule {rule.name!r} does not have; '
+            'use rule="logistic", or multiclass="joint" or "one-vs-rest"'
+        )
+    return multiclass
 
 
 def about(meaning: str, allowed: Range | None = None) -> dict[str, Any]:
@@ -57,7 +78,7 @@ class Settings:
     rule: Rule = field(default_factory=AROW, metadata=about("update rule"))
     covariance: str = field(default="diag", metadata=about("how Sigma is stored: a name in COVARIANCES"))
     task: str = field(
-        default="binary", metadata=about("two classes, more classes (joint or one-vs-rest), or multilabel")
+        default="binary", metadata=about("two classes, more classes (joint, one-vs-rest or softmax), or multilabel")
     )
     prior_variance: float = field(
         default=1.0, metadata=about("variance of every weight before training", PRIOR_VARIANCES)
@@ -103,6 +124,8 @@ class Settings:
         check_choice("task", self.task, TASKS)
         check_choice("dtype", np.dtype(self.dtype).name if self.dtype in DTYPES else self.dtype, DTYPES)
         rule = make_rule(self.rule)
+        if self.task in MULTICLASS:
+            check_multiclass(rule, self.task)
         projection = rule.projection if self.projection is None else self.projection
         check_choice("projection", projection, PROJECTIONS)
         plain = {
@@ -128,8 +151,18 @@ class Settings:
         return {"binary": 1, "multilabel": n_classes + 1}.get(self.task, n_classes)
 
     def learners(self, n_classes: int) -> int:
-        """Return the number of independent Gaussians: one per class for one-vs-rest, otherwise one."""
-        return n_classes if self.task == "one-vs-rest" else 1
+        """Return the number of independent Gaussians: one per class or one."""
+        return n_classes if self.independent else 1
+
+    @property
+    def several(self) -> bool:
+        """Whether the task is to choose one of several classes."""
+        return self.task in MULTICLASS
+
+    @property
+    def independent(self) -> bool:
+        """Whether every class has a Gaussian of its own, with its own covariance, scale and number of updates."""
+        return self.task == "one-vs-rest" or (self.task == "softmax" and self.covariance != "shared")
 
     @property
     def updates_per_row(self) -> int:

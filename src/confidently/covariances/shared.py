@@ -47,7 +47,7 @@ class Shared(Dense):
         return sigma
 
     def _one_matrix_suffices(self) -> bool:
-        return self.settings.task in ("binary", "joint")
+        return self.settings.task in ("binary", "joint", "softmax")
 
     def contributions(
         self, state: State, rows: np.ndarray, x: np.ndarray, plus: int | None, minus: int | None

@@ -16,7 +16,7 @@ weights        (F, planes, K) real      except with a kernel: per feature the me
 =============  =======================  ==========================================================================
 
 K columns: one for two classes, otherwise one per class; multilabel: the threshold, then one per label. L learners: K
-for one-vs-rest, otherwise 1. F features, the intercept included.
+for one-vs-rest and for softmax (with a shared covariance 1), otherwise 1. F features, the intercept included.
 """
 
 from __future__ import annotations
@@ -150,11 +150,12 @@ def grow_common(settings: Settings, state: State, n_classes: int) -> int:
     return more
 
 
-def split_common(state: State, joint: bool) -> None:
+def split_common(state: State, multiclass: Settings) -> None:
     """Convert these entries of a binary learner into those of a multiclass one with the same beliefs."""
-    if not joint:
+    if multiclass.independent:
         for name in ("scale", "folded", "updates"):
             state[name] = np.repeat(state[name], 2)
     slope, curvature = state["calibration"][[0, 2]]
-    factor = 1 if joint else 2  # one-vs-rest: the difference of the two scores is twice the binary one
+    # one-vs-rest: the difference of the two scores is twice the binary one
+    factor = 2 if multiclass.task == "one-vs-rest" else 1
     state["calibration"] = np.array([slope / factor, curvature * factor**2])

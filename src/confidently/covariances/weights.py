@@ -52,7 +52,7 @@ class WeightCovariance(Covariance):
     @classmethod
     def matrix_size(cls, settings: Settings, rows: int, columns: int) -> int:
         """Return D, the size of Sigma, for the numbers of features (with the intercept) and columns."""
-        return rows if settings.task == "one-vs-rest" else rows * columns
+        return rows if settings.independent else rows * columns
 
     def _shape(self, size: Size) -> tuple[int, int]:
         return size.n_features + self.settings.fit_intercept, self.settings.columns(size.n_classes)
@@ -149,6 +149,7 @@ class WeightCovariance(Covariance):
             settings.rule.compiled,
             name,
             TASKS[settings.task],
+            independent=settings.independent,
             intercept=settings.fit_intercept,
             average=settings.average,
             moments=settings.projection == "moments",
@@ -202,7 +203,7 @@ class WeightCovariance(Covariance):
 
     def learner_of(self, column: int) -> int:
         """Return the number of the Gaussian that a column of weights belongs to."""
-        return column if self.settings.task == "one-vs-rest" else 0
+        return column if self.settings.independent else 0
 
     # --- merging ------------------------------------------------------------------------------------------------------
 
@@ -216,15 +217,14 @@ class WeightCovariance(Covariance):
     def split(self, state: State, multiclass: Covariance) -> None:
         """Convert the state, in place, into one of ``multiclass`` with the same beliefs.
 
-        Joint: the classes' means become -w/2 and w/2 and their covariances Sigma/2 each, which preserves the mean and
-        variance of the margin between them. One-vs-rest: -w and w, with Sigma each. A covariance that stays at its
-        prior is not halved. Neither are features at their prior, since later features start there too and room made
-        in advance must not change the result.
+        Joint and softmax: the classes' means become -w/2 and w/2 and their covariances Sigma/2 each, which preserves
+        the mean and variance of the margin between them. One-vs-rest: -w and w, with Sigma each. A covariance that
+        stays at its prior is not halved. Neither are features at their prior, since later features start there too and
+        room made in advance must not change the result.
         """
-        joint = multiclass.settings.task == "joint"
-        fraction = 0.5 if joint else 1.0
+        fraction = 1.0 if multiclass.settings.task == "one-vs-rest" else 0.5
         self._split_own(state, fraction, np.flatnonzero(~self.left_prior(state)), multiclass)
-        split_common(state, joint)
+        split_common(state, multiclass.settings)
 
     def _split_own(self, state: State, fraction: float, untouched: np.ndarray, multiclass: Covariance) -> None:
         old = state["weights"][..., 0]

@@ -12,6 +12,7 @@ from distributed import Client
 
 from ..data.features import Features
 from ..data.memory.labels import plain
+from ..estimators.parameters import multiclass_of
 from ..models.model import Model
 from .rounds import Rounds
 from .sources import Blocks
@@ -106,7 +107,7 @@ class Frames:
 
 def settings_of(estimator: Any) -> dict[str, Any]:
     """Return the settings that merging needs and the learner does not have."""
-    return {name: getattr(estimator, name) for name in ("multiclass", "calibration")}
+    return {"multiclass": multiclass_of(estimator), "calibration": estimator.calibration}
 
 
 def _blocks(collection: Any) -> list[Any]:

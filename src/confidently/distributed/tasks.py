@@ -169,7 +169,7 @@ def _copied(base: Model) -> StreamLearner:
     learner.state = {name: array.copy() for name, array in base.learner.state.items()}
     table = ClassTable(base.classes, learner.settings.task == "multilabel", base.source.get("closed", False))
     features = None if base.features is None else base.features.copy()
-    return StreamLearner(learner, table, base.estimator.get("multiclass", "joint"), features)
+    return StreamLearner(learner, table, base.multiclass, features)
 
 
 def _skips_classes(base: Model, job: Job) -> bool:

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..covariances.settings import Settings
+from ..covariances.settings import Settings, check_multiclass
 from ..covariances.table import resolved
 from ..data import Stream
 from ..data.classes import ClassTable
@@ -77,9 +77,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         Variance of every weight, including the intercept, before training; > 0.
     fit_intercept : bool, default=True
         Add a constant feature 1 to every row.
-    multiclass : {"joint", "one-vs-rest"}, default="joint"
-        With three or more classes: move the true class against its strongest rival, or train one binary learner per
-        class.
+    multiclass : {"joint", "one-vs-rest", "softmax"}, optional
+        With three or more classes: move the true class against its strongest rival, train one binary learner per
+        class, or move all classes at once by the softmax likelihood, which only the rule "logistic" has. By default
+        "softmax" for that rule, otherwise "joint".
     passes : int, default=1
         Number of passes of :meth:`fit` over the rows.
     shuffle : bool, default=False
@@ -171,7 +172,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         *,
         prior_variance: float = 1.0,
         fit_intercept: bool = True,
-        multiclass: str = "joint",
+        multiclass: str | None = None,
         passes: int = 1,
         shuffle: bool = False,
         average: bool = False,
@@ -313,7 +314,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = known
 
     def _settings(self, n_classes: int, multilabel: bool) -> Settings:
-        task = "multilabel" if multilabel else self.multiclass if n_classes > 2 else "binary"
+        several = check_multiclass(make_rule(self.rule), self.multiclass)
+        task = "multilabel" if multilabel else several if n_classes > 2 else "binary"
         return Settings(task=task, **{name: getattr(self, name) for name in SHARED})
 
     def _new_learner(self, n_features: int, n_classes: int, multilabel: bool) -> Learner:
@@ -566,7 +568,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         if self._fitted.covariance.kind.is_diagonal:
             return diags_array(self._fitted.column_variances().ravel())
         covariance = self._fitted.covariance_matrix()
-        return covariance if self._fitted.settings.task == "one-vs-rest" else covariance[0]
+        return covariance if self._fitted.settings.independent else covariance[0]
 
     @property
     def dual_coef_(self) -> NDArray[np.float64]:

@@ -73,13 +73,13 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         rows, form, spread = self._rows(X), self.form, self.form.spread
         scores = self._scores(rows)
         if spread is None:
-            return self._sigmoid(scores)
+            return calibration.softmax(scores) if form.several else self._sigmoid(scores)
         variances = _variances(spread, rows)
         if form.several and form.slope is not None:
             shrunk = calibration.moderated(scores, _of_the_best_two(scores, variances), spread.prior)
             return calibration.softmax(shrunk, form.slope)
         if form.slope is None:
-            p = calibration.posterior_probability(scores, variances)
+            p = calibration.posterior_probability(scores, variances, form.noise)
         else:
             p = self._sigmoid(calibration.moderated(scores[:, 0], variances[:, 0], spread.prior)[:, None])
         return np.column_stack([1.0 - p, p]) if form.task == "binary" else p

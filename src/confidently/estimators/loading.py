@@ -12,7 +12,7 @@ from ..models.file import ModelFileError, damage_reported
 from ..models.model import Model
 from ..topics.model import TopicModel, load_either
 from .classifier import OnlineClassifier
-from .parameters import MULTICLASS, SHARED, check_settings
+from .parameters import SHARED, check_settings
 
 if TYPE_CHECKING:
     from ..topics.estimator import OnlineMedLDA
@@ -48,8 +48,8 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier | OnlineMedLDA:
     settings = model.learner.settings
     with damage_reported(path):
         estimator = dict(with_class_weight(model.estimator))
-        if "multiclass" not in estimator and settings.task in MULTICLASS:
-            estimator["multiclass"] = settings.task
+        multiclass = estimator.get("multiclass", settings.task if settings.several else "joint")
+        estimator["multiclass"] = None if multiclass == settings.rule.multiclass else multiclass
         parameters = {name: getattr(settings, name) for name in SHARED}
         parameters["kernel"] = settings.kernel or "rbf"
         parameters["projection"] = None if settings.projection == settings.rule.projection else settings.projection

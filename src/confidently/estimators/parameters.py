@@ -6,24 +6,28 @@ import numbers
 from dataclasses import fields, replace
 from typing import Any
 
-from ..covariances.settings import DTYPES, Settings
+from ..covariances.settings import DTYPES, Settings, check_multiclass
 from ..covariances.table import kind_of, make_covariance
 from ..data.memory.labels import check_class_weight, plain_class_weight
+from ..rules import make_rule
 from ..rules.ranges import check_choice
 
-MULTICLASS = ("joint", "one-vs-rest")
 SHARED = tuple(field.name for field in fields(Settings) if field.name != "task")  # parameters that are the learner's
 SAVED = ("multiclass", "passes", "shuffle", "class_weight", "random_state", "calibration")  # the learner has the others
 
 
 def check_settings(classifier: Any, partial: bool) -> None:
     """Raise ``ValueError`` for an invalid setting; ``partial`` is whether only some of the rows are there."""
-    check_choice("multiclass", classifier.multiclass, MULTICLASS)
-    kind_of(classifier.covariance).check_task(classifier.multiclass)
+    kind_of(classifier.covariance).check_task(multiclass_of(classifier))
     check_choice("dtype", classifier.dtype, DTYPES)
     check_choice("calibration", classifier.calibration, ("progressive", None))
     check_passes(classifier.passes)
     check_class_weight(classifier.class_weight, partial)
+
+
+def multiclass_of(classifier: Any) -> str:
+    """Return a classifier's task with three or more classes."""
+    return check_multiclass(make_rule(classifier.rule), classifier.multiclass)
 
 
 def check_passes(passes: Any) -> None:
@@ -48,6 +52,7 @@ def check_unchanged(settings: Settings, wanted: Settings) -> Settings:
 def saved_settings(classifier: Any) -> dict[str, Any]:
     """Return the settings that a model file keeps besides the learner's."""
     found = {name: getattr(classifier, name) for name in SAVED}
+    found["multiclass"] = multiclass_of(classifier)
     found["class_weight"] = plain_class_weight(classifier.class_weight)
     if not isinstance(classifier.random_state, (numbers.Integral, type(None))):
         found["random_state"] = None

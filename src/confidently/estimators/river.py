@@ -39,9 +39,10 @@ class OnlineClassifier(base.MiniBatchClassifier):
         Variance of every weight before training; > 0.
     fit_intercept : bool, default=True
         Add a constant feature 1 to every row.
-    multiclass : {"joint", "one-vs-rest"}, default="joint"
-        With three or more classes: move the true class against its strongest rival, or train one binary learner per
-        class.
+    multiclass : {"joint", "one-vs-rest", "softmax"}, optional
+        With three or more classes: move the true class against its strongest rival, train one binary learner per
+        class, or move all classes at once by the softmax likelihood, which only the rule "logistic" has. By default
+        "softmax" for that rule, otherwise "joint".
     average : bool, default=False
         Predict with the mean of the weights over all rows seen.
     min_variance : float, default=1e-12
@@ -84,7 +85,7 @@ class OnlineClassifier(base.MiniBatchClassifier):
         covariance: str = "diag",
         prior_variance: float = 1.0,
         fit_intercept: bool = True,
-        multiclass: str = "joint",
+        multiclass: str | None = None,
         average: bool = False,
         min_variance: float = 1e-12,
         dtype: str = "float64",

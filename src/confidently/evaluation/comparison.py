@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product, repeat
 from typing import Any
 
-from ..covariances.settings import Settings
+from ..covariances.settings import Settings, check_multiclass
 from ..data import Batch, DataError, Stream
 from ..data.advice import warn_if_sorted
 from ..data.classes import ClassTable, Name, check_classes
@@ -96,7 +96,7 @@ def compare(
     rules: Sequence[str | Rule] | None = None,
     *,
     grid: bool = False,
-    multiclass: str = "joint",
+    multiclass: str | None = None,
     classes: Sequence[Name] = (),
     threads: int | None = None,
     progress: Callable[[Batch, Contender], None] | None = None,
@@ -113,8 +113,8 @@ def compare(
     grid : bool
         Also try every combination of the values in each rule's :meth:`~confidently.rules.rule.Rule.grid`. The best of
         a grid is selected by the error that is reported for it, which makes this error slightly optimistic.
-    multiclass : {"joint", "one-vs-rest"}
-        How three or more classes are learned.
+    multiclass : {"joint", "one-vs-rest", "softmax"}, optional
+        How three or more classes are learned; by default as each rule does.
     classes : sequence of int or str
         All classes in their order, if they are known beforehand.
     threads : int, optional
@@ -184,12 +184,13 @@ class Contender:
     """A learner that trains on a stream part by part and records its results."""
 
     def __init__(
-        self, rule: Rule, default: bool, classes: ClassTable, multiclass: str, settings: dict[str, Any]
+        self, rule: Rule, default: bool, classes: ClassTable, multiclass: str | None, settings: dict[str, Any]
     ) -> None:
         self.rule, self.default = rule, default
-        task = "multilabel" if classes.multilabel else multiclass if len(classes) > 2 else "binary"
+        several = check_multiclass(rule, multiclass)
+        task = "multilabel" if classes.multilabel else several if len(classes) > 2 else "binary"
         learner = Learner(Settings(rule, task=task, **settings), len(classes))
-        self.stream_learner = StreamLearner(learner, classes, multiclass)
+        self.stream_learner = StreamLearner(learner, classes, several)
         self.rows, self.seconds = 0, 0.0
         self.curve: list[tuple[int, float]] = []
         self._steps = self.stream_learner.learn(self._batches())

@@ -14,7 +14,9 @@ NODES = np.array([-8, -6, -4.5, -3.5, -2.75, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5,
 # No probability is exactly 0 or 1, so that its logarithm stays finite. This is half a unit in the last place below 1.
 MIN_PROBABILITY = 2.0**-53
 MAX_QUADRATURE_NUMBERS = 2**22  # held in memory at a time
+UNCALIBRATED = np.ones(1)  # the slope
 LARGEST = 1e30  # bounds scores, and in the core slopes, so that no product overflows
+NO_NOISE = ((1.0, 0.0),)
 MIN_DEVIATION = 1e-14  # of a score, relative to the largest of its row
 MIN_CURVATURE = 1e-9  # weight of a calibration that has not seen an example
 
@@ -34,8 +36,8 @@ def sigmoid(scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
     return inside(logistic(a * np.clip(scores, -LARGEST, LARGEST) + b))
 
 
-def softmax(scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
-    """Return exp(a f_k) / sum_j exp(a f_j)."""
+def softmax(scores: np.ndarray, calibration: np.ndarray = UNCALIBRATED) -> np.ndarray:
+    """Return exp(a f_k) / sum_j exp(a f_j); by default a = 1."""
     t = calibration[0] * np.clip(scores, -LARGEST, LARGEST)
     t -= t.max(axis=1, keepdims=True)
     np.exp(t, out=t)
@@ -43,14 +45,22 @@ def softmax(scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
     return p
 
 
-def posterior_probability(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Return P(margin > 0) = Phi(m/sqrt(v)), elementwise."""
+def posterior_probability(
+    mean: np.ndarray, variance: np.ndarray, noise: Sequence[tuple[float, float]] = NO_NOISE
+) -> np.ndarray:
+    """Return P(margin + noise > 0) = sum_i weight_i Phi(m/sqrt(v + noise_i)), elementwise.
+
+    ``noise`` has the weights and variances of :meth:`confidently.rules.rule.Rule.score_noise`.
+    """
     from scipy.special import ndtr  # imported here since importing SciPy takes longer than most of the command line
 
-    deviation = np.sqrt(variance)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.where(deviation > 0, mean / deviation, np.sign(mean) * np.inf)
-    return inside(ndtr(np.nan_to_num(z, nan=0.0)))
+    p = np.zeros_like(mean)
+    for weight, added in noise:
+        deviation = np.sqrt(variance + added)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = np.where(deviation > 0, mean / deviation, np.sign(mean) * np.inf)
+        p += weight * ndtr(np.nan_to_num(z, nan=0.0))
+    return inside(p)
 
 
 def posterior_probabilities(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _core
-from ..covariances.settings import Settings
+from ..covariances.settings import Settings, check_multiclass
 from ..covariances.state import out_of_range
 from ..covariances.table import kind_of
 from ..data.classes import ClassTable
@@ -23,6 +23,7 @@ from ..data.features import Features, Strings
 from ..data.memory.matrix import MAX_COLUMNS, MAX_WEIGHT, as_matrix, csr_matrix, largest_value
 from ..data.request import EXACT
 from ..exclusive import ConcurrentUse, Exclusive
+from ..rules import make_rule
 from ..rules.ranges import Range, check_choice, check_number
 from .learner import Learner
 
@@ -49,8 +50,7 @@ class DictRows:
     def __init__(self, parameters: dict[str, Any], multilabel: bool) -> None:
         settings = dict(parameters)
         kind_of(settings["covariance"]).require("stream")
-        self.multiclass = settings.pop("multiclass", "joint")
-        check_choice("multiclass", self.multiclass, ("joint", "one-vs-rest"))
+        self.multiclass = check_multiclass(make_rule(settings["rule"]), settings.pop("multiclass", None))
         self.calibration = settings.pop("calibration")
         check_choice("calibration", self.calibration, ("progressive", None))
         bits = settings.pop("hash_bits")

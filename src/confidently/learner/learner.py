@@ -14,7 +14,7 @@ import numpy as np
 from .. import _core
 from ..arrays import predicted_numbers
 from ..covariances.examples import Examples
-from ..covariances.settings import Settings
+from ..covariances.settings import Settings, check_multiclass
 from ..covariances.state import Size, State, out_of_range
 from ..covariances.table import kind_of, make_covariance, resolved
 from ..data.memory.matrix import MAX_WEIGHT, check_rows, is_checked, largest_value, refuse
@@ -76,7 +76,7 @@ class Learner(Posterior):
         state: State | None = None,
     ) -> None:
         settings = resolved(settings, n_features)
-        if n_classes < 2 and settings.task in ("joint", "one-vs-rest"):
+        if n_classes < 2 and settings.several:
             raise ValueError(f"{settings.task} needs at least 2 classes, got {n_classes}")
         if state is None:
             state = make_covariance(settings).new_state(Size(n_features, n_classes))
@@ -85,11 +85,13 @@ class Learner(Posterior):
 
     # --- growing -------------------------------------------------------------------------------------------------
 
-    def grow(self, n_features: int = 0, n_classes: int = 0, multiclass: str = "joint") -> None:
+    def grow(self, n_features: int = 0, n_classes: int = 0, multiclass: str | None = None) -> None:
         """Make room for more features or classes, which start at the prior; smaller numbers change nothing.
 
-        A binary learner that gets a third class becomes a ``multiclass`` one with the same beliefs about the first two.
+        A binary learner that gets a third class becomes a ``multiclass`` one, by default the rule's, with the same
+        beliefs about the first two.
         """
+        multiclass = check_multiclass(self.settings.rule, multiclass)
         kind_of(self.settings.covariance).check_task(multiclass if n_classes > 2 else "binary")
         new = Size(max(n_features, self.n_features), max(n_classes, self.n_classes))
         self.settings, self.state = self.covariance.grown(self.state, self.size, new, multiclass)
@@ -276,13 +278,7 @@ class Learner(Posterior):
     def probabilities(self, X: _core.Matrix, method: str | None = "progressive") -> np.ndarray:
         """Return the probability of class 1, shape (n,), or with more classes or labels of each, (n, n_classes)."""
         if method is None:
-            mean, variance = self.margin_distribution(X)
-            multiclass = self.settings.task in ("joint", "one-vs-rest")
-            return (
-                calibration.posterior_probabilities(mean, variance)
-                if multiclass
-                else calibration.posterior_probability(mean, variance)
-            )
+            return self._posterior_probabilities(X)
         state = self.state["calibration"]
         if self.settings.task == "multilabel":
             return calibration.sigmoid(self.decision(X), state)
@@ -292,6 +288,15 @@ class Learner(Posterior):
         scores = self._scores(X)
         variance = self.covariance.top_variances(self.state, X, scores, self.size)
         return calibration.softmax(calibration.moderated(scores, variance, prior), state)
+
+    def _posterior_probabilities(self, X: _core.Matrix) -> np.ndarray:
+        """Return the probabilities of the rule's likelihood; without one, of a classifier drawn from the posterior."""
+        if self.settings.task == "softmax":
+            return calibration.softmax(self.decision(X))
+        mean, variance = self.margin_distribution(X)
+        if self.settings.several:
+            return calibration.posterior_probabilities(mean, variance)
+        return calibration.posterior_probability(mean, variance, self.settings.rule.score_noise())
 
     def predict(self, X: _core.Matrix) -> np.ndarray:
         """Return class numbers, shape (n,); multilabel: booleans, (n, n_classes)."""

@@ -31,8 +31,8 @@ class StreamLearner:
         With the task "multilabel", a multiclass task if the classes are known, or otherwise "binary".
     classes : ClassTable
         The learner's classes.
-    multiclass : {"joint", "one-vs-rest"}
-        What a binary learner becomes when a third class appears.
+    multiclass : {"joint", "one-vs-rest", "softmax"}, optional
+        What a binary learner becomes when a third class appears; by default the task of its rule.
     features : Features, optional
         The learner's features, if the features of the stream have names.
 
@@ -43,7 +43,7 @@ class StreamLearner:
     """
 
     def __init__(
-        self, learner: Learner, classes: ClassTable, multiclass: str = "joint", features: Features | None = None
+        self, learner: Learner, classes: ClassTable, multiclass: str | None = None, features: Features | None = None
     ) -> None:
         self.learner, self.classes, self.multiclass, self.features = learner, classes, multiclass, features
         self.log_loss = np.zeros(1)

@@ -40,11 +40,7 @@ def _form(model: Model) -> dict[str, Any]:
         **settings.rule.get_params(),
         **{name: getattr(settings, name) for name in COMPARED},
         "labels": "any number per row" if multilabel else "one per row",
-        **(
-            {}
-            if multilabel
-            else {"multiclass": estimator.get("multiclass", "joint") if settings.task == "binary" else settings.task}
-        ),
+        **({} if multilabel else {"multiclass": model.multiclass if settings.task == "binary" else settings.task}),
         "calibration": estimator.get("calibration", "progressive"),
         "rows from": "files" if model.source else "arrays",
         **{name: value for name, value in _reading(model).items() if name not in NOT_OF_FEATURES},

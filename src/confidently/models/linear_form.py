@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..covariances.settings import MULTICLASS
+from ..learner.calibration import UNCALIBRATED
 from ..learner.learner import Learner
 
 
@@ -38,13 +40,15 @@ class LinearForm:
     coef : array of shape (columns, d)
         One row for two classes, otherwise one per class or label.
     intercept : array of shape (columns,)
-    task : {"binary", "joint", "one-vs-rest", "multilabel"}
+    task : {"binary", "joint", "one-vs-rest", "softmax", "multilabel"}
     classes : array
     slope, offset : array
         Calibration: p = sigmoid(slope f + offset), or softmax(slope f), for the score f, moderated unless multilabel.
-        Without a slope: the uncalibrated posterior probability Phi(f/sqrt(v)).
+        Without a slope: the uncalibrated posterior probability sum_i weight_i Phi(f/sqrt(v + noise_i)).
     spread : Spread, optional
-        Parameters of the variances, if probabilities depend on them.
+        Parameters of the variances, if probabilities depend on them; without them, scores are not moderated.
+    noise : sequence of pairs of float
+        The weights and variances of the noise, of :meth:`confidently.rules.rule.Rule.score_noise`.
     """
 
     coef: np.ndarray
@@ -54,11 +58,12 @@ class LinearForm:
     slope: np.ndarray | None
     offset: np.ndarray
     spread: Spread | None
+    noise: tuple[tuple[float, float], ...]
 
     @property
     def several(self) -> bool:
         """Whether the task is to choose one of several classes."""
-        return self.task in ("joint", "one-vs-rest")
+        return self.task in MULTICLASS
 
 
 def linear_form(learner: Learner, classes: np.ndarray, calibration: str | None) -> LinearForm:
@@ -76,16 +81,18 @@ def linear_form(learner: Learner, classes: np.ndarray, calibration: str | None) 
     ------
     ValueError
         For a kernel, and where probabilities need more parameters: a full covariance with three or more classes or
-        multilabel, and uncalibrated probabilities with three or more classes.
+        multilabel, and uncalibrated probabilities with three or more classes, except those of softmax.
     """
     settings, state = learner.settings, learner.state["calibration"]
     learner.covariance.require("export")
-    several = settings.task in ("joint", "one-vs-rest")
+    several = settings.several
     slope: np.ndarray | None = None
     offset = np.zeros(1)
     if calibration is not None:
         slope = state[:1] if several else state.reshape(-1, 5)[:, 0]
         offset = np.zeros(1) if several else state.reshape(-1, 5)[:, 1]
+    elif settings.task == "softmax":
+        slope = UNCALIBRATED
     elif several:
         raise ValueError(
             "uncalibrated probabilities (calibration=None) of three or more classes are integrals, which cannot be "
@@ -93,9 +100,10 @@ def linear_form(learner: Learner, classes: np.ndarray, calibration: str | None) 
         )
     mean = learner.mean()
     intercept = mean[:, -1].copy() if settings.fit_intercept else np.zeros(len(mean))
-    needs_variances = slope is None or settings.task != "multilabel"
-    spread = _spread(learner) if needs_variances else None
-    return LinearForm(mean[:, : learner.n_features], intercept, settings.task, classes, slope, offset, spread)
+    moderated = calibration is not None and settings.task != "multilabel"
+    spread = _spread(learner) if slope is None or moderated else None
+    noise = settings.rule.score_noise()
+    return LinearForm(mean[:, : learner.n_features], intercept, settings.task, classes, slope, offset, spread, noise)
 
 
 def _spread(learner: Learner) -> Spread:

@@ -89,7 +89,7 @@ class Part:
         task = space.settings.task
         columns = {"binary": np.zeros(1, dtype=np.intp), "multilabel": np.append(0, classes + 1)}
         self.columns = columns.get(task, classes)
-        self.learners = np.asarray(classes if task == "one-vs-rest" else [0])
+        self.learners = np.asarray(classes if space.settings.independent else [0])
         # the positive class of one binary model may be the negative class of another
         self.sign = -1.0 if task == "binary" and classes[0] == 1 else 1.0
 
@@ -150,13 +150,14 @@ class Part:
         Splitting Sigma between two classes gives Sigma/2 to each, which doubles the prior precision of each.
         """
         found = np.zeros((self.space.columns, self.space.rows))
-        if not self.split or self.space.settings.task != "joint" or not self.space.settings.rule.learns_precision:
+        settings = self.space.settings
+        if not self.split or settings.task == "one-vs-rest" or not settings.rule.learns_precision:
             return found
         halved = np.zeros(self.space.rows, dtype=bool)
         halved[self.rows] = self.left_prior
         if base.left_prior is not None:
             halved[base.rows] &= ~base.left_prior
-        found[np.ix_(self.columns, np.flatnonzero(halved))] = 1.0 / self.space.settings.prior_variance
+        found[np.ix_(self.columns, np.flatnonzero(halved))] = 1.0 / settings.prior_variance
         return found
 
 

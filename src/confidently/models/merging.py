@@ -97,7 +97,7 @@ def _settings(models: Sequence[Model], n_classes: int) -> Any:
     settings = models[-1].learner.settings
     if several:
         return replace(settings, task=several[0].task)
-    return replace(settings, task=models[-1].estimator.get("multiclass", "joint")) if n_classes > 2 else settings
+    return replace(settings, task=models[-1].multiclass) if n_classes > 2 else settings
 
 
 def _prior(space: Space) -> Part:

@@ -135,6 +135,12 @@ class Model(SavedModel):
 
     learner: Learner
 
+    @property
+    def multiclass(self) -> str:
+        """The task of the classifier with three or more classes."""
+        found: str = self.estimator.get("multiclass", "joint")
+        return found
+
     @classmethod
     def load_touched(cls, path: str | os.PathLike[str], if_needed: bool = False) -> Self:
         """Read a model file without its features that are at the prior and have no names.

@@ -91,19 +91,26 @@ def _label(graph: Graph, form: LinearForm, scores: str) -> None:
 def _probabilities(graph: Graph, form: LinearForm, scores: str) -> None:
     name, spread = "probabilities" if form.task == "multilabel" else "", form.spread
     if spread is None:
-        _sigmoid(graph, form, scores, name)
+        if form.several:
+            _softmax(graph, form, scores)
+        else:
+            _sigmoid(graph, form, scores, name)
         return
     variances = _variances(graph, spread)
     if form.several:
         shrunk = _moderated(graph, spread, scores, _of_the_best_two(graph, spread, scores, variances))
-        graph.add("Softmax", graph.add("Mul", shrunk, graph.constant(form.slope)), name="probabilities", axis=1)
+        _softmax(graph, form, shrunk)
         return
     if form.slope is None:
-        p = _posterior_probability(graph, scores, variances, name)
+        p = _posterior_probability(graph, form, scores, variances, name)
     else:
         p = _sigmoid(graph, form, _moderated(graph, spread, scores, variances), name)
     if form.task == "binary":
         graph.add("Concat", graph.add("Sub", graph.constant(1.0), p), p, name="probabilities", axis=1)
+
+
+def _softmax(graph: Graph, form: LinearForm, scores: str) -> None:
+    graph.add("Softmax", graph.add("Mul", scores, graph.constant(form.slope)), name="probabilities", axis=1)
 
 
 def _sigmoid(graph: Graph, form: LinearForm, scores: str, name: str) -> str:
@@ -139,16 +146,19 @@ def _moderated(graph: Graph, spread: Spread, scores: str, variances: str) -> str
     return graph.add("Div", scores, graph.add("Sqrt", graph.add("Add", relative, graph.constant([1.0]))))
 
 
-def _posterior_probability(graph: Graph, scores: str, variances: str, name: str) -> str:
-    """Add Phi(m/sqrt(v)), in single precision, since most runtimes have the error function in no other."""
+def _posterior_probability(graph: Graph, form: LinearForm, scores: str, variances: str, name: str) -> str:
+    """Add sum_i weight_i Phi(m/sqrt(v + noise_i)), in single precision: most runtimes have Erf in no other."""
     from onnx import TensorProto
 
-    deviation = graph.add("Sqrt", graph.add("Mul", variances, graph.constant([2.0])))
-    ratio = graph.add("Cast", graph.add("Div", scores, deviation), to=TensorProto.FLOAT)
-    whole = graph.add("Add", graph.add("Erf", ratio), graph.constant([1.0], np.float32))
-    half = graph.add("Mul", whole, graph.constant([0.5], np.float32))
+    parts = []
+    for weight, noise in form.noise:
+        noisy = graph.add("Add", variances, graph.constant([noise])) if noise else variances
+        deviation = graph.add("Sqrt", graph.add("Mul", noisy, graph.constant([2.0])))
+        ratio = graph.add("Cast", graph.add("Div", scores, deviation), to=TensorProto.FLOAT)
+        whole = graph.add("Add", graph.add("Erf", ratio), graph.constant([1.0], np.float32))
+        parts.append(graph.add("Mul", whole, graph.constant([0.5 * weight], np.float32)))
     own = TensorProto.FLOAT if graph.dtype == np.float32 else TensorProto.DOUBLE
-    return graph.add("Cast", half, name=name, to=own)
+    return graph.add("Cast", graph.add("Sum", *parts), name=name, to=own)
 
 
 def _model(graph: Graph, form: LinearForm, feature_names: list[str] | None) -> ModelProto:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from .. import _core
 from .ranges import POSITIVE, Range
 from .rule import Rule, parameter
 
@@ -62,7 +63,7 @@ class Probit(Rule):
 
 
 class Logistic(Rule):
-    """Logistic regression by assumed-density filtering.
+    """Logistic regression by assumed-density filtering; with three or more classes, the softmax of all.
 
     0 < alpha < 1 for every margin and variance, so any prior variance is stable. A prior variance of 3 suits most data.
     """
@@ -72,3 +73,7 @@ class Logistic(Rule):
     formula = "mean and variance of N(m, v)/(1 + exp(-margin))"
     source = "Spiegelhalter & Lauritzen, Networks 20, 1990; mixture of Monahan & Stefanski 1992"
     weight = "implicit step"
+    multiclass = "softmax"
+
+    def score_noise(self) -> tuple[tuple[float, float], ...]:
+        return tuple(_core.logistic_noise())

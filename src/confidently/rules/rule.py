@@ -21,6 +21,7 @@ class Rule(Parametric):
     source: ClassVar[str]
     projection: ClassVar[str] = "precision"  # what a diagonal covariance keeps by default of an updated Gaussian
     learns_precision: ClassVar[bool] = True  # False: zeta is always 0, and no covariance is stored
+    multiclass: ClassVar[str] = "joint"  # the default task with three or more classes; "softmax": that too is possible
     counts_misses: ClassVar[bool] = False  # True: no classifier in the ellipsoid may satisfy an example
     loss: ClassVar[str | None] = None  # the parameter that the weight of an example multiplies, if there is one
     weight: ClassVar[str] = "min(w, 1) multiplies the step"  # what the weight does otherwise
@@ -33,6 +34,14 @@ class Rule(Parametric):
     def core_parameters(self) -> list[float]:
         """Return the parameters of the compiled rule, in its order."""
         return [float(getattr(self, f.name)) for f in fields(self)]
+
+    def score_noise(self) -> tuple[tuple[float, float], ...]:
+        """Return weights and variances of the Gaussians whose mixture is the noise of the score.
+
+        Uncalibrated probabilities are P(positive) = sum_i weight_i Phi(m/sqrt(noise_i + v)). By default there is no
+        noise: that is the probability that a classifier drawn from the posterior predicts the positive class.
+        """
+        return ((1.0, 0.0),)
 
     @cached_property
     def compiled(self) -> _core.Rule:

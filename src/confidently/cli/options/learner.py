@@ -66,9 +66,10 @@ _SETTINGS = [
     ),
     click.option(
         "--multiclass",
-        type=click.Choice(["joint", "one-vs-rest"]),
-        default="joint",
-        help="With three or more classes, train the true class against its strongest rival, or one learner per class.",
+        type=click.Choice(["joint", "one-vs-rest", "softmax"]),
+        help="With three or more classes, train the true class against its strongest rival, one learner per class, or "
+        "all classes at once by their softmax, which only the rule logistic has. By default softmax for that rule, "
+        "otherwise joint.",
     ),
     multilabel_option,
     classes_option,
@@ -124,21 +125,22 @@ def new_stream_learner(
     click.UsageError
         If the options do not fit together.
     """
-    from ...covariances.settings import Settings
+    from ...covariances.settings import Settings, check_multiclass
     from ...covariances.table import kind_of
     from ...data.classes import ClassTable
     from ...learner.learner import Learner
     from ...learner.streams import StreamLearner
 
     table = ClassTable(classes, multilabel, closed=bool(classes))
-    task = "multilabel" if multilabel else options["multiclass"] if len(table) > 2 else "binary"
     try:
+        several = check_multiclass(rule, options["multiclass"])
+        task = "multilabel" if multilabel else several if len(table) > 2 else "binary"
         kind_of(options["covariance"]).require("stream")
-        kind_of(options["covariance"]).check_task(options["multiclass"])
+        kind_of(options["covariance"]).check_task(several)
         learner = Learner(Settings(rule, task=task, forget=options["forget"], **chosen_settings(options)), len(table))
     except (TypeError, ValueError) as error:
         raise click.UsageError(str(error)) from None
-    return StreamLearner(learner, table, options["multiclass"], features)
+    return StreamLearner(learner, table, several, features)
 
 
 def continued_learner(model: Model) -> StreamLearner:
@@ -148,7 +150,7 @@ def continued_learner(model: Model) -> StreamLearner:
 
     multilabel = model.learner.settings.task == "multilabel"
     table = ClassTable(model.classes, multilabel, model.source.get("closed", False))
-    return StreamLearner(model.learner, table, model.estimator.get("multiclass", "joint"), model.features)
+    return StreamLearner(model.learner, table, model.multiclass, model.features)
 
 
 def chosen_classes(text: str | None) -> list[int | str]:

@@ -51,8 +51,8 @@ class ClassifierTraining(TrainingLoop):
         self.reading = chosen_reading(options, self.paths)
         self.rule, self.classes = chosen_rule(options), chosen_classes(options["classes"])
         self.closed = bool(self.classes)
-        self.estimator = {"multiclass": options["multiclass"], "calibration": chosen_calibration(options)}
         self.start_learner(options["multilabel"])
+        self.estimator = {"multiclass": self.learner.multiclass, "calibration": chosen_calibration(options)}
 
     def start_learner(self, multilabel: bool) -> None:
         """Begin with an untrained learner, again if rows turn out to be multilabel."""
