@@ -86,7 +86,7 @@ struct DiagonalCovariance {
         Column sigma[n];
         for (int c = 0; c < n; ++c) sigma[c] = variances.column(k + c);
         row.each([&](std::int32_t j, double x) {
-            const Real *m = weights.at(j) + k, *s = m + weights.columns;
+            const Real *m = weights.at(j) + k, *s = m + weights.spacing;
             for (int c = 0; c < n; ++c) {
                 mean[c] += x * m[c];
                 variance[c] += x * x * sigma[c].read(s[c]);

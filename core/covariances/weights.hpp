@@ -99,12 +99,13 @@ struct Weights {
         return std::max(std::fabs(mean), std::fabs(drift));
     }
 
-    // Notes all numbers of a row's features, before they change.
+    // Notes the numbers of a row's features in all columns, before they change.
     void remember(const Row& row) const {
         if (!undo) return;
-        auto* change = undo->extend(static_cast<std::size_t>(row.size + row.intercept) * stride());
+        auto* change = undo->extend(static_cast<std::size_t>(row.size + row.intercept) * planes * columns);
         row.each([&](std::int32_t j, double) {
-            for (Real *f = at(j), *end = f + stride(); f != end; ++f) *change++ = {f, *f};
+            for (Real *f = at(j), *end = f + stride(); f != end; f += spacing)
+                for (int k = 0; k < columns; ++k) *change++ = {f + k, f[k]};
         });
     }
 
