@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from confidently import OnlineClassifier, load
+from confidently import OnlineClassifier, _core, load
 from confidently.covariances.kernel_support import check_support
 from confidently.covariances.settings import Settings
 from confidently.covariances.state import OutOfRange
@@ -58,6 +58,15 @@ def test_answers_of_a_kernel_that_are_out_of_range():
     model.learner_.state["dual"] = model.learner_.state["dual"] * 1e300
     with pytest.raises(OutOfRange, match="the kernel of the rows is out of range; rescale their values"):
         model.decision_function(1e20 * X)
+
+
+def test_weights_of_a_matrix_product_that_are_too_large(monkeypatch):
+    model = OnlineClassifier(covariance="full", rows_per_product=8).fit(X, Y)
+    before = model.coef_.copy()
+    monkeypatch.setattr(_core, "largest_weight", lambda single: 1e-9)
+    with pytest.raises(OutOfRange, match="out of the range of float64"):
+        model.partial_fit(X, Y)
+    np.testing.assert_array_equal(model.coef_, before)
 
 
 def test_a_kernel_that_is_a_function_is_not_saved(tmp_path):

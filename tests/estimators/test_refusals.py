@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from confidently import MIRA, OnlineClassifier
+from confidently import IELLIP, MIRA, OnlineClassifier
 from confidently.data import open_stream
 from confidently.exclusive import ConcurrentUse
 from confidently.river import OnlineClassifier as RiverClassifier
@@ -79,6 +79,14 @@ def test_a_river_classifier_of_one_class_is_not_saved(tmp_path):
     with pytest.raises(ValueError, match="fewer than two classes were seen; continue training until there are two"):
         model.save(tmp_path / "m.cw")
     assert not list(tmp_path.iterdir())
+
+
+def test_dicts_that_take_a_river_classifier_out_of_range():
+    model = RiverClassifier(IELLIP(gamma=1e300))
+    with pytest.raises(ValueError, match="out of the range of float64"):
+        for k in range(20):
+            model.learn_one({"a": 1.0, "b": k % 3}, ("spam", "ham")[k % 2])
+    assert all(np.isfinite(weight) for weight in model._rows.weights("mean").values())
 
 
 def test_a_river_classifier_that_another_thread_changes(monkeypatch):

@@ -241,6 +241,22 @@ def test_labels_of_another_kind():
         model.partial_fit(X, TARGETS["labels"])
 
 
+def test_an_interrupted_call_leaves_the_model_as_it_was(monkeypatch):
+    model = OnlineMedLDA(3, random_state=0).fit(X, TARGETS["binary"])
+    before = {name: array.copy() for name, array in model.learner_.state.items()}
+    learn = type(model.learner_)._learn
+
+    def interrupted(*arguments):
+        learn(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(model.learner_), "_learn", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X, TARGETS["binary"])
+    for name, array in before.items():
+        np.testing.assert_array_equal(model.learner_.state[name], array)
+
+
 def test_a_precision_that_is_not_symmetric():
     model = OnlineMedLDA(3, random_state=0).fit(X, TARGETS["binary"])
     model.learner_.state["precision"][..., 0, 1] += 1.0
