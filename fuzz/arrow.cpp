@@ -32,7 +32,8 @@ struct Bytes {
         const std::uint8_t low = next();
         if (low == 0xf0) return std::numeric_limits<std::int64_t>::max();
         const std::uint8_t high = low >= 0xf0 ? next() : 0;
-        return static_cast<std::int64_t>(static_cast<std::int8_t>(low)) + (static_cast<std::int64_t>(static_cast<std::int8_t>(high)) << 56);
+        const auto small = static_cast<std::uint64_t>(static_cast<std::int8_t>(low));
+        return static_cast<std::int64_t>(small + (std::uint64_t{high} << 56));
     }
 };
 
