@@ -1,5 +1,7 @@
 """Learning from streams: the classes and features of a file become known row by row, wherever its bytes are cut."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -43,7 +45,7 @@ def random_sets(n=300, seed=0):
     ]
 
 
-def trained(path, rule="arow", chunk_bytes=1 << 20, stream_learner=None, multiclass="joint", how=None, **options):
+def trained(path, rule="arow", chunk_bytes=1 << 20, stream_learner=None, multiclass=None, how=None, **options):
     with open_stream(path, chunk_bytes=chunk_bytes, **(how or {})) as stream:
         if stream_learner is None:
             task, n_classes = ("multilabel", 0) if stream.multilabel else ("binary", 2)
@@ -86,9 +88,11 @@ TASKS = {
 }
 
 
-@pytest.mark.parametrize("multiclass", ["joint", "one-vs-rest"])
+@pytest.mark.parametrize(
+    ("rule", "multiclass"),
+    [*product(["arow", "pa1", "gibbs_pa", "cellip"], ["joint", "one-vs-rest"]), ("logistic", "softmax")],
+)
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("rule", ["arow", "pa1", "gibbs_pa", "cellip"])
 def test_results_do_not_depend_on_where_the_bytes_are_cut(tmp_path, rule, task, multiclass):
     file = tmp_path / "rows.svm"
     file.write_bytes(text_of(TASKS[task]()))
