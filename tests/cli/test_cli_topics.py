@@ -253,6 +253,9 @@ def test_a_model_of_the_command_line_goes_on_as_an_estimator(ok, tmp_path):
         ("+1 1:2\n-1 1:3\n", ("--stop-words", "english"), "words of svmlight are numbers"),
         ("+1 1:2\n-1 1:3\n", ("--stop-words", "nowhere"), "--stop-words: file not found, got 'nowhere'"),
         ("+1 1:2\n-1 1:3\n", ("--step-size", "0"), "0.0 is not in the range x>0"),
+        ("+1 1:2\n-1 1:3\n", ("--c", "1e31"), "c must be in 1e-30 to 1e+30, got 1e+31"),
+        ("+1 1:2\n-1 1:3\n", ("--topics", "99999999999"), "n_topics must be in 1 to 1048576, got 99999999999"),
+        ("+1 1:2\n-1 1:3\n", ("--seed", "4294967296"), "Seed must be between 0 and"),
     ],
 )  # fmt: skip
 def test_bad_input_of_training(call, tmp_path, content, options, message):

@@ -5,6 +5,8 @@ import json
 import os
 import pty
 import subprocess
+import sys
+import unicodedata
 import warnings
 from pathlib import Path
 
@@ -153,3 +155,13 @@ def test_commands_print_through_one_function():
             if (printing or direct) and name not in allowed.get(str(path.relative_to(folder)), ()):
                 found.append(f"{path}:{node.lineno}: use say, which escapes control characters, not {name}")
     assert not found, "\n".join(found)
+
+
+def test_exactly_the_control_characters_are_escaped():
+    marks = {"\u061c", "\u200e", "\u200f"}  # of the direction of text, besides those that embed, override or isolate it
+    embedding = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+    for character in map(chr, range(sys.maxunicode + 1)):
+        control = unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
+        control |= character in marks or unicodedata.bidirectional(character) in embedding
+        assert (printable(character) != character) == control, hex(ord(character))
+        assert printable(character).isascii() or not control

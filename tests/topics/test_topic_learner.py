@@ -213,6 +213,15 @@ def test_documents_that_take_the_model_out_of_range_are_one_error_and_undone():
     assert {name: array.tobytes() for name, array in model.learner_.state.items()} == before
 
 
+def test_any_number_of_threads_may_be_asked_for():
+    bags, signs = documents()
+    one, many = (TopicLearner(SETTINGS, 3, bags.n_words) for _ in range(2))
+    one.learn(bags, signs_for(SETTINGS, signs))
+    many.learn(bags, signs_for(SETTINGS, signs), n_threads=10**12)
+    assert one.state["words"].tobytes() == many.state["words"].tobytes()
+    assert np.array_equal(one.proportions(bags), many.proportions(bags, n_threads=10**12))
+
+
 def test_an_interruption_is_undone():
     bags, signs = documents(n=100)
     learner = TopicLearner(SETTINGS, 2, bags.n_words)

@@ -22,6 +22,7 @@ from .state import SCORED, TOPIC_COUNTERS, check_values, new_state
 
 # Documents per call of the core, between two reports of progress; rounded up to whole batches.
 DOCUMENTS_PER_CALL = 512
+MAX_THREADS = 1024
 
 
 class TopicLearner:
@@ -72,7 +73,7 @@ class TopicLearner:
         signs : int8 array of shape (len(bags), L, T)
             1 where the document belongs to the class or has the label, otherwise -1.
         n_threads : int
-            Number of threads; what is learned does not depend on it.
+            Maximum number of threads, of which at most 1024 are used; what is learned does not depend on it.
         progress : callable, optional
             Called with the number of documents learned so far.
         new : bool
@@ -122,7 +123,7 @@ class TopicLearner:
                 part = bags.part(first, last)
                 core.learn(
                     self.state, self.n_features, part.start, part.words, part.counts, signs[first:last],
-                    weights[first:last], seen + first, n_threads,
+                    weights[first:last], seen + first, min(n_threads, MAX_THREADS),
                 )  # fmt: skip
                 self.state["counters"] += [last - first, lengths[first:last].sum()]
                 if progress is not None:
@@ -155,7 +156,7 @@ class TopicLearner:
             part = bags.part(first, last)
             core.infer(
                 self.state, self.n_features, part.start, part.words, part.counts, settings.prediction_burn_in,
-                settings.prediction_samples, proportions[first:last], n_threads,
+                settings.prediction_samples, proportions[first:last], min(n_threads, MAX_THREADS),
             )  # fmt: skip
         return proportions
 

@@ -101,10 +101,10 @@ def whole_batches(n: int, batch_size: int) -> int:
 def check_sizes(settings: TopicSettings) -> None:
     """Raise ``ValueError`` for settings with which predictions would not end or not be finite."""
     for setting in fields(settings):
-        if "choices" not in setting.metadata:
-            most = MAX_SEED if setting.name == "seed" else MAX_REPETITIONS
-            size = most if "minimum" in setting.metadata else MAX_SETTING
-            low = 0 if "minimum" in setting.metadata else 1 / size
-            value = getattr(settings, setting.name)
-            if not low <= value <= size:
-                raise ValueError(f"{setting.name} must be in {low:g} to {size:g}, got {value:g}")
+        if "choices" in setting.metadata:
+            continue
+        low, high = 1 / MAX_SETTING, MAX_SETTING
+        if "minimum" in setting.metadata:
+            low, high = setting.metadata["minimum"], MAX_SEED if setting.name == "seed" else MAX_REPETITIONS
+        if not low <= (value := getattr(settings, setting.name)) <= high:
+            raise ValueError(f"{setting.name} must be in {low:.10g} to {high:.10g}, got {value:.11g}")

@@ -168,8 +168,11 @@ class TopicTraining(TrainingLoop):
     def _settings(self, documents: Documents) -> TopicSettings:
         classes = self.reader.classes
         task = "multilabel" if classes.multilabel else "binary" if len(classes) == 2 else "one-vs-rest"
-        seed = int(np.random.RandomState(self.options["seed"]).randint(MAX_SEED))
-        return replace(chosen_settings(self.parameters, task, documents.bags, documents.weights), seed=seed)
+        try:
+            seed = int(np.random.RandomState(self.options["seed"]).randint(MAX_SEED))
+            return replace(chosen_settings(self.parameters, task, documents.bags, documents.weights), seed=seed)
+        except ValueError as error:  # of numbers that are too large
+            raise BadInput(str(error)) from None
 
     @property
     def has_model(self) -> bool:
