@@ -48,6 +48,7 @@ WRONG = [
     (["train", "{data}", "--passes", "9223372036854775808"], "9223372036854775808 is too large"),
     (["predict", "{data}", "{data}", "--abstain", "nan"], "nan is not a finite number"),
     (["topics", "train", "{data}", "--c", "inf"], "inf is not a finite number"),
+    (["demo", "--out", "{tmp}/demo", "--seed", "-1"], "-1 is not in the range x>=0"),
     (["train", ""], "expected the name of a file, got ''"),
     (["train", "{data}", "-o", "{tmp}/no/m.cw"], "no does not exist"),
     (["train", "{data}", "-o", "/dev/null"], "is not a regular file"),

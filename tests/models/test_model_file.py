@@ -431,3 +431,35 @@ def test_unsavable_classes_are_rejected(tmp_path):
     with pytest.raises(TypeError, match="numbers or strings"):
         classifier.save(tmp_path / "m.cw")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("entry", "change", "problem"),
+    [
+        ("support.start", lambda a: a + 1, "the support rows do not fit together"),
+        ("support.start", lambda a: a[[0, 2, 1, *range(3, len(a))]], "the support rows do not fit together"),
+        ("support.columns", lambda a: a + 1, "the support rows do not fit together"),
+        ("support.columns", lambda a: a - 1, "the support rows do not fit together"),
+        ("support.columns", lambda a: a[[1, 0, *range(2, len(a))]], "columns of a support row do not ascend"),
+        ("support.sides", lambda a: a + 9, "a support row has an unknown class"),
+        ("support.sides", lambda a: a - 1, "a support row has an unknown class"),
+    ],
+)
+def test_support_rows_of_a_kernel_are_checked(tmp_path, entry, change, problem):
+    rng = np.random.default_rng(0)
+    OnlineClassifier("arow", "kernel").fit(rng.normal(size=(20, 3)), np.arange(20) % 3).save(tmp_path / "m.cw")
+    header, arrays = contents_of(tmp_path / "m.cw")
+    arrays[entry] = np.ascontiguousarray(change(arrays[entry]))
+    write_contents(tmp_path / "m.cw", header, arrays)
+    with pytest.raises(ModelFileError, match=f"damaged .*{problem}"):
+        load(tmp_path / "m.cw")
+
+
+def test_the_limits_of_a_container_and_of_the_process_count(tmp_path, monkeypatch):
+    (tmp_path / "limit").write_text("12345\n")
+    (tmp_path / "none").write_text("max\n")
+    unlimited = memory.available_bytes()
+    monkeypatch.setattr(memory, "CGROUP_LIMITS", (str(tmp_path / "none"), str(tmp_path / "missing")))
+    assert memory.available_bytes() >= unlimited > 12345
+    monkeypatch.setattr(memory, "CGROUP_LIMITS", (str(tmp_path / "none"), str(tmp_path / "limit")))
+    assert memory.available_bytes() == 12345

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..options.arguments import json_option
+from ..options.arguments import NONNEGATIVE_INTEGER, json_option
 from ..options.command import Command
 from ..options.files import OutputFolder
 from ..options.plot import can_plot
@@ -31,7 +31,7 @@ INK = 0.45  # pixels darker than this fraction of the darkest are drawn
     "--out", default="confidently-demo", metavar="FOLDER", type=OutputFolder(),
     help="Write the model and the plot to this folder.",
 )  # fmt: skip
-@click.option("--seed", default=0, help="Shuffle the digits with this seed.")
+@click.option("--seed", default=0, type=NONNEGATIVE_INTEGER, help="Shuffle the digits with this seed.")
 @json_option
 def demo(out: Path, seed: int, as_json: bool) -> None:
     """Train on 1,200 digits and predict 597 more with probabilities.
