@@ -170,3 +170,17 @@ def test_decimals_are_those_of_csv(tmp_path, precision, scale):
     WRITE[file.name](pa.table({"label": [0, 1] * 250, "x": pa.array(numbers, kind), "n": [1] * 500}), file)
     text.write_text("label,x,n\n" + "".join(f"{k % 2},{number},1\n" for k, number in enumerate(numbers)))
     assert read(file) == read(text)
+
+
+@pytest.mark.parametrize("offsets", [(0, 7, 10_000), (0, 19, 12), (-5, 7, 12), (0, -7, 12)])
+def test_offsets_beyond_the_data_are_damage(tmp_path, offsets):
+    path = tmp_path / "rows.feather"
+    table = pa.table({"label": [1, 0], "town": ["x" * 7, "y" * 5]})
+    with pa.ipc.new_file(path, table.schema) as file:
+        file.write_table(table)
+    sound = np.array([0, 7, 12], np.int32).tobytes()
+    content = path.read_bytes()
+    assert content.count(sound) == 1
+    path.write_bytes(content.replace(sound, np.array(offsets, np.int32).tobytes()))
+    with pytest.raises(DataError, match=r"rows\.feather is damaged"), open_stream(path) as stream:
+        list(stream)
