@@ -257,7 +257,10 @@ def test_an_interruption_is_undone(covariance, task, options):
     y, labels = rng.integers(0, 2, n).astype(np.int32), np.arange(n + 1) if task == "multilabel" else None
     for n_features in (7, 100_000) if covariance == "diag" else (7,):  # the state is copied, or its changes are logged
         X = as_matrix(csr_matrix((values, columns.ravel(), start), shape=(n, n_features)))
-        learner, cost = Learner(Settings("arow", covariance, task, **options), 2, n_features), np.zeros(1)
+        learner, cost = (
+            Learner(Settings("logistic" if task == "softmax" else "arow", covariance, task, **options), 2, n_features),
+            np.zeros(1),
+        )
         learner.learn(X, y, labels)
         before = bytes_of(learner)
 
