@@ -83,10 +83,10 @@ def test_diagonal(rule, how):
     assert_allclose(mean, shift / precision, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("multiclass", ["joint", "one-vs-rest"])
+@pytest.mark.parametrize(("multiclass", "rule"), [("joint", "arow"), ("one-vs-rest", "arow"), ("softmax", "logistic")])
 @pytest.mark.parametrize("classes", [("a", "b"), ("a", "b", "c")])
-def test_full(classes, multiclass):
-    settings = {"covariance": "full", "classes": classes, "multiclass": multiclass}
+def test_full(classes, multiclass, rule):
+    settings = {"covariance": "full", "classes": classes, "multiclass": multiclass, "rule": rule}
     parts = [learned(seed=seed, **settings) for seed in range(3)]
     mean, covariance = gaussian(merge(parts))
     precision, shift = -2 / PRIOR * np.eye(covariance.shape[-1]), 0
@@ -292,13 +292,13 @@ def test_third_class_of_another_model(covariance):
     assert_same_gaussian(merged, model)
 
 
-@pytest.mark.parametrize("multiclass", ["joint", "one-vs-rest"])
-def test_different_classes(multiclass):
-    one = learned(seed=1, classes=("a", "b"), multiclass=multiclass)
-    other = learned(seed=2, classes=("c", "b"), multiclass=multiclass)
+@pytest.mark.parametrize(("multiclass", "rule"), [("joint", "arow"), ("one-vs-rest", "arow"), ("softmax", "logistic")])
+def test_different_classes(multiclass, rule):
+    one = learned(seed=1, classes=("a", "b"), multiclass=multiclass, rule=rule)
+    other = learned(seed=2, classes=("c", "b"), multiclass=multiclass, rule=rule)
     merged = merge([one, other])
     assert list(merged.classes_) == ["a", "b", "c"]
-    share = 2 if multiclass == "joint" else 1  # of two classes each has half of the covariance
+    share = 1 if multiclass == "one-vs-rest" else 2  # of two classes each has half of the covariance
     ((a,), (va,)), ((b,), (vb,)) = gaussian(one), gaussian(other)
     pa, pb = 1 / va, 1 / vb
     expected = [
