@@ -21,6 +21,9 @@ import confidently
 from confidently import _core
 from confidently.covariances.settings import Settings
 from confidently.learner.learner import Learner
+from confidently.views.columns import ZERO, Columns
+from confidently.views.table import VIEWS, make_view
+from confidently.views.view import Labelled
 
 INDEXES = ("labels", "label_start", "class_start", "order", "columns", "start", "words", "entry", "list_start")
 OUTPUTS = ("out", "log_loss", "weights_of_mira", "proportions")  # and the arrays of a state that is learned
@@ -184,7 +187,7 @@ def mira(a: Arrays) -> None:
 def options(bits: int = -1, own_columns: bool = False) -> _core.ReaderOptions:
     return _core.ReaderOptions(
         largest=1e100, max_columns=100, labels=_core.LabelCount.any, skip_errors=False, l2=False, bits=bits, classes=[],
-        n_kept=0, own_columns=own_columns,
+        n_kept=0, zeros=False, own_columns=own_columns,
     )  # fmt: skip
 
 
@@ -240,6 +243,40 @@ def rows_out(run: Callable[[Arrays], Any], **more: np.ndarray) -> Call:
     return Call(make, run, ("start: longer",))
 
 
+def view_arrays(name: str) -> Arrays:
+    view = make_view(name, **({"n": 4} if name == "cosines" else {}))
+    arrays = view.grown(view.new_arrays(2), Columns.alike(3, ZERO), 2)
+    arrays, _ = view.learn(arrays, Labelled(matrix(CSR), None, 0, i32(1, 0), None, None, None, 2), _core.UndoLog())
+    return {f"state.{key}": array for key, array in arrays.items()}
+
+
+# features that the rows lack
+UNSEEN = tuple(f"{name}: longer" for name in ("idf.frequency", "nb.frequency", "pairs.group", "cosines.direction"))
+TERMS = ("first", "second", "size", "slots")
+
+
+def see(name: str, allowed: tuple[str, ...] = ()) -> Call:
+    return Call(
+        lambda: CSR | view_arrays(name), lambda a: _core.see(name, state_in(a), matrix(a), 0, 2),
+        ("start: longer", *(f"state.{one}" for one in (*UNSEEN, *allowed))),
+    )  # fmt: skip
+
+
+def see_and_learn(name: str, allowed: tuple[str, ...] = (), lists: bool = False) -> Call:
+    def make() -> Arrays:
+        labels = {"labels": i32(1, 0, 0), "label_start": i64(0, 2, 3)} if lists else {"labels": i32(1, 0)}
+        factors = {} if lists else {"class_weight": np.ones(2)}
+        return CSR | labels | factors | {"weight": np.ones(2), "order": i64(1, 0)} | view_arrays(name)
+
+    def run(a: Arrays) -> None:
+        _core.see_and_learn(
+            name, state_in(a), matrix(a), a["order"], 0, a["labels"], a.get("label_start"), a["weight"],
+            a.get("class_weight"), 2, None,
+        )  # fmt: skip
+
+    return Call(make, run, ("order: longer", "start: longer", *(f"state.{one}" for one in UNSEEN), *allowed))
+
+
 CALLS = {
     "dense": Call(
         lambda: {"x": np.ones((2, 3))}, lambda a: _core.dense(a["x"]), ("x: shorter", "x: longer", "x: empty")
@@ -290,6 +327,19 @@ CALLS = {
     "DictLearner.restore": restore(lambda: _core.DictLearner(-1, 100)),
     "DictLearner.bind": Call(state_of_two_classes, bind, ("state.weights: shorter",)),
     "ArrowColumn.__init__": Call(arrow_arrays, feed, ("start: longer",)),
+    **{f"see {name}": see(name) for name in VIEWS if name != "nb"},
+    "see nb": see("nb", ("nb.rows: shorter", "nb.rows: empty")),
+    **{f"see_and_learn {name}": see_and_learn(name) for name in VIEWS},
+    "see_and_learn several labels": see_and_learn("nb", ("labels: longer",), lists=True),
+    "meet_pairs": Call(
+        lambda: CSR | {"order": i64(1, 0)} | view_arrays("pairs"),
+        lambda a: _core.meet_pairs(state_in(a), matrix(a), a["order"], 0, 2, 100, True),
+        ("order: longer", "start: longer", "state.pairs.group: longer"),
+    ),
+    "index_pairs": Call(
+        lambda: {f"state.pairs.{name}": view_arrays("pairs")[f"state.pairs.{name}"] for name in TERMS},
+        lambda a: _core.index_pairs(state_in(a)),
+    ),
     "Topics.learn": topics("learn"),
     "Topics.infer": topics("infer"),
 }  # fmt: skip
@@ -321,7 +371,7 @@ def spoiled(name: str, array: np.ndarray, learned: bool) -> Iterator[tuple[str, 
 
 
 def is_learned(which: str) -> bool:
-    return ".learn" in which or which == "DictLearner.bind"
+    return "learn" in which or which == "DictLearner.bind"
 
 
 CASES = [

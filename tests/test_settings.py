@@ -23,8 +23,8 @@ from confidently.rules import RULES, make_rule
 SETTINGS = {setting.name: setting for setting in fields(Settings)}
 BY_MULTICLASS = {"task"}  # estimators have multiclass=, which with the labels determines the task
 OF_PRODUCTS_AND_KERNELS = {"rows_per_product", "kernel", "kernel_params", "budget"}  # not for streams of single rows
-ESTIMATOR_OWN = {*SAVED, "device"}
-RIVER_OWN = {"multiclass", "calibration", "hash_bits"}
+ESTIMATOR_OWN = {*SAVED, "device", "view"}
+RIVER_OWN = {"multiclass", "calibration", "view", "hash_bits"}
 OUTSIDE = [  # a value outside the range of each setting that has one
     (name, value)
     for name, setting in SETTINGS.items()

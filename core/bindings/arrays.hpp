@@ -115,5 +115,6 @@ void bind_readers(nb::module_& m);
 void bind_topics(nb::module_& m);
 void bind_tables(nb::module_& m);
 void bind_dicts(nb::module_& m);
+void bind_views(nb::module_& m);
 
 }  // namespace confidently::python

@@ -77,10 +77,11 @@ class RecentNames {
     std::vector<Entry> entries_{kSize};
 };
 
-// The entries of a dict as a row, whose columns ascend without duplicates. Features are numbered as they appear.
+// The entries of a dict as a row, whose columns ascend without duplicates; zeros: numbers that are 0 are among them. Features
+// are numbered as they appear.
 class DictReader {
   public:
-    DictReader(int bits, std::int64_t max_columns) : features_(bits, max_columns) {}
+    DictReader(int bits, std::int64_t max_columns, bool zeros) : features_(bits, max_columns), zeros_(zeros) {}
 
     FeatureTable& features() { return features_; }
     Row to_train(nb::handle x, double largest) {
@@ -138,7 +139,7 @@ class DictReader {
                 const double number = PyFloat_AS_DOUBLE(value);
                 const std::int32_t column = recent_.find(key);
                 if (column >= 0 && std::fabs(number) <= largest) {
-                    if (number != 0.0) add(column, number);
+                    if (number != 0.0 || zeros_) add(column, number);
                     continue;
                 }
             }
@@ -153,7 +154,7 @@ class DictReader {
             const Namespace space(std::string(name.view()) + "=");
             const std::int32_t column = column_of(space, Name(value).view(), 1.0);
             if (column >= 0) add(column, 1.0);
-        } else if (const double number = number_of(key, value, largest); number != 0.0) {
+        } else if (const double number = number_of(key, value, largest); number != 0.0 || zeros_) {
             const std::int32_t known = recent_.find(key.ptr());
             const std::int32_t column = known >= 0 ? known : column_of(plain_, name.view(), number);
             if (column < 0) return;
@@ -177,6 +178,7 @@ class DictReader {
 
     const Namespace plain_;
     FeatureTable features_;
+    const bool zeros_;
     std::vector<std::int32_t> columns_;
     std::vector<double> values_;
     RowOrder order_;

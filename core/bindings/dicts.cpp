@@ -156,7 +156,8 @@ class BoundTo final : public BoundLearner {
 // Trains on dicts where the covariance can be bound to its arrays, and numbers the features of dicts for any learner.
 class DictLearner {
   public:
-    DictLearner(int bits, std::int64_t max_columns) : reader_((require_table(bits, max_columns), bits), max_columns) {}
+    DictLearner(int bits, std::int64_t max_columns, bool zeros)
+        : reader_((require_table(bits, max_columns), bits), max_columns, zeros) {}
 
     void bind(const LearnerSettings& settings, const Dict& state, bool calibrate, double largest) {
         require_writable(state);
@@ -284,7 +285,7 @@ void method(nb::class_<DictLearner>& learner, const Of&... of) { learner.def(of.
 void bind_dicts(nb::module_& m) {
     const auto x = row_argument();
     nb::class_<DictLearner> learner(m, "DictLearner");
-    learner.def(nb::init<int, std::int64_t>(), "bits"_a, "max_columns"_a);
+    learner.def(nb::init<int, std::int64_t, bool>(), "bits"_a, "max_columns"_a, "zeros"_a = false);
     method(learner, "bind", &DictLearner::bind, "learner"_a, "state"_a, "calibrate"_a, "largest"_a);
     method(learner, "learn", &DictLearner::learn_class, x, "label"_a, "weight"_a);
     method(learner, "learn_labels", &DictLearner::learn, x, "labels"_a, "weight"_a);

@@ -20,8 +20,16 @@ struct StateArrays {
         const auto found = entry<T, int(sizeof...(sizes))>(state, name);
         std::size_t axis = 0;
         if (!(... && (found.shape(axis++) == static_cast<std::size_t>(sizes))))
-            throw std::invalid_argument(std::string(name) + " does not match the weights");
+            throw std::invalid_argument(std::string(name) + " does not have the size of the other arrays");
         return const_cast<T*>(found.data());
+    }
+
+    // One of the sizes of an array, of any type.
+    std::size_t size(const char* name, std::size_t axis = 0) const {
+        nb::ndarray<nb::ro> found;
+        if (!state.contains(name) || !nb::try_cast(state[name], found, false) || found.ndim() <= axis)
+            throw std::invalid_argument(std::string(name) + " is missing, or has too few dimensions");
+        return found.shape(axis);
     }
 };
 

@@ -11,4 +11,5 @@ NB_MODULE(_core, m) {
     confidently::python::bind_topics(m);
     confidently::python::bind_tables(m);
     confidently::python::bind_dicts(m);
+    confidently::python::bind_views(m);
 }

@@ -31,7 +31,7 @@ class SteadyFeature {
     explicit SteadyFeature(std::string name) : name_(std::move(name)) {}
 
     void add(double value, RowWriter& rows) {
-        if (value == 0.0) return;
+        if (value == 0.0 && !rows.options.zeros) return;
         if (column_ < 0 || forgotten_ != rows.forgotten()) {
             column_ = rows.column_of(kNoPrefix, name_);
             forgotten_ = rows.forgotten();
@@ -47,8 +47,8 @@ class SteadyFeature {
     std::uint64_t forgotten_ = 0;
 };
 
-// One column. Numbers are features with the column's name, categories column=value, n-grams column:n-gram; an empty cell or 0 adds no
-// feature.
+// One column. Numbers are features with the column's name, categories column=value, n-grams column:n-gram; an empty cell adds no
+// feature, nor does 0 unless zeros are wanted.
 class CellColumn {
   public:
     explicit CellColumn(const ColumnUse& use)

@@ -1,6 +1,6 @@
 // JSON lines: one object per line.
 //
-//   number, true, false       the feature named by the key, with the number, 1 or 0 as its value; 0 is left out
+//   number, true, false       the feature named by the key, with the number, 1 or 0 as its value; 0 is left out unless zeros are wanted
 //   string                    the feature key=string, with the value 1
 //   null, ""                  nothing
 //   object                    its members; their keys follow the object's, separated by a dot
@@ -183,7 +183,7 @@ class JsonLinesFormat {
     }
 
     static void add(const Key& key, double x, RowWriter& rows) {
-        if (x == 0.0) return;
+        if (x == 0.0 && !rows.options.zeros) return;
         rows.add(kNoPrefix, key.path, x);
     }
 

@@ -115,6 +115,7 @@ struct ReaderOptions {
     int bits;                   // of hashes of names; FeatureTable::kExact: names are kept
     std::vector<std::string> classes;  // all allowed labels; empty: any
     std::size_t n_kept;
+    bool zeros = false;        // numbers that are 0 are entries of a row, in formats with named columns
     bool own_columns = false;  // features are numbered by this reader, and renumbered afterwards (numbering.hpp), when rows are finished
 };
 

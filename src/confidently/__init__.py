@@ -1,7 +1,7 @@
 """Linear classifiers that train in one pass over a stream and report the uncertainty of every prediction.
 
 Every classifier keeps a Gaussian over weight vectors, which every example updates. The update *rule* determines how
-far it moves, and the *covariance* how its covariance matrix is stored::
+far it moves, the *covariance* how its covariance matrix is stored, and the *view* what the learner sees of a row::
 
     from confidently import OnlineClassifier, CWStdev
     clf = OnlineClassifier(rule=CWStdev(eta=0.9), covariance="diag").fit(X, y)
@@ -22,10 +22,17 @@ from .rules.passive_aggressive import *  # noqa: F403
 __version__ = "0.1.0"
 
 LAZY = {  # public names that are imported when they are used, and their modules
+    "VIEWS": "views.table",
+    "Cosines": "views.cosines",
+    "Idf": "views.idf",
     "MIRA": "estimators.mira",
+    "NaiveBayesScale": "views.naive_bayes",
     "OnlineClassifier": "estimators.classifier",
     "OnlineMedLDA": "topics.estimator",
+    "Pairs": "views.pairs",
+    "Standard": "views.standard",
     "load": "estimators.loading",
+    "make_view": "views.table",
     "merge": "estimators.merging",
     "progressive_validation": "evaluation.progressive",
 }
@@ -37,6 +44,13 @@ if TYPE_CHECKING:  # type checkers see the same names and no others
     from .estimators.mira import MIRA as MIRA
     from .evaluation.progressive import progressive_validation as progressive_validation
     from .topics.estimator import OnlineMedLDA as OnlineMedLDA
+    from .views.cosines import Cosines as Cosines
+    from .views.idf import Idf as Idf
+    from .views.naive_bayes import NaiveBayesScale as NaiveBayesScale
+    from .views.pairs import Pairs as Pairs
+    from .views.standard import Standard as Standard
+    from .views.table import VIEWS as VIEWS
+    from .views.table import make_view as make_view
 else:
     __all__ = [*LAZY, "RULES", "make_rule", "step", *(rule.__name__ for rule in RULES.values())]
 

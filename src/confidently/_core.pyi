@@ -269,6 +269,7 @@ class ReaderOptions:
         bits: int,
         classes: Sequence[str],
         n_kept: int,
+        zeros: bool,
         own_columns: bool,
     ) -> None: ...
 
@@ -440,7 +441,7 @@ class ArrowReader:
     ) -> None: ...
 
 class DictLearner:
-    def __init__(self, bits: int, max_columns: int) -> None: ...
+    def __init__(self, bits: int, max_columns: int, zeros: bool = False) -> None: ...
     def bind(self, learner: LearnerSettings, state: dict[str, Any], calibrate: bool, largest: float) -> None: ...
     def learn(self, x: object, label: int, weight: float) -> bool: ...
     def learn_labels(self, x: object, labels: Sequence[int], weight: float) -> bool: ...
@@ -471,3 +472,40 @@ class DictLearner:
     @property
     def size(self) -> int:
         """number of features seen"""
+
+def view_names() -> list[str]: ...
+def see(
+    view: str, state: dict[str, Any], matrix: Matrix, first: int, n: int
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+    Annotated[NDArray[numpy.int32], dict(shape=(None,))],
+    Annotated[NDArray[numpy.int64], dict(shape=(None,))],
+]: ...
+def see_and_learn(
+    view: str,
+    state: dict[str, Any],
+    matrix: Matrix,
+    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    first: int,
+    labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    label_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    class_weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | None,
+    n_classes: int,
+    undo: UndoLog | None,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+    Annotated[NDArray[numpy.int32], dict(shape=(None,))],
+    Annotated[NDArray[numpy.int64], dict(shape=(None,))],
+]: ...
+def meet_pairs(
+    state: dict[str, Any],
+    matrix: Matrix,
+    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    first: int,
+    n: int,
+    limit: int,
+    add: bool,
+) -> int: ...
+def index_pairs(state: dict[str, Any]) -> None: ...

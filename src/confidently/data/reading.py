@@ -53,6 +53,9 @@ class ReaderOptions:
         Text: the encoding of the files, one of Python's codecs.
     normalize : {"l2", "none"}
         Whether to scale every row to unit L2 norm; by default "l2" if features have names, otherwise "none".
+    zeros : bool
+        Formats with named columns: whether a number that is 0 is an entry of its row, unlike a missing one. For views
+        that know the difference.
     """
 
     format: str = table.DEFAULT
@@ -71,6 +74,7 @@ class ReaderOptions:
     vocabulary: bool = False
     encoding: str = UTF8
     normalize: str | None = None
+    zeros: bool = False
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:

@@ -71,5 +71,6 @@ class ReadRequest:
             bits=EXACT if reading.vocabulary else reading.bits,
             classes=list(self.classes),
             n_kept=len(self.keep),
+            zeros=reading.zeros,
             own_columns=own_columns,
         )

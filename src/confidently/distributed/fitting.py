@@ -21,6 +21,7 @@ from ..estimators.loading import put_model
 from ..estimators.parameters import check_settings
 from ..models.model import Model
 from ..rules.ranges import check_choice
+from ..views.table import make_view
 from .cluster import connected, dashboard, n_threads
 from .frames import Frames, is_collection, paths_of, settings_of
 from .rounds import Round, Rounds
@@ -148,6 +149,8 @@ class _Training:
         if not isinstance(estimator, OnlineClassifier):
             raise TypeError(f"training on a cluster needs an OnlineClassifier, got {type(estimator).__name__}")
         kind_of(estimator.covariance).require("distribute")
+        if (view := make_view(estimator.view)) is not None:
+            view.require("distribute")
         if estimator.forget:
             raise ValueError(
                 "partitions are trained on in parallel, so no rows come last for forget to keep; use forget=0"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy, deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
@@ -40,8 +40,11 @@ from ..models.model import Model
 from ..rules import make_rule
 from ..rules.ranges import check_choice
 from ..rules.rule import Rule
+from ..views.columns import ZERO, Columns
+from ..views.table import make_view
+from ..views.view import View
 from .parameters import SHARED, check_settings, check_unchanged, saved_settings
-from .streams import learn_stream, open_as_before
+from .streams import check_values_kept, learn_stream, open_as_before
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -119,6 +122,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     projection : {"precision", "moments"}, optional
         With ``covariance="diag"``: whether the diagonal of an updated Gaussian's precision is kept, or that of its
         covariance. By default what the rule's paper does: "moments" for "probit", otherwise "precision".
+    view : str, View or list of these, optional
+        What the learner sees of a row, learned from the rows before: a name in ``confidently.VIEWS``, several separated
+        by commas ("standard,pairs"), or views with their parameters, which are available as ``view__max_terms`` and so
+        on. By default rows are learned as they are. ``docs/views.md`` lists every view.
 
     Attributes
     ----------
@@ -188,6 +195,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         budget: int | None = None,
         forget: float = 0.0,
         projection: str | None = None,
+        view: str | View | Sequence[str | View] | None = None,
     ) -> None:
         self.rule = rule
         self.covariance = covariance
@@ -209,6 +217,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         self.budget = budget
         self.forget = forget
         self.projection = projection
+        self.view = view
 
     # --- training on arrays --------------------------------------------------------------------------------------
 
@@ -319,7 +328,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         return Settings(task=task, **{name: getattr(self, name) for name in SHARED})
 
     def _new_learner(self, n_features: int, n_classes: int, multilabel: bool) -> Learner:
-        return Learner(self._settings(n_classes, multilabel), n_classes, n_features, device=self.device)
+        """Return an untrained learner; the columns of arrays are numbers, and those of sparse rows 0 where absent."""
+        names = getattr(self, "feature_names_in_", None)
+        columns = Columns.alike(n_features, ZERO, None if names is None else list(names))
+        return Learner(
+            self._settings(n_classes, multilabel), n_classes, n_features, view=make_view(self.view), columns=columns,
+            device=self.device,
+        )  # fmt: skip
 
     def _adopt_rule(self) -> None:
         """Continue with a rule that was changed after the last call; nothing else can change."""
@@ -327,7 +342,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         wanted = resolved(self._settings(learner.n_classes, self._is_multilabel), learner.n_features)
         if self.projection is None:  # the default of the rule that training began with
             wanted = replace(wanted, projection=learner.settings.projection)
-        followed = check_unchanged(learner.settings, wanted)
+        followed = check_unchanged(learner.settings, wanted, learner.view == make_view(self.view))
         if wanted.rule != learner.settings.rule:
             self.learner_ = copy(learner)
             self.learner_.settings = followed
@@ -379,10 +394,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             names = [] if classes is None else [plain(name) for name in classes]
             table = ClassTable(names, stream.multilabel, closed=classes is not None)
             learner = self._new_learner(0, len(table), stream.multilabel)
+            check_values_kept(learner.view, stream.reading)
             features = Features(bounded=not stream.reading.vocabulary) if stream.reading.named else None
             for name in ("learner_", "classes_", "features_", "feature_names_in_"):
                 self.__dict__.pop(name, None)
-            return self._learn_stream(stream, StreamLearner(learner, table, self.multiclass, features))
+            return self._learn_stream(stream, learner, table, features)
 
     def partial_fit_stream(self, paths: Any, **options: Any) -> Self:
         """Train on more files, which are read as those of :meth:`fit_stream` were.
@@ -407,7 +423,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             self._adopt_rule()
             table = ClassTable([plain(name) for name in self.classes_], stream.multilabel)
             learner, features = deepcopy(self.learner_), deepcopy(getattr(self, "features_", None))
-            return self._learn_stream(stream, StreamLearner(learner, table, self.multiclass, features))
+            return self._learn_stream(stream, learner, table, features)
 
     def predict_stream(self, paths: Any, method: str = "predict", **options: Any) -> Iterator[Any]:
         """Predict the rows of files batch by batch, in memory that does not grow with the files.
@@ -443,7 +459,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         source, features = getattr(self, "source_", {}), getattr(self, "features_", None)
         return open_as_before(paths, source, features, self.dtype, **options)
 
-    def _learn_stream(self, stream: Stream, learning: StreamLearner) -> Self:
+    def _learn_stream(self, stream: Stream, learner: Learner, table: ClassTable, features: Features | None) -> Self:
+        learning = StreamLearner(learner, table, self.multiclass, features, stream.reading.file_format.columns)
         self.classes_ = learn_stream(stream, learning, self.class_weight)
         self.learner_ = learning.learner
         self.n_features_in_ = learning.learner.n_features
@@ -546,7 +563,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        return self._fitted.mean()[:, : self._fitted.n_features]
+        return self._fitted.mean()[:, : self._fitted.width]
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
@@ -554,7 +571,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def variance_(self) -> NDArray[np.float64]:
-        return self._fitted.variance()[:, : self._fitted.n_features]
+        return self._fitted.variance()[:, : self._fitted.width]
 
     @property
     def intercept_variance_(self) -> NDArray[np.float64]:
@@ -631,22 +648,26 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     # --- scikit-learn --------------------------------------------------------------------------------------------
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; ``rule__eta=0.9`` changes one of the rule's."""
-        nested = {key.removeprefix("rule__"): params.pop(key) for key in list(params) if key.startswith("rule__")}
-        if nested:
-            params["rule"] = make_rule(params.get("rule", self.rule), **nested)
+        """Set parameters; ``rule__eta=0.9`` changes one of the rule's, ``view__n=500`` one of the view's."""
+        for whole, make in (("rule", make_rule), ("view", make_view)):
+            prefix = f"{whole}__"
+            nested = {key.removeprefix(prefix): params.pop(key) for key in list(params) if key.startswith(prefix)}
+            if nested:
+                params[whole] = make(params.get(whole, getattr(self, whole)), **nested)
         super().set_params(**params)
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name; with ``deep`` also the rule's, as ``rule__...``, for a rule or its name."""
+        """Return the parameters by name; with ``deep`` also the rule's and the view's, as ``rule__...``."""
         params: dict[str, Any] = super().get_params(deep=False)
         if deep:
-            try:
-                rule = make_rule(self.rule)
-            except (TypeError, ValueError):
-                return params  # fit reports an invalid rule
-            params.update({f"rule__{name}": value for name, value in rule.get_params().items()})
+            for whole, make in (("rule", make_rule), ("view", make_view)):
+                try:
+                    made = make(getattr(self, whole))
+                except (TypeError, ValueError):
+                    continue  # fit reports an invalid one
+                own = {} if made is None else made.get_params()
+                params.update({f"{whole}__{name}": value for name, value in own.items()})
         return params
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -53,7 +53,7 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier | OnlineMedLDA:
         parameters = {name: getattr(settings, name) for name in SHARED}
         parameters["kernel"] = settings.kernel or "rbf"
         parameters["projection"] = None if settings.projection == settings.rule.projection else settings.projection
-        classifier = OnlineClassifier(**parameters, **estimator)
+        classifier = OnlineClassifier(**parameters, view=model.learner.view, **estimator)
         check_settings(classifier, partial=False)
         return put_model(classifier, model)
 

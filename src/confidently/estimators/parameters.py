@@ -36,12 +36,12 @@ def check_passes(passes: Any) -> None:
         raise ValueError(f"passes must be an integer >= 1, got {passes!r}")
 
 
-def check_unchanged(settings: Settings, wanted: Settings) -> Settings:
+def check_unchanged(settings: Settings, wanted: Settings, same_view: bool) -> Settings:
     """Return a learner's settings with the wanted rule; raise ``ValueError`` if more has changed than the rule."""
     followed = replace(settings, rule=wanted.rule)
     stored_alike = type(make_covariance(wanted)) is type(make_covariance(settings))
-    if not stored_alike or replace(wanted, task=settings.task) != followed:
-        fixed = ", ".join(name for name in SHARED if name != "rule")
+    if not same_view or not stored_alike or replace(wanted, task=settings.task) != followed:
+        fixed = ", ".join([*(name for name in SHARED if name != "rule"), "view"])
         raise ValueError(
             f"{fixed}, and whether the rule gains precision cannot change after training has begun; call fit to train "
             "from scratch, or restore the old settings"

@@ -6,7 +6,7 @@ Rows are dicts, which compiled code reads and learns. Features are numbered in t
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from river import base
@@ -14,6 +14,7 @@ from river import base
 from ..learner.dicts import DictRows
 from ..models.model import Model
 from ..rules.rule import Rule
+from ..views.view import View
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,6 +57,9 @@ class OnlineClassifier(base.MiniBatchClassifier):
     projection : {"precision", "moments"}, optional
         Whether a diagonal covariance keeps the precisions of an updated Gaussian or its variances. By default what the
         rule's paper does: "moments" for "probit", otherwise "precision".
+    view : str, View or list of these, optional
+        What the learner sees of a row, learned from the rows before: "standard" standardizes numbers; see
+        :class:`confidently.OnlineClassifier`. Numbers that are 0 are then values, unlike missing ones.
     hash_bits : int, optional
         Hash the names of features to this many bits, 1 to 31, and do not store them, so that memory is bounded. By
         default every name is stored.
@@ -92,6 +96,7 @@ class OnlineClassifier(base.MiniBatchClassifier):
         calibration: str | None = "progressive",
         forget: float = 0.0,
         projection: str | None = None,
+        view: str | View | Sequence[str | View] | None = None,
         hash_bits: int | None = None,
     ) -> None:
         self.rule = rule
@@ -105,6 +110,7 @@ class OnlineClassifier(base.MiniBatchClassifier):
         self.calibration = calibration
         self.forget = forget
         self.projection = projection
+        self.view = view
         self.hash_bits = hash_bits
         self._rows = DictRows(self._get_params(), multilabel=False)
 
@@ -202,7 +208,7 @@ class OnlineMultiLabelClassifier(base.MultiLabelClassifier):
     ----------
     rule, covariance, prior_variance, fit_intercept, average, min_variance, dtype
         As of :class:`OnlineClassifier`.
-    calibration, forget, projection, hash_bits
+    calibration, forget, projection, view, hash_bits
         As of :class:`OnlineClassifier`.
 
     Examples
@@ -227,6 +233,7 @@ class OnlineMultiLabelClassifier(base.MultiLabelClassifier):
         calibration: str | None = "progressive",
         forget: float = 0.0,
         projection: str | None = None,
+        view: str | View | Sequence[str | View] | None = None,
         hash_bits: int | None = None,
     ) -> None:
         self.rule = rule
@@ -239,6 +246,7 @@ class OnlineMultiLabelClassifier(base.MultiLabelClassifier):
         self.calibration = calibration
         self.forget = forget
         self.projection = projection
+        self.view = view
         self.hash_bits = hash_bits
         self._rows = DictRows(self._get_params(), multilabel=True)
 

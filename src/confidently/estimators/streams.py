@@ -15,6 +15,7 @@ from ..data.formats.table import format_of
 from ..data.memory.matrix import largest_value
 from ..data.sources.paths import expand_paths
 from ..learner.streams import StreamLearner
+from ..views.view import View
 
 
 def open_as_before(paths: Any, source: dict[str, Any], features: Features | None, dtype: str, **options: Any) -> Stream:
@@ -34,6 +35,14 @@ def open_as_before(paths: Any, source: dict[str, Any], features: Features | None
             "on files"
         )
     return open_stream(paths, reading, features=features, largest=largest_value(dtype), **options)
+
+
+def check_values_kept(view: View | None, reading: ReaderOptions) -> None:
+    """Raise ``ValueError`` if a view takes the values of named columns, which reading has scaled or dropped."""
+    if view is not None and view.takes_values and reading.file_format.columns and not reading.zeros:
+        raise ValueError(
+            f"the view {view.name} needs rows as they are; open the stream with normalize='none', zeros=True"
+        )
 
 
 def learn_stream(stream: Stream, learning: StreamLearner, class_weight: dict[Any, float] | str | None) -> np.ndarray:

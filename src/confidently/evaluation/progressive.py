@@ -20,6 +20,7 @@ from ..data.memory.labels import class_numbers, class_weights, distinct, is_mult
 from ..data.memory.matrix import as_matrix
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.mira import MIRA
+from ..estimators.streams import check_values_kept
 from ..learner.streams import StreamLearner
 
 N_POINTS = 100  # of a curve over a matrix
@@ -243,7 +244,8 @@ def _over_stream(model: Any, stream: Stream, classes: Any, at: int | Sequence[in
         raise TypeError(f"a stream needs an OnlineClassifier, got {type(model).__name__}")
     table = ClassTable([] if classes is None else list(classes), stream.multilabel, closed=classes is not None)
     learner = clone(model)._new_learner(0, len(table), stream.multilabel)
-    learning = StreamLearner(learner, table, model.multiclass)
+    check_values_kept(learner.view, stream.reading)
+    learning = StreamLearner(learner, table, model.multiclass, tabular=stream.reading.file_format.columns)
     dues = _dues(ROWS_PER_POINT if at is None else at)
     points, seen, due = [], 0, next(dues)
     for part in learning.learn(_cut(stream, _dues(ROWS_PER_POINT if at is None else at))):

@@ -25,6 +25,8 @@ from ..data.request import EXACT
 from ..exclusive import ConcurrentUse, Exclusive
 from ..rules import make_rule
 from ..rules.ranges import Range, check_choice, check_number
+from ..views.columns import PLAIN, Columns
+from ..views.table import make_view
 from .learner import Learner
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ class DictRows:
     Parameters
     ----------
     parameters : dict
-        Settings of a :class:`confidently.Learner`, and ``multiclass``, ``calibration`` and ``hash_bits``.
+        Settings of a :class:`confidently.Learner`, and ``view``, ``multiclass``, ``calibration`` and ``hash_bits``.
     multilabel : bool
         Whether a row has any number of labels instead of one class.
     """
@@ -57,14 +59,18 @@ class DictRows:
         if bits is not None:
             check_number("classifier", "hash_bits", bits, HASH_BITS)
         self.bits = EXACT if bits is None else int(bits)
+        view = make_view(settings.pop("view"))
+        if view is not None and view.takes_names and self.bits != EXACT:
+            raise ValueError(f"the view {view.name} needs names of features, which hash_bits drops; use hash_bits=None")
+        self.zeros = view is not None and view.takes_values
         self.table = ClassTable(multilabel=multilabel)
         task = "multilabel" if multilabel else "binary"
-        self.learner = Learner(Settings(task=task, **settings), len(self.table))
-        # the compiled loop over dicts only updates the features of the row
-        self.as_matrices = self.learner.covariance.couples_features
+        self.learner = Learner(Settings(task=task, **settings), len(self.table), view=view)
+        # the compiled loop over dicts only updates the features of the row, which it learns as they are
+        self.as_matrices = self.learner.covariance.couples_features or view is not None
         self.fewer_than_two = True  # classes so far
         self.largest = largest_value(self.learner.settings.dtype)
-        self.core = _core.DictLearner(self.bits, MAX_COLUMNS)
+        self.core = _core.DictLearner(self.bits, MAX_COLUMNS, self.zeros)
         self._make_room()
 
     # --- training ----------------------------------------------------------------------------------------------------
@@ -172,7 +178,13 @@ class DictRows:
 
     def grow_features(self) -> None:
         """Make room in the learner for all features so far."""
-        self.learner.grow(n_features=self.core.size)
+        known = self.learner.n_features
+        columns = None
+        if self.learner.view is not None and self.core.size > known:
+            names = list(self.features().since(known).names) if self.bits == EXACT else None
+            more = self.core.size - known
+            columns = Columns.alike(more, PLAIN) if names is None else Columns.named(names, tabular=True)
+        self.learner.grow(n_features=self.core.size, columns=columns)
 
     def _make_room(self) -> None:
         """Make room for all features and one for those unseen, and bind the compiled loop to the arrays."""
@@ -312,7 +324,7 @@ class DictRows:
         from scipy import sparse
 
         kinds = {getattr(dtype, "kind", "O") for dtype in X.dtypes}
-        if not kinds <= set("fiub"):
+        if self.zeros or not kinds <= set("fiub"):
             rows = [self._record(row, training) for row in X.to_dict("records")]
             start = np.cumsum([0, *(len(values) for values, _ in rows)])
             values, columns = (np.concatenate([row[k] for row in rows] or [np.empty(0)]) for k in (0, 1))
@@ -381,7 +393,7 @@ class DictRows:
     def __setstate__(self, state: dict[str, Any]) -> None:
         known = state.pop("known")
         vars(self).update(state)
-        self.core = _core.DictLearner(self.bits, MAX_COLUMNS)
+        self.core = _core.DictLearner(self.bits, MAX_COLUMNS, self.zeros)
         self.core.restore(*known)
         self._make_room()
 

@@ -6,7 +6,7 @@ scikit-learn.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,17 +16,23 @@ from ..arrays import predicted_numbers
 from ..covariances.examples import Examples
 from ..covariances.settings import Settings, check_multiclass
 from ..covariances.state import Size, State, out_of_range
-from ..covariances.table import kind_of, make_covariance, resolved
+from ..covariances.table import kind_of, resolved
 from ..data.memory.matrix import MAX_WEIGHT, check_rows, is_checked, largest_value, refuse
+from ..views.columns import Columns
+from ..views.table import view_of
+from ..views.view import Labelled, View
 from . import calibration
 from .backup import Backup
 from .posterior import Posterior
 
 # Rows trained on between two reports of progress, at which an interruption takes effect.
 ROWS_PER_STRIDE = 8192
+ROWS_PER_VIEW = 512  # made at a time, since a row that a view makes may be many times as long as the one it is given
 # Rows are checked during training if the state, which must then be copied, is smaller than they are by this factor.
 STATE_TO_ROWS = 4
 BYTES_PER_ENTRY = 12  # of a matrix: a value and its column
+
+Fault = tuple[str, int, int, float] | None  # reason, row, column and value of the first row that cannot be trained on
 
 
 class Learner(Posterior):
@@ -38,6 +44,10 @@ class Learner(Posterior):
         The update rule, the covariance, the task and their parameters.
     n_classes, n_features : int
         Both may grow later.
+    view : View, optional
+        What the learner sees of a row; by default the row.
+    columns : Columns, optional
+        What is known about the features, for the view; by default they are plain.
     device : str, optional
         Device of the matrix products of a full or shared covariance: a PyTorch device ("cpu", "cuda") or "cupy". By
         default, the BLAS of NumPy and SciPy runs them. Not saved with a model.
@@ -47,7 +57,7 @@ class Learner(Posterior):
     Attributes
     ----------
     state : dict of arrays
-        Everything learned (:mod:`confidently.covariances.state`).
+        Everything learned (:mod:`confidently.covariances.state`), the view's arrays included.
 
     Raises
     ------
@@ -72,29 +82,42 @@ class Learner(Posterior):
         n_classes: int = 2,
         n_features: int = 0,
         *,
+        view: View | None = None,
+        columns: Columns | None = None,
         device: str | None = None,
         state: State | None = None,
     ) -> None:
         settings = resolved(settings, n_features)
         if n_classes < 2 and settings.several:
             raise ValueError(f"{settings.task} needs at least 2 classes, got {n_classes}")
-        if state is None:
-            state = make_covariance(settings).new_state(Size(n_features, n_classes))
-        super().__init__(settings, n_classes, n_features, state)
+        super().__init__(settings, n_classes, n_features, {} if state is None else state, view)
         self.device = device
+        if state is None:
+            if view is not None:
+                known = Columns.alike(n_features) if columns is None else columns
+                self.state = view.grown(view.new_arrays(n_classes), known, n_classes)
+            self.state = self.covariance.new_state(self.size) | self.state
 
     # --- growing -------------------------------------------------------------------------------------------------
 
-    def grow(self, n_features: int = 0, n_classes: int = 0, multiclass: str | None = None) -> None:
+    def grow(
+        self, n_features: int = 0, n_classes: int = 0, multiclass: str | None = None, columns: Columns | None = None
+    ) -> None:
         """Make room for more features or classes, which start at the prior; smaller numbers change nothing.
 
         A binary learner that gets a third class becomes a ``multiclass`` one, by default the rule's, with the same
-        beliefs about the first two.
+        beliefs about the first two. ``columns`` is what is known about the new features; by default they are plain.
         """
         multiclass = check_multiclass(self.settings.rule, multiclass)
         kind_of(self.settings.covariance).check_task(multiclass if n_classes > 2 else "binary")
         new = Size(max(n_features, self.n_features), max(n_classes, self.n_classes))
-        self.settings, self.state = self.covariance.grown(self.state, self.size, new, multiclass)
+        state, width = self.state, new.n_features
+        if self.view is not None and new != (self.n_features, self.n_classes):
+            known = Columns.alike(new.n_features - self.n_features) if columns is None else columns
+            state = state | self.view.grown(state, known, new.n_classes)
+            width = self.view.n_columns(state, new.n_features)
+        wider = Size(max(width, self.width), new.n_classes)
+        self.settings, self.state = self.covariance.grown(state, self.size, wider, multiclass)
         self.n_features, self.n_classes = new
 
     # --- learning ------------------------------------------------------------------------------------------------
@@ -132,7 +155,7 @@ class Learner(Posterior):
         class_start : int64 array of shape (k,), optional
             Positions in the order of training, ascending, from which on the last k classes exist. By default, all
             classes exist from the first row. A class that does not exist yet has no score, so it is no rival. Only
-            where the covariance learns row by row.
+            where the covariance learns row by row, without a view.
         calibrate : bool
             Whether the margins, computed before their labels are used, calibrate the probabilities.
         log_loss : float64 array of shape (1,), optional
@@ -154,42 +177,82 @@ class Learner(Posterior):
             raise ValueError(f"order must hold rows 0 to {X.shape[0] - 1}, got {order.min()} to {order.max()}")
         self._check_width(X)
         row_by_row = self.covariance.is_row_by_row(self.state, self.device)
-        if not row_by_row and not is_checked(X, self.settings.dtype):  # all at once, since a matrix product mixes rows
-            check_rows(X, self.settings.dtype)
-        if class_start is not None and not row_by_row:
-            raise ValueError("class_start needs a covariance that learns row by row")
+        if class_start is not None and (not row_by_row or self.view is not None):
+            raise ValueError("class_start needs a covariance that learns row by row, and no view")
         examples = Examples(X, labels, label_start, weight, class_weight, order, class_start)
-        if row_by_row:
+        if row_by_row and self.view is None:
             self._check_before_learning(examples)
+        elif not is_checked(X, self.settings.dtype):  # all at once, since a matrix product mixes rows
+            check_rows(X, self.settings.dtype)
         self.make_writable()
-        backup = Backup(self.covariance, self.state, examples, log_loss, row_by_row, self.size)
+        before = dict(self.state)
+        backup = Backup(self.covariance, self.without_view(before), examples, log_loss, row_by_row, self.size)
+        counted, replaced = _core.UndoLog(), list[State]()  # the logs of changes point into replaced arrays, too
+        fault: Fault = None
         try:
             learn = self._learn_rows if row_by_row else self._learn_products
-            fault = learn(examples, calibrate, log_loss, progress, backup.log)
+            if self.view is None:
+                fault = learn(examples, calibrate, log_loss, progress, backup.log)
+            else:
+                for seen, done in self._seen_and_counted(self.view, examples, counted, replaced):
+                    fault = learn(seen, calibrate, log_loss, None, backup.log)
+                    if fault is not None:
+                        break
+                    if progress is not None:
+                        progress(done)
+            if fault is not None and fault[0] == "range":
+                raise out_of_range(self.settings.dtype)
+            refuse(fault, X.shape[1], self.settings.dtype)
         except BaseException as error:
             backup.restore()
+            counted.roll_back()
+            self.state = before
             if isinstance(error, OverflowError):
                 raise out_of_range(self.settings.dtype) from None
             raise
-        if fault is not None:
-            backup.restore()
-            if fault[0] == "range":
-                raise out_of_range(self.settings.dtype)
-            refuse(fault, X.shape[1], self.settings.dtype)
+
+    def without_view(self, state: State) -> State:
+        """Return the arrays of the covariance."""
+        return state if self.view is None else {name: state[name] for name in state if not self.view.holds(name)}
+
+    def _seen_and_counted(
+        self, view: View, examples: Examples, counted: _core.UndoLog, replaced: list[State]
+    ) -> Iterator[tuple[Examples, int]]:
+        """Yield what the view makes of the examples, in the order of training, and the number of rows so far.
+
+        Each row is counted in after it was seen. Weights grow with the columns that the view makes. The states before
+        are added to ``replaced``.
+        """
+        for first in range(0, len(examples), ROWS_PER_VIEW):
+            block = examples.block(first, min(first + ROWS_PER_VIEW, len(examples)))
+            rows = Labelled(
+                examples.X, block.order, first if block.order is None else 0, block.labels, block.label_start,
+                block.weight, block.class_weight, self.n_classes,
+            )  # fmt: skip
+            replaced.append(self.state)
+            size = self.size
+            arrays, seen = view.learn(self.state, rows, counted)
+            self.state = self.state | arrays
+            if self.size != size:
+                _, self.state = self.covariance.grown(self.state, size, self.size)
+            X = seen.matrix(self.width)
+            yield Examples(X, block.labels, block.label_start, block.weight, block.class_weight), first + block.n
 
     def _learn_products(
         self, examples: Examples, calibrate: bool, log_loss: np.ndarray | None,
         progress: Callable[[int], None] | None, log: _core.UndoLog | None,
-    ) -> None:  # fmt: skip
+    ) -> Fault:  # fmt: skip
+        """Train by products of matrices, of checked rows."""
         self.state = self.covariance.learn(
             self.state, examples, self.size, device=self.device, calibrate=calibrate, log_loss=log_loss,
             progress=progress,
         )  # fmt: skip
+        return None
 
     def _learn_rows(
         self, examples: Examples, calibrate: bool, log_loss: np.ndarray | None,
         progress: Callable[[int], None] | None, log: _core.UndoLog | None,
-    ) -> tuple[str, int, int, float] | None:  # fmt: skip
+    ) -> Fault:  # fmt: skip
         """Train row by row; return the fault of the first row that cannot be trained on."""
         covariance, X = self.covariance, examples.X
         covariance.flush(self.state)
@@ -263,40 +326,18 @@ class Learner(Posterior):
 
         Multilabel: scores minus the calibration label's, so that positive means relevant.
         """
-        return self._by_class(self._scores(X))
+        scores: np.ndarray = self._of_seen(X, self._decision)
+        return scores
 
     def margin_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of the scores under the Gaussian over weights, in the shape of :meth:`decision`."""
-        self._check_rows(X)
-        variance = self.covariance.variances(self.state, X, self.size)
-        if self.settings.task == "binary":
-            variance = variance[:, 0]
-        elif self.settings.task == "multilabel":
-            variance = variance[:, 1:]
-        return self.decision(X), variance
+        found: tuple[np.ndarray, np.ndarray] = self._of_seen(X, self._margin_distribution)
+        return found
 
     def probabilities(self, X: _core.Matrix, method: str | None = "progressive") -> np.ndarray:
         """Return the probability of class 1, shape (n,), or with more classes or labels of each, (n, n_classes)."""
-        if method is None:
-            return self._posterior_probabilities(X)
-        state = self.state["calibration"]
-        if self.settings.task == "multilabel":
-            return calibration.sigmoid(self.decision(X), state)
-        prior = self.settings.prior_variance
-        if self.settings.task == "binary":
-            return calibration.sigmoid(calibration.moderated(*self.margin_distribution(X), prior), state)
-        scores = self._scores(X)
-        variance = self.covariance.top_variances(self.state, X, scores, self.size)
-        return calibration.softmax(calibration.moderated(scores, variance, prior), state)
-
-    def _posterior_probabilities(self, X: _core.Matrix) -> np.ndarray:
-        """Return the probabilities of the rule's likelihood; without one, of a classifier drawn from the posterior."""
-        if self.settings.task == "softmax":
-            return calibration.softmax(self.decision(X))
-        mean, variance = self.margin_distribution(X)
-        if self.settings.several:
-            return calibration.posterior_probabilities(mean, variance)
-        return calibration.posterior_probability(mean, variance, self.settings.rule.score_noise())
+        p: np.ndarray = self._of_seen(X, lambda seen: self._probabilities(seen, method))
+        return p
 
     def predict(self, X: _core.Matrix) -> np.ndarray:
         """Return class numbers, shape (n,); multilabel: booleans, (n, n_classes)."""
@@ -305,15 +346,78 @@ class Learner(Posterior):
             return decision > 0
         return predicted_numbers(decision)
 
-    def _scores(self, X: _core.Matrix) -> np.ndarray:
-        self._check_rows(X)
-        return self.covariance.scores(self.state, X, self.size)
+    def top_margins(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and variance of the margin between each row's two best classes, shape (n,).
 
-    def _check_rows(self, X: _core.Matrix) -> None:
-        """Raise ``ValueError`` for invalid rows, unless they are known to be valid."""
+        For two classes and multilabel, they are those of :meth:`margin_distribution`.
+        """
+        found: tuple[np.ndarray, np.ndarray] = self._of_seen(X, self._top_margins)
+        return found
+
+    def _of_seen(self, X: _core.Matrix, f: Callable[[_core.Matrix], Any]) -> Any:
+        """Return what a function returns of the rows, an array or a pair, as the learner sees them.
+
+        Raises
+        ------
+        ValueError
+            For invalid rows, unless they are known to be valid.
+        """
         self._check_width(X)
         if not is_checked(X, self.settings.dtype):
             check_rows(X, self.settings.dtype)
+        if self.view is None:
+            return f(X)
+        n = X.shape[0]
+        strides = [(first, min(ROWS_PER_VIEW, n - first)) for first in range(0, max(n, 1), ROWS_PER_VIEW)]
+        found = [f(self.view.see(self.state, X, first, rows).matrix(self.width)) for first, rows in strides]
+        if isinstance(found[0], tuple):
+            return tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+        return np.concatenate(found)
+
+    # --- predicting rows as the learner sees them ----------------------------------------------------------------
+
+    def _decision(self, X: _core.Matrix) -> np.ndarray:
+        return self._by_class(self._scores(X))
+
+    def _margin_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
+        variance = self.covariance.variances(self.state, X, self.size)
+        if self.settings.task == "binary":
+            variance = variance[:, 0]
+        elif self.settings.task == "multilabel":
+            variance = variance[:, 1:]
+        return self._decision(X), variance
+
+    def _probabilities(self, X: _core.Matrix, method: str | None) -> np.ndarray:
+        if method is None:
+            return self._posterior_probabilities(X)
+        state = self.state["calibration"]
+        if self.settings.task == "multilabel":
+            return calibration.sigmoid(self._decision(X), state)
+        prior = self.settings.prior_variance
+        if self.settings.task == "binary":
+            return calibration.sigmoid(calibration.moderated(*self._margin_distribution(X), prior), state)
+        scores = self._scores(X)
+        variance = self.covariance.top_variances(self.state, X, scores, self.size)
+        return calibration.softmax(calibration.moderated(scores, variance, prior), state)
+
+    def _posterior_probabilities(self, X: _core.Matrix) -> np.ndarray:
+        """Return the probabilities of the rule's likelihood; without one, of a classifier drawn from the posterior."""
+        if self.settings.task == "softmax":
+            return calibration.softmax(self._decision(X))
+        mean, variance = self._margin_distribution(X)
+        if self.settings.several:
+            return calibration.posterior_probabilities(mean, variance)
+        return calibration.posterior_probability(mean, variance, self.settings.rule.score_noise())
+
+    def _top_margins(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
+        if self.settings.task in ("binary", "multilabel"):
+            return self._margin_distribution(X)
+        scores = self._scores(X)
+        second, first = np.partition(scores, -2, axis=1)[:, -2:].T
+        return first - second, self.covariance.top_variances(self.state, X, scores, self.size)
+
+    def _scores(self, X: _core.Matrix) -> np.ndarray:
+        return self.covariance.scores(self.state, X, self.size)
 
     def _by_class(self, columns: np.ndarray) -> np.ndarray:
         """Return one entry per class from one per column of weights, on the last axis."""
@@ -321,24 +425,16 @@ class Learner(Posterior):
             return columns[..., 0]
         return columns[..., 1:] - columns[..., :1] if self.settings.task == "multilabel" else columns
 
-    def top_margins(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and variance of the margin between each row's two best classes, shape (n,).
-
-        For two classes and multilabel, they are those of :meth:`margin_distribution`.
-        """
-        if self.settings.task in ("binary", "multilabel"):
-            return self.margin_distribution(X)
-        scores = self._scores(X)
-        second, first = np.partition(scores, -2, axis=1)[:, -2:].T
-        return first - second, self.covariance.top_variances(self.state, X, scores, self.size)
-
     # --- as plain data -------------------------------------------------------------------------------------------
 
     def header(self) -> dict[str, Any]:
         """Return everything that is not an array, as plain data; with :attr:`state` it defines the learner."""
-        return {"settings": self.settings.header(), "n_classes": self.n_classes, "n_features": self.n_features}
+        view = {} if self.view is None else {"view": self.view.header()}
+        return {"settings": self.settings.header(), "n_classes": self.n_classes, "n_features": self.n_features, **view}
 
     @classmethod
     def from_header(cls, header: dict[str, Any], state: State) -> Learner:
         """Return the learner of a :meth:`header` and a state."""
-        return cls(Settings.from_header(header["settings"]), header["n_classes"], header["n_features"], state=state)
+        view = view_of(header.get("view", []))
+        settings = Settings.from_header(header["settings"])
+        return cls(settings, header["n_classes"], header["n_features"], view=view, state=state)

@@ -12,6 +12,7 @@ from ..covariances.covariance import Covariance, draws, intercept_last
 from ..covariances.settings import Settings
 from ..covariances.state import COUNTERS, Size, State
 from ..covariances.table import make_covariance
+from ..views.view import View
 
 
 class Posterior:
@@ -23,10 +24,15 @@ class Posterior:
     n_classes, n_features : int
     state : dict of arrays
         Everything learned (:mod:`confidently.covariances.state`).
+    view : View, optional
+        What makes of a row of features the row that has these weights.
     """
 
-    def __init__(self, settings: Settings, n_classes: int, n_features: int, state: State) -> None:
+    def __init__(
+        self, settings: Settings, n_classes: int, n_features: int, state: State, view: View | None = None
+    ) -> None:
         self.settings, self.n_classes, self.n_features, self.state = settings, n_classes, n_features, state
+        self.view = view
 
     @property
     def covariance(self) -> Covariance:
@@ -34,20 +40,32 @@ class Posterior:
         return make_covariance(self.settings)
 
     @property
+    def width(self) -> int:
+        """The number of columns of the rows that have weights: the features, or what the view makes of them."""
+        return self.n_features if self.view is None else self.view.n_columns(self.state, self.n_features)
+
+    @property
     def size(self) -> Size:
-        return Size(self.n_features, self.n_classes)
+        """The width and the number of classes."""
+        return Size(self.width, self.n_classes)
+
+    def require(self, capability: str) -> None:
+        """Raise ``ValueError`` with the reason if the covariance or the view lacks a capability."""
+        self.covariance.require(capability)
+        if self.view is not None:
+            self.view.require(capability)
 
     @property
     def weights(self) -> np.ndarray:
         """The stored weights, without the room reserved for more features."""
-        return self.covariance.weights(self.state, self.n_features)
+        return self.covariance.weights(self.state, self.width)
 
     def dual(self) -> tuple[np.ndarray, Any]:
         """Return a kernel learner's coefficients of the support rows, one row per column of weights, and those rows."""
         return self.covariance.dual(self.state, self.size)
 
     def mean(self) -> np.ndarray:
-        """Return the mean of the weights used to predict, shape (classes, n_features + intercept), intercept last."""
+        """Return the mean of the weights used to predict, shape (classes, width + intercept), intercept last."""
         mean = self.weights[:, 0].astype(np.float64)
         if self.settings.average and self.n_seen:
             mean -= self.weights[:, -1] / self.n_seen
@@ -95,7 +113,7 @@ class Posterior:
         """
         if n < 0:
             raise ValueError(f"n must be at least 0, got {n}")
-        self.covariance.require("sample")
+        self.require("sample")
         drawn = self.covariance.noise(self.state, self.size, n, generator)
         if self.settings.task == "multilabel":
             drawn = drawn[:, 1:] - drawn[:, :1]

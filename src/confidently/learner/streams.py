@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from .. import _core
-from ..covariances.state import OutOfRange
 from ..data import Batch, DataError
 from ..data.advice import warn_if_sorted
 from ..data.batch import NewLabel
@@ -19,6 +18,7 @@ from ..data.classes import ClassTable
 from ..data.features import Features
 from ..data.memory.matrix import csr_matrix
 from ..memory import require_memory
+from ..views.columns import ZERO, Columns
 from .learner import Learner
 
 
@@ -35,6 +35,8 @@ class StreamLearner:
         What a binary learner becomes when a third class appears; by default the task of its rule.
     features : Features, optional
         The learner's features, if the features of the stream have names.
+    tabular : bool
+        Whether rows have named columns, whose numbers may be missing; otherwise an absent feature is 0.
 
     Attributes
     ----------
@@ -43,9 +45,11 @@ class StreamLearner:
     """
 
     def __init__(
-        self, learner: Learner, classes: ClassTable, multiclass: str | None = None, features: Features | None = None
-    ) -> None:
+        self, learner: Learner, classes: ClassTable, multiclass: str | None = None, features: Features | None = None,
+        tabular: bool = False,
+    ) -> None:  # fmt: skip
         self.learner, self.classes, self.multiclass, self.features = learner, classes, multiclass, features
+        self.tabular = tabular
         self.log_loss = np.zeros(1)
 
     def learn(self, batches: Iterable[Batch], calibrate: bool = True) -> Iterator[Batch]:
@@ -80,10 +84,10 @@ class StreamLearner:
         """Return the rows, in order, at which a new class changes the learner.
 
         The first label of all begins the training, and the third class turns a binary learner into a multiclass one.
-        The other classes begin during a call, unless training uses matrix products.
+        The other classes begin during a call, unless training uses matrix products or a view.
         """
         rows = [new.row for new in batch.new_labels if self.classes.get(new.name) is None]
-        if self.learner.covariance.by_products:
+        if self.learner.covariance.by_products or self.learner.view is not None:
             return rows
         before = {"multilabel": 0, "binary": 2}.get(self.learner.settings.task, -1)
         after = before - sum(name is not None for name in self.classes.names)
@@ -121,7 +125,7 @@ class StreamLearner:
                     part.matrix, labels, part.label_start, weight=part.weights, calibrate=calibrate, log_loss=cost,
                     class_start=np.array(class_start) if class_start else None,
                 )  # fmt: skip
-            except OutOfRange as error:
+            except ValueError as error:  # out of range, or rows that a view cannot take
                 raise DataError(f"{part.location}, or soon after it: {error}") from None
 
     def _make_room(self, batch: Batch) -> None:
@@ -131,12 +135,23 @@ class StreamLearner:
         needed = batch.n_columns * learner.covariance.bytes_per_feature(learner.state)
         try:
             require_memory(needed, "it", "hash the features into fewer columns")
-            learner.grow(n_features=batch.n_columns)
+            learner.grow(n_features=batch.n_columns, columns=self._new_columns(batch))
         except MemoryError as error:
             raise DataError(
                 f"{batch.location}, or soon after it: feature {batch.n_columns - 1} (counted from 0) makes the model "
                 f"too large: {error}"
             ) from None
+        except ValueError as error:  # of a view
+            raise DataError(f"{batch.location}, or soon after it: {error}") from None
+
+    def _new_columns(self, batch: Batch) -> Columns | None:
+        """Return what the view may know of the columns that are new in a batch."""
+        n = batch.n_columns - self.learner.n_features
+        if self.learner.view is None:
+            return None
+        if batch.new_features is None:
+            return Columns.alike(n, ZERO)
+        return Columns.named(list(batch.new_features.names)[-n:], self.tabular)
 
 
 def prune_names(learner: Learner, features: Features) -> None:

@@ -111,11 +111,17 @@ def explain(model: Model, batch: Batch, about: Any = None) -> Explanation:
     """
     if len(batch) != 1:
         raise ValueError(f"explain takes one row at a time, got {len(batch)}")
-    model.learner.covariance.require("explain")
+    model.learner.require("explain")
     learner = copy(model.learner)
-    learner.state = dict(learner.state)  # which may get a feature that represents all unseen ones
-    entries = Entries(model.learner, batch)
-    matrix = StreamPredictor(learner).matrix(batch)
+    learner.state = dict(learner.state)  # which may get features that the model has not seen
+    if learner.view is None:
+        entries = Entries(model.learner, batch.columns, batch.values)
+        matrix = StreamPredictor(learner).matrix(batch)
+    else:
+        learner.grow(n_features=batch.n_columns)
+        matrix = batch.matrix
+        seen = learner.view.see(learner.state, matrix, 0, 1)
+        entries = Entries(model.learner, seen.columns, seen.values)
     mean, variance = (array[0] for array in learner.margin_distribution(matrix))
     probability = learner.probabilities(matrix, model.estimator.get("calibration", "progressive"))[0]
     plus, minus, supported, rival = _pair(model, mean, about)
@@ -138,7 +144,7 @@ def explain(model: Model, batch: Batch, about: Any = None) -> Explanation:
 def _contribution(entries: Entries, naming: Naming, weight: np.ndarray, added: np.ndarray, j: int) -> Contribution:
     column, value = int(entries.columns[j]), float(entries.values[j])
     return Contribution(
-        feature=INTERCEPT if column < 0 else naming.given(column),
+        feature=INTERCEPT if column < 0 else naming.seen(column),
         value=value,
         weight=float(weight[j]),
         mean=float(weight[j]) * value,
@@ -190,7 +196,7 @@ def _number(model: Model, about: Any) -> int | None:
 
 
 class Entries:
-    """The entries of a row, the intercept's first, and the Gaussian over their weights.
+    """The entries of a row as the learner sees it, the intercept's first, and the Gaussian over their weights.
 
     Attributes
     ----------
@@ -200,12 +206,12 @@ class Entries:
         Whether the learner has the feature; the weight of any other is at the prior.
     """
 
-    def __init__(self, learner: Learner, batch: Batch) -> None:
+    def __init__(self, learner: Learner, columns: np.ndarray, values: np.ndarray) -> None:
         self.learner, settings = learner, learner.settings
         intercept = np.full(int(settings.fit_intercept), -1)
-        self.columns = np.concatenate([intercept, batch.columns.astype(np.int64)])
-        self.values = np.concatenate([np.ones(len(intercept)), batch.values])
-        self.known = self.columns < learner.n_features
+        self.columns = np.concatenate([intercept, columns.astype(np.int64)])
+        self.values = np.concatenate([np.ones(len(intercept)), values])
+        self.known = self.columns < learner.width
         self.rows = self.columns[self.known] + settings.fit_intercept  # of the state
         self.x = self.values[self.known]
 

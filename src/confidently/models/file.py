@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
 
@@ -29,7 +29,8 @@ from ..memory import require_memory
 from ..printable import PrintableError
 from ..rules.ranges import UnknownChoice
 
-FORMAT = 3  # 1 had the names of features in its header, 2 had no forgetting
+FORMAT = 4  # 1 had the names of features in its header, 2 had no forgetting, 3 had no views
+WITHOUT_VIEWS = 3  # the format of files that need nothing of the later one, which earlier versions can read
 KEY = "confidently"
 UNEXPECTED_KIND = {  # messages about a model of another kind than expected
     "linear": "expected a topic model, got a classifier; use confidently predict, inspect or evaluate",
@@ -71,6 +72,13 @@ class Estimator:
     n_jobs: Annotated[int, Interval(-(2**16), 2**16)] | None = None
 
 
+class SavedView(TypedDict):
+    """A view of rows: its name and its parameters, which the view checks."""
+
+    name: str
+    parameters: dict[str, Any]
+
+
 @dataclass
 class Header(Version):
     """Everything in a model file that is not an array; :class:`confidently.models.model.SavedModel` explains it."""
@@ -82,6 +90,7 @@ class Header(Version):
     estimator: dict[str, Any] = field(kw_only=True)
     source: dict[str, Any] = field(kw_only=True)
     crc32: dict[str, Count] = field(kw_only=True)
+    view: list[SavedView] = field(default_factory=list)
     training: dict[str, Any] = field(default_factory=dict)
     feature_names: list[str] | None = None
 
@@ -119,7 +128,7 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
     from safetensors.numpy import save as serialize  # imported here since it is slow to import
 
     checksums = {name: _checksum(array) for name, array in arrays.items()}
-    text = json.dumps({"format": FORMAT, **header, "crc32": checksums})
+    text = json.dumps({"format": FORMAT if "view" in header else WITHOUT_VIEWS, **header, "crc32": checksums})
     content = serialize(arrays, metadata={KEY: _signed(text)})
     with new_file(path) as temporary:
         Path(temporary).write_bytes(content)

@@ -102,7 +102,7 @@ def class_views(model: Model, top: int = 20) -> list[ClassView]:
     ('spam', [(0, 0.909, 0.091), (1, -0.909, 0.091)])
     """
     learner = model.learner
-    learner.covariance.require("explain")
+    learner.require("explain")
     mean, variance = learner.mean(), learner.variance()
     left = variance / unseen_variances(learner)[:, None]
     names = model.classes[1:2] or [None] if learner.settings.task == "binary" else model.classes
@@ -212,12 +212,16 @@ def unseen_variances(learner: Learner) -> np.ndarray:
 
 
 class Naming:
-    """Maps columns to the features' names, or without names to their numbers in the input."""
+    """Maps columns to the features' names, or without names to their numbers in the input.
+
+    A column that a view makes is called by the features that it is made of.
+    """
 
     def __init__(self, model: SavedModel) -> None:
         has_intercept = isinstance(model, Model) and model.learner.settings.fit_intercept
         self.touched = model.touched
-        self.intercept = model.learner.n_features if has_intercept else None
+        self.intercept = model.learner.width if has_intercept else None
+        self.view, self.state = (model.learner.view, model.learner.state) if isinstance(model, Model) else (None, {})
         self.names = {} if model.features is None else model.features.name_of()
         self.keys = None if model.features is None else model.features.key
         source = model.source
@@ -226,9 +230,13 @@ class Naming:
 
     def of(self, column: int) -> str | int:
         """Return the name of a column of weights; the intercept's comes after the features'."""
-        if column == self.intercept:
-            return INTERCEPT
-        return self.given(column)
+        return INTERCEPT if column == self.intercept else self.seen(column)
+
+    def seen(self, column: int) -> str | int:
+        """Return the name of a column of the rows that the learner sees."""
+        if self.view is None or self.view.keeps_columns:
+            return self.given(column)
+        return self.view.column_name(self.state, column, lambda j: str(self.given(j)))
 
     def given(self, column: int) -> str | int:
         """Return the name of a column of the input; without a name, its hash."""

@@ -84,7 +84,7 @@ def linear_form(learner: Learner, classes: np.ndarray, calibration: str | None) 
         multilabel, and uncalibrated probabilities with three or more classes, except those of softmax.
     """
     settings, state = learner.settings, learner.state["calibration"]
-    learner.covariance.require("export")
+    learner.require("export")
     several = settings.several
     slope: np.ndarray | None = None
     offset = np.zeros(1)

@@ -68,7 +68,7 @@ def _parts(
 
 def _check_compatible(first_name: str, first: Model, name: str, model: Model) -> None:
     try:
-        model.learner.covariance.require("merge")
+        model.learner.require("merge")
     except ValueError as reason:
         raise MergeError(f"{name}: {reason}") from None
     found = [f"{key} = {a} in {first_name}, {key} = {b} in {name}" for key, a, b in differences(first, model)]

@@ -10,11 +10,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from ..covariances.settings import Settings
-from ..covariances.state import Size, State, check_rows
+from ..covariances.state import Size, State, check_rows, check_within
 from ..covariances.table import make_covariance
 from ..data.features import Features
 from ..learner.learner import Learner
 from ..learner.streams import StreamPredictor
+from ..views.view import View
 from . import file
 from .file import checked_arrays
 
@@ -155,10 +156,11 @@ class Model(SavedModel):
         with file.damage_reported(path):
             header = contents.header
             settings = Settings.from_header(header.settings)
-            check_rows(rows, header.n_features + settings.fit_intercept)
             covariance, size = make_covariance(settings), Size(header.n_features, header.n_classes)
-            if covariance.couples_features or (if_needed and file.fits_memory(covariance.shapes(size))):
+            whole = covariance.couples_features or header.view
+            if whole or (if_needed and file.fits_memory(covariance.shapes(size))):
                 return cls.from_contents(contents)
+            check_rows(rows, header.n_features + settings.fit_intercept)
             kept = np.union1d(np.arange(settings.fit_intercept), rows)
             contents.arrays["weights.rows"] = np.searchsorted(kept, rows)
             n_features, header.n_features = header.n_features, len(kept) - settings.fit_intercept
@@ -171,22 +173,40 @@ class Model(SavedModel):
         return StreamPredictor(self.learner, None if self.touched is None else self.touched.columns)
 
     def packed(self) -> State:
-        """Return the state as its covariance packs it."""
-        return self.learner.covariance.packed(self.learner.state, self.learner.n_features)
+        """Return the state as its covariance and its view pack it."""
+        learner, view = self.learner, self.learner.view
+        packed = learner.covariance.packed(learner.without_view(learner.state), learner.width)
+        return packed if view is None else packed | view.packed(learner.state, learner.n_features)
 
     def check_values(self) -> None:
-        self.learner.covariance.check_values(self.learner.state, self.learner.size)
+        learner = self.learner
+        learner.covariance.check_values(learner.state, learner.size)
+        if learner.view is not None:
+            check_view(learner.view, learner.view.packed(learner.state, learner.n_features))
 
     @staticmethod
     def unpacked(header: file.Header, arrays: State) -> Learner:
         """Return the learner of a header and packed arrays; an error if they do not fit."""
         learner = Learner.from_header(vars(header), {})
+        if (view := learner.view) is not None:
+            of_view = {name: arrays.pop(name) for name in list(arrays) if view.holds(name)}
+            shapes = view.shapes(of_view, learner.n_features, learner.n_classes)
+            of_view = checked_arrays(of_view, shapes)
+            check_view(view, of_view)
+            learner.state = view.unpacked(of_view, learner.n_features)
         covariance, size = learner.covariance, learner.size
         file.require_memory_for(covariance.shapes(size, arrays))
         state = covariance.unpacked(arrays, size)
-        learner.state = checked_arrays(state, covariance.shapes(size, state))
-        covariance.check_values(learner.state, size)
+        own = checked_arrays(state, covariance.shapes(size, state))
+        covariance.check_values(own, size)
+        learner.state = own | learner.state
         return learner
+
+
+def check_view(view: View, packed: State) -> None:
+    """Raise ``ValueError`` unless the packed arrays of a view could be what it has learned."""
+    for name, values, allowed in view.values(packed):
+        check_within(name, values, allowed)
 
 
 def _check_names(header: file.Header, features: Features | None) -> None:

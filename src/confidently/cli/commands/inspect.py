@@ -71,7 +71,7 @@ def inspect(
         _show_kernel(model, model_path, top, class_name, as_json)
         return
     try:
-        model.learner.covariance.require("explain")
+        model.learner.require("explain")
     except ValueError as error:
         raise BadInput(f"{model_path}: {error}") from None
     if row is None:

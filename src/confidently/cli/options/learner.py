@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ...learner.streams import StreamLearner
     from ...models.model import Model
     from ...rules.rule import Rule
+    from ...views.view import View
 
 classes_option = click.option(
     "--classes",
@@ -77,6 +78,13 @@ _SETTINGS = [
 _LEARNER = [
     *_SETTINGS,
     click.option(
+        "--view",
+        metavar="NAMES",
+        default="none",
+        help="Learn from what views make of each row, one after the other, separated by commas: standard, idf, nb, "
+        "pairs, cosines. Rows of named columns are then not scaled to unit norm before.",
+    ),
+    click.option(
         "--forget",
         type=float,
         default=0.0,
@@ -115,10 +123,27 @@ def chosen_calibration(options: dict[str, Any]) -> str | None:
     return None if options["calibration"] == "none" else "progressive"
 
 
+def chosen_view(options: dict[str, Any]) -> View | None:
+    """Return the view that the options choose.
+
+    Raises
+    ------
+    click.UsageError
+        If there is no such view, or views cannot follow each other.
+    """
+    from ...views.table import make_view
+
+    try:
+        return make_view(options["view"])
+    except ValueError as error:
+        raise click.UsageError(f"--view: {error}") from None
+
+
 def new_stream_learner(
-    options: dict[str, Any], rule: Rule, classes: list[int | str], multilabel: bool, features: Features | None
-) -> StreamLearner:
-    """Return an untrained learner.
+    options: dict[str, Any], rule: Rule, classes: list[int | str], multilabel: bool, features: Features | None,
+    tabular: bool, view: View | None,
+) -> StreamLearner:  # fmt: skip
+    """Return an untrained learner; ``tabular`` is whether rows have named columns.
 
     Raises
     ------
@@ -137,20 +162,23 @@ def new_stream_learner(
         task = "multilabel" if multilabel else several if len(table) > 2 else "binary"
         kind_of(options["covariance"]).require("stream")
         kind_of(options["covariance"]).check_task(several)
-        learner = Learner(Settings(rule, task=task, forget=options["forget"], **chosen_settings(options)), len(table))
+        settings = Settings(rule, task=task, forget=options["forget"], **chosen_settings(options))
+        learner = Learner(settings, len(table), view=view)
     except (TypeError, ValueError) as error:
         raise click.UsageError(str(error)) from None
-    return StreamLearner(learner, table, several, features)
+    return StreamLearner(learner, table, several, features, tabular)
 
 
 def continued_learner(model: Model) -> StreamLearner:
     """Return the learner of a model, to continue its training."""
     from ...data.classes import ClassTable
+    from ...data.reading import ReaderOptions
     from ...learner.streams import StreamLearner
 
     multilabel = model.learner.settings.task == "multilabel"
     table = ClassTable(model.classes, multilabel, model.source.get("closed", False))
-    return StreamLearner(model.learner, table, model.multiclass, model.features)
+    tabular = bool(model.source) and ReaderOptions.from_dict(model.source).file_format.columns
+    return StreamLearner(model.learner, table, model.multiclass, model.features, tabular)
 
 
 def chosen_classes(text: str | None) -> list[int | str]:

@@ -15,16 +15,19 @@ from .sections import in_section
 
 if TYPE_CHECKING:
     from ...data import ReaderOptions
+    from ...views.view import View
 
 NGRAM_OPTIONS = ("analyzer", "ngrams", "counts")
 NAME_OPTIONS = ("bits", "vocabulary")
 COLUMN_OPTIONS = ("label", "weight", "drop", "category", "text")
 READING = (
     "format", "zero_based", "columns", "label", "weight", "drop", "category", "text", "analyzer", "ngrams", "counts",
-    "bits", "vocabulary", "encoding", "normalize",
+    "bits", "vocabulary", "encoding", "normalize", "zeros",
 )  # fmt: skip
 
-COUNTING = tuple(name for name in READING if name not in ("vocabulary", "normalize"))  # for words to be counted
+COUNTING = tuple(
+    name for name in READING if name not in ("vocabulary", "normalize", "zeros")
+)  # for words to be counted
 
 _OPTIONS = [
     click.option(
@@ -76,6 +79,9 @@ _OPTIONS = [
         type=click.Choice(["l2", "none"]),
         help="Scale every row to unit L2 norm, or leave it.  [default: none for svmlight, otherwise l2]",
     ),
+    click.option(
+        "--zeros", is_flag=True, help="Tables: keep numbers that are 0, which views can tell from missing ones."
+    ),
 ]
 
 on_error_option = click.option(
@@ -106,8 +112,8 @@ def _with_options(command: Any, options: Sequence[Any]) -> Any:
     return add_options(command, in_section("Reading data", list(options)))
 
 
-def chosen_reading(options: dict[str, Any], data: Sequence[str]) -> ReaderOptions:
-    """Take the options of :func:`reading_options` out of ``options``; return how to read the data.
+def chosen_reading(options: dict[str, Any], data: Sequence[str], view: View | None = None) -> ReaderOptions:
+    """Take the options of :func:`reading_options` out of ``options``; return how to read the data, for a view if any.
 
     Caches store how they were read.
     """
@@ -123,12 +129,18 @@ def chosen_reading(options: dict[str, Any], data: Sequence[str]) -> ReaderOption
     if cached is not None:
         if given:
             raise click.UsageError(f"a cache stores how its rows were read; omit {listed(given)}")
+        if view is not None and view.takes_values and cached.file_format.columns and not cached.zeros:
+            raise click.UsageError(
+                f"--view {view.name} needs rows as they are; build the cache with --normalize none --zeros"
+            )
         return cached
     try:
         given["format"] = given.get("format") or format_of(files)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     _check_combination(given)
+    if view is not None and view.takes_values and BY_NAME[given["format"]].columns:
+        given = dict[str, Any](normalize="none", zeros=True) | given
     if "ngrams" in given:
         given["ngrams"] = _ngrams(given["ngrams"])
     try:
@@ -162,9 +174,11 @@ def _check_combination(given: dict[str, Any]) -> None:
     columns, ngrams = _among(given, COLUMN_OPTIONS), _among(given, NGRAM_OPTIONS)
     if "zero_based" in given and file_format.named:
         raise click.UsageError(f"--zero-based is for numbered features; features of {kind} have names")
-    if columns and not file_format.columns:
+    if (columns or "zeros" in given) and not file_format.columns:
         formats = ", ".join(WITH_COLUMNS)
-        raise click.UsageError(f"{listed(columns)} is for formats with named columns ({formats}); {kind} has none")
+        raise click.UsageError(
+            f"{listed(columns or ['zeros'])} is for formats with named columns ({formats}); {kind} has none"
+        )
     if (names := _among(given, NAME_OPTIONS)) and not file_format.named:
         raise click.UsageError(f"{listed(names)} is for named features; features of {kind} are numbers")
     if "bits" in given and "vocabulary" in given:

@@ -12,6 +12,7 @@ from .progress import validation_text
 from .text import class_names, class_noun, classes_text, counted, parameters_text, percent, say, shown, table
 
 if TYPE_CHECKING:
+    from ...learner.learner import Learner
     from ...models.model import Model
     from ...topics.model import TopicModel
 
@@ -106,7 +107,15 @@ def _file_text(result: dict[str, Any]) -> str:
 
 def _learner_text(result: dict[str, Any]) -> str:
     rule = result["rule"]
-    return f"{rule['name']}({parameters_text(rule['parameters'])}), covariance {result['covariance']}, {result['task']}"
+    chosen = [f"{rule['name']}({parameters_text(rule['parameters'])})", f"covariance {result['covariance']}"]
+    if result["view"]:
+        chosen.append(f"view {','.join(view['name'] for view in result['view'])}")
+    return ", ".join([*chosen, result["task"]])
+
+
+def view_facts(learner: Learner) -> list[dict[str, Any]]:
+    """Return the views of a learner, one after the other, as plain data."""
+    return [] if learner.view is None else learner.view.header()
 
 
 def _rows_text(rows: int, passes: int) -> str:
@@ -125,6 +134,7 @@ def model_facts(model: Model, path: str) -> dict[str, Any]:
         "model_bytes": os.path.getsize(path),
         "rule": {"name": settings.rule.name, "parameters": settings.rule.get_params()},
         "covariance": settings.covariance,
+        "view": view_facts(learner),
         "task": settings.task,
         "prior_variance": settings.prior_variance,
         "fit_intercept": settings.fit_intercept,

@@ -12,11 +12,12 @@ from ...data.classes import check_classes
 from ...data.features import Features
 from ...data.selection import cut_at, in_blocks
 from ..inputs import BadInput
-from ..options.learner import chosen_calibration, chosen_classes, continued_learner, new_stream_learner
+from ..options.learner import chosen_calibration, chosen_classes, chosen_view, continued_learner, new_stream_learner
 from ..options.reading import chosen_reading
 from ..options.rules import chosen_rule
 from ..output.counts import Counts
 from ..output.progress import next_line
+from ..output.summaries import view_facts
 from ..output.text import class_names
 from .data import Holdout, TrainingData
 from .loop import TrainingLoop
@@ -48,7 +49,8 @@ class ClassifierTraining(TrainingLoop):
 
     def new(self) -> None:
         options = self.options
-        self.reading = chosen_reading(options, self.paths)
+        self.view = chosen_view(options)
+        self.reading = chosen_reading(options, self.paths, self.view)
         self.rule, self.classes = chosen_rule(options), chosen_classes(options["classes"])
         self.closed = bool(self.classes)
         self.start_learner(options["multilabel"])
@@ -57,7 +59,10 @@ class ClassifierTraining(TrainingLoop):
     def start_learner(self, multilabel: bool) -> None:
         """Begin with an untrained learner, again if rows turn out to be multilabel."""
         features = Features(bounded=not self.reading.vocabulary) if self.reading.named else None
-        self.learner = new_stream_learner(self.options, self.rule, self.classes, multilabel, features)
+        tabular = self.reading.file_format.columns
+        self.learner = new_stream_learner(
+            self.options, self.rule, self.classes, multilabel, features, tabular, self.view
+        )
 
     def resume(self, model: Model) -> None:
         self.learner = continued_learner(model)
@@ -181,6 +186,7 @@ class ClassifierTraining(TrainingLoop):
             "features": learner.n_features,
             "rule": {"name": settings.rule.name, "parameters": settings.rule.get_params()},
             "covariance": settings.covariance,
+            "view": view_facts(learner),
             "rows_seen": learner.n_seen,
             "seconds": round(position.seconds, 6),
         }

@@ -1,0 +1,91 @@
+"""What views change in one pass: tables as they come, and text.
+
+Tables: the progressive error of raw rows, of rows that were standardized by the moments of the whole set and scaled to
+unit norm, and of views of the raw rows; every set shuffled once. Text: the test error of one pass. One setting of each
+learner for all sets.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+
+import numpy as np
+from harness import FOLDER, arguments, have_data, load, machine, markdown, table, write_json
+from sklearn.datasets import load_svmlight_file
+
+from confidently import AROW, Logistic, OnlineClassifier
+from tests.data_sets import standardized, unit_rows
+
+SEED = 20090614
+TABLES = ("spambase", "letter", "shuttle", "skin", "elec2")
+TEXT = ("newsgroups", "enron1", "books", "imdb")
+AROW_01, AROW_03 = AROW(r=0.1), AROW(r=0.3)
+
+
+def raw_table(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return a table as it comes, shuffled."""
+    if name == "elec2":
+        with gzip.open(FOLDER / name / "elec2.csv.gz", "rt") as file:
+            rows = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file)]
+        X = np.array([[value for key, value in row.items() if key != "class"] for row in rows])
+        y = np.array([row["class"] for row in rows])
+    else:
+        part = "train" if name == "shuttle" else name
+        X, y = load_svmlight_file(str(FOLDER / name / f"{part}.svm.gz"))
+        X = X.toarray()
+    order = np.random.default_rng(SEED).permutation(len(y))
+    return X[order], y[order]
+
+
+def progressive(model: OnlineClassifier, X: object, y: np.ndarray) -> float:
+    """Return the progressive error of one pass."""
+    model.fit(X, y)
+    return model.mistakes_ / model.n_seen_
+
+
+def of_table(name: str) -> dict[str, float]:
+    """Return the progressive error of every way to see a table."""
+    X, y = raw_table(name)
+    standard = unit_rows(standardized(X, X)[0])
+    return {
+        "raw rows": progressive(OnlineClassifier(AROW_01), X, y),
+        "standardized before": progressive(OnlineClassifier(AROW_01), standard, y),
+        "`standard`": progressive(OnlineClassifier(AROW_01, view="standard"), X, y),
+        "`standard,pairs`": progressive(OnlineClassifier(AROW_01, view="standard,pairs"), X, y),
+        "`standard,pairs`, logistic": progressive(
+            OnlineClassifier(Logistic(), prior_variance=30.0, multiclass="one-vs-rest", view="standard,pairs"), X, y
+        ),
+    }
+
+
+def of_text(name: str) -> dict[str, float]:
+    """Return the test error of every way to see text."""
+    X, y, X_test, y_test = load(name)
+    found = {}
+    for rule, view in ((AROW_01, None), (AROW_03, None), (AROW_03, "idf"), (AROW_03, "nb")):
+        model = OnlineClassifier(rule, view=view).fit(X, y)
+        title = f"r = {rule.r:g}" + (f", `{view}`" if view else "")
+        found[title] = float(np.mean(model.predict(X_test) != y_test))
+    return found
+
+
+def main() -> None:
+    options = arguments(__doc__ or "", ("--part", {"choices": ["tables", "text"], "help": "only this part"}))
+    if not have_data():
+        return
+    print(machine())
+    result = {}
+    for part, names, errors in (("tables", TABLES, of_table), ("text", TEXT, of_text)):
+        if options.part not in (None, part):
+            continue
+        found = {name: errors(name) for name in names}
+        result[part] = found
+        header = [part, *next(iter(found.values()))]
+        rows = [[name, *(f"{100 * value:.2f}" for value in of.values())] for name, of in found.items()]
+        print(table(header, rows), markdown(header, rows), sep="\n\n")
+    write_json(options.json, result)
+
+
+if __name__ == "__main__":
+    main()

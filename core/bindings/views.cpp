@@ -1,0 +1,106 @@
+// The views for Python: rows in, rows out.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/learner_settings.hpp"
+#include "views/table.hpp"
+
+namespace confidently::python {
+
+namespace {
+
+// values, columns, start
+using PythonRows = nb::typed<nb::tuple, Vector<double>, Vector<std::int32_t>, Vector<std::int64_t>>;
+
+PythonRows python_rows(MadeRows&& rows) {
+    return nb::make_tuple(array_of(std::move(rows.value)), array_of(std::move(rows.column)), array_of(std::move(rows.start)));
+}
+
+// Checks that a view can read n rows of a matrix in an order from its entry `first` on.
+void require_rows(const Matrix& matrix, std::int64_t n_features, const Optional<std::int64_t>& order, std::int64_t first,
+                  std::int64_t n) {
+    require_columns(matrix);
+    require(matrix.rows->n_columns <= n_features, "the matrix has more columns than the view has features");
+    const std::int64_t all = order ? std::int64_t(order->size()) : matrix.rows->n_rows;
+    require(first >= 0 && n >= 0 && first <= all && n <= all - first, "rows out of range");
+    if (order) require_below(order->data() + first, n, matrix.rows->n_rows, "order out of range");
+}
+
+// Calls f(view) with the view of a name over the arrays of a state, without the interpreter lock.
+template <class F>
+void open_view(const std::string& name, const Dict& state, UndoLog* undo, const Matrix& matrix,
+               const Optional<std::int64_t>& order, std::int64_t first, std::int64_t n, F&& f) {
+    with_view(name, [&](auto of) {
+        using View = typename decltype(of)::type;
+        const StateArrays arrays{state};
+        View view = View::open(arrays, undo ? &undo->wide : nullptr);
+        require_rows(matrix, View::n_features(arrays), order, first, n);
+        f(view);
+    });
+}
+
+PythonRows see(const std::string& name, const Dict& state, const Matrix& matrix, std::int64_t first, std::int64_t n) {
+    MadeRows rows;
+    open_view(name, state, nullptr, matrix, std::nullopt, first, n, [&](auto& view) {
+        nb::gil_scoped_release release;
+        rows = made(view, *matrix.rows, nullptr, first, n, nullptr);
+    });
+    return python_rows(std::move(rows));
+}
+
+PythonRows learn(const std::string& name, const Dict& state, const Matrix& matrix, Optional<std::int64_t> order,
+                 std::int64_t first, Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start,
+                 Optional<double> weight, Optional<double> class_weight, std::int64_t n_classes, UndoLog* undo) {
+    require_writable(state);
+    const auto n = static_cast<std::int64_t>(label_start ? label_start->size() : labels.size() + 1) - 1;
+    if (label_start) require_starts(*label_start, labels.size(), "label_start does not match the labels");
+    require_below(labels.data(), std::int64_t(labels.size()), n_classes, "labels out of range");
+    require(!weight || std::int64_t(weight->size()) == n, "weights do not match the rows");
+    require(!class_weight || (!label_start && std::int64_t(class_weight->size()) == n_classes),
+            "class weights do not match the classes");
+    const Counted counted{{labels.data(), data_or_null(label_start)}, data_or_null(weight), data_or_null(class_weight)};
+    MadeRows rows;
+    open_view(name, state, undo, matrix, order, first, n, [&](auto& view) {
+        if constexpr (requires { view.n_classes; })
+            require(view.n_classes == n_classes, "the statistics do not match the classes");
+        nb::gil_scoped_release release;
+        rows = made(view, *matrix.rows, data_or_null(order), first, n, &counted);
+    });
+    return python_rows(std::move(rows));
+}
+
+// Numbers the terms of rows, or without `add` looks them up; returns how many rows have all their terms numbered, up to the
+// first that has not.
+std::int64_t meet(const Dict& state, const Matrix& matrix, Optional<std::int64_t> order, std::int64_t first, std::int64_t n,
+                  std::int64_t limit, bool add) {
+    if (add) require_writable(state);
+    const StateArrays arrays{state};
+    const Pairs view = Pairs::open(arrays, nullptr);
+    require_rows(matrix, Pairs::n_features(arrays), order, first, n);
+    const std::int64_t* rows = data_or_null(order);
+    nb::gil_scoped_release release;
+    RowBuffer buffer;
+    for (std::int64_t i = 0; i < n; ++i)
+        if (!view.meet(matrix.rows->at(rows ? rows[first + i] : first + i, false, buffer), limit, add)) return i;
+    return n;
+}
+
+void index(const Dict& state) {
+    require_writable(state);
+    PairTable::open(StateArrays{state}).index();
+}
+
+}  // namespace
+
+void bind_views(nb::module_& m) {
+    m.def("view_names", &view_names);
+    m.def("see", &see, "view"_a, "state"_a, "matrix"_a, "first"_a, "n"_a);
+    m.def("see_and_learn", &learn, "view"_a, "state"_a, "matrix"_a, "order"_a.noconvert().none(), "first"_a,
+          "labels"_a.noconvert(), "label_start"_a.noconvert().none(), "weight"_a.noconvert().none(),
+          "class_weight"_a.noconvert().none(), "n_classes"_a, "undo"_a.none());
+    m.def("meet_pairs", &meet, "state"_a, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "n"_a, "limit"_a, "add"_a);
+    m.def("index_pairs", &index, "state"_a);
+}
+
+}  // namespace confidently::python

@@ -1,0 +1,45 @@
+// The rows that a view makes, in compressed sparse row form.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "rows.hpp"
+
+namespace confidently {
+
+// The L2 norm, also where squares would overflow or underflow.
+inline double norm(const double* x, std::size_t n) {
+    double largest = 0.0, sum = 0.0;
+    for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, std::fabs(x[i]));
+    if (largest == 0.0) return 0.0;
+    for (std::size_t i = 0; i < n; ++i) sum += (x[i] / largest) * (x[i] / largest);
+    return largest * std::sqrt(sum);
+}
+
+class MadeRows {
+  public:
+    std::vector<double> value;
+    std::vector<std::int32_t> column;
+    std::vector<std::int64_t> start{0};
+
+    CONFIDENTLY_INLINE void add(std::int32_t j, double x) {
+        if (x == 0.0) return;
+        column.push_back(j);
+        value.push_back(x);
+    }
+
+    void end_row() { start.push_back(static_cast<std::int64_t>(value.size())); }
+
+    // Ends a row, which is scaled to unit L2 norm unless it is empty.
+    void end_row_of_unit_norm() {
+        const auto first = static_cast<std::size_t>(start.back());
+        const double length = norm(value.data() + first, value.size() - first);
+        for (std::size_t i = first; i < value.size(); ++i) value[i] /= length;
+        end_row();
+    }
+};
+
+}  // namespace confidently

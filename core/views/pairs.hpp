@@ -1,0 +1,84 @@
+// Products of features: a row x of unit norm becomes [x_i; x_i^2; sqrt2 x_i x_j], scaled to unit norm. The product of two
+// such rows is (x'z + (x'z)^2)/2.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "rows.hpp"
+#include "views/made_rows.hpp"
+#include "views/pair_table.hpp"
+#include "views/statistics.hpp"
+
+namespace confidently {
+
+struct Pairs {
+    static constexpr const char* name = "pairs";
+    static constexpr std::int32_t kMaxPaired = 1000;  // features of a row
+
+    PairTable table;
+    const std::int32_t* group;   // by feature: the number of its column or namespace; negative: it is in no product
+    const std::int8_t* crossed;  // by two groups: whether the view has their products
+    std::int64_t n_groups;
+
+    template <class State>
+    static Pairs open(const State& state, Undo<double>*) {
+        const auto n_groups = static_cast<std::int64_t>(state.size("pairs.crossed"));
+        const Pairs view{PairTable::open(state), state.template array<std::int32_t>("pairs.group", n_features(state)),
+                         state.template array<std::int8_t>("pairs.crossed", n_groups, n_groups), n_groups};
+        for (std::int64_t j = 0; j < n_features(state); ++j)
+            if (view.group[j] >= n_groups) throw std::invalid_argument("pairs.group does not match pairs.crossed");
+        return view;
+    }
+
+    template <class State>
+    static std::int64_t n_features(const State& state) { return static_cast<std::int64_t>(state.size("pairs.group")); }
+
+    // Whether all terms of a row have numbers, which they get as long as there is room if `add`. No product is numbered from
+    // `limit` terms on, nor missed.
+    bool meet(const Row& row, std::int64_t limit, bool add) const {
+        const auto numbered = [&](std::int32_t a, std::int32_t b) { return add ? table.add(a, b) : table.find(a, b) != kNoTerm; };
+        bool all = true;
+        for (std::int32_t i = 0; i < row.size; ++i) all = all && numbered(row.column[i], kNoFeature);
+        each_product(row, [&](std::int32_t i, std::int32_t k) {
+            all = all && (*table.size >= limit || numbered(row.column[i], row.column[k]));
+        });
+        return all;
+    }
+
+    // Terms without a number are left out.
+    void see(const Row& row, MadeRows& out) const {
+        const double length = norm(row.value, static_cast<std::size_t>(row.size));
+        if (length == 0.0) return out.end_row();
+        const auto add = [&](std::int32_t a, std::int32_t b, double x) {
+            if (const std::int32_t term = table.find(a, b); term != kNoTerm) out.add(term, x);
+        };
+        for (std::int32_t i = 0; i < row.size; ++i) add(row.column[i], kNoFeature, row.value[i] / length);
+        each_product(row, [&](std::int32_t i, std::int32_t k) {
+            add(row.column[i], row.column[k], (i == k ? 1.0 : kSqrtTwo) * (row.value[i] / length) * (row.value[k] / length));
+        });
+        out.end_row_of_unit_norm();
+    }
+
+  private:
+    static constexpr double kSqrtTwo = 1.4142135623730951;
+
+    template <class F>
+    void each_product(const Row& row, F&& f) const {
+        std::int32_t paired = 0;
+        for (std::int32_t i = 0; i < row.size; ++i) paired += group[row.column[i]] >= 0;
+        if (paired > kMaxPaired)
+            throw std::invalid_argument("a row has " + std::to_string(paired) + " features to pair, at most " +
+                                        std::to_string(kMaxPaired) + " are allowed; pair chosen columns only");
+        for (std::int32_t i = 0; i < row.size; ++i) {
+            const std::int32_t a = group[row.column[i]];
+            if (a < 0) continue;
+            for (std::int32_t k = i; k < row.size; ++k)
+                if (const std::int32_t b = group[row.column[k]]; b >= 0 && crossed[a * n_groups + b]) f(i, k);
+        }
+    }
+};
+
+}  // namespace confidently

@@ -1,0 +1,79 @@
+// The views: each turns a row into the row that a learner sees. A view is a struct with
+//   name               what Python calls it
+//   open(state, undo)  the view over the arrays of a state: state.array<T>(name, sizes...) is one of them, checked to have
+//                      that shape, and state.size(name, axis) one of its sizes; changes of statistics are noted in undo
+//   n_features(state)  the number of columns that rows may have
+//   see(row, out)      adds the row it makes of a row to out
+//   learn(row, w) or learn(row, label, label_end, w)
+//                      counts in a row of weight w after it was seen; missing in a view without statistics
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "learner/tasks.hpp"
+#include "views/cosines.hpp"
+#include "views/idf.hpp"
+#include "views/naive_bayes.hpp"
+#include "views/pairs.hpp"
+#include "views/standard.hpp"
+
+namespace confidently {
+
+using Views = std::tuple<Standard, Idf, NaiveBayes, Pairs, Cosines>;
+
+inline std::vector<std::string> view_names() {
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+        return std::vector<std::string>{std::tuple_element_t<I, Views>::name...};
+    }(std::make_index_sequence<std::tuple_size_v<Views>>{});
+}
+
+// A view of a name, before its arrays are known.
+template <class View>
+struct ViewOf {
+    using type = View;
+};
+
+// Calls f(ViewOf<View>()) with the view of this name.
+template <class F>
+void with_view(const std::string& name, F&& f) {
+    const bool found = [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return ((name == std::tuple_element_t<I, Views>::name && (f(ViewOf<std::tuple_element_t<I, Views>>()), true)) || ...);
+    }(std::make_index_sequence<std::tuple_size_v<Views>>{});
+    if (!found) throw std::invalid_argument("unknown view " + name);
+}
+
+// Labels and weights of rows in the order of training, from which statistics are learned.
+struct Counted {
+    Labels labels;
+    const double* weight;        // nullptr: all 1
+    const double* class_weight;  // nullptr: all 1
+
+    double weight_of(std::int64_t i) const {
+        return (weight ? weight[i] : 1.0) * (class_weight ? class_weight[*labels.begin(i)] : 1.0);
+    }
+};
+
+// The n rows that a view makes of those of a matrix in an order (nullptr: as they come) from its entry `first` on. With
+// labels and weights, each row is counted in after it was seen, unless its weight is 0.
+template <class View>
+MadeRows made(View& view, const Rows& rows, const std::int64_t* order, std::int64_t first, std::int64_t n, const Counted* counted) {
+    MadeRows out;
+    RowBuffer buffer;
+    for (std::int64_t i = 0; i < n; ++i) {
+        const Row row = rows.at(order ? order[first + i] : first + i, false, buffer);
+        view.see(row, out);
+        const double w = counted ? counted->weight_of(i) : 0.0;
+        if (!(w > 0.0)) continue;
+        if constexpr (requires { view.learn(row, w); })
+            view.learn(row, w);
+        else if constexpr (requires { view.learn(row, counted->labels.begin(i), counted->labels.end(i), w); })
+            view.learn(row, counted->labels.begin(i), counted->labels.end(i), w);
+    }
+    return out;
+}
+
+}  // namespace confidently

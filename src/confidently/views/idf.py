@@ -1,0 +1,45 @@
+"""Inverse document frequency."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..rules.ranges import Range
+from .columns import Columns
+from .view import COUNTED, REAL, Arrays, Shapes, View, appended
+
+ROWS, FREQUENCY = "idf.rows", "idf.frequency"
+
+
+class Idf(View):
+    """Rare features count for more, and rows have unit norm.
+
+    x_j log((2 + n)/(1 + n_j)), where n is the number of rows before and n_j of those that had feature j (with weights,
+    the sums of these); then unit norm. Rule parameters that suit it are larger than for plain rows: AROW(r=0.3).
+
+    Examples
+    --------
+    >>> from confidently import AROW, OnlineClassifier
+    >>> model = OnlineClassifier(AROW(r=0.3), view="idf")
+    """
+
+    name = "idf"
+    formula = "x_j log((2 + n)/(1 + n_j)), then unit norm"
+
+    def new_arrays(self, n_classes: int) -> Arrays:
+        return {ROWS: np.zeros(1), FREQUENCY: np.empty(0)}
+
+    def grown(self, state: Arrays, new: Columns, n_classes: int) -> Arrays:
+        return {ROWS: state[ROWS], FREQUENCY: appended(state[FREQUENCY], len(new))}
+
+    def n_known(self, state: Arrays) -> int:
+        return len(state[FREQUENCY])
+
+    def shapes(self, packed: Arrays, n_features: int, n_classes: int) -> Shapes:
+        return {ROWS: ((1,), REAL), FREQUENCY: ((n_features,), REAL)}
+
+    def values(self, packed: Arrays) -> Iterator[tuple[str, np.ndarray, Range]]:
+        yield ROWS, packed[ROWS], COUNTED
+        yield FREQUENCY, packed[FREQUENCY], COUNTED

@@ -1,0 +1,57 @@
+"""Features by their naive Bayes log-odds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..rules.ranges import Range
+from .columns import Columns
+from .view import COUNTED, REAL, Arrays, Shapes, View, appended
+
+ROWS, FREQUENCY = "nb.rows", "nb.frequency"
+
+
+class NaiveBayesScale(View):
+    """Features that some classes have more often than others count for more, and rows have unit norm.
+
+    x_j s_j, then unit norm. With n_k the rows of class k before and n_kj those that had feature j (with weights, the
+    sums of these), l_kj = log((n_kj + .3)/(n_k + .6)) and s_j = .2 + the population standard deviation of l_kj over the
+    classes: for two classes half the difference. For sparse rows, such as those of text; AROW(r=0.3) suits it.
+
+    Wang & Manning (ACL 2012) multiply by log-odds of counts in batch; here the sign is left to the learner.
+
+    Examples
+    --------
+    >>> from confidently import AROW, OnlineClassifier
+    >>> model = OnlineClassifier(AROW(r=0.3), view="nb")
+    """
+
+    name = "nb"
+    formula = "x_j (.2 + sd over classes of log((n_kj + .3)/(n_k + .6))), then unit norm"
+
+    def new_arrays(self, n_classes: int) -> Arrays:
+        return {ROWS: np.zeros(n_classes), FREQUENCY: np.empty((0, n_classes))}
+
+    def grown(self, state: Arrays, new: Columns, n_classes: int) -> Arrays:
+        rows, frequency = state[ROWS], state[FREQUENCY]
+        rows = appended(rows, n_classes - len(rows))
+        if frequency.shape[1] < n_classes:  # room doubles, so that a growing number of classes is copied rarely
+            wider = np.zeros((len(frequency), max(n_classes, 2 * frequency.shape[1])))
+            wider[:, : frequency.shape[1]] = frequency
+            frequency = wider
+        return {ROWS: rows, FREQUENCY: appended(frequency, len(new))}
+
+    def n_known(self, state: Arrays) -> int:
+        return len(state[FREQUENCY])
+
+    def packed(self, state: Arrays, n_features: int) -> Arrays:
+        return {ROWS: state[ROWS], FREQUENCY: np.ascontiguousarray(state[FREQUENCY][:, : len(state[ROWS])])}
+
+    def shapes(self, packed: Arrays, n_features: int, n_classes: int) -> Shapes:
+        return {ROWS: ((n_classes,), REAL), FREQUENCY: ((n_features, n_classes), REAL)}
+
+    def values(self, packed: Arrays) -> Iterator[tuple[str, np.ndarray, Range]]:
+        yield ROWS, packed[ROWS], COUNTED
+        yield FREQUENCY, packed[FREQUENCY], COUNTED

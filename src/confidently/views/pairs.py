@@ -1,0 +1,184 @@
+"""Products of features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..rules.parametric import parameter
+from ..rules.ranges import Range, check_integer
+from .columns import Columns
+from .view import COUNT, KIND, NUMBER, Arrays, Labelled, SeenRows, Shapes, View, appended
+
+FIRST, SECOND, SIZE, SLOTS, GROUP, CROSSED = (
+    f"pairs.{name}" for name in ("first", "second", "size", "slots", "group", "crossed")
+)
+NO_FEATURE = -1  # the second feature of a term that is a feature
+MAX_TERMS = 2**30
+LEAST_ROOM = 64  # terms
+
+
+class Pairs(View):
+    """A row's features, their squares and their products, scaled so that rows have unit norm.
+
+    x/||x|| becomes [x_i; x_i^2; sqrt(2) x_i x_j for i < j]/sqrt(2): a linear learner of these terms is a quadratic one
+    of the features. For rows of at most a few dozen numbers and categories; of longer ones, pair chosen columns.
+
+    Every term is a column of its own, without hashing. Terms are numbered as rows bring them, so that the learner has
+    weights only for those that occur. Features that a model has not met are left out of its products.
+
+    Parameters
+    ----------
+    columns : sequence of pairs of str or int, optional
+        The columns to multiply: (a, b) for all products of a feature of a and one of b, (a, a) for those of a with
+        itself, squares included. A column is the name of a feature up to the first ``=``, ``:`` or ``^`` (the column of
+        a category, of a word, the namespace), or a number from 0 where columns have no names. By default, all features
+        are multiplied by all.
+    max_terms : int, default=2**20
+        No product is added beyond this number of terms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from confidently import OnlineClassifier
+    >>> X = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]] * 5)
+    >>> y = X[:, 0] * X[:, 1]  # exclusive or
+    >>> float(OnlineClassifier(view="pairs").fit(X, y).score(X, y))
+    1.0
+    """
+
+    name = "pairs"
+    formula = "[x_i; x_i^2; sqrt(2) x_i x_j] of x with unit norm, then unit norm"
+    keeps_columns = False
+
+    columns: Any = parameter(None, "pairs of columns to multiply; by default all", default=None)
+    max_terms: int = parameter(
+        Range(1, MAX_TERMS, closed_low=True, closed_high=True), "largest number of terms", default=2**20
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_integer("Pairs", "max_terms", self.max_terms, 1)
+        if self.columns is not None:
+            pairs = tuple(_pair(pair) for pair in self.columns)
+            if pairs != self.columns:
+                self.__dict__["columns"] = pairs
+
+    @property
+    def takes_names(self) -> bool:
+        return self.columns is not None
+
+    # --- which columns --------------------------------------------------------------------------------------------
+
+    @property
+    def _groups(self) -> list[str]:
+        """The names of the columns to multiply, each once; without a choice one group has all features."""
+        return [""] if self.columns is None else list(dict.fromkeys(name for pair in self.columns for name in pair))
+
+    def _group_of(self, new: Columns, known: int) -> np.ndarray:
+        if self.columns is None:
+            return np.zeros(len(new), dtype=NUMBER)
+        number = {name: k for k, name in enumerate(self._groups)}
+        names: Iterable[str] = (
+            map(str, range(known, known + len(new))) if new.names is None else map(column_of, new.names)
+        )
+        return np.fromiter((number.get(name, -1) for name in names), dtype=NUMBER, count=len(new))
+
+    def _crossed(self) -> np.ndarray:
+        crossed = np.ones((1, 1), dtype=KIND)
+        if self.columns is not None:
+            number = {name: k for k, name in enumerate(self._groups)}
+            crossed = np.zeros((len(number), len(number)), dtype=KIND)
+            for a, b in self.columns:
+                crossed[number[a], number[b]] = crossed[number[b], number[a]] = 1
+        return crossed
+
+    # --- the arrays -----------------------------------------------------------------------------------------------
+
+    def new_arrays(self, n_classes: int) -> Arrays:
+        empty = np.empty(0, dtype=NUMBER)
+        return _indexed({FIRST: empty, SECOND: empty, SIZE: np.zeros(1, COUNT), GROUP: empty, CROSSED: self._crossed()})
+
+    def grown(self, state: Arrays, new: Columns, n_classes: int) -> Arrays:
+        groups = np.concatenate([state[GROUP], self._group_of(new, len(state[GROUP]))])
+        return self.arrays(state) | {GROUP: groups}
+
+    def n_known(self, state: Arrays) -> int:
+        return len(state[GROUP])
+
+    def column_name(self, state: Arrays, column: int, name_of: Callable[[int], str]) -> str:
+        first, second = int(state[FIRST][column]), int(state[SECOND][column])
+        return name_of(first) if second == NO_FEATURE else f"{name_of(first)} * {name_of(second)}"
+
+    def n_columns(self, state: Arrays, n_features: int) -> int:
+        return int(state[SIZE][0])
+
+    def terms(self, state: Arrays) -> tuple[np.ndarray, np.ndarray]:
+        """Return both features of every term; the second is -1 for a feature itself."""
+        n = self.n_columns(state, 0)
+        return state[FIRST][:n], state[SECOND][:n]
+
+    def packed(self, state: Arrays, n_features: int) -> Arrays:
+        first, second = self.terms(state)
+        return {FIRST: first.copy(), SECOND: second.copy(), GROUP: state[GROUP]}
+
+    def unpacked(self, packed: Arrays, n_features: int) -> Arrays:
+        size = np.array([len(packed[FIRST])], dtype=COUNT)
+        return _indexed({**packed, SIZE: size, CROSSED: self._crossed()})
+
+    def shapes(self, packed: Arrays, n_features: int, n_classes: int) -> Shapes:
+        n = len(packed[FIRST])
+        return {FIRST: ((n,), NUMBER), SECOND: ((n,), NUMBER), GROUP: ((n_features,), NUMBER)}
+
+    def values(self, packed: Arrays) -> Iterator[tuple[str, np.ndarray, Range]]:
+        n_features, n_groups = len(packed[GROUP]), len(self._groups)
+        yield FIRST, packed[FIRST], Range(0, n_features, closed_low=True)
+        yield SECOND, packed[SECOND], Range(NO_FEATURE, n_features, closed_low=True)
+        yield GROUP, packed[GROUP], Range(-1, n_groups, closed_low=True)
+
+    # --- rows -----------------------------------------------------------------------------------------------------
+
+    def learn(self, state: Arrays, rows: Labelled, undo: _core.UndoLog) -> tuple[Arrays, SeenRows]:
+        return super().learn(state | self._with_terms(state, rows), rows, undo)
+
+    def _with_terms(self, state: Arrays, rows: Labelled) -> Arrays:
+        """Return the arrays with the terms of rows; those given stay unchanged."""
+        arrays, n = self.arrays(state), rows.n
+        done = self._meet(arrays, rows, 0, add=False)
+        if done < n:
+            arrays = {name: array.copy() for name, array in arrays.items()}
+        while done < n:
+            reached = self._meet(arrays, rows, done, add=True)
+            if reached == done:  # no room for the terms of the next row
+                more = len(arrays[FIRST]) + LEAST_ROOM
+                arrays = _indexed(arrays | {name: appended(arrays[name], more) for name in (FIRST, SECOND)})
+            done = reached
+        return arrays
+
+    def _meet(self, arrays: Arrays, rows: Labelled, done: int, add: bool) -> int:
+        """Return the first row from ``done`` on with a term that has no number, which terms get while there is room."""
+        first, left = rows.first + done, rows.n - done
+        return done + _core.meet_pairs(arrays, rows.X, rows.order, first, left, self.max_terms, add)
+
+
+def column_of(feature: str) -> str:
+    """Return the column or namespace of a feature of this name."""
+    ends = [end for end in map(feature.find, "=:^") if end >= 0]
+    return feature[: min(ends)] if ends else feature
+
+
+def _pair(pair: Sequence[Any]) -> tuple[str, str]:
+    if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+        raise ValueError(f"Pairs: columns must be pairs of columns, such as [('age', 'income')], got {pair!r}")
+    return str(pair[0]), str(pair[1])
+
+
+def _indexed(arrays: Arrays) -> Arrays:
+    """Return the arrays with a hash table for as many terms as there is room for."""
+    slots = 2 ** int(2 * len(arrays[FIRST]) + 1).bit_length()
+    arrays = {**arrays, SLOTS: np.empty(slots, dtype=NUMBER)}
+    _core.index_pairs(arrays)
+    return arrays

@@ -1,0 +1,71 @@
+"""Standardized columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..rules.ranges import Range
+from .columns import ZERO, Columns
+from .view import COUNTED, KIND, REAL, Arrays, Shapes, View, appended
+
+MAX_MEAN, MAX_SQUARES = 1e100, 1e230  # of values of at most 1e100
+COUNT, MEAN, SQUARES, ROWS, KINDS = (f"standard.{name}" for name in ("count", "mean", "squares", "rows", "kind"))
+MAX_FILLED = 10_000  # columns of a row that become nonzero, since 0 is not their mean
+
+
+class Standard(View):
+    """Numeric columns with mean 0 and variance 1, and rows of unit norm.
+
+    z_j = (x_j - mean_j)/sd_j, limited to [-1000, 1000], where mean_j and sd_j are the mean and the population standard
+    deviation of column j over the rows before; then z/||z||. A column is 0 until it has had a value, and its sign
+    until it has had two different ones. Words and categories stay as they are, as do absent values: the mean is 0.
+
+    No factor and no shift of a column changes the result, except for rounding. The moments are running ones (Welford
+    1962), which stay exact where the mean is large.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from confidently import OnlineClassifier
+    >>> X = np.random.default_rng(0).normal(size=(400, 2)) * [1.0, 1e6]
+    >>> y = X[:, 0] > 0  # the column of small numbers decides
+    >>> models = OnlineClassifier(), OnlineClassifier(view="standard")
+    >>> [bool(model.fit(X[:200], y[:200]).score(X[200:], y[200:]) > 0.9) for model in models]
+    [False, True]
+    """
+
+    name = "standard"
+    takes_values = True
+    formula = "(x_j - mean_j)/sd_j of numeric columns, then unit norm"
+
+    def new_arrays(self, n_classes: int) -> Arrays:
+        empty = {name: np.empty(0) for name in (COUNT, MEAN, SQUARES)}
+        return {KINDS: np.empty(0, dtype=KIND), ROWS: np.zeros(1), **empty}
+
+    def grown(self, state: Arrays, new: Columns, n_classes: int) -> Arrays:
+        filled = np.count_nonzero(state[KINDS] == ZERO) + np.count_nonzero(new.kind == ZERO)
+        if filled > MAX_FILLED:
+            raise ValueError(
+                f"standardizing makes sparse rows dense: all {filled:,} columns of a row would differ from 0, at most "
+                f"{MAX_FILLED:,} are allowed; use another view, such as idf, or none"
+            )
+        grown = {name: appended(state[name], len(new)) for name in (COUNT, MEAN, SQUARES)}
+        # a column that is 0 where it is absent has been 0 so far
+        grown[COUNT][len(state[COUNT]) :] = np.where(new.kind == ZERO, state[ROWS][0], 0.0)
+        return {KINDS: np.concatenate([state[KINDS], new.kind]), ROWS: state[ROWS], **grown}
+
+    def n_known(self, state: Arrays) -> int:
+        return len(state[KINDS])
+
+    def shapes(self, packed: Arrays, n_features: int, n_classes: int) -> Shapes:
+        by_column = dict.fromkeys((COUNT, MEAN, SQUARES), ((n_features,), REAL))
+        return {KINDS: ((n_features,), KIND), ROWS: ((1,), REAL), **by_column}
+
+    def values(self, packed: Arrays) -> Iterator[tuple[str, np.ndarray, Range]]:
+        yield KINDS, packed[KINDS], Range(0, ZERO, closed_low=True, closed_high=True)
+        yield ROWS, packed[ROWS], COUNTED
+        yield COUNT, packed[COUNT], COUNTED
+        yield MEAN, packed[MEAN], Range(-MAX_MEAN, MAX_MEAN, closed_low=True, closed_high=True)
+        yield SQUARES, packed[SQUARES], Range(0.0, MAX_SQUARES, closed_low=True)

@@ -1,0 +1,191 @@
+"""The interface of views to the learner and its model file.
+
+A view turns a row into the row that a learner sees, by statistics of the rows before. It is an immutable object of
+parameters, as a rule is; what it has learned are arrays in the learner's state, whose names begin with the view's. Each
+view is one file of this folder, one row of :data:`confidently.views.table.VIEWS` and one file of ``core/views/``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from .. import _core
+from ..rules.parametric import Parametric
+from ..rules.ranges import Range
+from .columns import Columns
+
+Arrays = dict[str, np.ndarray]
+Shapes = dict[str, tuple[tuple[int, ...], np.dtype]]
+REAL, COUNT, NUMBER, KIND = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.int8)
+# Capabilities of models (confidently.covariances.covariance.CAPABILITIES) that no view has, with the reasons.
+LACKED = {
+    "merge": "models with the view {view} cannot be merged, since the statistics of each made the rows that it learned",
+    "distribute": "the view {view} learns from the rows before, which partitions that are trained on in parallel lack",
+    "export": "the view {view} changes rows before they are scored, which an exported model does not; export a model "
+    "without a view",
+}
+COUNTED = Range(0.0, 1e30, closed_low=True)  # total weights of rows
+
+
+class SeenRows(NamedTuple):
+    """Rows that a view made, as CSR arrays; columns need not ascend."""
+
+    values: np.ndarray
+    columns: np.ndarray
+    start: np.ndarray
+
+    def matrix(self, n_columns: int) -> _core.Matrix:
+        """Return them as a matrix of the core, whose values have been checked: rows have unit norm."""
+        matrix = _core.csr(self.values, self.columns, self.start, n_columns)
+        matrix.checked = 1.0
+        return matrix
+
+
+class Labelled(NamedTuple):
+    """Rows of a matrix in the order of training, with their labels and weights.
+
+    Attributes
+    ----------
+    X : matrix
+    order : int64 array, optional
+        Numbers of its rows in the order of training; by default as they come.
+    first : int
+        Position of the first row in that order.
+    labels, label_start, weight : arrays
+        Of these rows; ``label_start`` and ``weight`` may be None.
+    class_weight : array, optional
+        Factors of the weights, by class.
+    n_classes : int
+    """
+
+    X: _core.Matrix
+    order: np.ndarray | None
+    first: int
+    labels: np.ndarray
+    label_start: np.ndarray | None
+    weight: np.ndarray | None
+    class_weight: np.ndarray | None
+    n_classes: int
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return len(self.labels if self.label_start is None else self.label_start[1:])
+
+    def of(self, X: _core.Matrix) -> Labelled:
+        """Return the same labels with other rows, which are in the order of training."""
+        return self._replace(X=X, order=None, first=0)
+
+
+class View(Parametric):
+    """Base of all views; a method that a view does not define raises ``NotImplementedError``.
+
+    Attributes
+    ----------
+    name : str
+        Its name, with which the names of its arrays begin.
+    formula : str
+        The row it makes of a row x.
+    keeps_columns : bool
+        Whether a column of its rows stands for the same column of the rows given.
+    takes_values : bool
+        Whether the values of rows must not have been scaled before, and zeros count.
+    """
+
+    name: ClassVar[str]
+    formula: ClassVar[str]
+    keeps_columns: ClassVar[bool] = True
+    takes_values: ClassVar[bool] = False
+
+    @property
+    def takes_names(self) -> bool:
+        """Whether the names of features determine what the view makes of them."""
+        return self.takes_values
+
+    def require(self, capability: str) -> None:
+        """Raise ``ValueError`` with the reason if models of this view lack a capability."""
+        if reason := LACKED.get(capability):
+            raise ValueError(reason.format(view=self.name))
+
+    # --- the arrays -----------------------------------------------------------------------------------------------
+
+    def arrays(self, state: Mapping[str, np.ndarray]) -> Arrays:
+        """Return the view's own arrays among those of a learner."""
+        return {name: array for name, array in state.items() if self.holds(name)}
+
+    def holds(self, name: str) -> bool:
+        """Return whether an array of this name is the view's."""
+        return name.startswith(f"{self.name}.")
+
+    def new_arrays(self, n_classes: int) -> Arrays:
+        """Return the arrays before any column is known."""
+        raise NotImplementedError(f"{type(self).__name__}.new_arrays")
+
+    def grown(self, state: Arrays, new: Columns, n_classes: int) -> Arrays:
+        """Return the arrays with more columns, or for more classes; those given stay unchanged."""
+        raise NotImplementedError(f"{type(self).__name__}.grown")
+
+    def n_known(self, state: Arrays) -> int:
+        """Return the number of columns that rows may have."""
+        raise NotImplementedError(f"{type(self).__name__}.n_known")
+
+    def column_name(self, state: Arrays, column: int, name_of: Callable[[int], str]) -> str:
+        """Return what a column of the rows that the view makes is called; ``name_of`` are the names of features."""
+        return name_of(column)
+
+    def n_columns(self, state: Arrays, n_features: int) -> int:
+        """Return the number of columns of the rows that the view makes."""
+        return n_features
+
+    def packed(self, state: Arrays, n_features: int) -> Arrays:
+        """Return the arrays for a model file, without what :meth:`unpacked` can restore."""
+        return self.arrays(state)
+
+    def unpacked(self, packed: Arrays, n_features: int) -> Arrays:
+        """Return the arrays of packed ones, which have been checked."""
+        return packed
+
+    def shapes(self, packed: Arrays, n_features: int, n_classes: int) -> Shapes:
+        """Return shape and type of every packed array."""
+        raise NotImplementedError(f"{type(self).__name__}.shapes")
+
+    def values(self, packed: Arrays) -> Iterator[tuple[str, np.ndarray, Range]]:
+        """Yield name, numbers and allowed range of packed arrays."""
+        yield from ()
+
+    # --- rows -----------------------------------------------------------------------------------------------------
+
+    def see(self, state: Arrays, X: _core.Matrix, first: int, n: int) -> SeenRows:
+        """Return what the view makes of n rows."""
+        return SeenRows(*_core.see(self.name, state, X, first, n))
+
+    def learn(self, state: Arrays, rows: Labelled, undo: _core.UndoLog) -> tuple[Arrays, SeenRows]:
+        """Return the arrays, and what the view makes of rows, each of which is counted in after it was seen.
+
+        Arrays that must grow are replaced; others are written to, which ``undo`` notes.
+        """
+        seen = _core.see_and_learn(
+            self.name, state, rows.X, rows.order, rows.first, rows.labels, rows.label_start, rows.weight,
+            rows.class_weight, rows.n_classes, undo,
+        )  # fmt: skip
+        return self.arrays(state), SeenRows(*seen)
+
+    # --- as plain data --------------------------------------------------------------------------------------------
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """The views that make a row, one after the other."""
+        return (self,)
+
+    def header(self) -> list[dict[str, Any]]:
+        """Return these views as plain data, for a model file."""
+        return [{"name": view.name, "parameters": view.get_params()} for view in self.views]
+
+
+def appended(array: np.ndarray, n: int, value: Any = 0) -> np.ndarray:
+    """Return an array with n more entries along its first axis."""
+    more = np.full((n, *array.shape[1:]), value, dtype=array.dtype)
+    return np.concatenate([array, more])

@@ -1,0 +1,118 @@
+"""The views in plain Python, row by row: what core/views/ computes, as docs/views.md has it. Nothing is shared with it.
+
+A row is a dict of values by column. ``see`` returns the row that a learner sees, and ``learn`` counts a row in.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import cos, log, pi, sqrt
+
+import numpy as np
+
+
+def unit(row):
+    length = sqrt(sum(x * x for x in row.values()))
+    return {j: x / length for j, x in row.items() if x} if length else {}
+
+
+class Standard:
+    """Exact moments in fractions; ``kinds`` says of every column whether it is 0 where it is absent."""
+
+    def __init__(self, kinds):
+        self.kinds, self.values = kinds, {j: [] for j, kind in kinds.items() if kind != "plain"}
+
+    def whole(self, row):
+        absent = {j: 0.0 for j, kind in self.kinds.items() if kind == "zero" and j not in row}
+        return row | absent
+
+    def see(self, row):
+        seen = {}
+        for j, x in self.whole(row).items():
+            seen[j] = self.standardized(j, x) if j in self.values else x
+        return unit(seen)
+
+    def standardized(self, j, x):
+        total = sum(w for w, _ in self.values[j])
+        if not total:
+            return 0.0
+        mean = sum(w * v for w, v in self.values[j]) / total
+        variance = sum(w * (v - mean) ** 2 for w, v in self.values[j]) / total
+        d = float(Fraction(x) - mean)
+        if variance == 0:
+            return float((d > 0) - (d < 0))
+        return max(-1e3, min(1e3, d / sqrt(variance)))
+
+    def learn(self, row, labels, w):
+        for j, x in self.whole(row).items():
+            if j in self.values:
+                self.values[j].append((Fraction(w), Fraction(x)))
+
+
+class Idf:
+    def __init__(self):
+        self.rows, self.having = 0.0, {}
+
+    def see(self, row):
+        return unit({j: x * log((2 + self.rows) / (1 + self.having.get(j, 0.0))) for j, x in row.items()})
+
+    def learn(self, row, labels, w):
+        self.rows += w
+        for j in row:
+            self.having[j] = self.having.get(j, 0.0) + w
+
+
+class NaiveBayes:
+    def __init__(self, n_classes):
+        self.rows, self.having = [0.0] * n_classes, {}
+
+    def factor(self, j):
+        having = self.having.get(j, [0.0] * len(self.rows))
+        shares = [log((a + 0.3) / (n + 0.6)) for a, n in zip(having, self.rows, strict=True)]
+        return 0.2 + float(np.std(shares))
+
+    def see(self, row):
+        return unit({j: x * self.factor(j) for j, x in row.items()})
+
+    def learn(self, row, labels, w):
+        for k in labels:
+            self.rows[k] += w
+            for j in row:
+                self.having.setdefault(j, [0.0] * len(self.rows))[k] += w
+
+
+class Pairs:
+    """The row's columns are pairs (i, j), and (j,) for a feature."""
+
+    def __init__(self, wanted=lambda i, j: True):
+        self.wanted, self.known = wanted, set()
+
+    def terms(self, row):
+        columns = sorted(row)
+        yield from ((j,) for j in columns)
+        yield from ((i, j) for i in columns for j in columns if i <= j and self.wanted(i, j))
+
+    def see(self, row, learning=True):
+        x, seen = unit(row), {}
+        for term in self.terms(x):
+            factor = 1.0 if len(term) == 1 or term[0] == term[1] else sqrt(2.0)
+            if learning or term in self.known:
+                seen[term] = factor * np.prod([x[j] for j in term])
+        return unit(seen)
+
+    def learn(self, row, labels, w):
+        self.known.update(self.terms(row))
+
+
+class Cosines:
+    def __init__(self, directions, phases):
+        self.directions, self.phases = directions, phases
+
+    def see(self, row):
+        x, n = unit(row), len(self.phases)
+        assert all(0 <= phase < 2 * pi for phase in self.phases)
+        angles = [b + sum(x[j] * self.directions[j][c] for j in x) for c, b in enumerate(self.phases)]
+        return {c: sqrt(2 / n) * cos(angle) for c, angle in enumerate(angles)}
+
+    def learn(self, row, labels, w):
+        pass

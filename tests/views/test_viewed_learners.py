@@ -1,0 +1,302 @@
+"""Learners with a view: the learner of the rows that the view makes, resumed, undone and refused like any other."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, random_array
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.model_selection import GridSearchCV
+
+import confidently
+from confidently import OnlineClassifier, _core
+from confidently.covariances.settings import Settings
+from confidently.covariances.table import COVARIANCES
+from confidently.data.memory.matrix import as_matrix
+from confidently.learner.learner import Learner
+from confidently.views.columns import ZERO, Columns
+from confidently.views.cosines import Cosines
+from confidently.views.pairs import Pairs
+from confidently.views.standard import Standard
+from confidently.views.table import VIEWS, make_view
+from confidently.views.view import Labelled
+from tests.covariance_cases import serves
+
+N, D, K = 90, 5, 3
+EVERY = [*VIEWS, "standard,pairs", "standard,cosines"]
+
+
+def view_of(name):
+    return make_view(name, **{f"{'cosines__' * (',' in name)}n": 12} if "cosines" in name else {})
+
+
+def rows(seed=0):
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(N, D)) * [1.0, 10.0, 0.1, 1.0, 3.0] + [0.0, 5.0, 0.0, -1.0, 0.0]
+    X[generator.random((N, D)) < 0.3] = 0.0
+    return X, (X[:, 0] + 0.2 * X[:, 1] > 0.5).astype(np.int32) + (X[:, 3] > 0)
+
+
+def seen_by(view, X, labels, start=None):
+    """The rows that a view makes of all rows, one after the other, and its arrays."""
+    arrays = view.grown(view.new_arrays(K), Columns.alike(D, ZERO), K)
+    arrays, seen = view.learn(arrays, Labelled(as_matrix(X), None, 0, labels, start, None, None, K), _core.UndoLog())
+    width = view.n_columns(arrays, D)
+    order = np.lexsort((seen.columns, np.repeat(np.arange(N), np.diff(seen.start))))
+    return csr_array((seen.values[order], seen.columns[order], seen.start), shape=(N, width)), arrays
+
+
+@pytest.mark.parametrize("task", ["joint", "one-vs-rest", "multilabel"])
+@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("name", EVERY)
+def test_a_view_and_a_learner_are_the_learner_of_the_rows_that_the_view_makes(name, covariance, task):
+    if not serves(covariance, task):
+        pytest.skip("the covariance does not serve the task")
+    X, labels = rows()
+    start = None
+    if task == "multilabel":
+        start = np.arange(0, 2 * N + 1, 2)
+        labels = np.stack([labels, (labels + 1) % K], axis=1).ravel()
+    settings = Settings("arow", covariance, task, kernel="linear" if covariance == "kernel" else None)
+    view = view_of(name)
+    viewed = Learner(settings, K, D, view=view, columns=Columns.alike(D, ZERO))
+    viewed.learn(as_matrix(X), labels, start)
+    made, arrays = seen_by(view, X, labels, start)
+    plain = Learner(settings, K, made.shape[1])
+    plain.learn(as_matrix(made), labels, start)
+    assert viewed.width == made.shape[1]
+    # the rows have other orders of columns, so that sums are rounded otherwise
+    again = as_matrix(X)
+    now = view.see(arrays, again, 0, N).matrix(viewed.width)
+    assert np.allclose(viewed.decision(again), plain.decision(now), rtol=1e-6, atol=1e-8)
+    assert np.allclose(viewed.probabilities(again), plain.probabilities(now), rtol=1e-6, atol=1e-8)
+    mean, variance = viewed.margin_distribution(again)
+    expected = plain.margin_distribution(now)
+    assert np.allclose(mean, expected[0], rtol=1e-6, atol=1e-8)
+    assert np.allclose(variance, expected[1], rtol=1e-6, atol=1e-8)
+    assert viewed.mistakes == plain.mistakes
+
+
+def learner_of(name, covariance="diag"):
+    return Learner(Settings("arow", covariance, "joint"), K, D, view=view_of(name), columns=Columns.alike(D, ZERO))
+
+
+def same(one, other):
+    assert one.state.keys() == other.state.keys()
+    for key in one.state.keys() - {"pairs.slots"}:  # whose size depends on how the room for terms grew
+        a, b = one.state[key], other.state[key]
+        n = min(len(a), len(b))  # room in advance
+        assert np.array_equal(a[:n], b[:n]), key
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_division_into_calls_does_not_matter(name):
+    X, labels = rows()
+    whole, parts = learner_of(name), learner_of(name)
+    whole.learn(as_matrix(X), labels)
+    for first in range(0, N, 13):
+        parts.learn(as_matrix(X[first : first + 13]), labels[first : first + 13])
+    same(whole, parts)
+
+
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("covariance", ["diag", "full"])
+def test_training_goes_on_from_a_file_as_without_it(name, covariance, tmp_path):
+    X, y = rows()
+    whole = OnlineClassifier(covariance=covariance, view=view_of(name))
+    whole.partial_fit(X[:40], y[:40], classes=[0, 1, 2])
+    whole.save(tmp_path / "model")
+    loaded = confidently.load(tmp_path / "model")
+    assert loaded.view == view_of(name)
+    for model in (whole, loaded):
+        model.partial_fit(X[40:], y[40:])
+    whole.save(tmp_path / "one")
+    loaded.save(tmp_path / "other")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
+    assert np.array_equal(whole.predict_proba(X), confidently.load(tmp_path / "one").predict_proba(X))
+    assert np.array_equal(whole.predict_proba(X), pickle.loads(pickle.dumps(whole)).predict_proba(X))
+
+
+def frozen(learner):
+    return {key: array.copy() for key, array in learner.state.items()}
+
+
+@pytest.mark.parametrize("fault", ["invalid", "range"])
+@pytest.mark.parametrize("trained", [False, True])
+@pytest.mark.parametrize("covariance", ["diag", "full", "kernel"])
+@pytest.mark.parametrize("name", EVERY)
+def test_a_call_that_fails_changes_nothing(name, covariance, trained, fault, monkeypatch):
+    monkeypatch.setattr("confidently.learner.learner.ROWS_PER_VIEW", 10)
+    settings = Settings("pa", covariance, "joint", kernel="linear" if covariance == "kernel" else None)
+    settings = Settings("arow", covariance, "joint", kernel="linear") if covariance == "kernel" else settings
+    learner = Learner(settings, K, D, view=view_of(name), columns=Columns.alike(D, ZERO))
+    X, labels = rows()
+    if trained:
+        learner.learn(as_matrix(X[:30]), labels[:30])
+    before, arrays, features = frozen(learner), dict(learner.state), learner.n_features
+    if fault == "invalid":
+        X[70, 2] = np.inf
+        with pytest.raises(ValueError, match="infinity in row 70"):
+            learner.learn(as_matrix(X, check=False), labels)
+    else:
+        calls = iter(range(100))
+
+        def learn(*arguments, **more):
+            if next(calls) == 3:
+                raise OverflowError
+            return original(*arguments, **more)
+
+        which = "_learn_rows" if learner.covariance.is_row_by_row(learner.state, None) else "_learn_products"
+        original = getattr(learner, which)
+        monkeypatch.setattr(learner, which, learn)
+        with pytest.raises(ValueError, match="out of the range"):
+            learner.learn(as_matrix(X), labels)
+    assert learner.n_features == features
+    assert learner.state.keys() == arrays.keys()
+    for key, array in learner.state.items():
+        assert array is arrays[key], key
+        assert np.array_equal(array, before[key]), key
+
+
+@pytest.mark.parametrize("name", ["standard", "standard,pairs", "standard,cosines"])
+def test_factors_and_shifts_of_columns_change_nothing_but_rounding(name):
+    X, y = load_breast_cancer(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y = X[order], y[order]
+    plain = OnlineClassifier(view=name).fit(X[:400], y[:400])
+    for changed in (X * 1e6, X + 1e6, X * np.geomspace(1e-6, 1e6, X.shape[1]) - 1e3):
+        model = OnlineClassifier(view=name).fit(changed[:400], y[:400])
+        assert np.allclose(model.decision_function(changed[400:]), plain.decision_function(X[400:]), atol=1e-5)
+        assert np.array_equal(model.predict(changed[400:]), plain.predict(X[400:]))
+
+
+def test_a_sparse_matrix_is_standardized_as_a_dense_one():
+    X = random_array((N, D), density=0.5, rng=np.random.default_rng(0), format="csr")
+    _, y = rows()
+    sparse = OnlineClassifier(view="standard").fit(X, y)
+    dense = OnlineClassifier(view="standard").fit(X.toarray(), y)
+    assert np.array_equal(sparse.decision_function(X), dense.decision_function(X.toarray()))
+
+
+def test_many_sparse_columns_are_not_made_dense():
+    X = csr_array((N, 10_001))
+    with pytest.raises(
+        ValueError, match=r"makes sparse rows dense: all 10,001 columns .* use another view, such as idf"
+    ):
+        OnlineClassifier(view="standard").fit(X, np.arange(N) % 2)
+
+
+def test_new_classes_start_without_rows():
+    X, y = rows()
+    whole = OnlineClassifier(view="nb").partial_fit(np.abs(X[:20]), np.minimum(y[:20], 1), classes=[0, 1])
+    whole.partial_fit(np.abs(X[20:]), y[20:], classes=[0, 1, 2])
+    assert whole.learner_.state["nb.rows"].tolist() == np.bincount([*np.minimum(y[:20], 1), *y[20:]]).tolist()
+
+
+def test_too_many_features_to_pair_are_refused():
+    X = np.ones((4, 1001))
+    with pytest.raises(ValueError, match=r"a row has 1001 features to pair, at most 1000 .* pair chosen columns"):
+        OnlineClassifier(view="pairs").fit(X, [0, 1, 0, 1])
+    OnlineClassifier(view=Pairs(columns=[(0, 1)])).fit(X, [0, 1, 0, 1])
+
+
+def test_no_product_is_added_beyond_the_largest_number_of_terms():
+    X, y = rows()
+    model = OnlineClassifier(view=Pairs(max_terms=8)).fit(X, y)
+    first, second = model.learner_.view.terms(model.learner_.state)
+    assert set(first[second < 0].tolist()) == set(range(D))
+    assert 8 <= len(first) <= 8 + D
+    assert model.predict(X).shape == (N,)
+
+
+def test_columns_of_a_frame_are_paired_by_name():
+    pd = pytest.importorskip("pandas")
+    X, y = rows()
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    model = OnlineClassifier(view=Pairs(columns=[("a", "c"), ("b", "b")])).fit(frame, y)
+    first, second = model.learner_.view.terms(model.learner_.state)
+    products = {(i, j) for i, j in zip(first.tolist(), second.tolist(), strict=True) if j >= 0}
+    assert products == {(0, 2), (1, 1)}
+
+
+# --- scikit-learn -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("view", [None, "none", *EVERY, Pairs(columns=[("a", "b")]), ["standard", Cosines(n=5)]])
+def test_parameters_are_cloned(view):
+    model = clone(OnlineClassifier(view=view))
+    assert make_view(model.view) == make_view(view)
+    assert clone(model).get_params().keys() == model.get_params().keys()
+    assert clone(clone(model)).get_params() == clone(model).get_params()
+
+
+def test_parameters_of_views_are_set_and_searched():
+    model = OnlineClassifier(view="cosines")
+    assert model.get_params()["view__n"] == 1000
+    assert model.set_params(view__n=5).view == Cosines(n=5)
+    chain = OnlineClassifier(view="standard,cosines").set_params(view__cosines__n=7)
+    assert chain.get_params()["view__cosines__n"] == 7
+    X, y = load_digits(return_X_y=True)
+    search = GridSearchCV(chain, {"view__cosines__n": [2, 200]}, cv=2).fit(X[:600], y[:600])
+    assert search.best_params_ == {"view__cosines__n": 200}
+
+
+@pytest.mark.parametrize(
+    ("view", "error", "message"),
+    [
+        ("nonsense", ValueError, "unknown view 'nonsense'; expected one of none, standard, idf, nb, pairs, cosines"),
+        (3, TypeError, "view: expected a view such as Standard.., or of standard, .* got 3"),
+        ("pairs,standard", ValueError, "the view pairs makes columns of its own, so it must be the last"),
+        ("idf,idf", ValueError, "a view may occur once"),
+    ],
+)
+def test_invalid_views_are_refused(view, error, message):
+    X, y = rows()
+    with pytest.raises(error, match=message):
+        OnlineClassifier(view=view).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: Pairs(columns=["ab"]), ValueError, "must be pairs of columns"),
+        (lambda: Pairs(columns=[("a", "b", "c")]), ValueError, "must be pairs of columns"),
+        (lambda: Pairs(max_terms=0), ValueError, r"max_terms must be in \[1,"),
+        (lambda: Pairs(max_terms=1.5), TypeError, "max_terms must be an integer"),
+        (lambda: Cosines(n=0), ValueError, r"n must be in \[1,"),
+        (lambda: Cosines(scale=0.0), ValueError, "scale must be in"),
+        (lambda: Cosines(seed=-1), ValueError, "seed must be in"),
+        (lambda: Standard().with_params(n=3), ValueError, "standard has no parameters"),
+        (lambda: make_view("standard,pairs", idf__n=3), ValueError, "unknown parameter 'idf__n'; expected"),
+        (lambda: make_view(None, n=3), ValueError, "without a view there is no parameter 'n'"),
+    ],
+)
+def test_invalid_parameters_are_refused(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_the_view_cannot_change_after_training_has_begun():
+    X, y = rows()
+    model = OnlineClassifier(view="standard").partial_fit(X, y, classes=[0, 1, 2])
+    with pytest.raises(ValueError, match=r"view, and .* cannot change"):
+        model.set_params(view="idf").partial_fit(X, y)
+    model.set_params(view=[Standard()]).partial_fit(X, y)
+
+
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("method", ["to_sklearn", "to_onnx"])
+def test_views_are_not_exported(name, method):
+    X, y = rows()
+    with pytest.raises(ValueError, match="export a model without a view"):
+        getattr(OnlineClassifier(view=name).fit(X, y), method)()
+
+
+def test_models_with_views_are_not_merged():
+    X, y = rows()
+    models = [OnlineClassifier(view="standard").partial_fit(X, y, classes=[0, 1, 2]) for _ in range(2)]
+    with pytest.raises(ValueError, match="models with the view standard cannot be merged"):
+        confidently.merge(models)

@@ -1,0 +1,198 @@
+"""Every view against its twin in plain Python, on random rows and real ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from confidently import _core
+from confidently.data.memory.matrix import as_matrix
+from confidently.views.columns import MISSING, PLAIN, ZERO, Columns
+from confidently.views.cosines import DIRECTION, PHASE
+from confidently.views.table import VIEWS, make_view
+from confidently.views.view import Labelled
+from tests.twins import views as twins
+
+KINDS = {"plain": PLAIN, "missing": MISSING, "zero": ZERO}
+N, D, K = 60, 9, 3
+
+
+def random_rows(generator, kinds):
+    """Rows as dicts: large shifts and scales, repeated values, absent columns, empty rows."""
+    rows = []
+    for i in range(N):
+        row = {}
+        for j, kind in kinds.items():
+            if generator.random() < 0.3 or i % 17 == 5:
+                continue
+            value = (
+                float(generator.choice([1.0, 2.3, 7.1]))
+                if j % 3 == 0
+                else generator.normal() * 10.0 ** (j - 2) + 1e4 * (j % 2)
+            )
+            row[j] = 1.0 if kind == "plain" else value
+        rows.append(row)
+    return rows
+
+
+def matrix_of(rows):
+    start = np.cumsum([0, *map(len, rows)])
+    columns = [j for row in rows for j in sorted(row)]
+    return as_matrix(csr_array(([row[j] for row in rows for j in sorted(row)], columns, start), shape=(len(rows), D)))
+
+
+def as_dicts(seen, name_of=lambda j: j):
+    parts = zip(seen.start[:-1], seen.start[1:], strict=True)
+    return [{name_of(int(seen.columns[k])): float(seen.values[k]) for k in range(a, b)} for a, b in parts]
+
+
+def close(found, expected):
+    assert len(found) == len(expected)
+    for got, wanted in zip(found, expected, strict=True):
+        assert got.keys() == wanted.keys()
+        assert [got[j] for j in wanted] == pytest.approx(list(wanted.values()), rel=1e-9, abs=1e-9)
+
+
+def twin_of(view, kinds, arrays):
+    if view.name == "standard":
+        return twins.Standard(kinds)
+    if view.name == "idf":
+        return twins.Idf()
+    if view.name == "nb":
+        return twins.NaiveBayes(K)
+    if view.name == "pairs":
+        return twins.Pairs()
+    return twins.Cosines(arrays[DIRECTION], arrays[PHASE])
+
+
+def names_of(view, arrays):
+    """What a column of the rows of a view is called in those of its twin."""
+    if view.name != "pairs":
+        return lambda j: j
+    first, second = view.terms(arrays)
+    return lambda j: (int(first[j]),) if second[j] < 0 else (int(first[j]), int(second[j]))
+
+
+def grown(view, kinds):
+    columns = Columns(np.array([KINDS[kinds[j]] for j in range(D)], dtype=np.int8))
+    return view.grown(view.new_arrays(K), columns, K)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("batch", [1, 7, N])
+@pytest.mark.parametrize("name", VIEWS)
+def test_rows_and_statistics_are_those_of_the_twin(name, batch, seed):
+    generator = np.random.default_rng(seed)
+    kinds = dict(zip(range(D), generator.choice(list(KINDS), size=D), strict=True))
+    view = make_view(name, **({"n": 20} if name == "cosines" else {}))
+    rows, arrays = random_rows(generator, kinds), grown(view, kinds)
+    twin, labels = twin_of(view, kinds, arrays), generator.integers(0, K, N).astype(np.int32)
+    weights = generator.choice([0.0, 1.0, 2.5], size=N)
+    class_weight = np.array([1.0, 0.5, 2.0])
+    order = generator.permutation(N)
+    X, found = matrix_of(rows), []
+    for first in range(0, N, batch):
+        chosen = order[first : first + batch]
+        labelled = Labelled(X, chosen, 0, labels[chosen], None, weights[chosen], class_weight, K)
+        arrays, seen = view.learn(arrays, labelled, _core.UndoLog())
+        found += as_dicts(seen, names_of(view, arrays))
+    expected = []
+    for i in order:
+        expected.append(twin.see(rows[i]))
+        if (w := weights[i] * class_weight[labels[i]]) > 0:
+            twin.learn(rows[i], [int(labels[i])], w)
+    close(found, expected)
+    # afterwards rows are only seen
+    seen = as_dicts(view.see(arrays, X, 0, N), names_of(view, arrays))
+    close(seen, [twin.see(row) for row in rows])
+
+
+def test_rows_of_several_labels_are_counted_in_with_each():
+    view, twin = make_view("nb"), twins.NaiveBayes(K)
+    rows = [{0: 1.0, 2: 3.0}, {2: 1.0}, {0: 2.0, 1: 1.0}]
+    labels = [[0, 2], [], [1]]
+    start = np.array([0, 2, 2, 3])
+    X = matrix_of(rows)
+    flat = np.array([k for row in labels for k in row], dtype=np.int32)
+    arrays = grown(view, dict.fromkeys(range(D), "zero"))
+    arrays, seen = view.learn(arrays, Labelled(X, None, 0, flat, start, None, None, K), _core.UndoLog())
+    expected = []
+    for row, its in zip(rows, labels, strict=True):
+        expected.append(twin.see(row))
+        twin.learn(row, its, 1.0)
+    close(as_dicts(seen), expected)
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_what_a_call_has_counted_in_can_be_undone(name):
+    generator = np.random.default_rng(0)
+    view = make_view(name)
+    arrays = grown(view, dict.fromkeys(range(D), "zero"))
+    X = matrix_of(random_rows(generator, dict.fromkeys(range(D), "zero")))
+    labels = generator.integers(0, K, N).astype(np.int32)
+    before = {key: array.copy() for key, array in arrays.items()}
+    undo = _core.UndoLog()
+    after, _ = view.learn(arrays, Labelled(X, None, 0, labels, None, None, None, K), undo)
+    changed = any(not np.array_equal(after[key], before[key]) for key in before)
+    assert changed == (name != "cosines")
+    undo.roll_back()
+    assert all(np.array_equal(arrays[key], before[key]) for key in before)
+
+
+def test_a_chain_is_its_views_one_after_the_other():
+    generator = np.random.default_rng(1)
+    kinds = dict(zip(range(D), generator.choice(list(KINDS), size=D), strict=True))
+    rows, labels = random_rows(generator, kinds), generator.integers(0, K, N).astype(np.int32)
+    view = make_view("standard,pairs")
+    arrays = grown(view, kinds)
+    one, other, expected = twins.Standard(kinds), twins.Pairs(), []
+    for row in rows:
+        between = one.see(row)
+        expected.append(other.see(between))
+        one.learn(row, [0], 1.0)
+        other.learn(between, [0], 1.0)
+    found = []
+    X = matrix_of(rows)
+    for first in range(0, N, 25):
+        part = labels[first : first + 25]
+        arrays, seen = view.learn(arrays, Labelled(X, None, first, part, None, None, None, K), _core.UndoLog())
+        found += as_dicts(seen, names_of(view.parts[1], arrays))
+    close(found, expected)
+    seen = as_dicts(view.see(arrays, X, 0, N), names_of(view.parts[1], arrays))
+    close(seen, [other.see(one.see(row), learning=False) for row in rows])
+
+
+def test_chosen_columns_are_paired():
+    view = make_view("pairs", columns=[("age", "town"), ("word", "word")])
+    names = ["age", "town=Rome", "town=Oslo", "word:a", "word:b", "other", "n^x", "b", "c"]
+    group = {"age": {"town"}, "town": {"age"}, "word": {"word"}}
+    column = [name.replace(":", "=").split("=")[0] for name in names]
+    twin = twins.Pairs(lambda i, j: column[j] in group.get(column[i], ()))
+    arrays = view.grown(view.new_arrays(2), Columns.alike(D, PLAIN, names), 2)
+    rows = random_rows(np.random.default_rng(2), dict.fromkeys(range(D), "zero"))
+    labels = np.zeros(N, dtype=np.int32)
+    arrays, seen = view.learn(arrays, Labelled(matrix_of(rows), None, 0, labels, None, None, None, 2), _core.UndoLog())
+    close(as_dicts(seen, names_of(view, arrays)), [twin.see(row) for row in rows])
+
+
+def test_directions_do_not_depend_on_the_number_of_columns():
+    view = make_view("cosines", n=7, seed=3)
+    few = view.grown(view.new_arrays(2), Columns.alike(2), 2)
+    more = view.grown(few, Columns.alike(3), 2)
+    at_once = view.grown(view.new_arrays(2), Columns.alike(5), 2)
+    assert all(np.array_equal(more[key], at_once[key]) for key in at_once)
+    assert np.array_equal(few[DIRECTION], more[DIRECTION][:2])
+    assert not np.array_equal(few[PHASE], make_view("cosines", n=7, seed=4).new_arrays(2)[PHASE])
+
+
+def test_products_of_cosines_approximate_the_gaussian_kernel():
+    view = make_view("cosines", n=20_000, scale=2.0)
+    generator = np.random.default_rng(5)
+    X = generator.normal(size=(6, D))
+    arrays = view.grown(view.new_arrays(2), Columns.alike(D), 2)
+    seen = view.see(arrays, as_matrix(X), 0, len(X))
+    rows = seen.values.reshape(len(X), -1)[:, np.argsort(seen.columns[:20_000])]
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    squared = ((unit[:, None] - unit[None]) ** 2).sum(axis=2)
+    assert np.allclose(rows @ rows.T, np.exp(-squared), atol=0.03)  # exp(-scale squared/2)
