@@ -1,6 +1,7 @@
 """The fuzzers of files run, find nothing in a few inputs, and find what is not checked."""
 
 import runpy
+import tracemalloc
 from pathlib import Path
 from random import Random
 
@@ -16,7 +17,8 @@ TARGETS = sorted(path.stem for path in STRUCTURED.glob("fuzz_*.py"))
 @pytest.fixture
 def target(monkeypatch):
     monkeypatch.syspath_prepend(str(STRUCTURED))
-    return lambda name: runpy.run_path(str(STRUCTURED / f"{name}.py"))
+    yield lambda name: runpy.run_path(str(STRUCTURED / f"{name}.py"))
+    tracemalloc.stop()
 
 
 def run(module, folder, inputs, seed=0):

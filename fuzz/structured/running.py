@@ -27,12 +27,14 @@ PLACE, MULTIPLE = 1 << 20, 100  # what reading takes at most: docs/promises.md
 @contextmanager
 def bounded(path: Path) -> Iterator[None]:
     """Raise ``AssertionError`` if what reads a file takes more than PLACE bytes and MULTIPLE times its size."""
-    tracemalloc.start()
+    if not tracemalloc.is_tracing():
+        tracemalloc.start()  # once: every start takes some memory that a stop does not give back
+    before, size = tracemalloc.get_traced_memory()[0], path.stat().st_size
+    tracemalloc.reset_peak()
     try:
         yield
     finally:
-        most, size = tracemalloc.get_traced_memory()[1], path.stat().st_size
-        tracemalloc.stop()
+        most = tracemalloc.get_traced_memory()[1] - before
         assert most <= PLACE + MULTIPLE * size, f"reading {size:,} bytes took {most:,}"
 
 
