@@ -1,7 +1,5 @@
 """Forgetting: every row takes away a fraction of the gained precision; nothing else changes."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -175,7 +173,7 @@ def test_explanations_have_the_current_variances():
     X, labels = noisy_rows("joint", n=200)
     classifier = OnlineClassifier("cw_stdev", forget=0.02).fit(X, labels)
     there = np.flatnonzero(X[0])
-    entries = Entries(classifier.learner_, SimpleNamespace(columns=there, values=X[0, there]))
+    entries = Entries(classifier.learner_, there, X[0, there])
     whole = classifier.margin_distribution(X[:1])[1][0]
     for column in range(4):
         assert entries.variances(column, None).sum() == pytest.approx(whole[column], rel=1e-12)
