@@ -36,7 +36,8 @@ PASSED = {
     },
     "check_decision_proba_consistency": {
         ("arow", "diag"), ("cw_stdev", "diag"), ("iellip", "diag"), ("gibbs_pa", "diag"), ("gibbs_pa", "full"),
-        ("gibbs_pa", "shared"), ("gibbs_pa_exact", "full"), ("gibbs_pa_exact", "shared"),
+        ("gibbs_pa", "shared"), ("gibbs_pa_exact", "full"), ("gibbs_pa_exact", "shared"), ("logistic", "diag"),
+        ("logistic", "full"), ("logistic", "shared"),
     },
 }  # fmt: skip
 STRIDE = 8  # every eighth check of an estimator is in the sample, beginning one later for the next estimator
