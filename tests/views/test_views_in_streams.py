@@ -213,6 +213,39 @@ def test_the_command_line_trains_continues_predicts_and_explains(tmp_path):
     assert sum(one["variance"] for one in explained["contributions"]) == pytest.approx(float(variance[0]))
 
 
+def test_the_command_line_multiplies_chosen_columns(tmp_path):
+    path, model = table(tmp_path), tmp_path / "model"
+    run("train", "--view", "standard", "--pairs", "score,town", "--pairs", "age,age", "--vocabulary", path, "-o", model)
+    shown = run("inspect", model, "--top", "100").stdout
+    assert "score * town=Rome" in shown
+    assert "age * age" in shown
+    assert "age * score" not in shown
+    assert "score * score" not in shown
+    words = tmp_path / "rows.vw"
+    words.write_text("1 |a x y |b z:2\n-1 |a x |b z\n" * 20)
+    run("train", "--pairs", "a,b", words, "-o", model)
+    shown = run("inspect", model, "--top", "100").stdout
+    assert "a^x * b^z" in shown
+    assert "a^x * a^y" not in shown
+    numbered = tmp_path / "rows.svm"
+    numbered.write_text("1 1:1 2:1 3:1\n0 1:1 2:1\n" * 20)
+    run("train", "--pairs", "1,3", numbered, "-o", model)
+    shown = run("inspect", model, "--top", "100").stdout
+    assert "1 * 3" in shown
+    assert "1 * 2" not in shown
+
+
+@pytest.mark.parametrize("pair", ["a", "a,", "a,b,c"])
+def test_pairs_name_two_columns(pair, tmp_path):
+    done = run("train", "--pairs", pair, table(tmp_path), status=2)
+    assert f"--pairs: expected two columns or namespaces separated by a comma, got '{pair}'" in done.stderr
+
+
+def test_all_products_and_chosen_ones_are_not_mixed(tmp_path):
+    done = run("train", "--view", "pairs", "--pairs", "a,b", table(tmp_path), status=2)
+    assert "a view may occur once" in done.stderr
+
+
 @pytest.mark.parametrize("view", ["nonsense", "pairs,standard"])
 def test_invalid_views_are_usage_errors(view, tmp_path):
     done = run("train", "--view", view, table(tmp_path), status=2)

@@ -460,7 +460,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         return open_as_before(paths, source, features, self.dtype, **options)
 
     def _learn_stream(self, stream: Stream, learner: Learner, table: ClassTable, features: Features | None) -> Self:
-        learning = StreamLearner(learner, table, self.multiclass, features, stream.reading.file_format.columns)
+        learning = StreamLearner(learner, table, self.multiclass, features, stream.reading)
         self.classes_ = learn_stream(stream, learning, self.class_weight)
         self.learner_ = learning.learner
         self.n_features_in_ = learning.learner.n_features

@@ -245,7 +245,7 @@ def _over_stream(model: Any, stream: Stream, classes: Any, at: int | Sequence[in
     table = ClassTable([] if classes is None else list(classes), stream.multilabel, closed=classes is not None)
     learner = clone(model)._new_learner(0, len(table), stream.multilabel)
     check_values_kept(learner.view, stream.reading)
-    learning = StreamLearner(learner, table, model.multiclass, tabular=stream.reading.file_format.columns)
+    learning = StreamLearner(learner, table, model.multiclass, reading=stream.reading)
     dues = _dues(ROWS_PER_POINT if at is None else at)
     points, seen, due = [], 0, next(dues)
     for part in learning.learn(_cut(stream, _dues(ROWS_PER_POINT if at is None else at))):

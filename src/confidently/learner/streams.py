@@ -17,6 +17,7 @@ from ..data.batch import NewLabel
 from ..data.classes import ClassTable
 from ..data.features import Features
 from ..data.memory.matrix import csr_matrix
+from ..data.reading import ReaderOptions
 from ..memory import require_memory
 from ..views.columns import ZERO, Columns
 from .learner import Learner
@@ -35,8 +36,8 @@ class StreamLearner:
         What a binary learner becomes when a third class appears; by default the task of its rule.
     features : Features, optional
         The learner's features, if the features of the stream have names.
-    tabular : bool
-        Whether rows have named columns, whose numbers may be missing; otherwise an absent feature is 0.
+    reading : ReaderOptions, optional
+        How rows are read, from which a view knows what the columns are.
 
     Attributes
     ----------
@@ -46,10 +47,10 @@ class StreamLearner:
 
     def __init__(
         self, learner: Learner, classes: ClassTable, multiclass: str | None = None, features: Features | None = None,
-        tabular: bool = False,
+        reading: ReaderOptions | None = None,
     ) -> None:  # fmt: skip
         self.learner, self.classes, self.multiclass, self.features = learner, classes, multiclass, features
-        self.tabular = tabular
+        self.reading = reading
         self.log_loss = np.zeros(1)
 
     def learn(self, batches: Iterable[Batch], calibrate: bool = True) -> Iterator[Batch]:
@@ -150,8 +151,10 @@ class StreamLearner:
         if self.learner.view is None:
             return None
         if batch.new_features is None:
-            return Columns.alike(n, ZERO)
-        return Columns.named(list(batch.new_features.names)[-n:], self.tabular)
+            first = self.learner.n_features + (self.reading.first_index if self.reading else 0)
+            return Columns.alike(n, ZERO, [str(number) for number in range(first, first + n)])
+        tabular = self.reading is not None and self.reading.file_format.columns
+        return Columns.named(list(batch.new_features.names)[-n:], tabular)
 
 
 def prune_names(learner: Learner, features: Features) -> None:

@@ -27,11 +27,13 @@ class Chain(View):
 
     def __post_init__(self) -> None:
         names = [view.name for view in self.parts]
+        if len(set(names)) < len(names):
+            raise ValueError(f"a view may occur once, got {', '.join(names)}")
         for view in self.parts[:-1]:
             if not view.keeps_columns:
-                raise ValueError(f"the view {view.name} makes columns of its own, so it must be the last, got {names}")
-        if len(set(names)) < len(names):
-            raise ValueError(f"a view may occur once, got {names}")
+                raise ValueError(
+                    f"the view {view.name} makes columns of its own, so it must be the last, got {', '.join(names)}"
+                )
 
     @property
     def views(self) -> tuple[View, ...]:

@@ -63,7 +63,7 @@ def _parts(view: Any) -> list[View]:
         return [_named(name) for name in view]
     if isinstance(view, View):
         return list(view.views)
-    if isinstance(view, Sequence):
+    if isinstance(view, Sequence):  # of views and names
         return [part for one in view for part in _parts(one)]
     raise TypeError(f"view: expected a view such as Standard(), or of {', '.join(VIEWS)}, got {view!r}")
 

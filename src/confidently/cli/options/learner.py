@@ -14,6 +14,7 @@ from .sections import in_section
 
 if TYPE_CHECKING:
     from ...data.features import Features
+    from ...data.reading import ReaderOptions
     from ...learner.streams import StreamLearner
     from ...models.model import Model
     from ...rules.rule import Rule
@@ -82,7 +83,13 @@ _LEARNER = [
         metavar="NAMES",
         default="none",
         help="Learn from what views make of each row, one after the other, separated by commas: standard, idf, nb, "
-        "pairs, cosines. Rows of named columns are then not scaled to unit norm before.",
+        "pairs, cosines. With standard, rows of named columns are not scaled to unit norm before.",
+    ),
+    click.option(
+        "--pairs",
+        metavar="A,B",
+        multiple=True,
+        help="Also learn the products of the features of two columns or namespaces; A,A for all of one. Repeatable.",
     ),
     click.option(
         "--forget",
@@ -129,21 +136,27 @@ def chosen_view(options: dict[str, Any]) -> View | None:
     Raises
     ------
     click.UsageError
-        If there is no such view, or views cannot follow each other.
+        If there is no such view, views cannot follow each other, or ``--pairs`` does not name two columns.
     """
+    from ...views.pairs import Pairs
     from ...views.table import make_view
 
+    pairs = [tuple(text.split(",")) for text in options["pairs"]]
+    for text, pair in zip(options["pairs"], pairs, strict=True):
+        if len(pair) != 2 or not all(pair):
+            raise click.UsageError(f"--pairs: expected two columns or namespaces separated by a comma, got {text!r}")
     try:
-        return make_view(options["view"])
+        view = make_view(options["view"])
+        return make_view([*(view.views if view else ()), Pairs(columns=pairs)]) if pairs else view
     except ValueError as error:
         raise click.UsageError(f"--view: {error}") from None
 
 
 def new_stream_learner(
     options: dict[str, Any], rule: Rule, classes: list[int | str], multilabel: bool, features: Features | None,
-    tabular: bool, view: View | None,
+    reading: ReaderOptions, view: View | None,
 ) -> StreamLearner:  # fmt: skip
-    """Return an untrained learner; ``tabular`` is whether rows have named columns.
+    """Return an untrained learner.
 
     Raises
     ------
@@ -166,7 +179,7 @@ def new_stream_learner(
         learner = Learner(settings, len(table), view=view)
     except (TypeError, ValueError) as error:
         raise click.UsageError(str(error)) from None
-    return StreamLearner(learner, table, several, features, tabular)
+    return StreamLearner(learner, table, several, features, reading)
 
 
 def continued_learner(model: Model) -> StreamLearner:
@@ -177,8 +190,8 @@ def continued_learner(model: Model) -> StreamLearner:
 
     multilabel = model.learner.settings.task == "multilabel"
     table = ClassTable(model.classes, multilabel, model.source.get("closed", False))
-    tabular = bool(model.source) and ReaderOptions.from_dict(model.source).file_format.columns
-    return StreamLearner(model.learner, table, model.multiclass, model.features, tabular)
+    reading = ReaderOptions.from_dict(model.source) if model.source else None
+    return StreamLearner(model.learner, table, model.multiclass, model.features, reading)
 
 
 def chosen_classes(text: str | None) -> list[int | str]:

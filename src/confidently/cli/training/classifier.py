@@ -59,9 +59,8 @@ class ClassifierTraining(TrainingLoop):
     def start_learner(self, multilabel: bool) -> None:
         """Begin with an untrained learner, again if rows turn out to be multilabel."""
         features = Features(bounded=not self.reading.vocabulary) if self.reading.named else None
-        tabular = self.reading.file_format.columns
         self.learner = new_stream_learner(
-            self.options, self.rule, self.classes, multilabel, features, tabular, self.view
+            self.options, self.rule, self.classes, multilabel, features, self.reading, self.view
         )
 
     def resume(self, model: Model) -> None:
