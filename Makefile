@@ -69,7 +69,7 @@ papers: $(VENV)/installed
 # TESTS=tests/data runs a part.
 TESTS ?= tests
 UNSANITIZED := tests/plots tests/papers tests/distributed $(NO_PACKAGE)
-ASAN_RUN := LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
+ASAN_RUN = LD_PRELOAD="$(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=32 PYTHONMALLOC=malloc
 sanitize: $(VENV)-sanitize/installed
 	$(ASAN_RUN) $(VENV)-sanitize/bin/python -m pytest -n auto -q -p no:cacheprovider $(TESTS) $(UNSANITIZED:%=--ignore=%) \
