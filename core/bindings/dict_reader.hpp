@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "data/hashing.hpp"
-#include "data/row_order.hpp"
+#include "row_order.hpp"
 #include "data/rows_out.hpp"
 #include "bindings/batches.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "data/hashing.hpp"
 #include "data/label_table.hpp"
-#include "data/row_order.hpp"
+#include "row_order.hpp"
 #include "data/rows_out.hpp"
 
 namespace confidently {

@@ -16,7 +16,7 @@
 
 #include "data/hashing.hpp"
 #include "data/label_table.hpp"
-#include "data/row_order.hpp"
+#include "row_order.hpp"
 #include "rows.hpp"
 
 namespace confidently {

@@ -1,11 +1,13 @@
-// The rows that a view makes, in compressed sparse row form.
+// The rows that a view makes, in compressed sparse row form, with ascending columns.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
+#include "row_order.hpp"
 #include "rows.hpp"
 
 namespace confidently {
@@ -31,6 +33,14 @@ class MadeRows {
         value.push_back(x);
     }
 
+    // Sorts the columns of a row that has not ended.
+    void sort_row() {
+        const auto first = static_cast<std::size_t>(start.back());
+        if (std::is_sorted(column.begin() + static_cast<std::ptrdiff_t>(first), column.end())) return;
+        const auto n = static_cast<std::int64_t>(column.size() - first);
+        order_.sort_and_sum(column.data() + first, value.data() + first, n, std::identity());
+    }
+
     void end_row() { start.push_back(static_cast<std::int64_t>(value.size())); }
 
     // Ends a row, which is scaled to unit L2 norm unless it is empty.
@@ -40,6 +50,9 @@ class MadeRows {
         for (std::size_t i = first; i < value.size(); ++i) value[i] /= length;
         end_row();
     }
+
+  private:
+    RowOrder order_;
 };
 
 }  // namespace confidently

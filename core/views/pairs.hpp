@@ -59,6 +59,7 @@ struct Pairs {
         each_product(row, [&](std::int32_t i, std::int32_t k) {
             add(row.column[i], row.column[k], (i == k ? 1.0 : kSqrtTwo) * (row.value[i] / length) * (row.value[k] / length));
         });
+        out.sort_row();  // terms are numbered as rows bring them
         out.end_row_of_unit_norm();
     }
 

@@ -36,8 +36,7 @@ class Pairs(View):
         The columns to multiply: (a, b) for all products of a feature of a and one of b, (a, a) for those of a with
         itself, squares included. A column is the name of a feature up to the first ``=``, ``:`` or ``^`` (the column of
         a category, of a word, the namespace), or a number where columns have none: from 0 in arrays, and in files as
-        they have it. By default, all features
-        are multiplied by all.
+        they have it. By default, all features are multiplied by all.
     max_terms : int, default=2**20
         No product is added beyond this number of terms.
 

@@ -27,20 +27,21 @@ LACKED = {
     "export": "the view {view} changes rows before they are scored, which an exported model does not; export a model "
     "without a view",
 }
+LARGEST = 2.0  # above every value of a row that a view makes: its norm is 1, and that of cosines at most sqrt 2
 COUNTED = Range(0.0, 1e30, closed_low=True)  # total weights of rows
 
 
 class SeenRows(NamedTuple):
-    """Rows that a view made, as CSR arrays; columns need not ascend."""
+    """Rows that a view made, as CSR arrays with ascending columns."""
 
     values: np.ndarray
     columns: np.ndarray
     start: np.ndarray
 
     def matrix(self, n_columns: int) -> _core.Matrix:
-        """Return them as a matrix of the core, whose values have been checked: rows have unit norm."""
+        """Return them as a matrix of the core, whose rows need no check."""
         matrix = _core.csr(self.values, self.columns, self.start, n_columns)
-        matrix.checked = 1.0
+        matrix.checked = LARGEST
         return matrix
 
 
