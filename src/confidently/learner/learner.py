@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..arrays import predicted_numbers
 from ..covariances.examples import Examples
 from ..covariances.settings import Settings, check_multiclass
 from ..covariances.state import Size, State, out_of_range
@@ -21,13 +20,11 @@ from ..data.memory.matrix import MAX_WEIGHT, check_rows, is_checked, largest_val
 from ..views.columns import Columns
 from ..views.table import view_of
 from ..views.view import Labelled, View
-from . import calibration
 from .backup import Backup
-from .posterior import Posterior
+from .predictor import ROWS_PER_VIEW, Predictor
 
 # Rows trained on between two reports of progress, at which an interruption takes effect.
 ROWS_PER_STRIDE = 8192
-ROWS_PER_VIEW = 512  # made at a time, since a row that a view makes may be many times as long as the one it is given
 # Rows are checked during training if the state, which must then be copied, is smaller than they are by this factor.
 STATE_TO_ROWS = 4
 BYTES_PER_ENTRY = 12  # of a matrix: a value and its column
@@ -35,7 +32,7 @@ BYTES_PER_ENTRY = 12  # of a matrix: a value and its column
 Fault = tuple[str, int, int, float] | None  # reason, row, column and value of the first row that cannot be trained on
 
 
-class Learner(Posterior):
+class Learner(Predictor):
     """An online learner over numbered features and numbered classes.
 
     Parameters
@@ -175,7 +172,7 @@ class Learner(Posterior):
         self._check_weights(X.shape[0], weight, class_weight)
         if order is not None and len(order) and not 0 <= order.min() <= order.max() < X.shape[0]:
             raise ValueError(f"order must hold rows 0 to {X.shape[0] - 1}, got {order.min()} to {order.max()}")
-        self._check_width(X)
+        self.check_width(X)
         row_by_row = self.covariance.is_row_by_row(self.state, self.device)
         if class_start is not None and (not row_by_row or self.view is not None):
             raise ValueError("class_start needs a covariance that learns row by row, and no view")
@@ -291,10 +288,6 @@ class Learner(Posterior):
             if not array.flags.writeable:  # memory-mapped by joblib, say
                 self.state[name] = array.copy()
 
-    def _check_width(self, X: _core.Matrix) -> None:
-        if X.shape[1] > self.n_features:
-            raise ValueError(f"X has {X.shape[1]} columns, the learner {self.n_features} features; grow it first")
-
     def _check_weights(self, n: int, weight: np.ndarray | None, class_weight: np.ndarray | None) -> None:
         largest = 1.0
         for name, weights, length in (("weight", weight, n), ("class_weight", class_weight, self.n_classes)):
@@ -318,112 +311,6 @@ class Learner(Posterior):
             raise ValueError(f"got {n} rows and {len(labels)} labels, which do not match")
         if len(labels) and not 0 <= labels.min() <= labels.max() < self.n_classes:
             raise ValueError(f"labels must be in 0 to {self.n_classes - 1}, got {labels.min()} to {labels.max()}")
-
-    # --- predicting ----------------------------------------------------------------------------------------------
-
-    def decision(self, X: _core.Matrix) -> np.ndarray:
-        """Return scores: for two classes, shape (n,), positive for class 1; otherwise (n, n_classes).
-
-        Multilabel: scores minus the calibration label's, so that positive means relevant.
-        """
-        scores: np.ndarray = self._of_seen(X, self._decision)
-        return scores
-
-    def margin_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and variance of the scores under the Gaussian over weights, in the shape of :meth:`decision`."""
-        found: tuple[np.ndarray, np.ndarray] = self._of_seen(X, self._margin_distribution)
-        return found
-
-    def probabilities(self, X: _core.Matrix, method: str | None = "progressive") -> np.ndarray:
-        """Return the probability of class 1, shape (n,), or with more classes or labels of each, (n, n_classes)."""
-        p: np.ndarray = self._of_seen(X, lambda seen: self._probabilities(seen, method))
-        return p
-
-    def predict(self, X: _core.Matrix) -> np.ndarray:
-        """Return class numbers, shape (n,); multilabel: booleans, (n, n_classes)."""
-        decision = self.decision(X)
-        if self.settings.task == "multilabel":
-            return decision > 0
-        return predicted_numbers(decision)
-
-    def top_margins(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and variance of the margin between each row's two best classes, shape (n,).
-
-        For two classes and multilabel, they are those of :meth:`margin_distribution`.
-        """
-        found: tuple[np.ndarray, np.ndarray] = self._of_seen(X, self._top_margins)
-        return found
-
-    def _of_seen(self, X: _core.Matrix, f: Callable[[_core.Matrix], Any]) -> Any:
-        """Return what a function returns of the rows, an array or a pair, as the learner sees them.
-
-        Raises
-        ------
-        ValueError
-            For invalid rows, unless they are known to be valid.
-        """
-        self._check_width(X)
-        if not is_checked(X, self.settings.dtype):
-            check_rows(X, self.settings.dtype)
-        if self.view is None:
-            return f(X)
-        n = X.shape[0]
-        strides = [(first, min(ROWS_PER_VIEW, n - first)) for first in range(0, max(n, 1), ROWS_PER_VIEW)]
-        found = [f(self.view.see(self.state, X, first, rows).matrix(self.width)) for first, rows in strides]
-        if isinstance(found[0], tuple):
-            return tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
-        return np.concatenate(found)
-
-    # --- predicting rows as the learner sees them ----------------------------------------------------------------
-
-    def _decision(self, X: _core.Matrix) -> np.ndarray:
-        return self._by_class(self._scores(X))
-
-    def _margin_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
-        variance = self.covariance.variances(self.state, X, self.size)
-        if self.settings.task == "binary":
-            variance = variance[:, 0]
-        elif self.settings.task == "multilabel":
-            variance = variance[:, 1:]
-        return self._decision(X), variance
-
-    def _probabilities(self, X: _core.Matrix, method: str | None) -> np.ndarray:
-        if method is None:
-            return self._posterior_probabilities(X)
-        state = self.state["calibration"]
-        if self.settings.task == "multilabel":
-            return calibration.sigmoid(self._decision(X), state)
-        prior = self.settings.prior_variance
-        if self.settings.task == "binary":
-            return calibration.sigmoid(calibration.moderated(*self._margin_distribution(X), prior), state)
-        scores = self._scores(X)
-        variance = self.covariance.top_variances(self.state, X, scores, self.size)
-        return calibration.softmax(calibration.moderated(scores, variance, prior), state)
-
-    def _posterior_probabilities(self, X: _core.Matrix) -> np.ndarray:
-        """Return the probabilities of the rule's likelihood; without one, of a classifier drawn from the posterior."""
-        if self.settings.task == "softmax":
-            return calibration.softmax(self._decision(X))
-        mean, variance = self._margin_distribution(X)
-        if self.settings.several:
-            return calibration.posterior_probabilities(mean, variance)
-        return calibration.posterior_probability(mean, variance, self.settings.rule.score_noise())
-
-    def _top_margins(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
-        if self.settings.task in ("binary", "multilabel"):
-            return self._margin_distribution(X)
-        scores = self._scores(X)
-        second, first = np.partition(scores, -2, axis=1)[:, -2:].T
-        return first - second, self.covariance.top_variances(self.state, X, scores, self.size)
-
-    def _scores(self, X: _core.Matrix) -> np.ndarray:
-        return self.covariance.scores(self.state, X, self.size)
-
-    def _by_class(self, columns: np.ndarray) -> np.ndarray:
-        """Return one entry per class from one per column of weights, on the last axis."""
-        if self.settings.task == "binary":
-            return columns[..., 0]
-        return columns[..., 1:] - columns[..., :1] if self.settings.task == "multilabel" else columns
 
     # --- as plain data -------------------------------------------------------------------------------------------
 
