@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from river import base
 
+from ..learner.dict_frames import FrameRows
 from ..learner.dicts import DictRows
 from ..models.model import Model
 from ..rules.rule import Rule
@@ -112,7 +113,7 @@ class OnlineClassifier(base.MiniBatchClassifier):
         self.projection = projection
         self.view = view
         self.hash_bits = hash_bits
-        self._rows = DictRows(self._get_params(), multilabel=False)
+        self._rows = FrameRows(self._get_params(), multilabel=False)
 
     @property
     def _multiclass(self) -> bool:

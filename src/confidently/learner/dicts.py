@@ -6,11 +6,11 @@ covariances train on matrices of one row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy, deepcopy
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +28,6 @@ from ..rules.ranges import Range, check_choice, check_number
 from ..views.columns import PLAIN, Columns
 from ..views.table import make_view
 from .learner import Learner
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 HASH_BITS = Range(1, 31, closed_low=True, closed_high=True)
 Row = Mapping[Hashable, Any]
@@ -126,30 +123,6 @@ class DictRows:
         else:
             self._learn_dict(self.core.learn_labels, x, relevant, 1.0)
 
-    def learn_frame(self, X: pd.DataFrame, y: Sequence[Any]) -> None:
-        """Train on the rows of a data frame, one after the other."""
-        names = [_python_value(name) for name in y]
-        if len(names) != len(X):
-            raise ValueError(f"X has {len(X)} rows and y {len(names)} classes")
-        if any(name is None for name in names):
-            raise ValueError("a class cannot be None")
-        in_pieces = any(self.table.get(name) is None for name in names)
-        with self._alone(), self._undone_on_error(in_pieces):
-            self._learn_rows(self._frame(X, training=True), names)
-
-    def _learn_rows(self, rows: Any, names: list[Any]) -> None:
-        first_row = {name: row for row, name in reversed(list(enumerate(names))) if self.table.get(name) is None}
-        cuts = sorted({0, *first_row.values()})
-        try:
-            for first, last in zip(cuts, [*cuts[1:], len(names)], strict=True):
-                if first < last:
-                    self._class(names[first])
-                    self.grow_features()
-                    labels = np.array([self.table.get(name) for name in names[first:last]], dtype=np.int32)
-                    self.learner.learn(as_matrix(rows[first:last], self.learner.settings.dtype), labels)
-        finally:
-            self._make_room()  # also after an interruption, which may leave new arrays
-
     def _learn_matrix(self, x: Row, labels: np.ndarray, start: np.ndarray | None, weight: float) -> None:
         with self._alone(), self._undone_on_error():
             values, columns = self.core.row(x, True, self.largest)
@@ -159,7 +132,7 @@ class DictRows:
 
     def _class(self, name: Any) -> int:
         """Return the number of a class; make room in the learner for a new one."""
-        name = _python_value(name)
+        name = python_value(name)
         number = self.table.get(name)
         if number is not None:
             return number
@@ -248,7 +221,7 @@ class DictRows:
             return dict.fromkeys(only, 1.0)
         if self.as_matrices or self.calibration is None:
             p = self._predict_row(x, "probabilities", self.calibration)
-            return dict(zip(self.table.names, _per_class(p)[0].tolist(), strict=True))
+            return dict(zip(self.table.names, per_class(p)[0].tolist(), strict=True))
         return dict(zip(self.table.names, self.core.probabilities(x), strict=True))
 
     def predict_labels(self, x: Row) -> dict[Any, bool]:
@@ -278,26 +251,6 @@ class DictRows:
         mean, variance = (np.ravel(found) for found in self._predict_row(x, "margin_distribution"))
         return dict(zip(names, mean.tolist(), strict=True)), dict(zip(names, variance.tolist(), strict=True))
 
-    def predict_frame(self, X: pd.DataFrame) -> pd.Series:
-        """Return the best class of each row."""
-        import pandas as pd
-
-        only = self.only_class()
-        if only is not None:
-            return pd.Series(only * len(X), index=X.index) if only else pd.Series(dtype=object)
-        numbers = self._predict_rows(self._frame(X, training=False), "predict")
-        return pd.Series([self.table.names[number] for number in numbers.tolist()], index=X.index)
-
-    def frame_probabilities(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Return the probability of every class, one row per row of the frame."""
-        import pandas as pd
-
-        only = self.only_class()
-        if only is not None:
-            return pd.DataFrame(1.0, index=X.index if only else [], columns=only)
-        p = self._predict_rows(self._frame(X, training=False), "probabilities", self.calibration)
-        return pd.DataFrame(_per_class(p), index=X.index, columns=pd.Index(self.table.names, dtype=object))
-
     def _predict_row(self, x: Row, method: str, *arguments: Any) -> Any:
         from scipy import sparse
 
@@ -316,52 +269,6 @@ class DictRows:
         else:
             rows = rows[:, :-1]
         return getattr(learner, method)(as_matrix(rows, learner.settings.dtype), *arguments)
-
-    # --- data frames -------------------------------------------------------------------------------------------------
-
-    def _frame(self, X: pd.DataFrame, training: bool) -> Any:
-        """Return a data frame's rows as a sparse matrix; for prediction, its last column is for unseen features."""
-        from scipy import sparse
-
-        kinds = {getattr(dtype, "kind", "O") for dtype in X.dtypes}
-        if self.zeros or not kinds <= set("fiub"):
-            rows = [self._record(row, training) for row in X.to_dict("records")]
-            start = np.cumsum([0, *(len(values) for values, _ in rows)])
-            values, columns = (np.concatenate([row[k] for row in rows] or [np.empty(0)]) for k in (0, 1))
-            return sparse.csr_matrix((values, columns, start), shape=(len(X), self.core.size + (not training)))
-        values = self._numbers(X)
-        columns = self.core.columns([str(name) for name in X.columns], training)
-        known = columns >= 0
-        selected = np.flatnonzero(known)
-        projection = sparse.csr_matrix(
-            (np.ones(len(selected)), (selected, columns[selected])), shape=(len(columns), self.core.size)
-        )
-        rows = values @ projection
-        if training:
-            return rows
-        unknown = values[:, np.flatnonzero(~known)]
-        size = np.sqrt(np.asarray(unknown.multiply(unknown).sum(axis=1)).reshape(-1, 1))
-        return sparse.hstack([rows, sparse.csr_matrix(size)], format="csr")
-
-    def _record(self, row: dict[Any, Any], training: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return values and columns of a row of a frame with strings, where missing values may be NaN."""
-        import pandas as pd
-
-        present = {name: value for name, value in row.items() if not pd.isna(value)}
-        return self.core.row(present, training, self.largest)
-
-    def _numbers(self, X: pd.DataFrame) -> Any:
-        from scipy import sparse
-
-        if len(X.columns) and all(type(dtype).__name__ == "SparseDtype" for dtype in X.dtypes):
-            values = X.sparse.to_coo().tocsr().astype(np.float64)
-        else:
-            values = sparse.csr_matrix(X.to_numpy(dtype=np.float64, na_value=np.nan))
-        if not (np.abs(values.data) <= self.largest).all():
-            raise ValueError(
-                "the data frame has values that are missing, not finite or too large; replace them, for example by 0"
-            )
-        return values
 
     # --- the posterior -----------------------------------------------------------------------------------------------
 
@@ -398,7 +305,7 @@ class DictRows:
         self._make_room()
 
 
-def _python_value(name: Any) -> Any:
+def python_value(name: Any) -> Any:
     """Return NumPy's booleans, numbers and strings as Python's."""
     if isinstance(name, np.generic):
         name = name.item()
@@ -407,6 +314,6 @@ def _python_value(name: Any) -> Any:
     return name
 
 
-def _per_class(p: np.ndarray) -> np.ndarray:
+def per_class(p: np.ndarray) -> np.ndarray:
     """Return probabilities of all classes; with two, learners return only that of the second."""
     return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p
