@@ -54,7 +54,7 @@ def of_table(name: str) -> dict[str, float]:
         "`standard`": progressive(OnlineClassifier(AROW_01, view="standard"), X, y),
         "`standard,pairs`": progressive(OnlineClassifier(AROW_01, view="standard,pairs"), X, y),
         "`standard,pairs`, logistic": progressive(
-            OnlineClassifier(Logistic(), prior_variance=30.0, multiclass="one-vs-rest", view="standard,pairs"), X, y
+            OnlineClassifier(Logistic(), prior_variance=30.0, view="standard,pairs"), X, y
         ),
     }
 

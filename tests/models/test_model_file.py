@@ -300,16 +300,21 @@ def bomb(path, rule, n_features=2 * 10**8):
     return path.stat().st_size
 
 
+def looked_at(path, ok):
+    """What ``inspect`` shows of a model, and the most memory that it took."""
+    tracemalloc.start()
+    try:
+        shown = json.loads(ok("inspect", path, "--json"))
+        return shown, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.mark.parametrize("rule", ["arow", "pa"])
 def test_looking_at_a_small_file_takes_little_memory(rule, tmp_path, ok):
     """Whatever number of features it declares."""
     assert bomb(tmp_path / "m.cw", rule) < 3000
-    tracemalloc.start()
-    try:
-        shown = json.loads(ok("inspect", tmp_path / "m.cw", "--json"))
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    shown, peak = looked_at(tmp_path / "m.cw", ok)
     assert peak < 30e6
     assert shown["features"] == 2 * 10**8
     assert sorted(str(w["feature"]) for w in shown["weights"][0]["decisive"]) == ["(intercept)", "3", "7"]
@@ -322,12 +327,7 @@ def test_looking_at_a_small_kernel_model_takes_little_memory(kernel, tmp_path, o
     header, arrays = contents_of(tmp_path / "m.cw")
     write_contents(tmp_path / "m.cw", header | {"n_features": 2 * 10**8}, arrays)
     ok("inspect", tmp_path / "m.cw", "--json")  # what this imports is no part of what is measured
-    tracemalloc.start()
-    try:
-        shown = json.loads(ok("inspect", tmp_path / "m.cw", "--json"))
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    shown, peak = looked_at(tmp_path / "m.cw", ok)
     assert peak < 2e6 and shown["features"] == 2 * 10**8
 
 

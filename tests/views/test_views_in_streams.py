@@ -213,26 +213,25 @@ def test_the_command_line_trains_continues_predicts_and_explains(tmp_path):
     assert sum(one["variance"] for one in explained["contributions"]) == pytest.approx(float(variance[0]))
 
 
-def test_the_command_line_multiplies_chosen_columns(tmp_path):
-    path, model = table(tmp_path), tmp_path / "model"
-    run("train", "--view", "standard", "--pairs", "score,town", "--pairs", "age,age", "--vocabulary", path, "-o", model)
+@pytest.mark.parametrize(
+    ("name", "rows", "options", "multiplied", "others"),
+    [
+        ("rows.csv", None, ["--view", "standard", "--pairs", "score,town", "--pairs", "age,age", "--vocabulary"],
+         ["score * town=Rome", "age * age"], ["age * score", "score * score"]),
+        ("rows.vw", "1 |a x y |b z:2\n-1 |a x |b z\n", ["--pairs", "a,b"], ["a^x * b^z"], ["a^x * a^y"]),
+        ("rows.svm", "1 1:1 2:1 3:1\n0 1:1 2:1\n", ["--pairs", "1,3"], ["1 * 3"], ["1 * 2"]),
+    ],
+)  # fmt: skip
+def test_the_command_line_multiplies_chosen_columns(name, rows, options, multiplied, others, tmp_path):
+    path, model = tmp_path / name, tmp_path / "model"
+    if rows is None:
+        table(tmp_path, name)
+    else:
+        path.write_text(rows * 20)
+    run("train", *options, path, "-o", model)
     shown = run("inspect", model, "--top", "100").stdout
-    assert "score * town=Rome" in shown
-    assert "age * age" in shown
-    assert "age * score" not in shown
-    assert "score * score" not in shown
-    words = tmp_path / "rows.vw"
-    words.write_text("1 |a x y |b z:2\n-1 |a x |b z\n" * 20)
-    run("train", "--pairs", "a,b", words, "-o", model)
-    shown = run("inspect", model, "--top", "100").stdout
-    assert "a^x * b^z" in shown
-    assert "a^x * a^y" not in shown
-    numbered = tmp_path / "rows.svm"
-    numbered.write_text("1 1:1 2:1 3:1\n0 1:1 2:1\n" * 20)
-    run("train", "--pairs", "1,3", numbered, "-o", model)
-    shown = run("inspect", model, "--top", "100").stdout
-    assert "1 * 3" in shown
-    assert "1 * 2" not in shown
+    assert all(product in shown for product in multiplied)
+    assert not any(product in shown for product in others)
 
 
 @pytest.mark.parametrize("pair", ["a", "a,", "a,b,c"])
