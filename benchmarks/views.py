@@ -1,8 +1,8 @@
 """What views change in one pass: tables as they come, and text.
 
-Tables: the progressive error of raw rows, of rows that were standardized by the moments of the whole set and scaled to
-unit norm, and of views of the raw rows; every set shuffled once. Text: the test error of one pass. One setting of each
-learner for all sets.
+Tables: the progressive validation error of raw rows, of rows that were standardized by the moments of the whole set and
+scaled to unit L2 norm, and of views of the raw rows; every set shuffled once. Text: the test error of one pass. One
+setting of each learner for all sets.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ def raw_table(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def progressive(model: OnlineClassifier, X: object, y: np.ndarray) -> float:
-    """Return the progressive error of one pass."""
+    """Return the progressive validation error of one pass."""
     model.fit(X, y)
     return model.mistakes_ / model.n_seen_
 
 
 def of_table(name: str) -> dict[str, float]:
-    """Return the progressive error of every way to see a table."""
+    """Return the progressive validation error of every way to see a table."""
     X, y = raw_table(name)
     standard = unit_rows(standardized(X, X)[0])
     return {

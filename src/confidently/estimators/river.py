@@ -73,8 +73,9 @@ class OnlineClassifier(base.MiniBatchClassifier):
     Notes
     -----
     Values are numbers or booleans. A string s of feature f is a category: the feature ``f=s`` with the value 1. None
-    and 0 have the same effect as a missing feature; if the view standardizes, 0 is a value. Features are identified by ``str(name)``. New classes are added
-    as they appear. The weight of an unseen feature has mean 0 and the prior variance.
+    and 0 have the same effect as a missing feature; if the view standardizes, 0 is a value. Features are identified by
+    ``str(name)``. New classes are added as they appear. The weight of an unseen feature has mean 0 and the prior
+    variance.
 
     Examples
     --------

@@ -20,8 +20,8 @@ class Cosines(View):
     """Random features whose products approximate a Gaussian kernel: nonlinear borders for many dense columns.
 
     sqrt(2/n) cos(w_c'x/||x|| + b_c) for c = 1 to n, with w_c ~ N(0, scale I) and b_c uniform in [0, 2 pi): the product
-    of two rows tends to exp(-scale ||x - z||^2/2) for rows of unit norm as n grows (Rahimi & Recht, NIPS 2007). Nothing
-    is learned; the directions follow from the seed and are not saved.
+    of two rows tends to exp(-scale ||x - z||^2/2) for rows of unit L2 norm as n grows (Rahimi & Recht, NIPS 2007).
+    Nothing is learned; the directions follow from the seed and are not saved.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Cosines(View):
     """
 
     name = "cosines"
-    formula = "sqrt(2/n) cos(w_c'x + b_c) of x with unit norm, with w_c and b_c random"
+    formula = "sqrt(2/n) cos(w_c'x + b_c) of x with unit L2 norm, with w_c and b_c random"
     keeps_columns = False
 
     n: int = parameter(Range(1, 2**20, closed_low=True, closed_high=True), "number of cosines", default=1000)

@@ -14,10 +14,10 @@ ROWS, FREQUENCY = "idf.rows", "idf.frequency"
 
 
 class Idf(View):
-    """Rare features count for more, and rows have unit norm.
+    """Rare features count for more, and rows have unit L2 norm.
 
     x_j log((2 + n)/(1 + n_j)), where n is the number of rows before and n_j of those that had feature j (with weights,
-    the sums of these); then unit norm. Rule parameters that suit it are larger than for plain rows: AROW(r=0.3).
+    the sums of these); then unit L2 norm. Rule parameters that suit it are larger than for plain rows: AROW(r=0.3).
 
     Examples
     --------
@@ -26,7 +26,7 @@ class Idf(View):
     """
 
     name = "idf"
-    formula = "x_j log((2 + n)/(1 + n_j)), then unit norm"
+    formula = "x_j log((2 + n)/(1 + n_j)), then unit L2 norm"
 
     def new_arrays(self, n_classes: int) -> Arrays:
         return {ROWS: np.zeros(1), FREQUENCY: np.empty(0)}

@@ -14,9 +14,9 @@ ROWS, FREQUENCY = "nb.rows", "nb.frequency"
 
 
 class NaiveBayesScale(View):
-    """Features that some classes have more often than others count for more, and rows have unit norm.
+    """Features that some classes have more often than others count for more, and rows have unit L2 norm.
 
-    x_j s_j, then unit norm. With n_k the rows of class k before and n_kj those that had feature j (with weights, the
+    x_j s_j, then unit L2 norm. With n_k the rows of class k before and n_kj those that had feature j (with weights, the
     sums of these), l_kj = log((n_kj + .3)/(n_k + .6)) and s_j = .2 + the population standard deviation of l_kj over the
     classes: for two classes half the difference. For sparse rows, such as those of text; AROW(r=0.3) suits it.
 
@@ -29,7 +29,7 @@ class NaiveBayesScale(View):
     """
 
     name = "nb"
-    formula = "x_j (.2 + sd over classes of log((n_kj + .3)/(n_k + .6))), then unit norm"
+    formula = "x_j (.2 + sd over classes of log((n_kj + .3)/(n_k + .6))), then unit L2 norm"
 
     def new_arrays(self, n_classes: int) -> Arrays:
         return {ROWS: np.zeros(n_classes), FREQUENCY: np.empty((0, n_classes))}

@@ -22,13 +22,13 @@ LEAST_ROOM = 64  # terms
 
 
 class Pairs(View):
-    """A row's features, their squares and their products, scaled so that rows have unit norm.
+    """A row's features, their squares and their products, scaled so that rows have unit L2 norm.
 
     x/||x|| becomes [x_i; x_i^2; sqrt(2) x_i x_j for i < j]/sqrt(2): a linear learner of these terms is a quadratic one
     of the features. For rows of at most a few dozen numbers and categories; of longer ones, pair chosen columns.
 
     Every term is a column of its own, without hashing. Terms are numbered as rows bring them, so that the learner has
-    weights only for those that occur. Features that a model has not met are left out of its products.
+    weights only for those that occur. Unseen features are left out of products.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Pairs(View):
     """
 
     name = "pairs"
-    formula = "[x_i; x_i^2; sqrt(2) x_i x_j] of x with unit norm, then unit norm"
+    formula = "[x_i; x_i^2; sqrt(2) x_i x_j] of x with unit L2 norm, then unit L2 norm"
     keeps_columns = False
 
     columns: Any = parameter(None, "pairs of columns to multiply; by default all", default=None)

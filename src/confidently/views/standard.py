@@ -16,7 +16,7 @@ MAX_FILLED = 10_000  # columns of a row that become nonzero, since 0 is not thei
 
 
 class Standard(View):
-    """Numeric columns with mean 0 and variance 1, and rows of unit norm.
+    """Numeric columns with mean 0 and variance 1, and rows of unit L2 norm.
 
     z_j = (x_j - mean_j)/sd_j, limited to [-1000, 1000], where mean_j and sd_j are the mean and the population standard
     deviation of column j over the rows before; then z/||z||. A column is 0 until it has had a value, and its sign
@@ -38,7 +38,7 @@ class Standard(View):
 
     name = "standard"
     takes_values = True
-    formula = "(x_j - mean_j)/sd_j of numeric columns, then unit norm"
+    formula = "(x_j - mean_j)/sd_j of numeric columns, then unit L2 norm"
 
     def new_arrays(self, n_classes: int) -> Arrays:
         empty = {name: np.empty(0) for name in (COUNT, MEAN, SQUARES)}

@@ -82,14 +82,14 @@ _LEARNER = [
         "--view",
         metavar="NAMES",
         default="none",
-        help="Learn from what views make of each row, one after the other, separated by commas: standard, idf, nb, "
-        "pairs, cosines. With standard, rows of named columns are not scaled to unit norm before.",
+        help="Transform each row by these views, separated by commas, before training on it: standard, idf, nb, pairs, "
+        "cosines. With standard, rows of named columns are not scaled to unit L2 norm before.",
     ),
     click.option(
         "--pairs",
         metavar="A,B",
         multiple=True,
-        help="Also learn the products of the features of two columns or namespaces; A,A for all of one. Repeatable.",
+        help="Multiply the features of two columns or namespaces; A,A multiplies those of one. Repeatable.",
     ),
     click.option(
         "--forget",
