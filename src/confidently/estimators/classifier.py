@@ -1,50 +1,28 @@
-"""The classifier: scikit-learn's contract over the compiled learner."""
+"""The classifier with one Gaussian: its parameters, its learner, and what is known about its weights."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from copy import copy, deepcopy
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import diags_array
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..covariances.settings import Settings, check_multiclass
 from ..covariances.table import resolved
-from ..data import Stream
-from ..data.classes import ClassTable
-from ..data.features import Features
-from ..data.memory.frames import as_table, describe_columns
-from ..data.memory.labels import (
-    class_numbers,
-    class_weights,
-    example_weights,
-    is_multilabel,
-    known_classes,
-    known_labels,
-    labels_of_rows,
-    plain,
-    training_of,
-)
-from ..data.memory.matrix import UnsortedColumns, as_matrix
 from ..learner.learner import Learner
 from ..learner.posterior import Marginal
-from ..learner.streams import StreamLearner, StreamPredictor
-from ..models.model import Model
 from ..rules import make_rule
-from ..rules.ranges import check_choice
 from ..rules.rule import Rule
 from ..views.columns import ZERO, Columns
 from ..views.table import make_view
 from ..views.view import View
+from .base import BaseOnlineClassifier
 from .parameters import SHARED, check_settings, check_unchanged, saved_settings
-from .streams import check_values_kept, learn_stream, open_as_before
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -52,10 +30,8 @@ if TYPE_CHECKING:
     from ..models.linear_form import LinearForm
     from .frozen import LinearPredictor
 
-STREAM_METHODS = ("predict", "predict_proba", "decision_function", "margin_distribution")
 
-
-class OnlineClassifier(ClassifierMixin, BaseEstimator):
+class OnlineClassifier(BaseOnlineClassifier[Learner]):
     """Online linear classifier with a Gaussian over its weight vectors.
 
     For every example (x, y) the update *rule* maps the margin m = y mean.x and its variance v = x' Sigma x to
@@ -169,9 +145,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     0.97
     """
 
-    learner_: Learner
-    classes_: np.ndarray
-
     def __init__(
         self,
         rule: str | Rule = "arow",
@@ -219,108 +192,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         self.projection = projection
         self.view = view
 
-    # --- training on arrays --------------------------------------------------------------------------------------
+    # --- the learner ---------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train from scratch, in ``passes`` passes.
-
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix of shape (n, d)
-            Finite numbers.
-        y : array of shape (n,), or indicator matrix of shape (n, n_labels)
-            Classes (numbers or strings, two or more), or the labels of multilabel data.
-        sample_weight : array of shape (n,), optional
-            Weights >= 0, which multiply the loss; 0 has the same effect as leaving out the row. The rules "pa",
-            "cw_stdev", "cw_var", "cellip", "iellip" and "iellip_margin" meet a constraint instead: for them weights
-            above 1 act as 1.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError, TypeError
-            For invalid parameters or input; the estimator is then unchanged.
-        """
-        with training_of(self):
-            for name in ("learner_", "classes_", "source_", "features_"):
-                self.__dict__.pop(name, None)
-            return self._learn(X, y, None, sample_weight, first=True)
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Train on more rows, in one pass and in the given order.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`.
-        classes : array, optional
-            All possible classes. Required in the first call unless ``y`` is an indicator matrix; later calls may add
-            new ones, which start at the prior.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError, TypeError
-            For invalid parameters or input, or unknown classes; the estimator is then unchanged.
-        """
-        with training_of(self):
-            return self._learn(X, y, classes, sample_weight, first=not hasattr(self, "learner_"), partial=True)
-
-    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool, partial: bool = False) -> Self:
+    def _check_parameters(self, partial: bool) -> None:
         check_settings(self, partial)
-        X, y = self._validated(X, y, reset=first, multi_output=True)
-        multilabel = is_multilabel(y)
-        if not first and multilabel != self._is_multilabel:
-            raise ValueError("y changed between one class per row and an indicator matrix of labels")
-        if not multilabel:
-            y = column_or_1d(y, warn=True)
-        matrix = as_matrix(X, self.dtype, check=False)
-        before = None if first else self.classes_
-        known = known_labels(y, before) if multilabel else known_classes(y, classes, before, partial)
-        labels, start = labels_of_rows(y) if multilabel else (class_numbers(y, known), None)
-        options = {
-            "label_start": start,
-            "weight": None if sample_weight is None else example_weights(sample_weight, matrix.shape[0], partial),
-            "class_weight": class_weights(self.class_weight, known, y, multilabel),
-        }
-        if first:
-            self.learner_ = self._new_learner(matrix.shape[1], len(known), multilabel)
-        else:
-            self._adopt_rule()
-        self._run(X, matrix, known, labels, options, 1 if partial else self.passes, self.shuffle and not partial)
-        return self
 
-    def _run(
-        self,
-        X: Any,
-        matrix: Any,
-        known: np.ndarray,
-        labels: np.ndarray,
-        options: dict[str, Any],
-        passes: int,
-        shuffle: bool,
-    ) -> None:
-        """Make the passes; rows are checked during training where that is possible."""
-        learner, generator = self.learner_, check_random_state(self.random_state)
-        if len(known) > learner.n_classes:
-            matrix = as_matrix(X, self.dtype)
-            learner = self.learner_ = copy(learner)  # of which an error restores the old one
-            learner.grow(n_classes=len(known), multiclass=self.multiclass)
-            self.classes_ = known
-        for number in range(passes):
-            order = generator.permutation(matrix.shape[0]) if shuffle else None
-            try:
-                learner.learn(matrix, labels, order=order, calibrate=number == 0, **options)
-            except UnsortedColumns:
-                matrix = as_matrix(X, self.dtype)
-                learner.learn(matrix, labels, order=order, calibrate=number == 0, **options)
-        self.classes_ = known
+    def _saved_parameters(self) -> dict[str, Any]:
+        return saved_settings(self)
 
     def _settings(self, n_classes: int, multilabel: bool) -> Settings:
         several = check_multiclass(make_rule(self.rule), self.multiclass)
@@ -336,7 +214,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             device=self.device,
         )  # fmt: skip
 
-    def _adopt_rule(self) -> None:
+    def _follow_parameters(self) -> None:
         """Continue with a rule that was changed after the last call; nothing else can change."""
         learner = self.learner_
         wanted = resolved(self._settings(learner.n_classes, self._is_multilabel), learner.n_features)
@@ -347,219 +225,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             self.learner_ = copy(learner)
             self.learner_.settings = followed
 
-    # --- training on files ---------------------------------------------------------------------------------------
-
-    def fit_stream(self, stream: Stream, classes: Any = None) -> Self:
-        """Train from scratch, in one pass over a stream.
-
-        Parameters
-        ----------
-        stream : Stream
-            Of :func:`confidently.data.open_stream`, from which nothing has been read.
-        classes : sequence, optional
-            All possible classes; by default they are added as they appear. With two classes, 1 is the positive one;
-            without a class 1, it is the class seen second.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        confidently.data.DataError
-            For invalid data, with its location; the estimator is then unchanged.
-        ValueError, TypeError
-            For invalid parameters, something else than a stream, or a stream with one class only.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from confidently import OnlineClassifier
-        >>> from confidently.data import open_stream
-        >>> with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
-        ...     _ = file.write("spam\\tfree money now\\nham\\tsee you at noon\\n" * 20)
-        ...     file.flush()
-        ...     classifier = OnlineClassifier("arow").fit_stream(open_stream(file.name))
-        ...     [list(found) for found in classifier.predict_stream([file.name])][0][:2]
-        [np.str_('spam'), np.str_('ham')]
-        """
-        with training_of(self):
-            check_settings(self, partial=False)
-            if self.passes != 1:
-                raise ValueError(
-                    f"a stream is read once, got passes={self.passes}; use passes=1 and partial_fit_stream for more"
-                )
-            if not isinstance(stream, Stream):
-                raise TypeError(f"fit_stream: expected a stream of open_stream, got {type(stream).__name__}")
-            names = [] if classes is None else [plain(name) for name in classes]
-            table = ClassTable(names, stream.multilabel, closed=classes is not None)
-            learner = self._new_learner(0, len(table), stream.multilabel)
-            check_values_kept(learner.view, stream.reading)
-            features = Features(bounded=not stream.reading.vocabulary) if stream.reading.named else None
-            for name in ("learner_", "classes_", "features_", "feature_names_in_"):
-                self.__dict__.pop(name, None)
-            return self._learn_stream(stream, learner, table, features)
-
-    def partial_fit_stream(self, paths: Any, **options: Any) -> Self:
-        """Train on more files, which are read as those of :meth:`fit_stream` were.
-
-        Parameters
-        ----------
-        paths, options
-            As for :func:`confidently.data.open_stream`, except for how rows are read, which is known.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        confidently.data.DataError, OSError
-            For invalid data; the estimator is then unchanged.
-        """
-        check_is_fitted(self)
-        with training_of(self), self._open(paths, multilabel=self._is_multilabel, **options) as stream:
-            check_settings(self, partial=True)
-            self._adopt_rule()
-            table = ClassTable([plain(name) for name in self.classes_], stream.multilabel)
-            learner, features = deepcopy(self.learner_), deepcopy(getattr(self, "features_", None))
-            return self._learn_stream(stream, learner, table, features)
-
-    def predict_stream(self, paths: Any, method: str = "predict", **options: Any) -> Iterator[Any]:
-        """Predict the rows of files batch by batch, in memory that does not grow with the files.
-
-        Parameters
-        ----------
-        paths, options
-            As for :func:`confidently.data.open_stream`, except for how rows are read, which is known. Labels are
-            ignored.
-        method : {"predict", "predict_proba", "decision_function", "margin_distribution"}
-            What to compute. The weights of unseen features have mean 0 and the prior variance.
-
-        Yields
-        ------
-        array, or pair of arrays
-            What the method returns for the next rows.
-
-        Raises
-        ------
-        confidently.data.DataError, OSError
-            For invalid data.
-        """
-        check_is_fitted(self)
-        check_choice("method", method, STREAM_METHODS)
-        learner = copy(self.learner_)
-        learner.state = dict(learner.state)  # StreamPredictor makes room in it for unseen features
-        answering = StreamPredictor(learner)
-        with self._open(paths, ignore_labels=True, freeze=True, **options) as stream:
-            for batch in stream:
-                yield self._apply(method, answering.matrix(batch), learner)
-
-    def _open(self, paths: Any, **options: Any) -> Stream:
-        source, features = getattr(self, "source_", {}), getattr(self, "features_", None)
-        return open_as_before(paths, source, features, self.dtype, **options)
-
-    def _learn_stream(self, stream: Stream, learner: Learner, table: ClassTable, features: Features | None) -> Self:
-        learning = StreamLearner(learner, table, self.multiclass, features, stream.reading)
-        self.classes_ = learn_stream(stream, learning, self.class_weight)
-        self.learner_ = learning.learner
-        self.n_features_in_ = learning.learner.n_features
-        self.source_ = {**stream.reading.as_dict(), "closed": learning.classes.closed}
-        if learning.features is not None:
-            self.features_ = learning.features
-        return self
-
-    # --- prediction ----------------------------------------------------------------------------------------------
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the scores mean.x.
-
-        Returns
-        -------
-        array
-            Shape (n,) for two classes, positive for ``classes_[1]``; otherwise (n, n_classes). In multilabel data the
-            calibration label's score is subtracted: positive means relevant.
-        """
-        scores: NDArray[np.float64] = self._apply("decision_function", self._matrix(X))
-        return scores
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the class with the largest score, shape (n,); in multilabel data an indicator matrix (n, n_labels)."""
-        predicted: np.ndarray = self._apply("predict", self._matrix(X))
-        return predicted
-
-    def margin_distribution(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return mean and variance of the scores of a classifier drawn from the Gaussian.
-
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix of shape (n, d)
-
-        Returns
-        -------
-        mean, variance : ndarray
-            mean.x and x' Sigma x, both of the shape of :meth:`decision_function`. ``|mean|/sqrt(variance)`` is small
-            where the classifier is uncertain: abstain there, or request the label.
-        """
-        found: tuple[NDArray[np.float64], NDArray[np.float64]] = self._apply("margin_distribution", self._matrix(X))
-        return found
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probabilities of the classes, shape (n, n_classes); in multilabel data, of each label by itself.
-
-        With ``calibration="progressive"`` the sigmoid (two classes, labels) or temperature (three or more classes) is
-        fitted during training, to each margin before its label is used. With None they are the uncalibrated posterior
-        probabilities.
-        """
-        p: NDArray[np.float64] = self._apply("predict_proba", self._matrix(X))
-        return p
-
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the logarithms of :meth:`predict_proba`."""
-        with np.errstate(divide="ignore"):
-            p: NDArray[np.float64] = np.log(self.predict_proba(X))
-        return p
-
-    def _apply(self, method: str, matrix: Any, learner: Learner | None = None) -> Any:
-        """Return what a method gives for rows, by this classifier's learner or by one with more features."""
-        learner = self.learner_ if learner is None else learner
-        if method == "decision_function":
-            return learner.decision(matrix)
-        if method == "margin_distribution":
-            return learner.margin_distribution(matrix)
-        if method == "predict_proba":
-            p = learner.probabilities(matrix, self.calibration)
-            return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p
-        found = learner.predict(matrix)
-        return found.astype(int) if found.ndim == 2 else self.classes_[found]
-
-    def _matrix(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return as_matrix(self._validated(X, reset=False), self.learner_.settings.dtype)
-
-    def _validated(self, X: Any, *y: Any, **options: Any) -> Any:
-        """Return what scikit-learn makes of X (and y); the values are checked during training."""
-        X = as_table(X)
-        own = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
-        try:
-            return validate_data(self, X, *y, **own, **options)
-        except (TypeError, ValueError) as error:
-            better = describe_columns(error, X)
-            if better is error:
-                raise
-            raise better from error
-
     # --- the Gaussian --------------------------------------------------------------------------------------------
-
-    @property
-    def _fitted(self) -> Learner:
-        if "learner_" not in vars(self):
-            raise AttributeError("the classifier is not fitted; call fit or partial_fit first")
-        return self.learner_
-
-    @property
-    def _is_multilabel(self) -> bool:
-        return self.learner_.settings.task == "multilabel"
 
     @property
     def coef_(self) -> NDArray[np.float64]:
@@ -594,14 +260,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     @property
     def support_vectors_(self) -> Any:
         return self._fitted.dual()[1]
-
-    @property
-    def n_seen_(self) -> int:
-        return self._fitted.n_seen
-
-    @property
-    def mistakes_(self) -> int:
-        return self._fitted.mistakes
 
     @property
     def updates_(self) -> int:
@@ -670,15 +328,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
                 params.update({f"{whole}__{name}": value for name, value in own.items()})
         return params
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "learner_" in vars(self)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        tags.input_tags.sparse = True
-        return tags
-
     # --- files ---------------------------------------------------------------------------------------------------
 
     def to_sklearn(self) -> LinearPredictor:
@@ -730,26 +379,3 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
 
         check_is_fitted(self)
         return linear_form(self.learner_, self.classes_, self.calibration)
-
-    def _feature_names(self) -> list[str] | None:
-        """Return the names of all columns, if each has one."""
-        if (features := getattr(self, "features_", None)) is not None:
-            return list(features.names) if features.n_named == len(features) else None
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else [str(name) for name in names]
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file; see :func:`confidently.load`.
-
-        The file is written under a temporary name and renamed: it is complete or absent. Training that continues after
-        :func:`load` is bit for bit the same as training without the interruption.
-        """
-        self.as_model().save(path)
-
-    def as_model(self) -> Model:
-        """Return the learner and the meaning of its numbers, which is all that is saved."""
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        classes = [plain(c) for c in self.classes_.tolist()]
-        features = getattr(self, "features_", None if names is None else Features.named(list(names)))
-        return Model(self.learner_, classes, features, saved_settings(self), getattr(self, "source_", {}))
