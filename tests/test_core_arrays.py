@@ -26,7 +26,7 @@ from confidently.views.table import VIEWS, make_view
 from confidently.views.view import Labelled
 
 INDEXES = ("labels", "label_start", "class_start", "order", "columns", "start", "words", "entry", "list_start")
-OUTPUTS = ("out", "log_loss", "weights_of_mira", "proportions")  # and the arrays of a state that is learned
+OUTPUTS = ("out", "log_loss", "logits", "weights_of_mira", "proportions")  # and the arrays of a state that is learned
 
 HARMLESS = (  # in every call: space that is not used
     "state.weights: longer", "weights_of_mira: longer", "s: longer", "text: longer", "valid: longer",
@@ -90,6 +90,7 @@ def learn(task: str, covariance: str = "diag", checked: bool = True) -> Call:
         labels = {"labels": i32(1, 2, 0), "label_start": i64(0, 2, 3)} if lists else {"labels": i32(1, 0)}
         weights = {"weight": np.ones(2), "order": i64(1, 0), "log_loss": np.zeros(1)}
         if not lists:
+            weights["logits"] = np.zeros((2, 1 if task == "binary" else 3))
             weights["class_weight"] = np.ones(2 if task == "binary" else 3)
         if not lists and task != "binary":
             labels["labels"][0] = 2
@@ -100,6 +101,7 @@ def learn(task: str, covariance: str = "diag", checked: bool = True) -> Call:
         fault = compiled(task, covariance).learn(
             state_in(a), matrix(a), a["labels"], a.get("label_start"), a["weight"], a.get("class_weight"), a["order"],
             0, 2, True, 0.0 if checked else 1e100, a["log_loss"], class_start=a.get("class_start"),
+            logits=a.get("logits"),
         )  # fmt: skip
         if fault is not None:
             raise ValueError(fault)
@@ -129,7 +131,9 @@ def products(task: str, sharing: str, columns: int, covariance: str = "full") ->
         size = 2 * columns if sharing == "joint" else 2
         lists = task == "multilabel"
         labels = {"labels": i32(1, 2, 0), "label_start": i64(0, 2, 3)} if lists else {"labels": i32(1, 0)}
-        weights = {} if lists else {"class_weight": np.ones(max(columns, 2))}
+        weights = {}
+        if not lists:
+            weights = {"class_weight": np.ones(max(columns, 2)), "logits": np.zeros((2, columns))}
         return (
             {"gram": np.tile(np.eye(size), (columns if sharing == "independent" else 1, 1, 1))}
             | {"scores": np.zeros((2, columns)), "norm": np.ones(2), "weight": np.ones(2), "log_loss": np.zeros(1)}
@@ -142,12 +146,48 @@ def products(task: str, sharing: str, columns: int, covariance: str = "full") ->
         )
         core.learn(
             state_in(a), a["gram"], a["scores"], a["norm"], a["labels"], a.get("label_start"), a["weight"],
-            a.get("class_weight"), True, a["log_loss"],
+            a.get("class_weight"), True, a["log_loss"], a.get("logits"),
         )  # fmt: skip
 
     unused = ("state.weights", "state.covariance", "state.pending", "state.pending_rows")
     allowed = [f"{name}: {way}" for name in unused for way in WAYS]
     return Call(make, run, (*allowed, *(["labels: longer"] if task == "multilabel" else [])))
+
+
+def naive_bayes(n_classes: int) -> Arrays:
+    state = {"frequency": np.ones((3, n_classes)), "known": np.ones(1)}
+    by_class = {name: np.ones(n_classes) for name in ("entries", "rows")}
+    return CSR | {f"state.{name}": array for name, array in (state | by_class).items()}
+
+
+def naive_bayes_learn(n_classes: int) -> Call:
+    def make() -> Arrays:
+        weights = {"weight": np.ones(2), "class_weight": np.ones(n_classes), "order": i64(1, 0)}
+        logits = np.zeros((2, 1 if n_classes == 2 else n_classes))
+        weights["state.calibration"] = np.ones(5 if n_classes == 2 else 2)
+        return naive_bayes(n_classes) | weights | {"labels": i32(1, 0), "logits": logits}
+
+    def run(a: Arrays) -> None:
+        _core.naive_bayes_learn(
+            state_in(a), matrix(a), a["labels"], a["weight"], a["class_weight"], a["order"], 0, 2, True, a["logits"]
+        )
+
+    return Call(make, run, ("order: longer", "start: longer", "state.frequency: longer"))
+
+
+def mixture() -> Call:
+    def make() -> Arrays:
+        arrays = {"weights_of_members": np.ones(2), "hessian": np.eye(2), "rows": np.zeros(1), "counters": i64(0, 0)}
+        labels = {"labels": i32(1, 2), "weight": np.ones(2), "log_loss": np.zeros(1)}
+        return arrays | labels | {"scores": np.zeros((2, 2, 3))}
+
+    def run(a: Arrays) -> None:
+        _core.mixture_learn(
+            a["weights_of_members"], a["hessian"], a["rows"], a["counters"], a["scores"], a["labels"], a["weight"],
+            a["log_loss"],
+        )  # fmt: skip
+
+    return Call(make, run)
 
 
 def topics(method: str) -> Call:
@@ -340,6 +380,14 @@ CALLS = {
         lambda: {f"state.pairs.{name}": view_arrays("pairs")[f"state.pairs.{name}"] for name in TERMS},
         lambda a: _core.index_pairs(state_in(a)),
     ),
+    "naive_bayes_scores": Call(
+        lambda: naive_bayes(2) | {"out": np.zeros((2, 1))},
+        lambda a: _core.naive_bayes_scores(state_in(a), matrix(a), a["out"]),
+        ("start: longer", "state.frequency: longer"),
+    ),
+    "naive_bayes_learn": naive_bayes_learn(2),
+    "naive_bayes_learn of several": naive_bayes_learn(3),
+    "mixture_learn": mixture(),
     "Topics.learn": topics("learn"),
     "Topics.infer": topics("infer"),
 }  # fmt: skip

@@ -116,5 +116,6 @@ void bind_topics(nb::module_& m);
 void bind_tables(nb::module_& m);
 void bind_dicts(nb::module_& m);
 void bind_views(nb::module_& m);
+void bind_stack(nb::module_& m);
 
 }  // namespace confidently::python

@@ -26,7 +26,8 @@ struct ProductLearner {
     template <class Real>
     Learned learn(const Dict& state, Input<Real, 3> gram, Input<double, 2> start, Input<double, 1> norm,
                   Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start, Optional<double> weight,
-                  Optional<double> class_weight, bool calibrate, std::optional<Array<double, 1>> log_loss) const {
+                  Optional<double> class_weight, bool calibrate, std::optional<Array<double, 1>> log_loss,
+                  std::optional<Array<double, 2>> logits) const {
         require(start.shape(0) < kMaxVectors && start.shape(1) < kMaxVectors, "there are too many rows or columns");
         const int rows = static_cast<int>(start.shape(0)), columns = static_cast<int>(start.shape(1));
         const bool independent = sharing == Sharing::independent;
@@ -38,7 +39,6 @@ struct ProductLearner {
         require(norm.shape(0) == start.shape(0), "one norm per row is needed");
         require(gram.shape(0) == std::size_t(independent ? columns : 1) && gram.shape(1) == vectors &&
                     gram.shape(2) == vectors && vectors < kMaxVectors, "the Gram matrix does not fit the rows");
-        require(!log_loss || log_loss->shape(0) == 1, "log_loss must be one number");
         const Optional<std::int64_t> no_order;
         const Examples examples{labels, label_start, weight, class_weight, no_order, 0, rows};
         examples.check(task, columns, rows);
@@ -48,7 +48,7 @@ struct ProductLearner {
         Batch batch = examples.batch(units);
         batch.to = 0;
         double* calibration = calibrate ? data<double>(state, "calibration") : nullptr;
-        double* cost = log_loss ? log_loss->data() : nullptr;
+        Progressive progressive = progressive_of(log_loss, logits, task, rows, columns);
         const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), independent};
         GramPass<Real> pass(sharing, gram.data(), start.data(), norm.data(), rows, columns,
                             task == Task::multilabel ? 2 : 1, scales,
@@ -59,11 +59,12 @@ struct ProductLearner {
             for (; batch.from < rows && (batch.from == 0 || pass.precise(int(batch.from))); ++batch.from) {
                 batch.to = batch.from + 1;
                 try {
-                    confidently::learn<Real>(covariance, kind, rule, prior_variance, batch, calibration, cost, count,
+                    confidently::learn<Real>(covariance, kind, rule, prior_variance, batch, calibration, progressive, count,
                                              independent, Inspector{units, 0.0, HUGE_VAL});
                 } catch (const InvalidRow&) {
                     throw std::overflow_error("a row takes the learner out of range");
                 }
+                if (progressive.logits) progressive.logits += columns;
             }
         });
         return nb::make_tuple(batch.from, updates(pass));
@@ -156,7 +157,8 @@ template <class Real, class Module, class Class>
 void bind_type(Module& m, Class& learner) {
     learner.def("learn", &ProductLearner::learn<Real>, "state"_a, "gram"_a.noconvert(), "start"_a.noconvert(),
                 "norm"_a.noconvert(), "labels"_a.noconvert(), "label_start"_a.noconvert().none(), "weight"_a.noconvert().none(),
-                "class_weight"_a.noconvert().none(), "calibrate"_a, "log_loss"_a.noconvert().none());
+                "class_weight"_a.noconvert().none(), "calibrate"_a, "log_loss"_a.noconvert().none(),
+                "logits"_a.noconvert().none() = nb::none());
     m.def("fill_rows", &fill<Real>, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "intercept"_a, "out"_a.noconvert());
     m.def("multiply_rows", &multiply<Real>, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "intercept"_a, "s"_a.noconvert(),
           "out"_a.noconvert());

@@ -54,9 +54,9 @@ struct Learner : LearnerSettings {
     FaultTuple learn(const Dict& state, const Matrix& matrix, Input<std::int32_t, 1> labels,
                Optional<std::int64_t> label_start, Optional<double> weight, Optional<double> class_weight,
                Optional<std::int64_t> order, std::int64_t from, std::int64_t to, bool calibrate, double largest,
-               std::optional<Array<double, 1>> log_loss, UndoLog* undo, Optional<std::int64_t> class_start) const {
+               std::optional<Array<double, 1>> log_loss, UndoLog* undo, Optional<std::int64_t> class_start,
+               std::optional<Array<double, 2>> logits) const {
         require_writable(state);
-        require(!log_loss || log_loss->shape(0) == 1, "log_loss must be one number");
         if (!(largest > 0.0)) require_columns(matrix);
         const Examples examples{labels, label_start, weight, class_weight, order, from, to, span_of(class_start)};
         std::int64_t* counters = data<std::int64_t>(state, "counters");
@@ -65,14 +65,14 @@ struct Learner : LearnerSettings {
         const Batch batch = examples.batch(*matrix.rows);
         const double suspicious = min_variance * prior_variance * largest * largest;
         const Inspector inspector{*matrix.rows, largest, largest > 0.0 ? suspicious : HUGE_VAL};
-        double* cost = log_loss ? log_loss->data() : nullptr;
         try {
             open(state, matrix.rows->n_columns, undo, [&](auto covariance, auto type) {
                 examples.check(task, covariance.weights.columns, matrix.rows->n_rows);
+                const Progressive progressive = progressive_of(log_loss, logits, task, to - from, covariance.weights.columns);
                 with_task(covariance, [&](auto task) {
                     nb::gil_scoped_release release;
-                    confidently::learn<decltype(type)>(covariance, task, rule, prior_variance, batch, calibration, cost, count,
-                                                       independent, inspector);
+                    confidently::learn<decltype(type)>(covariance, task, rule, prior_variance, batch, calibration, progressive,
+                                                       count, independent, inspector);
                 });
             });
         } catch (const InvalidRow& invalid) {
@@ -181,7 +181,7 @@ void bind_learner(nb::module_& m) {
              "prior_variance"_a, "min_variance"_a, "forget"_a)
         .def("learn", &Learner::learn, "state"_a, "matrix"_a, "labels"_a.noconvert(), "label_start"_a.noconvert().none(),
              "weight"_a.noconvert().none(), "class_weight"_a.noconvert().none(), "order"_a.noconvert().none(), "first"_a,
-             "last"_a, "calibrate"_a, "largest"_a, "log_loss"_a.noconvert().none() = nb::none(), "undo"_a.none() = nb::none(), "class_start"_a.noconvert().none() = nb::none())
+             "last"_a, "calibrate"_a, "largest"_a, "log_loss"_a.noconvert().none() = nb::none(), "undo"_a.none() = nb::none(), "class_start"_a.noconvert().none() = nb::none(), "logits"_a.noconvert().none() = nb::none())
         .def("scores", &Learner::scores, "state"_a, "matrix"_a, "out"_a.noconvert())
         .def("variances", &Learner::variances, "state"_a, "matrix"_a, "out"_a.noconvert())
         .def("top_variances", &Learner::top_variances, "state"_a, "matrix"_a, "scores"_a.noconvert(), "out"_a.noconvert());

@@ -96,6 +96,16 @@ struct Examples {
     }
 };
 
+// What is to be recorded of n rows, for a number of columns.
+inline Progressive progressive_of(const std::optional<Array<double, 1>>& log_loss, const std::optional<Array<double, 2>>& logits,
+                                  Task task, std::int64_t n, int columns) {
+    require(!log_loss || log_loss->shape(0) == 1, "log_loss must be one number");
+    require(!logits || task != Task::multilabel, "logits are those of one class per row");
+    require(!logits || (std::int64_t(logits->shape(0)) == n && logits->shape(1) == std::size_t(columns)),
+            "logits do not match the rows and columns");
+    return {log_loss ? log_loss->data() : nullptr, logits ? logits->data() : nullptr};
+}
+
 inline void require_columns(const Matrix& matrix) { require(matrix.in_range, "the matrix has columns out of range"); }
 
 // Checks the entries that every learner has, for a number of columns.

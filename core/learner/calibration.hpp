@@ -37,6 +37,9 @@ struct SigmoidCalibration {
     static constexpr int size = 5;
     double* state;
 
+    // the calibrated score: the logarithm of the odds of the positive class
+    double logit(double score) const { return state[0] * std::clamp(score, -kLargest, kLargest) + state[1]; }
+
     // returns the probability of the label before the update
     double learn(double score, bool positive, double w) const {
         const double f = std::clamp(score, -kLargest, kLargest);
@@ -60,6 +63,13 @@ struct SigmoidCalibration {
 struct TemperatureCalibration {
     static constexpr int size = 2;
     double* state;
+
+    // the calibrated scores, of which the largest is 0
+    void logits(const double* f, int n, double* out) const {
+        double top = -kLargest;
+        for (int k = 0; k < n; ++k) top = std::max(top, out[k] = std::clamp(f[k], -kLargest, kLargest));
+        for (int k = 0; k < n; ++k) out[k] = state[0] * (out[k] - top);
+    }
 
     // f: n scores, which are clamped; p: scratch space for n numbers; returns the probability of the true class before the update
     double learn(double* f, int n, int truth, double w, double* p) const {

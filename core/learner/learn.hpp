@@ -31,6 +31,9 @@ struct Batch {
     std::span<const std::int64_t> class_start;  // positions in the order at which the last classes begin to exist
 
     std::int64_t row(std::int64_t at) const { return order ? order[at] : at; }
+    double weight_of(std::int64_t i) const {
+        return (weight ? weight[i] : 1.0) * (class_weight ? class_weight[*labels.begin(i)] : 1.0);
+    }
 };
 
 // Thrown at an invalid row before the learner changes, or at a row that takes it out of range.
@@ -117,10 +120,17 @@ struct RowUpdate {
     }
 };
 
+// What is recorded of the rows of a batch, with a calibration; nullptr: not wanted.
+struct Progressive {
+    double* log_loss = nullptr;  // the losses of the labels, before they are used, are added to it
+    double* logits = nullptr;    // (rows of the batch x columns) calibrated scores before the labels are used
+};
+
 template <class Real, class Covariance, class Task>
 void learn(Covariance& covariance, Task& task, const AnyRule& rule, double prior_variance, const Batch& batch,
-           double* calibration, double* log_loss, Counters counters, bool independent, const Inspector& inspector) {
+           double* calibration, Progressive progressive, Counters counters, bool independent, const Inspector& inspector) {
     RowBuffer buffer;
+    const std::int64_t width = covariance.weights.columns;
     int& columns = covariance.weights.columns;
     columns -= static_cast<int>(batch.class_start.size());
     auto new_class = batch.class_start.begin();
@@ -128,8 +138,7 @@ void learn(Covariance& covariance, Task& task, const AnyRule& rule, double prior
         for (; new_class != batch.class_start.end() && *new_class <= at; ++new_class) ++columns;
         const std::int64_t i = batch.row(at);
         const std::int32_t *label = batch.labels.begin(i), *label_end = batch.labels.end(i);
-        double w = batch.weight ? batch.weight[i] : 1.0;
-        if (batch.class_weight) w *= batch.class_weight[*label];
+        const double w = batch.weight_of(i);
         if (!(w > 0.0)) {
             inspector.check(i);
             continue;
@@ -138,7 +147,9 @@ void learn(Covariance& covariance, Task& task, const AnyRule& rule, double prior
         const Row row = batch.rows.at(i, covariance.weights.intercept, buffer);
         const double age = static_cast<double>(counters.seen++);
         const RowUpdate<Real, Covariance> update{covariance, rule, inspector, counters, independent, row, i, w, age};
-        counters.mistakes += task.learn(covariance, {row, label, label_end, w, calibration, log_loss}, prior_variance, update);
+        double* logits = progressive.logits ? progressive.logits + (at - batch.from) * width : nullptr;
+        const Example example{row, label, label_end, w, calibration, progressive.log_loss, logits};
+        counters.mistakes += task.learn(covariance, example, prior_variance, update);
         if constexpr (requires { covariance.forget(w); }) covariance.forget(w);
     }
 }

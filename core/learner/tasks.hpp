@@ -27,6 +27,7 @@ struct Example {
     double weight;
     double* calibration;  // nullptr: not wanted
     double* log_loss;     // nullptr: not wanted; with a calibration, the losses of the labels are added to it
+    double* logits;       // nullptr: not wanted; with a calibration, set to the calibrated scores before the label is used
 
     // p: the probability of a label before it was used
     void add_loss(double p) const {
@@ -58,7 +59,9 @@ struct Binary {
         const auto margin = update(positive ? Pair{0, kNone} : Pair{kNone, 0});
         if (e.calibration) {
             const double f = (positive ? margin.mean : -margin.mean) * moderation(margin.variance, prior_variance);
-            e.add_loss(SigmoidCalibration{e.calibration}.learn(f, positive, e.weight));
+            const SigmoidCalibration calibration{e.calibration};
+            if (e.logits) *e.logits = calibration.logit(f);
+            e.add_loss(calibration.learn(f, positive, e.weight));
         }
         return margin.mean <= 0.0;
     }
@@ -79,8 +82,10 @@ struct Multiclass {
         const double shrink = moderation(variance, prior_variance);
         for (double& s : scores) s *= shrink;
         scratch.resize(scores.size());
-        e.add_loss(TemperatureCalibration{e.calibration}.learn(scores.data(), static_cast<int>(scores.size()), *e.label,
-                                                           e.weight, scratch.data()));
+        const TemperatureCalibration calibration{e.calibration};
+        const int n = static_cast<int>(scores.size());
+        if (e.logits) calibration.logits(scores.data(), n, e.logits);
+        e.add_loss(calibration.learn(scores.data(), n, *e.label, e.weight, scratch.data()));
     }
 };
 

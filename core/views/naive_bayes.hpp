@@ -13,7 +13,7 @@
 
 namespace confidently {
 
-struct NaiveBayes {
+struct NaiveBayesScale {
     static constexpr const char* name = "nb";
     static constexpr double kFloor = 0.2;  // factor of a feature that is as frequent in every class
 
@@ -22,7 +22,7 @@ struct NaiveBayes {
     mutable std::vector<double> log_rows, share;  // logarithms, by class
 
     template <class State>
-    static NaiveBayes open(const State& state, Undo<double>* undo) {
+    static NaiveBayesScale open(const State& state, Undo<double>* undo) {
         const auto n_classes = static_cast<std::int64_t>(state.size("nb.rows"));
         const auto stride = static_cast<std::int64_t>(state.size("nb.frequency", 1));
         if (stride < n_classes) throw std::invalid_argument("nb.frequency does not match the classes");

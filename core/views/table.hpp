@@ -20,10 +20,11 @@
 #include "views/naive_bayes.hpp"
 #include "views/pairs.hpp"
 #include "views/standard.hpp"
+#include "views/unit.hpp"
 
 namespace confidently {
 
-using Views = std::tuple<Standard, Idf, NaiveBayes, Pairs, Cosines>;
+using Views = std::tuple<Unit, Standard, Idf, NaiveBayesScale, Pairs, Cosines>;
 
 inline std::vector<std::string> view_names() {
     return []<std::size_t... I>(std::index_sequence<I...>) {

@@ -31,6 +31,7 @@ LAZY = {  # public names that are imported when they are used, and their modules
     "OnlineMedLDA": "topics.estimator",
     "Pairs": "views.pairs",
     "Standard": "views.standard",
+    "Unit": "views.unit",
     "load": "estimators.loading",
     "make_view": "views.table",
     "merge": "estimators.merging",
@@ -51,6 +52,7 @@ if TYPE_CHECKING:  # type checkers see the same names and no others
     from .views.standard import Standard as Standard
     from .views.table import VIEWS as VIEWS
     from .views.table import make_view as make_view
+    from .views.unit import Unit as Unit
 else:
     __all__ = [*LAZY, "RULES", "make_rule", "step", *(rule.__name__ for rule in RULES.values())]
 

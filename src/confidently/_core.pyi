@@ -114,6 +114,7 @@ class Learner(LearnerSettings):
         undo: UndoLog | None = None,
         class_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
         | None = None,
+        logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
     ) -> tuple[str, int, int, float] | None: ...
     def scores(
         self,
@@ -179,6 +180,7 @@ class ProductLearner:
         | None,
         calibrate: bool,
         log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
+        logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
     ) -> tuple[int, list[dict[str, Any]]]: ...
     @overload
     def learn(
@@ -197,6 +199,7 @@ class ProductLearner:
         | None,
         calibrate: bool,
         log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
+        logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
     ) -> tuple[int, list[dict[str, Any]]]: ...
 
 def take_rows(
@@ -509,3 +512,36 @@ def meet_pairs(
     add: bool,
 ) -> int: ...
 def index_pairs(state: dict[str, Any]) -> None: ...
+
+max_logit: float = 1000.0
+
+def naive_bayes_scores(
+    state: dict[str, Any],
+    matrix: Matrix,
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+) -> None: ...
+def naive_bayes_learn(
+    state: dict[str, Any],
+    matrix: Matrix,
+    labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    class_weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | None,
+    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    first: int,
+    last: int,
+    calibrate: bool,
+    logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
+    undo: UndoLog | None = None,
+) -> None: ...
+def mixture_learn(
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    hessian: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    rows: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    counters: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)],
+    labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | None = None,
+    log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
+) -> None: ...

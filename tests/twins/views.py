@@ -16,6 +16,14 @@ def unit(row):
     return {j: x / length for j, x in row.items() if x} if length else {}
 
 
+class Unit:
+    def see(self, row):
+        return unit(row)
+
+    def learn(self, row, labels, w):
+        pass
+
+
 class Standard:
     """Exact moments in fractions; ``kinds`` says of every column whether it is 0 where it is absent."""
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from .. import _core
 from .devices import namespace
-from .examples import Block, Examples
+from .examples import Block, Examples, Progressive
 from .settings import TASKS, Settings
 from .state import State
 from .threads import suitable_threads
@@ -38,7 +38,7 @@ def learn(
     *,
     rows_per_block: int,
     calibrate: bool,
-    log_loss: np.ndarray | None,
+    progressive: Progressive,
     device: str | None,
     progress: Callable[[int], None] | None,
 ) -> None:
@@ -48,7 +48,8 @@ def learn(
         with suitable_threads(2.0 * rows_per_block * state["covariance"].shape[1] ** 2):
             first = 0
             while first < n:
-                first += learner.learn(examples.block(first, min(first + rows_per_block, n)), calibrate, log_loss)
+                last = min(first + rows_per_block, n)
+                first += learner.learn(examples.block(first, last), calibrate, progressive.block(first, last))
                 if progress is not None:
                     progress(first)
     finally:
@@ -78,7 +79,7 @@ class ProductLearner:
         """Subtract everything pending from the covariances."""
         self._subtract([])
 
-    def learn(self, block: Block, calibrate: bool, log_loss: np.ndarray | None) -> int:
+    def learn(self, block: Block, calibrate: bool, progressive: Progressive) -> int:
         """Train on the first rows of a block, on all of them if one Gram matrix suffices; return how many."""
         A = block.dense(self.settings, self.rows)
         products = self._products(block, A)
@@ -90,7 +91,8 @@ class ProductLearner:
         start = (A @ self.state["weights"][:, 0]).astype(np.float64, order="C", copy=False)
         done, found = self.core.learn(
             self.state, gram, start, np.einsum("ij,ij->i", A, A, dtype=np.float64), block.labels, block.label_start,
-            block.weight, block.class_weight, calibrate, log_loss,
+            block.weight, block.class_weight, calibrate, progressive.log_loss,
+            progressive.logits,
         )  # fmt: skip
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
             moved = [self._move_mean(learner, products[learner][0], found[learner]) for learner in range(len(products))]

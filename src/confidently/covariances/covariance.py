@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import _core
 from ..rules.ranges import Range
-from .examples import Examples
+from .examples import Examples, Progressive
 from .settings import Settings
 from .state import Shapes, Size, State, check_within, common_entries, common_shapes, common_values
 
@@ -194,7 +194,7 @@ class Covariance:
 
     def learn(
         self, state: State, examples: Examples, size: Size, *, device: str | None, calibrate: bool,
-        log_loss: np.ndarray | None, progress: Callable[[int], None] | None,
+        progressive: Progressive, progress: Callable[[int], None] | None,
     ) -> State:  # fmt: skip
         """Train on checked rows where :meth:`is_row_by_row` is false; return the new state."""
         raise self._undefined("learn")

@@ -22,7 +22,7 @@ from ..memory import require_memory
 from ..rules.ranges import Range
 from .covariance import Covariance, NaturalParameters, Placement, draws, intercept_last
 from .devices import NumpyArrays
-from .examples import Block, Examples
+from .examples import Block, Examples, Progressive
 from .identity import Identity
 from .settings import Settings
 from .state import COUNT, MAX_VARIANCE, Shapes, Size, State, within
@@ -167,14 +167,14 @@ class Dense(WeightCovariance):
 
     def learn(
         self, state: State, examples: Examples, size: Size, *, device: str | None, calibrate: bool,
-        log_loss: np.ndarray | None, progress: Callable[[int], None] | None,
+        progressive: Progressive, progress: Callable[[int], None] | None,
     ) -> State:  # fmt: skip
         from .batch_products import learn  # imported here since it is slow and only products need it
 
         rows, _, columns = state["weights"].shape
         learn(
             self.settings, self.sharing, state, examples, rows_per_block=self.rows_per_block(rows, columns),
-            device=device, calibrate=calibrate, log_loss=log_loss, progress=progress,
+            device=device, calibrate=calibrate, progressive=progressive, progress=progress,
         )  # fmt: skip
         return state
 

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .. import _core
 from ..arrays import row_entries
 from .settings import Settings
+
+
+@dataclass
+class Progressive:
+    """What training records of rows before it uses their labels, with a calibration.
+
+    Attributes
+    ----------
+    log_loss : float64 array of shape (1,), optional
+        Incremented by the log-loss of each row's label.
+    logits : float64 array of shape (n, columns), optional
+        Set to the calibrated scores, in the order of training. The largest of three or more classes is 0.
+    """
+
+    log_loss: np.ndarray | None = None
+    logits: np.ndarray | None = None
+
+    def block(self, first: int, last: int) -> Progressive:
+        """Return what is recorded of rows ``first`` to ``last - 1`` in the order of training."""
+        return Progressive(self.log_loss, None if self.logits is None else self.logits[first:last])
 
 
 @dataclass
@@ -25,6 +45,11 @@ class Examples:
 
     def __len__(self) -> int:
         return self.X.shape[0] if self.order is None else len(self.order)
+
+    def part(self, first: int, last: int) -> Examples:
+        """Return rows ``first`` to ``last - 1`` in the order of training, as examples of the same matrix."""
+        order = np.arange(first, last) if self.order is None else np.ascontiguousarray(self.order[first:last])
+        return replace(self, order=order)
 
     def block(self, first: int, last: int) -> Block:
         """Return rows ``first`` to ``last - 1`` in the order of training."""

@@ -24,7 +24,7 @@ import numpy as np
 from .. import _core, memory
 from ..rules.ranges import Range
 from .covariance import Covariance
-from .examples import Examples
+from .examples import Examples, Progressive
 from .kernel_functions import KernelFunction, check_kernel, resolved_parameters
 from .kernel_support import check_support, grow_learners, new_entries, shapes
 from .settings import Settings
@@ -133,7 +133,7 @@ class Kernel(Covariance):
 
     def learn(
         self, state: State, examples: Examples, size: Size, *, device: str | None, calibrate: bool,
-        log_loss: np.ndarray | None, progress: Callable[[int], None] | None,
+        progressive: Progressive, progress: Callable[[int], None] | None,
     ) -> State:  # fmt: skip
         from .kernel_budget import keep_budget
         from .kernel_model import KernelModel  # imported here since only kernels need it
@@ -144,7 +144,8 @@ class Kernel(Covariance):
         model, first = KernelModel(self.settings, state, size), 0
         rows = self.settings.rows_per_product or ROWS_PER_PRODUCT
         while first < n:
-            first += model.learn(examples.block(first, min(first + rows, n)), calibrate, log_loss)
+            last = min(first + rows, n)
+            first += model.learn(examples.block(first, last), calibrate, progressive.block(first, last))
             keep_budget(model)
             if progress is not None:
                 progress(first)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .examples import Block, Examples
+from .examples import Block, Examples, Progressive
 from .kernel_functions import KernelFunction
 from .kernel_support import ROWS, append_rows, csr_rows, shapes
 from .settings import TASKS, Settings
@@ -101,7 +101,7 @@ class KernelModel:
 
     # --- training -------------------------------------------------------------------------------------------------
 
-    def learn(self, block: Block, calibrate: bool, log_loss: np.ndarray | None) -> int:
+    def learn(self, block: Block, calibrate: bool, progressive: Progressive) -> int:
         """Train on the first rows of a block, on all of them if one Gram matrix suffices; return how many."""
         arrays = csr_rows(block)
         rows, n = self.kernel.rows(*arrays), block.n
@@ -122,7 +122,7 @@ class KernelModel:
         done, found = core.learn(
             self.state, gram.reshape(len(ps), positions, positions), np.ascontiguousarray(self.scores(ps, n)),
             np.ascontiguousarray(own.diagonal()), block.labels, block.label_start, block.weight, block.class_weight,
-            calibrate, log_loss,
+            calibrate, progressive.log_loss, progressive.logits,
         )  # fmt: skip
         self._append(arrays, n, ps, found)
         return done

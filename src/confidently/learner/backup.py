@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 
 from .. import _core
 from ..covariances.covariance import Covariance
 from ..covariances.examples import Examples
 from ..covariances.state import Size, State
+from .posterior import Posterior
 
 # Weights are copied if that takes at most this fraction of a log of all changes; otherwise changes are logged.
 COPY_TO_LOG = 1 / 8
@@ -51,6 +54,36 @@ class Backup:
             self.log.roll_back()
         if self._log_loss is not None:
             self._log_loss[...] = self._cost
+
+
+class Transaction:
+    """Training of a learner that an exception undoes: a context, within which the learner is trained on examples.
+
+    Attributes
+    ----------
+    log, counted : UndoLog
+        The changes of the weights, if they are logged, and of the view's statistics.
+    """
+
+    def __init__(
+        self, learner: Posterior, without_view: State, examples: Examples, log_loss: np.ndarray | None, row_by_row: bool
+    ) -> None:
+        self._learner, self._before, self._replaced = learner, dict(learner.state), list[State]()
+        self._backup = Backup(learner.covariance, without_view, examples, log_loss, row_by_row, learner.size)
+        self.log, self.counted = self._backup.log, _core.UndoLog()
+
+    def keep(self, state: State) -> None:
+        """Keep arrays that were replaced, into which the logs point."""
+        self._replaced.append(state)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        if kind is not None:
+            self._backup.restore()
+            self.counted.roll_back()
+            self._learner.state = self._before
 
 
 def _log_is_smaller(weights: np.ndarray, examples: Examples, covariance: Covariance) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..covariances.examples import Examples
+from ..covariances.examples import Examples, Progressive
 from ..covariances.settings import Settings, check_multiclass
 from ..covariances.state import Size, State, out_of_range
 from ..covariances.table import kind_of, resolved
@@ -20,7 +20,7 @@ from ..data.memory.matrix import MAX_WEIGHT, check_rows, is_checked, largest_val
 from ..views.columns import Columns
 from ..views.table import view_of
 from ..views.view import Labelled, View
-from .backup import Backup
+from .backup import Transaction
 from .predictor import ROWS_PER_VIEW, Predictor
 
 # Rows trained on between two reports of progress, at which an interruption takes effect.
@@ -168,57 +168,68 @@ class Learner(Predictor):
             state is then unchanged. ``OutOfRange`` if a weight would become too large for the type of the state; after
             this or any other error, or an interruption, what was learned from the rows before is undone.
         """
-        self._check_labels(X.shape[0], labels, label_start)
-        self._check_weights(X.shape[0], weight, class_weight)
+        examples = Examples(X, labels, label_start, weight, class_weight, order, class_start)
+        with self.begin(examples, log_loss) as transaction:
+            self.train(examples, transaction, calibrate, Progressive(log_loss), progress)
+
+    def begin(self, examples: Examples, log_loss: np.ndarray | None = None) -> Transaction:
+        """Check examples; return the context within which to :meth:`train` on them, which undoes that on an error.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`learn`, for everything that is known before training.
+        """
+        X, order = examples.X, examples.order
+        self._check_labels(X.shape[0], examples.labels, examples.label_start)
+        self._check_weights(X.shape[0], examples.weight, examples.class_weight)
         if order is not None and len(order) and not 0 <= order.min() <= order.max() < X.shape[0]:
             raise ValueError(f"order must hold rows 0 to {X.shape[0] - 1}, got {order.min()} to {order.max()}")
         self.check_width(X)
         row_by_row = self.covariance.is_row_by_row(self.state, self.device)
-        if class_start is not None and (not row_by_row or self.view is not None):
+        if examples.class_start is not None and (not row_by_row or self.view is not None):
             raise ValueError("class_start needs a covariance that learns row by row, and no view")
-        examples = Examples(X, labels, label_start, weight, class_weight, order, class_start)
         if row_by_row and self.view is None:
             self._check_before_learning(examples)
         elif not is_checked(X, self.settings.dtype):  # all at once, since a matrix product mixes rows
             check_rows(X, self.settings.dtype)
         self.make_writable()
-        before = dict(self.state)
-        backup = Backup(self.covariance, self.without_view(before), examples, log_loss, row_by_row, self.size)
-        counted, replaced = _core.UndoLog(), list[State]()  # the logs of changes point into replaced arrays, too
+        return Transaction(self, self.without_view(self.state), examples, log_loss, row_by_row)
+
+    def train(
+        self, examples: Examples, transaction: Transaction, calibrate: bool, progressive: Progressive,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:  # fmt: skip
+        """Train on examples, or a part of them, within the context of :meth:`begin`."""
+        row_by_row = self.covariance.is_row_by_row(self.state, self.device)
+        learn = self._learn_rows if row_by_row else self._learn_products
         fault: Fault = None
         try:
-            learn = self._learn_rows if row_by_row else self._learn_products
             if self.view is None:
-                fault = learn(examples, calibrate, log_loss, progress, backup.log)
+                fault = learn(examples, calibrate, progressive, progress, transaction.log)
             else:
-                for seen, done in self._seen_and_counted(self.view, examples, counted, replaced):
-                    fault = learn(seen, calibrate, log_loss, None, backup.log)
+                for seen, first, last in self._seen_and_counted(self.view, examples, transaction):
+                    fault = learn(seen, calibrate, progressive.block(first, last), None, transaction.log)
                     if fault is not None:
                         break
                     if progress is not None:
-                        progress(done)
-            if fault is not None and fault[0] == "range":
-                raise out_of_range(self.settings.dtype)
-            refuse(fault, X.shape[1], self.settings.dtype)
-        except BaseException as error:
-            backup.restore()
-            counted.roll_back()
-            self.state = before
-            if isinstance(error, OverflowError):
-                raise out_of_range(self.settings.dtype) from None
-            raise
+                        progress(last)
+        except OverflowError:
+            raise out_of_range(self.settings.dtype) from None
+        if fault is not None and fault[0] == "range":
+            raise out_of_range(self.settings.dtype)
+        refuse(fault, examples.X.shape[1], self.settings.dtype)
 
     def without_view(self, state: State) -> State:
         """Return the arrays of the covariance."""
         return state if self.view is None else {name: state[name] for name in state if not self.view.holds(name)}
 
     def _seen_and_counted(
-        self, view: View, examples: Examples, counted: _core.UndoLog, replaced: list[State]
-    ) -> Iterator[tuple[Examples, int]]:
-        """Yield what the view makes of the examples, in the order of training, and the number of rows so far.
+        self, view: View, examples: Examples, transaction: Transaction
+    ) -> Iterator[tuple[Examples, int, int]]:
+        """Yield what the view makes of rows ``first`` to ``last - 1`` in the order of training, and these numbers.
 
-        Each row is counted in after it was seen. Weights grow with the columns that the view makes. The states before
-        are added to ``replaced``.
+        Each row is counted in after it was seen. Weights grow with the columns that the view makes.
         """
         for first in range(0, len(examples), ROWS_PER_VIEW):
             block = examples.block(first, min(first + ROWS_PER_VIEW, len(examples)))
@@ -226,28 +237,28 @@ class Learner(Predictor):
                 examples.X, block.order, first if block.order is None else 0, block.labels, block.label_start,
                 block.weight, block.class_weight, self.n_classes,
             )  # fmt: skip
-            replaced.append(self.state)
+            transaction.keep(self.state)
             size = self.size
-            arrays, seen = view.learn(self.state, rows, counted)
+            arrays, seen = view.learn(self.state, rows, transaction.counted)
             self.state = self.state | arrays
             if self.size != size:
                 _, self.state = self.covariance.grown(self.state, size, self.size)
             X = seen.matrix(self.width)
-            yield Examples(X, block.labels, block.label_start, block.weight, block.class_weight), first + block.n
+            yield Examples(X, block.labels, block.label_start, block.weight, block.class_weight), first, first + block.n
 
     def _learn_products(
-        self, examples: Examples, calibrate: bool, log_loss: np.ndarray | None,
+        self, examples: Examples, calibrate: bool, progressive: Progressive,
         progress: Callable[[int], None] | None, log: _core.UndoLog | None,
     ) -> Fault:  # fmt: skip
         """Train by products of matrices, of checked rows."""
         self.state = self.covariance.learn(
-            self.state, examples, self.size, device=self.device, calibrate=calibrate, log_loss=log_loss,
+            self.state, examples, self.size, device=self.device, calibrate=calibrate, progressive=progressive,
             progress=progress,
         )  # fmt: skip
         return None
 
     def _learn_rows(
-        self, examples: Examples, calibrate: bool, log_loss: np.ndarray | None,
+        self, examples: Examples, calibrate: bool, progressive: Progressive,
         progress: Callable[[int], None] | None, log: _core.UndoLog | None,
     ) -> Fault:  # fmt: skip
         """Train row by row; return the fault of the first row that cannot be trained on."""
@@ -260,8 +271,8 @@ class Learner(Predictor):
             last = min(first + ROWS_PER_STRIDE, n)
             fault = core.learn(
                 self.state, X, examples.labels, examples.label_start, examples.weight, examples.class_weight,
-                examples.order, first, last, calibrate, largest, log_loss, log,
-                examples.class_start,
+                examples.order, first, last, calibrate, largest, progressive.log_loss, log, examples.class_start,
+                progressive.block(first, last).logits,
             )  # fmt: skip
             if fault is not None:
                 return fault

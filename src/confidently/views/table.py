@@ -12,10 +12,11 @@ from .idf import Idf
 from .naive_bayes import NaiveBayesScale
 from .pairs import Pairs
 from .standard import Standard
+from .unit import Unit
 from .view import View
 
 # In the order of core/views/table.hpp.
-VIEWS: dict[str, type[View]] = {cls.name: cls for cls in (Standard, Idf, NaiveBayesScale, Pairs, Cosines)}
+VIEWS: dict[str, type[View]] = {cls.name: cls for cls in (Unit, Standard, Idf, NaiveBayesScale, Pairs, Cosines)}
 NONE = "none"
 
 

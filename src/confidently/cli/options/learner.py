@@ -82,8 +82,8 @@ _LEARNER = [
         "--view",
         metavar="NAMES",
         default="none",
-        help="Transform each row by these views, separated by commas, before training on it: standard, idf, nb, pairs, "
-        "cosines. With standard, rows of named columns are not scaled to unit L2 norm before.",
+        help="Transform each row by these views, separated by commas, before training on it: unit, standard, idf, nb, "
+        "pairs, cosines. With standard, rows of named columns are not scaled to unit L2 norm before.",
     ),
     click.option(
         "--pairs",

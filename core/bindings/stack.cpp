@@ -1,0 +1,130 @@
+// The stack for Python: naive Bayes and the mixture of the members' scores.
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+
+#include "bindings/learner_settings.hpp"
+#include "stack/mixture.hpp"
+#include "stack/naive_bayes.hpp"
+
+namespace confidently::python {
+
+namespace {
+
+// Naive Bayes over the arrays of a state.
+NaiveBayes open_naive_bayes(const StateArrays& arrays, const Matrix& matrix, UndoLog* undo) {
+    const std::size_t features = arrays.size("frequency", 0), classes = arrays.size("frequency", 1);
+    require(classes >= 2 && classes < (std::size_t(1) << 31), "there must be two classes or more");
+    require_columns(matrix);
+    require(matrix.rows->n_columns <= std::int64_t(features), "the matrix has more columns than the state has features");
+    Undo<double>* log = undo ? &undo->wide : nullptr;
+    return {{arrays.array<double>("frequency", features, classes), log}, {arrays.array<double>("entries", classes), log},
+            {arrays.array<double>("rows", classes), log}, {arrays.array<double>("known", 1), log}, int(classes)};
+}
+
+Task task_of(const NaiveBayes& learner) { return learner.classes == 2 ? Task::binary : Task::joint; }
+
+int columns_of(const NaiveBayes& learner) { return learner.classes == 2 ? 1 : learner.classes; }
+
+void naive_bayes_scores(const Dict& state, const Matrix& matrix, Array<double, 2> out) {
+    const NaiveBayes learner = open_naive_bayes(StateArrays{state}, matrix, nullptr);
+    const int columns = columns_of(learner);
+    require(std::int64_t(out.shape(0)) == matrix.rows->n_rows && int(out.shape(1)) == columns,
+            "scores do not match the rows and columns");
+    nb::gil_scoped_release release;
+    RowBuffer buffer;
+    std::vector<double> f(static_cast<std::size_t>(learner.classes));
+    for (std::int64_t i = 0; i < matrix.rows->n_rows; ++i) {
+        learner.score(matrix.rows->at(i, false, buffer), f.data());
+        relative(f.data(), learner.classes);
+        std::copy_n(f.data(), columns, out.data() + i * columns);
+    }
+}
+
+void naive_bayes_learn(const Dict& state, const Matrix& matrix, Input<std::int32_t, 1> labels, Optional<double> weight,
+                       Optional<double> class_weight, Optional<std::int64_t> order, std::int64_t from, std::int64_t to,
+                       bool calibrate, std::optional<Array<double, 2>> logits, UndoLog* undo) {
+    require_writable(state);
+    const NaiveBayes learner = open_naive_bayes(StateArrays{state}, matrix, undo);
+    const int columns = columns_of(learner);
+    const Task task = task_of(learner);
+    const Optional<std::int64_t> no_start;
+    const Examples examples{labels, no_start, weight, class_weight, order, from, to};
+    examples.check(task, columns, matrix.rows->n_rows);
+    const Progressive progressive = progressive_of(std::nullopt, logits, task, to - from, columns);
+    double* calibration = data<double>(state, "calibration");
+    require(int(entry<double, 1>(state, "calibration").size()) == calibration_size(task, columns),
+            "the calibration does not match the classes");
+    const Batch batch = examples.batch(*matrix.rows);
+    nb::gil_scoped_release release;
+    RowBuffer buffer;
+    std::vector<double> f(static_cast<std::size_t>(learner.classes)), scratch(f.size());
+    for (std::int64_t at = from; at < to; ++at) {
+        const std::int64_t i = batch.row(at);
+        const double w = batch.weight_of(i);
+        if (!(w > 0.0)) continue;
+        const Row row = matrix.rows->at(i, false, buffer);
+        const int label = labels.data()[i];
+        if (calibrate) {
+            learner.score(row, f.data());
+            relative(f.data(), learner.classes);
+            double* out = progressive.logits ? progressive.logits + (at - from) * columns : nullptr;
+            if (columns == 1) {
+                const SigmoidCalibration found{calibration};
+                if (out) *out = found.logit(f[0]);
+                found.learn(f[0], label == 1, w);
+            } else {
+                const TemperatureCalibration found{calibration};
+                if (out) found.logits(f.data(), columns, out);
+                found.learn(f.data(), columns, label, w, scratch.data());
+            }
+        }
+        learner.learn(row, label, w);
+    }
+}
+
+// Learns from the logits of all members, (members, rows, columns), in the order of training. counters: rows and mistakes.
+void mixture_learn(Array<double, 1> weights, Array<double, 2> hessian, Array<double, 1> rows, Array<std::int64_t, 1> counters,
+                   Input<double, 3> logits, Input<std::int32_t, 1> labels, Optional<double> weight,
+                   std::optional<Array<double, 1>> log_loss) {
+    const std::size_t members = weights.shape(0), n = logits.shape(1), columns = logits.shape(2);
+    require(members >= 1 && members < (1 << 10) && hessian.shape(0) == members && hessian.shape(1) == members &&
+                logits.shape(0) == members, "the arrays do not match the members");
+    require(rows.shape(0) == 1 && rows.data()[0] >= 0.0, "rows must be one number, not negative");
+    require(counters.shape(0) == 2, "there must be two counters");
+    require(columns >= 1 && columns < (std::size_t(1) << 31), "there must be a column");
+    require(labels.shape(0) == n && (!weight || weight->shape(0) == n), "labels or weights do not match the rows");
+    require(!log_loss || log_loss->shape(0) == 1, "log_loss must be one number");
+    require_below(labels.data(), std::int64_t(n), std::int64_t(std::max<std::size_t>(columns, 2)), "labels out of range");
+    nb::gil_scoped_release release;
+    Mixture mixture(int(members), weights.data(), hessian.data(), rows.data());
+    std::vector<double> mixed(columns);
+    for (std::size_t i = 0; i < n; ++i) {
+        const double w = weight ? weight->data()[i] : 1.0;
+        if (!(w > 0.0)) continue;
+        const int label = labels.data()[i];
+        const MemberLogits l{logits.data() + i * columns, std::int64_t(n * columns), int(columns)};
+        mixture.mix(l, mixed.data());
+        ++counters.data()[0];
+        const TopTwo top(mixed.data(), int(columns));
+        counters.data()[1] += columns == 1 ? (label == 1 ? mixed[0] : -mixed[0]) <= 0.0
+                                           : mixed[label] <= mixed[top.first == label ? top.second : top.first];
+        const double p = mixture.learn(l, mixed.data(), label, w);
+        if (log_loss) log_loss->data()[0] += confidently::log_loss(p);
+    }
+}
+
+}  // namespace
+
+void bind_stack(nb::module_& m) {
+    m.attr("max_logit") = kMaxLogit;
+    m.def("naive_bayes_scores", &naive_bayes_scores, "state"_a, "matrix"_a, "out"_a.noconvert());
+    m.def("naive_bayes_learn", &naive_bayes_learn, "state"_a, "matrix"_a, "labels"_a.noconvert(), "weight"_a.noconvert().none(),
+          "class_weight"_a.noconvert().none(), "order"_a.noconvert().none(), "first"_a, "last"_a, "calibrate"_a,
+          "logits"_a.noconvert().none() = nb::none(), "undo"_a.none() = nb::none());
+    m.def("mixture_learn", &mixture_learn, "weights"_a.noconvert(), "hessian"_a.noconvert(), "rows"_a.noconvert(),
+          "counters"_a.noconvert(), "logits"_a.noconvert(), "labels"_a.noconvert(), "weight"_a.noconvert().none() = nb::none(),
+          "log_loss"_a.noconvert().none() = nb::none());
+}
+
+}  // namespace confidently::python
