@@ -1,8 +1,9 @@
 """What views change in one pass: tables as they come, and text.
 
 Tables: the progressive validation error of raw rows, of rows that were standardized by the moments of the whole set and
-scaled to unit L2 norm, and of views of the raw rows; every set shuffled once. Text: the test error of one pass. One
-setting of each learner for all sets.
+scaled to unit L2 norm, and of views of the raw rows; every set shuffled once. Text: the test error of one pass.
+Merged: the error on the last fifth of the rows of one learner of the others, of the product of four learners of a
+quarter of them each, and the mean of these. One setting of each learner for all sets.
 """
 
 from __future__ import annotations
@@ -12,14 +13,19 @@ import gzip
 
 import numpy as np
 from harness import FOLDER, arguments, have_data, load, machine, markdown, table, write_json
+from sklearn.base import clone
 from sklearn.datasets import load_svmlight_file
 
-from confidently import AROW, Logistic, OnlineClassifier
+from confidently import AROW, Logistic, OnlineClassifier, merge
 from tests.data_sets import standardized, unit_rows
 
 SEED = 20090614
 TABLES = ("spambase", "letter", "shuttle", "skin", "elec2")
 TEXT = ("newsgroups", "enron1", "books", "imdb")
+MERGED = [
+    *(f"{name}, `{view}`" for name in TABLES for view in ("standard", "standard,pairs")),
+    *(f"{name}, `{view}`" for name in TEXT for view in ("idf", "nb")),
+]
 AROW_01, AROW_03 = AROW(r=0.1), AROW(r=0.3)
 
 
@@ -70,13 +76,29 @@ def of_text(name: str) -> dict[str, float]:
     return found
 
 
+def of_merged(title: str) -> dict[str, float]:
+    """Return the test error of one learner, of merged learners of a quarter of the rows each, and of these."""
+    name, view = title.split(", ", 1)
+    if name in TABLES:
+        X, y = raw_table(name)
+        last = len(y) * 4 // 5
+        X, y, X_test, y_test = X[:last], y[:last], X[last:], y[last:]
+    else:
+        X, y, X_test, y_test = load(name)
+    model = OnlineClassifier(AROW_01 if name in TABLES else AROW_03, view=view.strip("`"))
+    quarters = [clone(model).fit(X[k::4], y[k::4]) for k in range(4)]
+    models = [model.fit(X, y), merge(quarters), *quarters]
+    errors = [float(np.mean(one.predict(X_test) != y_test)) for one in models]
+    return {"all rows": errors[0], "four merged": errors[1], "one of the four": float(np.mean(errors[2:]))}
+
+
 def main() -> None:
-    options = arguments(__doc__ or "", ("--part", {"choices": ["tables", "text"], "help": "only this part"}))
+    options = arguments(__doc__ or "", ("--part", {"choices": ["tables", "text", "merged"], "help": "only this part"}))
     if not have_data():
         return
     print(machine())
     result = {}
-    for part, names, errors in (("tables", TABLES, of_table), ("text", TEXT, of_text)):
+    for part, names, errors in (("tables", TABLES, of_table), ("text", TEXT, of_text), ("merged", MERGED, of_merged)):
         if options.part not in (None, part):
             continue
         found = {name: errors(name) for name in names}

@@ -294,10 +294,3 @@ def test_views_are_not_exported(name, method):
     X, y = rows()
     with pytest.raises(ValueError, match="export a model without a view"):
         getattr(OnlineClassifier(view=name).fit(X, y), method)()
-
-
-def test_models_with_views_are_not_merged():
-    X, y = rows()
-    models = [OnlineClassifier(view="standard").partial_fit(X, y, classes=[0, 1, 2]) for _ in range(2)]
-    with pytest.raises(ValueError, match="models with the view standard cannot be merged"):
-        confidently.merge(models)

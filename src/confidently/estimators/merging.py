@@ -27,8 +27,8 @@ def merge(
     Parameters
     ----------
     models : iterable of OnlineClassifier
-        Fitted, with the same rule and covariance. Features are aligned by name, or by column where they have none;
-        classes by name. A class that a model does not know is at the prior in that model.
+        Fitted, with the same rule, covariance and view. Features are aligned by name, or by column where they have
+        none; classes by name. A class that a model does not know is at the prior in that model.
     base : OnlineClassifier, optional
         The classifier from which all of them continued; by default each started at the prior.
     how : {"product", "mean"}, default="product"

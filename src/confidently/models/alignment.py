@@ -22,9 +22,10 @@ NOT_OF_FEATURES = ("label", "weight", "closed")  # options of a model's source t
 def differences(one: Model, other: Model) -> Iterator[tuple[str, str, str]]:
     """Yield the name and both values of each setting that differs and must be equal for merging."""
     left, right = _form(one), _form(other)
-    if left["rule"] != right["rule"]:  # the parameters of different rules cannot be compared
-        yield "rule", left["rule"], right["rule"]
-        return
+    for name in ("rule", "view"):  # the parameters of different ones cannot be compared
+        if left[name] != right[name]:
+            yield name, left[name], right[name]
+            return
     for name in dict.fromkeys([*left, *right]):
         a, b = left.get(name), right.get(name)
         if a != b:
@@ -39,6 +40,7 @@ def _form(model: Model) -> dict[str, Any]:
         "rule": settings.rule.name,
         **settings.rule.get_params(),
         **{name: getattr(settings, name) for name in COMPARED},
+        **_view(model),
         "labels": "any number per row" if multilabel else "one per row",
         **({} if multilabel else {"multiclass": model.multiclass if settings.task == "binary" else settings.task}),
         "calibration": estimator.get("calibration", "progressive"),
@@ -46,6 +48,15 @@ def _form(model: Model) -> dict[str, Any]:
         **{name: value for name, value in _reading(model).items() if name not in NOT_OF_FEATURES},
         "features": features,
     }
+
+
+def _view(model: Model) -> dict[str, Any]:
+    """Return the names of a model's views, one after the other, and their parameters."""
+    parts = [] if model.learner.view is None else model.learner.view.header()
+    parameters = {
+        f"view__{part['name']}__{name}": value for part in parts for name, value in part["parameters"].items()
+    }
+    return {"view": ",".join(part["name"] for part in parts) or "none", **parameters}
 
 
 def _reading(model: Model) -> dict[str, Any]:

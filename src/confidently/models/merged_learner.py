@@ -34,15 +34,18 @@ class MergeError(PrintableError):
 
 @dataclass(frozen=True)
 class Space:
-    """Sizes of the merged learner; row 0 of its weights is the intercept's, if there is one."""
+    """Sizes of the merged learner; row 0 of its weights is the intercept's, if there is one.
+
+    ``width`` is the number of features, or of the columns that the view makes of them.
+    """
 
     settings: Settings
-    n_features: int
+    width: int
     n_classes: int
 
     @property
     def rows(self) -> int:
-        return self.n_features + self.settings.fit_intercept
+        return self.width + self.settings.fit_intercept
 
     @property
     def columns(self) -> int:
@@ -62,7 +65,8 @@ class Part:
         Its name in messages.
     learner : Learner
     features, classes : int array
-        Numbers of its features and its classes in the merged learner.
+        Numbers of its features, or of the columns that its view makes of them, and of its classes in the merged
+        learner.
     space : Space
     seen : int array, optional
         The ``classes`` that it has seen; by default all.
@@ -162,7 +166,7 @@ class Part:
 
 
 def merge_learners(parts: Sequence[Part], base: Part, how: str) -> Learner:
-    """Return the learner that combines what all parts have learned since the base.
+    """Return the learner that combines what all parts have learned since the base, without their view.
 
     Raises
     ------
@@ -172,7 +176,7 @@ def merge_learners(parts: Sequence[Part], base: Part, how: str) -> Learner:
     space, settings = base.space, base.space.settings
     power = 1.0 / len(parts) if how == "mean" else 1.0
     covariance = make_covariance(settings)
-    state = covariance.new_state(Size(space.n_features, space.n_classes))
+    state = covariance.new_state(Size(space.width, space.n_classes))
     last, mean = _merged(parts, base, Part.last, how, power)
     state["weights"][:, 0] = mean.T
     covariance.put(state, last)
@@ -185,10 +189,7 @@ def merge_learners(parts: Sequence[Part], base: Part, how: str) -> Learner:
     limit = np.log(MAX_SCALE[settings.dtype])
     state["scale"][:] = np.exp(np.clip(log_scale, -limit, limit))
     state["calibration"][:] = merged([part.calibration for part in parts], settings.task)
-    learner = copy(parts[0].learner)
-    learner.settings, learner.state = settings, state
-    learner.n_features, learner.n_classes = space.n_features, space.n_classes
-    return learner
+    return Learner(settings, space.n_classes, space.width, device=parts[0].learner.device, state=state)
 
 
 def _merged(
@@ -277,9 +278,10 @@ def _variances(sigma: np.ndarray) -> np.ndarray:
 
 
 def _trimmed(learner: Learner) -> Learner:
-    """Return a copy without room for more features and with pending updates stored."""
+    """Return the learner of the rows that the view makes, without room for more and with pending updates stored."""
     trimmed = copy(learner)
-    trimmed.state = learner.covariance.flushed(learner.state, learner.n_features)
+    trimmed.view, trimmed.n_features = None, learner.width
+    trimmed.state = learner.covariance.flushed(learner.without_view(learner.state), learner.width)
     return trimmed
 
 

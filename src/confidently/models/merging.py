@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data.classes import ClassTable
 from ..learner.learner import Learner
 from ..learner.streams import prune_names
+from ..views.view import Arrays, Placed, View
 from .alignment import all_classes, all_features, class_numbers, differences, seen_classes
 from .merged_learner import HOW_ROUNDS, MergeError, Part, Space, check_continued, merge_learners
 from .model import Model
@@ -30,16 +30,15 @@ def merge_models(
     for name, model in zip(all_names, together, strict=True):
         _check_compatible(names[0], models[0], name, model)
     columns, features = all_features(together)
-    table, parts = _parts(together, all_names, columns)
-    start = parts.pop(0) if bases else _prior(parts[0].space)
+    union = _Union(together, all_names, columns, len(bases))
     if bases:
-        check_continued(start, parts)
+        check_continued(union.base, union.parts)
     if len(models) == 1:
         return replace(deepcopy(models[0]), training={})
-    learner = merge_learners(parts, start, how)
+    learner = union.merged(how)
     if features is not None:
         prune_names(learner, features)
-    return Model(learner, table.names, features, models[0].estimator, _source(models))
+    return Model(learner, union.table.names, features, models[0].estimator, _source(models))
 
 
 def merge_round(base: Model, models: Sequence[Model], columns: Sequence[np.ndarray]) -> Model:
@@ -48,22 +47,62 @@ def merge_round(base: Model, models: Sequence[Model], columns: Sequence[np.ndarr
     ``columns`` holds the columns of each model's features in the merged model, where the base's come first.
     """
     names = [f"part {k}" for k in range(1, len(models) + 1)]
-    table, parts = _parts([base, *models], ["their base", *names], [np.arange(base.learner.n_features), *columns])
-    learner = merge_learners(parts[1:], parts[0], HOW_ROUNDS)
-    return Model(learner, table.names, None, models[0].estimator, _source(models))
+    union = _Union([base, *models], ["their base", *names], [np.arange(base.learner.n_features), *columns], 1)
+    return Model(union.merged(HOW_ROUNDS), union.table.names, None, models[0].estimator, _source(models))
 
 
-def _parts(
-    models: Sequence[Model], names: Sequence[str], columns: Sequence[np.ndarray]
-) -> tuple[ClassTable, list[Part]]:
-    """Return the table of all classes, and the models aligned with it and with all features."""
-    table = all_classes(models)
-    n_features = max(int(own.max(initial=-1)) + 1 for own in columns)
-    space = Space(_settings(models, len(table)), n_features, len(table))
-    return table, [
-        Part(name, model.learner, own, class_numbers(model, table), space, seen_classes(model, table))
-        for name, model, own in zip(names, models, columns, strict=True)
-    ]
+class _Union:
+    """All features and classes of models, what their view has learned, and the models aligned with these.
+
+    Parameters
+    ----------
+    models : sequence of Model
+        Those to merge, after their base if there is one.
+    names : sequence of str
+        Their names in messages.
+    columns : sequence of int arrays
+        Columns of each model's features in the merged model.
+    n_bases : {0, 1}
+
+    Raises
+    ------
+    MergeError
+        If what the views have learned cannot be merged.
+    """
+
+    def __init__(
+        self, models: Sequence[Model], names: Sequence[str], columns: Sequence[np.ndarray], n_bases: int
+    ) -> None:
+        self.table = table = all_classes(models)
+        n_classes, self.n_features = len(table), max(int(own.max(initial=-1)) + 1 for own in columns)
+        width = self.n_features
+        classes = [class_numbers(model, table) for model in models]
+        self.view: View | None = models[0].learner.view
+        self.of_view: Arrays = {}
+        if (view := self.view) is not None:
+            packed = (view.packed(model.learner.state, model.learner.n_features) for model in models)
+            placed = list(map(Placed, packed, columns, classes))
+            start = Placed(view.packed(view.new_arrays(n_classes), 0), np.arange(0), np.arange(n_classes))
+            try:
+                merged = view.merged(placed[n_bases:], placed[0] if n_bases else start, self.n_features, n_classes)
+            except ValueError as reason:
+                raise MergeError(str(reason)) from None
+            columns = [view.columns_in(merged, one) for one in placed]
+            self.of_view = view.unpacked(merged, self.n_features)
+            width = view.n_columns(self.of_view, self.n_features)
+        space = Space(_settings(models, n_classes), width, n_classes)
+        parts = [
+            Part(name, model.learner, own, numbers, space, seen_classes(model, table))
+            for name, model, own, numbers in zip(names, models, columns, classes, strict=True)
+        ]
+        self.base, self.parts = parts[0] if n_bases else _prior(space), parts[n_bases:]
+
+    def merged(self, how: str) -> Learner:
+        """Return the merged learner, with its view."""
+        learner = merge_learners(self.parts, self.base, how)
+        learner.view, learner.n_features = self.view, self.n_features
+        learner.state = learner.state | self.of_view
+        return learner
 
 
 def _check_compatible(first_name: str, first: Model, name: str, model: Model) -> None:

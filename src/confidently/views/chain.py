@@ -11,7 +11,7 @@ from .. import _core
 from ..rules.parametric import parameter
 from ..rules.ranges import Range
 from .columns import Columns
-from .view import Arrays, Labelled, SeenRows, Shapes, View
+from .view import Arrays, Labelled, Placed, SeenRows, Shapes, View
 
 
 class Chain(View):
@@ -116,6 +116,14 @@ class Chain(View):
     def values(self, packed: Arrays) -> Iterator[tuple[str, np.ndarray, Range]]:
         for view in self.parts:
             yield from view.values(packed)
+
+    # --- merging --------------------------------------------------------------------------------------------------
+
+    def merged(self, parts: Sequence[Placed], base: Placed, n_features: int, n_classes: int) -> Arrays:
+        return _joined(view.merged(parts, base, n_features, n_classes) for view in self.parts)
+
+    def columns_in(self, merged: Arrays, part: Placed) -> np.ndarray:
+        return self.parts[-1].columns_in(merged, part)
 
     # --- rows -----------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from ..memory import require_memory
 from ..rules.parametric import parameter
 from ..rules.ranges import POSITIVE, Range, check_integer
 from .columns import Columns
-from .view import Arrays, Shapes, View
+from .view import Arrays, Placed, Shapes, View
 
 DIRECTION, PHASE = "cosines.direction", "cosines.phase"
 WHOLE = Range(0, 2**63, closed_low=True)
@@ -84,3 +84,14 @@ class Cosines(View):
 
     def shapes(self, packed: Arrays, n_features: int, n_classes: int) -> Shapes:
         return {}
+
+    def merged(self, parts: Sequence[Placed], base: Placed, n_features: int, n_classes: int) -> Arrays:
+        if any((part.features != np.arange(len(part.features))).any() for part in (*parts, base)):
+            raise ValueError(
+                "the cosines of a column depend on its number, and the models number their columns differently; train "
+                "them on rows whose columns come in the same order"
+            )
+        return {}
+
+    def columns_in(self, merged: Arrays, part: Placed) -> np.ndarray:
+        return np.arange(self.n)

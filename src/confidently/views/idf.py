@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from ..rules.ranges import Range
 from .columns import Columns
-from .view import COUNTED, REAL, Arrays, Shapes, View, appended
+from .view import COUNTED, REAL, Arrays, Placed, Shapes, View, appended, gained, spread
 
 ROWS, FREQUENCY = "idf.rows", "idf.frequency"
 
@@ -43,3 +43,12 @@ class Idf(View):
     def values(self, packed: Arrays) -> Iterator[tuple[str, np.ndarray, Range]]:
         yield ROWS, packed[ROWS], COUNTED
         yield FREQUENCY, packed[FREQUENCY], COUNTED
+
+    def merged(self, parts: Sequence[Placed], base: Placed, n_features: int, n_classes: int) -> Arrays:
+        def having(part: Placed) -> np.ndarray:
+            return spread(part.arrays[FREQUENCY], (n_features,), part.features)
+
+        return {
+            ROWS: gained([part.arrays[ROWS] for part in parts], base.arrays[ROWS]),
+            FREQUENCY: gained([having(part) for part in parts], having(base)),
+        }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from ..rules.ranges import Range
 from .columns import Columns
-from .view import COUNTED, REAL, Arrays, Shapes, View, appended
+from .view import COUNTED, REAL, Arrays, Placed, Shapes, View, appended, gained, spread
 
 ROWS, FREQUENCY = "nb.rows", "nb.frequency"
 
@@ -55,3 +55,13 @@ class NaiveBayesScale(View):
     def values(self, packed: Arrays) -> Iterator[tuple[str, np.ndarray, Range]]:
         yield ROWS, packed[ROWS], COUNTED
         yield FREQUENCY, packed[FREQUENCY], COUNTED
+
+    def merged(self, parts: Sequence[Placed], base: Placed, n_features: int, n_classes: int) -> Arrays:
+        def rows(part: Placed) -> np.ndarray:
+            return spread(part.arrays[ROWS], (n_classes,), part.classes)
+
+        def having(part: Placed) -> np.ndarray:
+            return spread(part.arrays[FREQUENCY], (n_features, n_classes), part.features, part.classes)
+
+        found = {ROWS: rows, FREQUENCY: having}
+        return {name: gained([of(part) for part in parts], of(base)) for name, of in found.items()}

@@ -11,7 +11,7 @@ from .. import _core
 from ..rules.parametric import parameter
 from ..rules.ranges import Range, check_integer
 from .columns import Columns
-from .view import COUNT, KIND, NUMBER, Arrays, Labelled, SeenRows, Shapes, View, appended
+from .view import COUNT, KIND, NUMBER, Arrays, Labelled, Placed, SeenRows, Shapes, View, appended
 
 FIRST, SECOND, SIZE, SLOTS, GROUP, CROSSED = (
     f"pairs.{name}" for name in ("first", "second", "size", "slots", "group", "crossed")
@@ -38,7 +38,7 @@ class Pairs(View):
         a category, of a word, the namespace), or a number where columns have none: from 0 in arrays, and in files as
         they have it. By default, all features are multiplied by all.
     max_terms : int, default=2**20
-        No product is added beyond this number of terms.
+        Training adds no product beyond this number of terms; a merged model has those of all its models.
 
     Examples
     --------
@@ -139,6 +139,23 @@ class Pairs(View):
         yield SECOND, packed[SECOND], Range(NO_FEATURE, n_features, closed_low=True)
         yield GROUP, packed[GROUP], Range(-1, n_groups, closed_low=True)
 
+    # --- merging --------------------------------------------------------------------------------------------------
+
+    def merged(self, parts: Sequence[Placed], base: Placed, n_features: int, n_classes: int) -> Arrays:
+        group = np.full(n_features, -1, dtype=NUMBER)
+        for part in (base, *parts):
+            group[part.features] = part.arrays[GROUP]
+        terms = np.concatenate([_terms_in(part) for part in (base, *parts)], axis=1)
+        _, appearance = np.unique(_keys(*terms), return_index=True)
+        first, second = terms.take(np.sort(appearance), axis=1)
+        return {FIRST: first, SECOND: second, GROUP: group}
+
+    def columns_in(self, merged: Arrays, part: Placed) -> np.ndarray:
+        keys = _keys(merged[FIRST], merged[SECOND])
+        order = np.argsort(keys)
+        found: np.ndarray = order[np.searchsorted(keys, _keys(*_terms_in(part)), sorter=order)]
+        return found
+
     # --- rows -----------------------------------------------------------------------------------------------------
 
     def learn(self, state: Arrays, rows: Labelled, undo: _core.UndoLog) -> tuple[Arrays, SeenRows]:
@@ -168,6 +185,21 @@ def column_of(feature: str) -> str:
     """Return the column or namespace of a feature of this name."""
     ends = [end for end in map(feature.find, "=:^") if end >= 0]
     return feature[: min(ends)] if ends else feature
+
+
+def _terms_in(part: Placed) -> np.ndarray:
+    """Return both features of the terms of a part, by their numbers in the merged model, the smaller one first."""
+    number = np.append(part.features, NO_FEATURE).astype(NUMBER)  # -1 is the number of no feature in both
+    ends = np.stack([number[part.arrays[FIRST]], number[part.arrays[SECOND]]])
+    product = ends[1] != NO_FEATURE
+    ends[:, product] = np.sort(ends[:, product], axis=0)
+    return ends
+
+
+def _keys(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return a number for each term."""
+    keys: np.ndarray = first.astype(np.int64) << 32 | second.astype(np.int64) + 1
+    return keys
 
 
 def _pair(pair: Sequence[Any]) -> tuple[str, str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from ..rules.ranges import Range
-from .columns import ZERO, Columns
-from .view import COUNTED, KIND, REAL, Arrays, Shapes, View, appended
+from .columns import PLAIN, ZERO, Columns
+from .view import COUNTED, KIND, REAL, Arrays, Placed, Shapes, View, appended, gained, spread
 
 MAX_MEAN, MAX_SQUARES = 1e100, 1e230  # of values of at most 1e100
 COUNT, MEAN, SQUARES, ROWS, KINDS = (f"standard.{name}" for name in ("count", "mean", "squares", "rows", "kind"))
@@ -69,3 +70,66 @@ class Standard(View):
         yield COUNT, packed[COUNT], COUNTED
         yield MEAN, packed[MEAN], Range(-MAX_MEAN, MAX_MEAN, closed_low=True, closed_high=True)
         yield SQUARES, packed[SQUARES], Range(0.0, MAX_SQUARES, closed_low=True)
+
+    # --- merging --------------------------------------------------------------------------------------------------
+
+    def merged(self, parts: Sequence[Placed], base: Placed, n_features: int, n_classes: int) -> Arrays:
+        kind = _kinds([*parts, base], n_features)
+        moments = [_moments(part, kind) for part in parts]
+        start = _moments(base, kind)
+        rows = gained([part.arrays[ROWS] for part in parts], base.arrays[ROWS])
+        count = gained([own.weight for own in moments], start.weight)
+        return {KINDS: kind, ROWS: rows, COUNT: count, **_merged_moments(moments, start, count)}
+
+
+class _Moments(NamedTuple):
+    """Weight, mean and sum of squared deviations of the values of every column."""
+
+    weight: np.ndarray
+    mean: np.ndarray
+    squares: np.ndarray
+
+    def deviation(self, center: np.ndarray) -> np.ndarray:
+        """Return the sum of the deviations from a center."""
+        total: np.ndarray = self.weight * (self.mean - center)
+        return total
+
+    def squares_around(self, center: np.ndarray) -> np.ndarray:
+        """Return the sum of the squared deviations from a center."""
+        total: np.ndarray = self.squares + self.weight * (self.mean - center) ** 2
+        return total
+
+
+def _kinds(parts: Sequence[Placed], n_features: int) -> np.ndarray:
+    """Return the kind of every column, which is the same in every part that has it."""
+    kind = np.full(n_features, PLAIN, dtype=KIND)
+    for part in parts:
+        kind[part.features] = part.arrays[KINDS]
+    for part in parts:
+        if (kind[part.features] != part.arrays[KINDS]).any():
+            raise ValueError("a column is a number in one of the models and not in another")
+    return kind
+
+
+def _moments(part: Placed, kind: np.ndarray) -> _Moments:
+    """Return the moments of all columns; one that is 0 where it is absent has been 0 in a part that lacks it."""
+    found = _Moments(*(spread(part.arrays[name], kind.shape, part.features) for name in (COUNT, MEAN, SQUARES)))
+    absent = kind == ZERO
+    absent[part.features] = False
+    found.weight[absent] = part.arrays[ROWS][0]
+    return found
+
+
+def _merged_moments(parts: Sequence[_Moments], base: _Moments, count: np.ndarray) -> Arrays:
+    """Return mean and squares of the base's values and all that the parts have gained, which have this count.
+
+    Sums around a center near the values lose nothing where the mean is large (Chan, Golub & LeVeque 1983). If all
+    values of a column are equal, the center is that value and the squares are exactly 0.
+    """
+    known = [np.where(own.weight > 0, own.mean, np.inf) for own in (*parts, base)]
+    center = np.where(count > 0, np.min(known, axis=0), 0.0)
+    total = base.deviation(center) + sum(own.deviation(center) - base.deviation(center) for own in parts)
+    mean = center + np.divide(total, count, out=np.zeros_like(center), where=count > 0)
+    start = base.squares_around(mean)
+    squares = start + sum(own.squares_around(mean) - start for own in parts)
+    return {MEAN: mean, SQUARES: np.maximum(squares, 0.0)}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from .columns import Columns
-from .view import COUNT, Arrays, Shapes, View
+from .view import COUNT, Arrays, Placed, Shapes, View
 
 COLUMNS = "unit.columns"
 
@@ -42,4 +44,7 @@ class Unit(View):
         return {COLUMNS: np.array([n_features], dtype=COUNT)}
 
     def shapes(self, packed: Arrays, n_features: int, n_classes: int) -> Shapes:
+        return {}
+
+    def merged(self, parts: Sequence[Placed], base: Placed, n_features: int, n_classes: int) -> Arrays:
         return {}

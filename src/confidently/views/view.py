@@ -7,7 +7,7 @@ view is one file of this folder, one row of :data:`confidently.views.table.VIEWS
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -22,7 +22,6 @@ Shapes = dict[str, tuple[tuple[int, ...], np.dtype]]
 REAL, COUNT, NUMBER, KIND = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.int8)
 # Capabilities of models (confidently.covariances.covariance.CAPABILITIES) that no view has, with the reasons.
 LACKED = {
-    "merge": "models with the view {view} cannot be merged, since the statistics of each made the rows that it learned",
     "distribute": "the view {view} learns from the rows before, which partitions that are trained on in parallel lack",
     "export": "the view {view} changes rows before they are scored, which an exported model does not; export a model "
     "without a view",
@@ -79,6 +78,22 @@ class Labelled(NamedTuple):
     def of(self, X: _core.Matrix) -> Labelled:
         """Return the same labels with other rows, which are in the order of training."""
         return self._replace(X=X, order=None, first=0)
+
+
+class Placed(NamedTuple):
+    """What a view has learned in one of the models to merge.
+
+    Attributes
+    ----------
+    arrays : dict of arrays
+        The view's arrays, packed.
+    features, classes : int arrays
+        Numbers of the model's features and classes in the merged model.
+    """
+
+    arrays: Arrays
+    features: np.ndarray
+    classes: np.ndarray
 
 
 class View(Parametric):
@@ -157,6 +172,22 @@ class View(Parametric):
         """Yield name, numbers and allowed range of packed arrays."""
         yield from ()
 
+    # --- merging --------------------------------------------------------------------------------------------------
+
+    def merged(self, parts: Sequence[Placed], base: Placed, n_features: int, n_classes: int) -> Arrays:
+        """Return the packed arrays of a merged model: the base's, and what each part has gained since the base.
+
+        Raises
+        ------
+        ValueError
+            If the parts cannot be merged, or have not continued from the base.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.merged")
+
+    def columns_in(self, merged: Arrays, part: Placed) -> np.ndarray:
+        """Return the numbers, in the merged model, of the columns of the rows that the view of a part makes."""
+        return part.features
+
     # --- rows -----------------------------------------------------------------------------------------------------
 
     def see(self, state: Arrays, X: _core.Matrix, first: int, n: int) -> SeenRows:
@@ -190,3 +221,24 @@ def appended(array: np.ndarray, n: int, value: Any = 0) -> np.ndarray:
     """Return an array with n more entries along its first axis."""
     more = np.full((n, *array.shape[1:]), value, dtype=array.dtype)
     return np.concatenate([array, more])
+
+
+def spread(own: np.ndarray, shape: tuple[int, ...], *at: np.ndarray) -> np.ndarray:
+    """Return an array of this shape that has ``own`` at these positions along its axes, and 0 elsewhere."""
+    found = np.zeros(shape, dtype=own.dtype)
+    found[np.ix_(*at)] = own
+    return found
+
+
+def gained(counts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
+    """Return the base's counts and what each part has counted since.
+
+    Raises
+    ------
+    ValueError
+        If a part has counted less than the base.
+    """
+    if any((own < base).any() for own in counts):
+        raise ValueError("the view of the base has counted rows that a model has not; merge the models without a base")
+    total: np.ndarray = base + sum(own - base for own in counts)
+    return total
