@@ -249,7 +249,7 @@ def test_parameters_of_views_are_set_and_searched():
             ValueError,
             "unknown view 'nonsense'; expected one of none, unit, standard, idf, nb",
         ),
-        (3, TypeError, "view: expected a view such as Standard.., or of standard, .* got 3"),
+        (3, TypeError, "view: expected a view such as Standard.., or of unit, .* got 3"),
         ("pairs,standard", ValueError, "the view pairs makes columns of its own, so it must be the last"),
         ("idf,idf", ValueError, "a view may occur once"),
     ],
