@@ -8,7 +8,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 FOLDER = Path(__file__).parent
-PAGES = ("plots.md", "active-learning.md")
+PAGES = ("plots.md", "active-learning.md", "abstaining.md")
 
 if __name__ == "__main__":
     os.chdir(FOLDER)

@@ -107,6 +107,58 @@ def test_classes_the_model_does_not_know_are_errors(ok, data, tmp_path):
     assert "rows of unknown classes" in ok("evaluate", model, test)
 
 
+@pytest.mark.parametrize("labels", [("-1", "+1"), ("a", "b", "c")])
+def test_abstaining_is_measured_as_predict_abstains(ok, tmp_path, labels):
+    path, model, test = tmp_path / "data.svm", tmp_path / "m.cw", tmp_path / "test.svm"
+    path.write_text(rows(60, labels, d=4))
+    test.write_text("stranger 1:1\n" * 9 + rows(200, labels, seed=3, d=4).replace("1:", "3:"))
+    ok("train", path, "-q", "-o", model)
+    found = [json.loads(line) for line in ok("predict", model, test, "--proba", "--json").splitlines()]
+    certain = np.array([entry["proba"][str(entry["class"])] for entry in found])
+    truth = [line.split()[0].lstrip("+") for line in test.read_text().splitlines()]
+    right = np.array([str(entry["class"]) == label for entry, label in zip(found, truth, strict=True)])
+    limit = float(np.quantile(certain, 0.3))
+    result = json.loads(ok("evaluate", model, test, "--abstain", repr(limit), "--risk-coverage", "--json"))
+    said = ok("predict", model, test, "--abstain", repr(limit)).splitlines()
+    predicted = np.array([name != "-" for name in said])
+    assert 0 < predicted.sum() < len(said)
+    assert result["abstain"] == {
+        "probability": limit, "rows_predicted": predicted.sum(), "coverage": pytest.approx(predicted.mean()),
+        "error": pytest.approx(1 - right[predicted].mean()),
+    }  # fmt: skip
+    assert [point["coverage"] for point in result["risk_coverage"]] == [1.0, 0.95, 0.9, 0.8, 0.5]
+    assert result["risk_coverage"][0]["error"] == pytest.approx(result["error"])
+    # rows that are alike have one certainty; the largest threshold at which enough rows are predicted
+    for point in result["risk_coverage"]:
+        kept = certain >= point["probability"]
+        assert kept.mean() >= point["coverage"] > (certain > point["probability"]).mean()
+        above, ties = ~right[certain > point["probability"]], ~right[certain == point["probability"]]
+        wanted = point["coverage"] * len(right)
+        wrong = above.sum() + (wanted - len(above)) * ties.mean()
+        assert point["error"] == pytest.approx(wrong / wanted)
+    text = ok("evaluate", model, test, "--abstain", 0.9, "--risk-coverage")
+    assert "coverage at p >= 0.9" in text and f"area under the curve: {result['risk_coverage_area']:.4f}" in text
+    assert "error at p >= 1 -" in " ".join(ok("evaluate", model, test, "--abstain", 1).split())
+
+
+def test_the_curve_of_abstaining_is_plotted(ok, call, data, tmp_path):
+    model, plot = tmp_path / "m.cw", tmp_path / "curve.png"
+    ok("train", data, "-q", "-o", model)
+    assert f"Plot: {plot}" in ok("evaluate", model, data, "--risk-coverage", "--plot", plot)
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    code, _, err = call("evaluate", model, data, "--plot", plot)
+    assert code == 2 and "--plot draws the curve of --risk-coverage; use both" in err
+
+
+@pytest.mark.parametrize("option", [("--abstain", "0.9"), ("--risk-coverage",)])
+def test_multilabel_models_do_not_abstain(ok, call, tmp_path, option):
+    path, model = tmp_path / "data.svm", tmp_path / "m.cw"
+    path.write_text(rows(50, ("1,2", "2", "3,1")))
+    ok("train", path, "-q", "-o", model)
+    code, _, err = call("evaluate", model, path, *option)
+    assert code == 2 and f"{option[0]} needs a model of one class per row; this model is multilabel" in err
+
+
 def test_real_data(ok, tmp_path):
     folder = shared_data("a9a")
     ok("train", folder / "train.svm.gz", "-q", "-o", tmp_path / "m.cw")

@@ -55,7 +55,8 @@ COMMAND_LINES = {
     "evaluate": [
         "evaluate m.cw two.svm", "evaluate m.cw two.svm --json", "evaluate three.cw three.svm",
         "evaluate sets.cw sets.svm", "evaluate sets.cw sets.svm --json", "evaluate many.cw many.svm",
-        "evaluate three.cw two.svm",
+        "evaluate three.cw two.svm", "evaluate n.cw two.svm --risk-coverage --abstain 0.5",
+        "evaluate three.cw three.svm --risk-coverage --abstain 0.9 --json",
     ],
     "compare": [
         "compare two.svm -q --rules pa,arow,cw_stdev", "compare two.svm -q --rules pa,arow --json",

@@ -24,6 +24,7 @@ from confidently.plots import (
     LabelsDisplay,
     LearningCurveDisplay,
     ReliabilityDisplay,
+    RiskCoverageDisplay,
     UpdatesDisplay,
     WeightEllipsesDisplay,
 )
@@ -84,6 +85,42 @@ def test_error_against_labels():
     assert len(ax.collections) == 1  # one run has no deviation
     with pytest.raises(ValueError, match=r"errors of any must be 3 numbers per run, got shape \(1, 2\)"):
         LabelsDisplay([20, 40, 60], {"any": [0.1, 0.2]})
+
+
+def test_risk_by_coverage_draws_errors_without_the_least_certain_rows():
+    classifier = OnlineClassifier("arow").fit(X[:100], Y[:100])
+    margin, variance = classifier.margin_distribution(X[100:])
+    wrong = classifier.predict(X[100:]) != Y[100:]
+    p = classifier.predict_proba(X[100:])[np.arange(100), classifier.predict(X[100:])]
+    ax = None
+    certainties = {"probability": p, "confidence": np.abs(margin) / np.sqrt(variance), "margin": np.abs(margin)}
+    for certainty, values in certainties.items():
+        display = RiskCoverageDisplay.from_estimator(classifier, X[100:], Y[100:], certainty=certainty, ax=ax)
+        expected = wrong[np.argsort(-values)].cumsum() / np.arange(1, 101)
+        assert_allclose(np.interp(np.arange(1, 101) / 100, *display.ax_.lines[-1].get_data()), expected)
+        ax = display.ax_
+    assert len(ax.lines) == 3
+    assert ax.get_legend().get_texts()[0].get_text().startswith("OnlineClassifier (area 0.0")
+    weighted = RiskCoverageDisplay.from_estimator(classifier, X[100:], Y[100:], sample_weight=wrong, name="w")
+    assert_allclose(weighted.ax_.lines[0].get_ydata(), 1.0)
+    many = RiskCoverageDisplay.from_predictions(np.zeros(5000), np.zeros(5000), np.arange(5000)).ax_.lines[0]
+    assert len(many.get_xdata()) == 1000
+
+
+def test_risk_by_coverage_of_other_classifiers():
+    from sklearn.linear_model import LogisticRegression
+
+    other = LogisticRegression().fit(X, Y)
+    expected = other.predict_proba(X).max(axis=1).min()
+    assert RiskCoverageDisplay.from_estimator(other, X, Y).curve.threshold[-1] == expected
+    with pytest.raises(TypeError, match="certainty='margin' needs an OnlineClassifier, got LogisticRegression"):
+        RiskCoverageDisplay.from_estimator(other, X, Y, certainty="margin")
+    with pytest.raises(ValueError, match="certainty"):
+        RiskCoverageDisplay.from_estimator(other, X, Y, certainty="entropy")
+    labels = np.column_stack([Y, 1 - Y])
+    several = OnlineClassifier().fit(X, labels)
+    with pytest.raises(ValueError, match="needs a classifier of one class per row; this one is multilabel"):
+        RiskCoverageDisplay.from_estimator(several, X, labels)
 
 
 @pytest.mark.parametrize("covariance", OVER_WEIGHTS)

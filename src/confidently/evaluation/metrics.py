@@ -38,7 +38,6 @@ class ClassMetrics:
         self.log_loss = 0.0
         self.confusion = np.zeros((n_classes, n_classes), dtype=np.int64)  # true class, predicted class
         self.predicted = np.zeros(n_classes, dtype=np.int64)
-        self.scores: list[np.ndarray] = []
 
     def add(self, truth: np.ndarray, predicted: np.ndarray, probabilities: np.ndarray) -> None:
         """Add a batch of rows: class numbers, true and predicted, and the probability of each class."""
@@ -70,6 +69,30 @@ class ClassMetrics:
             {"rows": int(n), "precision": _fraction(hit, p), "recall": _fraction(hit, n)}
             for n, hit, p in zip(rows, hits, self.predicted, strict=True)
         ]
+
+
+class AbstentionMetrics:
+    """Coverage and error where rows are predicted only if their predicted class has at least a given probability."""
+
+    def __init__(self, probability: float) -> None:
+        self.probability = probability
+        self.rows = self.predicted = self.wrong = 0
+
+    def add(self, correct: np.ndarray, probability: np.ndarray) -> None:
+        """Add a batch of rows: whether the predicted class is the true one, and its probability."""
+        predicted = probability >= self.probability
+        self.rows += len(correct)
+        self.predicted += int(predicted.sum())
+        self.wrong += int((predicted & ~correct).sum())
+
+    def result(self) -> dict[str, float | int | None]:
+        """Return the measures, as fractions and counts; no error if no row is predicted."""
+        return {
+            "probability": self.probability,
+            "rows_predicted": self.predicted,
+            "coverage": self.predicted / self.rows,
+            "error": _fraction(self.wrong, self.predicted),
+        }
 
 
 class LabelMetrics:

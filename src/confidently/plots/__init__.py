@@ -13,10 +13,12 @@ and returns the Axes.
 :class:`DecisiveWeightsDisplay`  the most decisive weights, with error bars
 :class:`DecisionMapDisplay`      mean of the margin over two features, and its standard deviation
 :class:`ReliabilityDisplay`      how often events with predicted probability p happen
+:class:`RiskCoverageDisplay`     error of the predictions made, by the fraction of rows predicted
 :class:`ConfidenceLossDisplay`   the loss of CW-Stdev for several confidences
 ===============================  ==============================================================================
 """
 
+from .abstention import RiskCoverageDisplay
 from .curves import ErrorBarsDisplay, LabelsDisplay, LearningCurveDisplay, UpdatesDisplay
 from .gaussian import DecisionMapDisplay, DecisiveWeightsDisplay, WeightEllipsesDisplay
 from .probabilities import ConfidenceLossDisplay, ReliabilityDisplay
@@ -29,6 +31,7 @@ __all__ = [
     "LabelsDisplay",
     "LearningCurveDisplay",
     "ReliabilityDisplay",
+    "RiskCoverageDisplay",
     "UpdatesDisplay",
     "WeightEllipsesDisplay",
 ]

@@ -8,8 +8,10 @@ from typing import Any
 import click
 
 from ..inputs import load_predictor, reported
-from ..options.arguments import data_argument, json_option, model_argument
+from ..options.arguments import FRACTION, data_argument, json_option, model_argument
 from ..options.command import Command
+from ..options.plot import check_plot, plot_option
+from ..options.predictions import check_one_class
 from ..output.text import percent, say, table
 
 MAX_CLASSES_IN_TABLE = 30  # in the table of classes
@@ -31,35 +33,80 @@ UNKNOWN_COUNTS = {"rows_of_unknown_classes": "rows of unknown classes", "unknown
 @click.command(cls=Command)
 @model_argument
 @data_argument
+@click.option(
+    "--abstain",
+    type=FRACTION,
+    help="Also measure predict --abstain: the fraction of the rows whose predicted class has at least probability "
+    "FLOAT, and their error.",
+)
+@click.option(
+    "--risk-coverage",
+    is_flag=True,
+    help="Also show the error when only the most probable predictions are made, and the area under this curve.",
+)
+@plot_option
 @json_option
-def evaluate(model_path: str, data: tuple[str, ...], as_json: bool) -> None:
+def evaluate(
+    model_path: str, data: tuple[str, ...], abstain: float | None, risk_coverage: bool, plot: str | None, as_json: bool
+) -> None:
     """Compare a model's predictions with the labels of data.
 
-    DATA are files, or - for standard input. Memory does not grow with the data, except with two classes: the area
-    under the ROC curve (AUC) needs every score. Rows of unknown classes count as errors and are left out of the
-    log-loss.
+    DATA are files, or - for standard input. Memory does not grow with the data, with two exceptions: with two classes
+    the area under the ROC curve (AUC) needs every score, and --risk-coverage needs every probability. Every row counts
+    once, whatever its weight. Rows of unknown classes count as errors and are left out of the log-loss. --plot draws
+    the curve of --risk-coverage.
     """
+    if plot and not risk_coverage:
+        raise click.UsageError("--plot draws the curve of --risk-coverage; use both")
+    check_plot(plot)
     model = load_predictor(model_path)
+    for option, is_used in (("--abstain", abstain is not None), ("--risk-coverage", risk_coverage)):
+        if is_used:
+            check_one_class(option, model.learner.settings.task)
     from ..output.measures import evaluate_model
 
     with reported():
-        result = evaluate_model(model, data)
-    say(json.dumps(result) if as_json else _text(result))
+        result, curve = evaluate_model(model, data, abstain, risk_coverage)
+    if plot and curve is not None:
+        from ..output.plots import plot_risk_coverage, save_plot
+
+        save_plot(plot_risk_coverage(curve, result["rows"]), plot)
+    say(json.dumps(result) if as_json else _text(result, plot))
 
 
-def _text(result: dict[str, Any]) -> str:
+def _text(result: dict[str, Any], plot: str | None) -> str:
     rows = [["rows", f"{result['rows']:,}"]]
     for key, name in NAMES.items():
         if result.get(key) is not None:
             is_fraction = key in ("error", "subset_accuracy")
             rows.append([name, percent(result[key]) if is_fraction else f"{result[key]:.4f}"])
     rows += [[name, f"{result[key]:,}"] for key, name in UNKNOWN_COUNTS.items() if result.get(key)]
+    if "abstain" in result:
+        found = result["abstain"]
+        rows += [
+            [f"coverage at p >= {found['probability']:g}", percent(found["coverage"])],
+            [f"error at p >= {found['probability']:g}", _percent(found["error"])],
+        ]
     parts = [table(rows), _class_table(result["classes"])]
+    if "risk_coverage" in result:
+        parts.insert(1, _risk_coverage_table(result))
     if "confusion" in result and len(result["classes"]) <= MAX_CONFUSION:
         names = [entry["name"] for entry in result["classes"]]
         crossed = [[name, *map(str, row)] for name, row in zip(names, result["confusion"], strict=True)]
         parts.append(table([["true \\ predicted", *names], *crossed]))
+    if plot:
+        parts.append(f"Plot: {plot}")
     return "\n\n".join(parts)
+
+
+def _risk_coverage_table(result: dict[str, Any]) -> str:
+    """A table of errors by coverage; the probabilities are rounded down, so that no row is lost by typing them."""
+    lines = [
+        [percent(point["coverage"]), percent(point["error"]), f"{int(point['probability'] * 1e4) / 1e4:.4f}"]
+        for point in result["risk_coverage"]
+    ]
+    text = table([["coverage", "error", "--abstain"], *lines])
+    return f"{text}\narea under the curve: {result['risk_coverage_area']:.4f}"
 
 
 def _class_table(classes: list[dict[str, Any]]) -> str:
@@ -70,9 +117,13 @@ def _class_table(classes: list[dict[str, Any]]) -> str:
         [
             entry["name"],
             f"{entry['rows']:,}",
-            *("-" if entry[k] is None else percent(entry[k]) for k in ("precision", "recall")),
+            *(_percent(entry[k]) for k in ("precision", "recall")),
         ]
         for entry in shown
     ]
     text = table([["class", "rows", "precision", "recall"], *lines])
     return text + (f"\n({len(classes) - len(shown)} smaller ones not shown)" if len(shown) < len(classes) else "")
+
+
+def _percent(fraction: float | None) -> str:
+    return "-" if fraction is None else percent(fraction)

@@ -80,6 +80,12 @@ def check_predictions(options: dict[str, Any]) -> None:
         )
 
 
+def check_one_class(option: str, task: str) -> None:
+    """Reject an option that needs one class per row, if the model's rows have several labels."""
+    if task == "multilabel":
+        raise click.UsageError(f"{option} needs a model of one class per row; this model is multilabel")
+
+
 def requested(options: dict[str, Any], further: tuple[str, ...] = ()) -> Requested:
     """Return what to predict: what the options name, and ``further`` columns of numbers."""
     keep = tuple(name.strip() for names in options["keep"] for name in names.split(","))

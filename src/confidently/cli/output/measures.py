@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arrays import row_numbers
-from ...evaluation.metrics import MIN_SCORED_PROBABILITY, ClassMetrics, LabelMetrics, area_under_curve
+from ...evaluation.abstention import COVERAGES, RiskCoverage, risk_coverage
+from ...evaluation.metrics import (
+    MIN_SCORED_PROBABILITY,
+    AbstentionMetrics,
+    ClassMetrics,
+    LabelMetrics,
+    area_under_curve,
+)
 from ..inputs import open_for
 from .predictions import class_probabilities
 from .text import class_names
@@ -20,9 +27,16 @@ if TYPE_CHECKING:
     from ...models.model import Model
 
 
-def evaluate_model(model: Model, paths: Sequence[str]) -> dict[str, Any]:
-    """Return all measures, overall and by class."""
-    return _evaluate_labels(model, paths) if model.learner.settings.task == "multilabel" else _evaluate(model, paths)
+def evaluate_model(
+    model: Model, paths: Sequence[str], abstain: float | None = None, by_coverage: bool = False
+) -> tuple[dict[str, Any], RiskCoverage | None]:
+    """Return all measures, overall and by class, and the errors by coverage if they are wanted.
+
+    ``abstain`` and ``by_coverage`` need a model of one class per row.
+    """
+    if model.learner.settings.task == "multilabel":
+        return _evaluate_labels(model, paths), None
+    return _evaluate(model, paths, abstain, by_coverage)
 
 
 def validate_model(model: Model, paths: Sequence[str]) -> dict[str, Any]:
@@ -40,26 +54,45 @@ def validate_model(model: Model, paths: Sequence[str]) -> dict[str, Any]:
     return {name: result[name] for name in ("rows", "error", "log_loss")}
 
 
-def _evaluate(model: Model, paths: Sequence[str]) -> dict[str, Any]:
-    metrics = ClassMetrics(len(model.classes))
-    binary, scores, truths = model.learner.settings.task == "binary", [], []
-    for matrix, truth in _measured(model, paths, metrics):
+def _evaluate(
+    model: Model, paths: Sequence[str], abstain: float | None, by_coverage: bool
+) -> tuple[dict[str, Any], RiskCoverage | None]:
+    metrics, abstaining = ClassMetrics(len(model.classes)), AbstentionMetrics(0.0 if abstain is None else abstain)
+    binary, scores, truths, right, certain = model.learner.settings.task == "binary", [], [], [], []
+    for matrix, truth, predicted, probability in _measured(model, paths, metrics):
         if binary:
             scores.append(model.learner.decision(matrix)[truth >= 0])
             truths.append(truth[truth >= 0] == 1)
+        abstaining.add(truth == predicted, probability)
+        if by_coverage:
+            right.append(truth == predicted)
+            certain.append(probability)
     result: dict[str, Any] = metrics.result()
     if binary:
         result["auc"] = area_under_curve(np.concatenate(scores), np.concatenate(truths))
-    return result | {"classes": _by_class(model, metrics), "confusion": metrics.confusion.tolist()}
+    if abstain is not None:
+        result["abstain"] = abstaining.result()
+    curve = None
+    if by_coverage:
+        correct = np.concatenate(right)
+        curve = risk_coverage(np.ones_like(correct), correct, np.concatenate(certain))
+        result["risk_coverage"] = [
+            {"coverage": c, "error": curve.error_at(c), "probability": curve.threshold_at(c)} for c in COVERAGES
+        ]
+        result["risk_coverage_area"] = curve.area
+    return result | {"classes": _by_class(model, metrics), "confusion": metrics.confusion.tolist()}, curve
 
 
-def _measured(model: Model, paths: Sequence[str], metrics: ClassMetrics) -> Iterator[tuple[_core.Matrix, np.ndarray]]:
-    """Add all rows to the metrics; yield them with their class numbers."""
+def _measured(
+    model: Model, paths: Sequence[str], metrics: ClassMetrics
+) -> Iterator[tuple[_core.Matrix, np.ndarray, np.ndarray, np.ndarray]]:
+    """Add all rows to the metrics; yield them with true and predicted class numbers and the latter's probability."""
     answering = model.predictor()
     for batch, truth in _numbered(model, paths, multilabel=False):
         matrix = answering.matrix(batch)
-        metrics.add(truth, model.learner.predict(matrix), class_probabilities(model, matrix))
-        yield matrix, truth
+        predicted, probabilities = model.learner.predict(matrix), class_probabilities(model, matrix)
+        metrics.add(truth, predicted, probabilities)
+        yield matrix, truth, predicted, probabilities[np.arange(len(predicted)), predicted]
 
 
 def _evaluate_labels(model: Model, paths: Sequence[str]) -> dict[str, Any]:

@@ -12,10 +12,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from ...data.sources.whole_files import new_file
+from ...plots.abstention import RiskCoverageDisplay
 from ...printable import printable
 from .text import counted, parameters_text
 
 if TYPE_CHECKING:
+    from ...evaluation.abstention import RiskCoverage
     from ...evaluation.comparison import Comparison, Trial
     from ...models.explanation import Explanation
     from ...models.inspection import ClassView
@@ -190,6 +192,14 @@ def plot_comparison(found: Comparison) -> Figure:
 def _trial_name(trial: Trial) -> str:
     parameters = parameters_text(trial.parameters)
     return f"{100 * trial.error:.2f} %  {trial.rule.name}" + (f"({parameters})" if parameters else "")
+
+
+def plot_risk_coverage(curve: RiskCoverage, rows: int) -> Figure:
+    """Plot the error of the predictions made, by the fraction of the rows that are predicted."""
+    figure = Figure(figsize=(7.5, 4.6), layout="constrained")
+    axes = RiskCoverageDisplay(curve).plot(figure.subplots())
+    axes.set_title(f"Error when the least probable predictions of {counted(rows, 'row')} are left out", loc="left")
+    return figure
 
 
 def plot_demo(runs: list[dict[str, Any]], model: Any, stride: int) -> Figure:

@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from ...arrays import predicted_numbers
-from ..options.predictions import NUMBERS, TOPIC, Requested
+from ..options.predictions import NUMBERS, TOPIC, Requested, check_one_class
 from .text import class_names
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ class Predictions:
         self.model, self.requested = model, requested
         self.task = model.learner.settings.task
         self.names = [*model.classes, None][: max(2, len(model.classes))] if self.task == "binary" else model.classes
-        if requested.abstain is not None and self.task == "multilabel":
-            raise click.UsageError("--abstain needs a model of one class per row; this model is multilabel")
+        if requested.abstain is not None:
+            check_one_class("--abstain", self.task)
         self.columns = list(self._columns())
         headers = [column.header for column in self.columns]
         if twice := {header for header in headers if headers.count(header) > 1}:
