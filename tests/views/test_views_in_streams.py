@@ -9,8 +9,9 @@ import pytest
 
 import confidently
 from confidently import OnlineClassifier
-from confidently.data import DataError, open_stream
+from confidently.data import DataError, features, open_stream
 from confidently.views.columns import MISSING, PLAIN, ZERO, Columns
+from confidently.views.table import make_view
 from tests.command_line import process
 
 N = 400
@@ -167,6 +168,24 @@ def test_the_columns_of_features_are_told_by_their_names():
     names = ["age", "town=Rome", "note:red", "a.b"]
     assert Columns.named(names, tabular=True).kind.tolist() == [MISSING, PLAIN, PLAIN, MISSING]
     assert Columns.named(names, tabular=False).kind.tolist() == [ZERO] * 4
+
+
+@pytest.mark.parametrize("view", ["idf", "pairs", "unit,pairs", make_view("cosines", n=5)])
+def test_the_names_with_the_largest_weights_are_kept(view, tmp_path, monkeypatch):
+    """Of hashed features; that of a product counts for both."""
+    monkeypatch.setattr(features, "MAX_NAMES", 30)
+    monkeypatch.setattr(features, "KEPT_NAMES", 5)
+    generator, path = np.random.default_rng(0), tmp_path / "rows.vw"
+    rows = []
+    for _ in range(300):
+        first, second = generator.integers(2, size=2)
+        rows.append(f"{2 * (first ^ second) - 1} | p{first} q{second} x{generator.integers(60)}\n")
+    path.write_text("".join(rows))
+    model = OnlineClassifier(view=view).fit_stream(open_stream(path))
+    names = list(model.features_.names)
+    assert 5 <= len(names) <= 30
+    if "pairs" in str(view):
+        assert {"p0", "p1", "q0", "q1"} <= set(names)
 
 
 def test_values_that_were_scaled_are_refused(tmp_path):

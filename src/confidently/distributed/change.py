@@ -27,7 +27,7 @@ class Change:
         Without the names of features.
     columns : int32 array
         Columns in the base of the model's first features, ascending. Its other features have new names. Numbered
-        features are never new: in a base with fewer features they are at the prior.
+        features are never new, unless the model has a view: in a base with fewer features they are at the prior.
     new : Features, optional
         The new ones, where features have names.
     n_features : int
@@ -108,8 +108,11 @@ def advanced(base: Model, change: Change) -> Model:
 
 
 def _reaching(model: Model, n_features: int) -> Model:
-    """Grow a model to a number of features; a model whose features have names is unchanged."""
-    if model.features is not None or model.learner.n_features >= n_features:
+    """Grow a model to a number of features; a model whose features have names or a view is unchanged.
+
+    Merging gives the features that it lacks to a model with a view, which knows what they were in its rows.
+    """
+    if model.features is not None or model.learner.view is not None or model.learner.n_features >= n_features:
         return model
     learner = copy(model.learner)
     learner.state = dict(learner.state)
@@ -119,6 +122,8 @@ def _reaching(model: Model, n_features: int) -> Model:
 
 def _may_differ_anywhere(base: Learner, model: Learner) -> bool:
     """Return whether a feature may have changed without its row of weights, or all have changed."""
+    if model.view is not None:  # its statistics
+        return True
     settings = model.settings
     same_form = base.settings.task == settings.task and base.weights.shape[1:] == model.weights.shape[1:]
     rescaled = np.append(base.state["folded"], model.state["folded"]) != 1.0

@@ -19,9 +19,9 @@ from ..data.memory.labels import plain, training_of
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.loading import put_model
 from ..estimators.parameters import check_settings
+from ..estimators.streams import check_values_kept
 from ..models.model import Model
 from ..rules.ranges import check_choice
-from ..views.table import make_view
 from .cluster import connected, dashboard, n_threads
 from .frames import Frames, is_collection, paths_of, settings_of
 from .rounds import Round, Rounds
@@ -149,8 +149,6 @@ class _Training:
         if not isinstance(estimator, OnlineClassifier):
             raise TypeError(f"training on a cluster needs an OnlineClassifier, got {type(estimator).__name__}")
         kind_of(estimator.covariance).require("distribute")
-        if (view := make_view(estimator.view)) is not None:
-            view.require("distribute")
         if estimator.forget:
             raise ValueError(
                 "partitions are trained on in parallel, so no rows come last for forget to keep; use forget=0"
@@ -206,6 +204,7 @@ class _Training:
             reading, multilabel = ReaderOptions.from_dict(base.source), base.learner.settings.task == "multilabel"
         found = surveyed(client, paths, reading, multilabel, on_error, **how)
         model = base or self._initial_model(found.reading, found.multilabel, classes)
+        check_values_kept(model.learner.view, found.reading)
         weights = self.estimator.class_weight
         return training_on_files(client, found, model, on_error=on_error, class_weight=weights, **options)
 

@@ -92,6 +92,8 @@ class Frames:
             names = [plain(name) for name in np.unique(np.concatenate(found))]
         else:
             names = [plain(name) for name in np.unique(classes)]
+        if self.names is not None:  # a view may choose columns by name
+            self.estimator.feature_names_in_ = np.array(self.names, dtype=object)
         learner = self.estimator._new_learner(self.n_features, len(names), self.y.ndim == 2)
         features = None if self.names is None else Features.named(self.names)
         return Model(learner, names, features, settings_of(self.estimator))

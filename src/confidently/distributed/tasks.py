@@ -79,7 +79,7 @@ class Failure:
 def learn_files(base: Model, paths: Sequence[str | FileRange], job: Job, calibrate: bool, seed: Seed) -> Any:
     """Train a copy of the base on the rows of some files or ranges of files."""
     began = time.monotonic()
-    learning = _copied(base)
+    learning = _copied(base, job.reading)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # the survey of the files has reported them
@@ -163,13 +163,13 @@ def _learned(base: Model, learning: StreamLearner, rows: int, began: float) -> L
     return Learned(change, rows, float(learning.log_loss[0]), change.nbytes, time.monotonic() - began)
 
 
-def _copied(base: Model) -> StreamLearner:
+def _copied(base: Model, reading: ReaderOptions | None) -> StreamLearner:
     """Return a copy of the base's learner, ready for a stream."""
     learner = copy(base.learner)
     learner.state = {name: array.copy() for name, array in base.learner.state.items()}
     table = ClassTable(base.classes, learner.settings.task == "multilabel", base.source.get("closed", False))
     features = None if base.features is None else base.features.copy()
-    return StreamLearner(learner, table, base.multiclass, features)
+    return StreamLearner(learner, table, base.multiclass, features, reading)
 
 
 def _skips_classes(base: Model, job: Job) -> bool:

@@ -160,8 +160,8 @@ class StreamLearner:
 def prune_names(learner: Learner, features: Features) -> None:
     """Keep a bounded number of names of hashed features: those with the largest weights."""
     if features.room() < 0:
-        weights = learner.weights[learner.settings.fit_intercept :, 0]
-        features.prune(np.abs(weights).max(axis=1, initial=0.0))
+        sizes = np.abs(learner.weights[learner.settings.fit_intercept :, 0]).max(axis=1, initial=0.0)
+        features.prune(sizes if learner.view is None else learner.view.by_feature(learner.state, sizes))
 
 
 def class_number(classes: ClassTable, label: NewLabel) -> int:

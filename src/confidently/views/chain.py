@@ -98,6 +98,9 @@ class Chain(View):
     def column_name(self, state: Arrays, column: int, name_of: Callable[[int], str]) -> str:
         return self.parts[-1].column_name(state, column, name_of)
 
+    def by_feature(self, state: Arrays, sizes: np.ndarray) -> np.ndarray:
+        return self.parts[-1].by_feature(state, sizes)
+
     def n_columns(self, state: Arrays, n_features: int) -> int:
         return self.parts[-1].n_columns(state, n_features)
 

@@ -73,6 +73,9 @@ class Cosines(View):
     def column_name(self, state: Arrays, column: int, name_of: Callable[[int], str]) -> str:
         return f"cosine {column}"
 
+    def by_feature(self, state: Arrays, sizes: np.ndarray) -> np.ndarray:
+        return np.full(self.n_known(state), sizes.max(initial=0.0))  # every cosine is made of all features
+
     def n_columns(self, state: Arrays, n_features: int) -> int:
         return self.n
 

@@ -113,6 +113,12 @@ class Pairs(View):
         first, second = int(state[FIRST][column]), int(state[SECOND][column])
         return name_of(first) if second == NO_FEATURE else f"{name_of(first)} * {name_of(second)}"
 
+    def by_feature(self, state: Arrays, sizes: np.ndarray) -> np.ndarray:
+        found = np.zeros(self.n_known(state) + 1)  # the last is that of no feature
+        for features in self.terms(state):
+            np.maximum.at(found, features, sizes)
+        return found[:-1]
+
     def n_columns(self, state: Arrays, n_features: int) -> int:
         return int(state[SIZE][0])
 

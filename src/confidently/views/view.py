@@ -22,7 +22,6 @@ Shapes = dict[str, tuple[tuple[int, ...], np.dtype]]
 REAL, COUNT, NUMBER, KIND = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.int8)
 # Capabilities of models (confidently.covariances.covariance.CAPABILITIES) that no view has, with the reasons.
 LACKED = {
-    "distribute": "the view {view} learns from the rows before, which partitions that are trained on in parallel lack",
     "export": "the view {view} changes rows before they are scored, which an exported model does not; export a model "
     "without a view",
 }
@@ -151,6 +150,10 @@ class View(Parametric):
     def column_name(self, state: Arrays, column: int, name_of: Callable[[int], str]) -> str:
         """Return what a column of the rows that the view makes is called; ``name_of`` are the names of features."""
         return name_of(column)
+
+    def by_feature(self, state: Arrays, sizes: np.ndarray) -> np.ndarray:
+        """Return for each feature the largest of the ``sizes`` of the columns that the view makes of it."""
+        return sizes
 
     def n_columns(self, state: Arrays, n_features: int) -> int:
         """Return the number of columns of the rows that the view makes."""

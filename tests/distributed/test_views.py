@@ -1,0 +1,195 @@
+"""Training with views on clusters: rounds are merges, and statistics those of one pass over all rows."""
+
+import json
+import warnings
+from copy import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+pytest.importorskip("distributed")
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import dask.array as da
+    import dask.dataframe as dd
+    import pandas as pd
+
+import confidently
+from confidently import OnlineClassifier, distributed
+from confidently.data import ReaderOptions, open_stream
+from confidently.data.sources.file_range import FileRange
+from confidently.distributed import tasks
+from confidently.distributed.change import advanced, merge_changes
+from confidently.distributed.cluster import connected
+from confidently.estimators.loading import put_model
+from confidently.models.merging import merge_models
+from confidently.views.pairs import Pairs
+from confidently.views.table import VIEWS
+from tests.command_line import process
+
+N = 480
+EVERY = [*VIEWS, "standard,pairs"]
+NUMBERS = [view for view in EVERY if "cosines" not in view]  # in which columns may have any order
+
+
+@pytest.fixture(scope="module")
+def client():
+    with connected(workers=2) as client:
+        yield client
+
+
+def rows():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(N, 4)) * [1.0, 10.0, 0.1, 1.0] + [0.0, 50.0, 0.0, 1.0]
+    return np.abs(X).round(4), (X[:, 0] + 0.1 * X[:, 1] > 5.3).astype(int)
+
+
+X, Y = rows()
+TOWNS = np.random.default_rng(1).choice(["Rome", "Oslo", "7"], size=N)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "rows.jsonl"
+    rows = (dict(zip("abcd", x.tolist(), strict=True)) for x in X)
+    lines = [row | {"town": town, "label": int(y)} for row, town, y in zip(rows, TOWNS, Y, strict=True)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+READING = {"vocabulary": True, "normalize": "none", "zeros": True}
+
+
+def statistics(model):
+    """What the view has counted, by the names of the columns; products by those of both."""
+    learner = model.learner_
+    named = model.features_.names if hasattr(model, "features_") else getattr(model, "feature_names_in_", None)
+    names = list(range(learner.n_features) if named is None else named)
+    packed = learner.view.packed(learner.state, learner.n_features)
+    found = {}
+    for key, array in packed.items():
+        if len(array) == len(names) and not key.startswith("pairs"):
+            found |= {(key, name): value for name, value in zip(names, array, strict=True)}
+        elif key.endswith("rows"):
+            found[key] = array
+    if "pairs.first" in packed:
+        ends = zip(packed["pairs.first"], packed["pairs.second"], strict=True)
+        found["terms"] = {tuple(sorted(names[j] for j in term if j >= 0)) for term in ends}
+    return found
+
+
+@pytest.mark.parametrize("view", EVERY)
+def test_rounds_of_arrays_are_merges_by_hand(client, view):
+    """Two partitions of two rounds each, merged after every round."""
+    settings = {"view": view}
+    blocks = da.from_array(X, chunks=(N // 4, -1)), da.from_array(Y, chunks=N // 4)
+    found = distributed.fit(OnlineClassifier(**settings), *blocks, client=client, partitions=2, rounds=2)
+    base = None
+    for number in range(2):
+        parts = []
+        for k in range(2):
+            start = (2 * k + number) * N // 4
+            part = OnlineClassifier(**settings)
+            part = part if base is None else put_model(part, copied(base))
+            mine = slice(start, start + N // 4)
+            parts.append(part.partial_fit(X[mine], Y[mine], classes=[0, 1]).as_model())
+        base = merge_models(parts, "ab", base, "base", "rounds")
+    assert found.learner_.state.keys() == base.learner.state.keys()
+    for key in base.learner.state:
+        assert_allclose(found.learner_.state[key], base.learner.state[key], rtol=1e-12, atol=1e-12, err_msg=key)
+
+
+def copied(model):
+    learner = copy(model.learner)
+    learner.state = {key: array.copy() for key, array in learner.state.items()}
+    return replace(model, learner=learner)
+
+
+@pytest.mark.parametrize("view", NUMBERS)
+def test_rounds_of_files_give_the_statistics_of_one_pass(client, path, view):
+    found = distributed.fit(OnlineClassifier(view=view), path, client=client, partitions=3, rounds=4, **READING)
+    one = OnlineClassifier(view=view).fit_stream(open_stream(path, **READING))
+    ours, theirs = statistics(found), statistics(one)
+    assert ours.keys() == theirs.keys()
+    for key, expected in theirs.items():
+        assert ours[key] == (expected if key == "terms" else pytest.approx(expected, rel=1e-12)), key
+    assert found.n_seen_ == N
+    errors = [np.mean(np.concatenate(list(model.predict_stream(path))) != Y) for model in (found, one)]
+    assert errors[0] < errors[1] + 0.05
+
+
+@pytest.mark.parametrize("view", NUMBERS)
+def test_merging_changes_is_merging_models(path, view):
+    """In a tree, from a base that has seen some of the features."""
+    size = path.stat().st_size
+    first = FileRange(str(path), 0, 1500)
+    base = OnlineClassifier(view=view).fit_stream(open_stream(first, **READING)).as_model()
+    job = tasks.Job(ReaderOptions(format="jsonl", **READING))
+    ranges = [FileRange(str(path), size * k // 3, size * (k + 1) // 3) for k in range(3)]
+    changes = [tasks.learn_files(base, [part], job, True, (0,)).change for part in ranges]
+    whole = merge_models([advanced(base, change) for change in changes], "abc", base, "base", "rounds")
+    tree = advanced(base, merge_changes(base, [merge_changes(base, changes[:2]), changes[2]]))
+    assert list(tree.features.names) == list(whole.features.names)
+    for one, other in zip(*(by_column(model) for model in (tree, whole)), strict=True):
+        assert_allclose(one, other, rtol=1e-7, atol=1e-9)
+
+
+def by_column(model):
+    """Means and variances, with columns in an order that does not depend on their numbers."""
+    learner = model.learner
+    names = [learner.view.column_name(learner.state, j, str) for j in range(learner.width)]
+    order = np.append(np.argsort(names), learner.width)
+    return learner.mean()[:, order], learner.variance()[:, order]
+
+
+def test_numbered_features_that_a_partition_lacks_are_0(client, tmp_path):
+    path = tmp_path / "rows.svm"
+    values = X.copy()
+    values[: N // 2, 2:] = 0.0
+    lines = (" ".join(f"{j + 1}:{x}" for j, x in enumerate(row) if x) for row in values)
+    path.write_text("".join(f"{y} {line}\n" for line, y in zip(lines, Y, strict=True)))
+    found = distributed.fit(OnlineClassifier(view="standard"), path, client=client, partitions=4, rounds=3)
+    state = found.learner_.state
+    assert state["standard.count"].tolist() == [N] * 4
+    assert state["standard.mean"] == pytest.approx(values.mean(axis=0), rel=1e-12)
+    assert state["standard.squares"] == pytest.approx(values.var(axis=0) * N, rel=1e-10)
+
+
+def test_columns_of_frames_are_multiplied_by_name(client):
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    view = Pairs(columns=[("a", "c")])
+    found = distributed.fit(
+        OnlineClassifier(view=view), dd.from_pandas(frame, npartitions=3), dd.from_pandas(pd.Series(Y), npartitions=3),
+        client=client, partitions=2, rounds=2,
+    )  # fmt: skip
+    assert statistics(found)["terms"] == {("a",), ("b",), ("c",), ("d",), ("a", "c")}
+    found.partial_fit(frame, Y)
+    distributed.partial_fit(
+        found, da.from_array(X, chunks=(N // 4, -1)), da.from_array(Y, chunks=N // 4), client=client
+    )
+    assert found.n_seen_ == 3 * N
+
+
+def test_the_command_line_trains_on_a_cluster(path, tmp_path):
+    options = ["--view", "standard,pairs", "--vocabulary", "--workers", "2", "--partitions", "2", "--rounds", "3"]
+    done = process("train", path, "-o", tmp_path / "model", *options)
+    assert done.returncode == 0, done.stderr
+    found = confidently.load(tmp_path / "model")
+    one = OnlineClassifier(view="standard,pairs").fit_stream(open_stream(path, **READING))
+    ours, theirs = statistics(found), statistics(one)
+    assert {key: pytest.approx(value, rel=1e-12) if key != "terms" else value for key, value in theirs.items()} == ours
+
+
+# --- what does not go together --------------------------------------------------------------------------------------
+
+
+def test_cosines_of_columns_that_partitions_number_differently_are_refused(client, path):
+    with pytest.raises(ValueError, match="the models number their columns differently"):
+        distributed.fit(OnlineClassifier(view="cosines"), path, client=client, partitions=3, rounds=4, **READING)
+
+
+def test_values_that_were_scaled_are_refused(client, path):
+    with pytest.raises(ValueError, match="needs rows as they are; open the stream with normalize='none', zeros=True"):
+        distributed.fit(OnlineClassifier(view="standard"), path, client=client, vocabulary=True)
