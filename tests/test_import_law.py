@@ -26,6 +26,7 @@ LAYERS = (  # from the highest; a layer imports those below it, and folders of o
     ("estimators",),
     ("topics",),
     ("models",),
+    ("stack",),
     ("learner",),
     ("data", "covariances", "views"),
     ("rules", "arrays", "exclusive", "memory", "printable"),

@@ -27,6 +27,7 @@ LAZY = {  # public names that are imported when they are used, and their modules
     "Idf": "views.idf",
     "MIRA": "estimators.mira",
     "NaiveBayesScale": "views.naive_bayes",
+    "AutoClassifier": "estimators.auto",
     "OnlineClassifier": "estimators.classifier",
     "OnlineMedLDA": "topics.estimator",
     "Pairs": "views.pairs",
@@ -39,6 +40,7 @@ LAZY = {  # public names that are imported when they are used, and their modules
 }
 
 if TYPE_CHECKING:  # type checkers see the same names and no others
+    from .estimators.auto import AutoClassifier as AutoClassifier
     from .estimators.classifier import OnlineClassifier as OnlineClassifier
     from .estimators.loading import load as load
     from .estimators.merging import merge as merge

@@ -92,6 +92,21 @@ def in_blocks(batches: Iterable[Batch], size: int) -> Iterator[Batch]:
         yield joined(parts)
 
 
+def first_together(batches: Iterable[Batch], rows: int) -> Iterator[Batch]:
+    """Yield the same rows, at least so many of them in the first batch, unless there are fewer."""
+    parts: list[Batch] = []
+    n = 0
+    for batch in batches:
+        if n >= rows:
+            yield batch
+            continue
+        parts, n = [*parts, batch], n + len(batch)
+        if n >= rows:
+            yield joined(parts)
+    if parts and n < rows:
+        yield joined(parts)
+
+
 def joined(parts: list[Batch]) -> Batch:
     """Concatenate consecutive batches."""
     if len(parts) == 1:

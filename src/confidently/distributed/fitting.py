@@ -17,7 +17,7 @@ from ..data.classes import ClassTable, check_classes
 from ..data.features import Features
 from ..data.memory.labels import plain, training_of
 from ..estimators.classifier import OnlineClassifier
-from ..estimators.loading import put_model
+from ..estimators.fitted import put_model
 from ..estimators.parameters import check_settings
 from ..estimators.streams import check_values_kept
 from ..models.model import Model

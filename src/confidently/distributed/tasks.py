@@ -104,7 +104,7 @@ def learn_rows(
     """Train a copy of the base on rows, as ``partial_fit`` does."""
     from sklearn.base import clone  # here, since tasks on files need no scikit-learn and start faster without it
 
-    from ..estimators.loading import put_model
+    from ..estimators.fitted import put_model
 
     began = time.monotonic()
     X, y, weights = (_joined([block[k] for block in blocks]) for k in range(3))

@@ -33,12 +33,13 @@ from ..learner.learner import Learner
 from ..learner.streams import StreamLearner, StreamPredictor
 from ..models.model import Model
 from ..rules.ranges import check_choice
+from ..stack.stack import Stack
 from .streams import check_values_kept, learn_stream, open_as_before
 
 STREAM_METHODS = ("predict", "predict_proba", "decision_function", "margin_distribution")
 
 
-AnyLearner = TypeVar("AnyLearner", bound=Learner)
+AnyLearner = TypeVar("AnyLearner", bound=Learner | Stack)
 
 
 class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
@@ -154,6 +155,7 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
             self.learner_ = self._new_learner(matrix.shape[1], len(known), multilabel)
         else:
             self._follow_parameters()
+        self.learner_.prepare(matrix)
         self._run(X, matrix, known, labels, options, 1 if partial else self.passes, self.shuffle and not partial)
         return self
 
@@ -356,7 +358,7 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
             p: NDArray[np.float64] = np.log(self.predict_proba(X))
         return p
 
-    def _apply(self, method: str, matrix: Any, learner: Learner | None = None) -> Any:
+    def _apply(self, method: str, matrix: Any, learner: AnyLearner | None = None) -> Any:
         """Return what a method gives for rows, by this classifier's learner or by one with more features."""
         learner = self.learner_ if learner is None else learner
         if method == "decision_function":
@@ -371,7 +373,7 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
 
     def _matrix(self, X: Any) -> Any:
         check_is_fitted(self)
-        return as_matrix(self._validated(X, reset=False), self.learner_.settings.dtype)
+        return as_matrix(self._validated(X, reset=False), self.dtype)
 
     def _validated(self, X: Any, *y: Any, **options: Any) -> Any:
         """Return what scikit-learn makes of X (and y); the values are checked during training."""
@@ -404,7 +406,7 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
 
     @property
     def _is_multilabel(self) -> bool:
-        return self.learner_.settings.task == "multilabel"
+        return self.learner_.task == "multilabel"
 
     @property
     def n_seen_(self) -> int:

@@ -203,7 +203,11 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
     def _settings(self, n_classes: int, multilabel: bool) -> Settings:
         several = check_multiclass(make_rule(self.rule), self.multiclass)
         task = "multilabel" if multilabel else several if n_classes > 2 else "binary"
-        return Settings(task=task, **{name: getattr(self, name) for name in SHARED})
+        return replace(self.settings(self.dtype), task=task)
+
+    def settings(self, dtype: str) -> Settings:
+        """Return the settings of a learner of two classes with these parameters, and a state of this type."""
+        return Settings(**{name: getattr(self, name) for name in SHARED} | {"dtype": dtype})
 
     def _new_learner(self, n_features: int, n_classes: int, multilabel: bool) -> Learner:
         """Return an untrained learner; the columns of arrays are numbers, and those of sparse rows 0 where absent."""

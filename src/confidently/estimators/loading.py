@@ -5,21 +5,23 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..data.memory.labels import with_class_weight
+from ..learner.learner import Learner
 from ..models.file import ModelFileError, damage_reported
 from ..models.model import Model
+from ..stack.stack import Stack
 from ..topics.model import TopicModel, load_either
+from .auto import AutoClassifier
 from .classifier import OnlineClassifier
-from .parameters import SHARED, check_settings
+from .fitted import classifier_of, put_model
+from .parameters import check_settings, check_training
 
 if TYPE_CHECKING:
     from ..topics.estimator import OnlineMedLDA
 
 
-def load(path: str | os.PathLike[str]) -> OnlineClassifier | OnlineMedLDA:
-    """Read a model written by ``save`` of :class:`OnlineClassifier` or :class:`OnlineMedLDA`, or by the command line.
+def load(path: str | os.PathLike[str]) -> OnlineClassifier | AutoClassifier | OnlineMedLDA:
+    """Read a model written by ``save`` of any classifier, or by the command line.
 
     Parameters
     ----------
@@ -27,7 +29,7 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier | OnlineMedLDA:
 
     Returns
     -------
-    OnlineClassifier or OnlineMedLDA
+    OnlineClassifier, AutoClassifier or OnlineMedLDA
         Fitted; ``partial_fit`` continues where training stopped.
 
     Raises
@@ -40,35 +42,26 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier | OnlineMedLDA:
     model = load_either(path)
     if isinstance(model, TopicModel):
         return _topic_model(path, model)
-    if None in model.classes or (len(model.classes) < 2 and model.learner.settings.task == "binary"):
+    if None in model.classes or (len(model.classes) < 2 and model.learner.task == "binary"):
         seen = ", ".join(repr(name) for name in model.classes if name is not None)
         raise ModelFileError(
             f"{path}: the model has seen one class only ({seen}); continue its training until a second one appears"
         )
-    settings = model.learner.settings
     with damage_reported(path):
-        estimator = dict(with_class_weight(model.estimator))
-        multiclass = estimator.get("multiclass", settings.task if settings.several else "joint")
-        estimator["multiclass"] = None if multiclass == settings.rule.multiclass else multiclass
-        parameters = {name: getattr(settings, name) for name in SHARED}
-        parameters["kernel"] = settings.kernel or "rbf"
-        parameters["projection"] = None if settings.projection == settings.rule.projection else settings.projection
-        classifier = OnlineClassifier(**parameters, view=model.learner.view, **estimator)
+        if isinstance(model.learner, Stack):
+            return put_model(_auto_classifier(model), model)
+        classifier = classifier_of(model)
         check_settings(classifier, partial=False)
         return put_model(classifier, model)
 
 
-def put_model(classifier: OnlineClassifier, model: Model) -> OnlineClassifier:
-    """Give a classifier the learner of a model and the meaning of its numbers."""
-    classifier.learner_ = model.learner
-    classifier.classes_ = np.array(model.classes)
-    classifier.n_features_in_ = model.learner.n_features
-    if model.source:
-        classifier.source_ = model.source
-    if model.features is not None and model.source:
-        classifier.features_ = model.features
-    elif model.features is not None:
-        classifier.feature_names_in_ = np.array(list(model.features.names), dtype=object)
+def _auto_classifier(model: Model) -> AutoClassifier:
+    estimator = dict(with_class_weight(model.estimator))
+    if "members" not in estimator:
+        members = (member for member in model.learner.members if isinstance(member, Learner))
+        estimator["members"] = [classifier_of(Model(member, [])) for member in members]
+    classifier = AutoClassifier(dtype=model.learner.dtype, **estimator)
+    check_training(classifier, partial=False)
     return classifier
 
 

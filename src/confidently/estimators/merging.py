@@ -10,7 +10,7 @@ from ..models.merged_learner import HOW
 from ..models.merging import merge_models
 from ..rules.ranges import check_choice
 from .classifier import OnlineClassifier
-from .loading import put_model
+from .fitted import put_model
 
 
 def merge(
@@ -75,4 +75,5 @@ def merge(
     names = [f"model {k}" for k in range(1, len(models) + 1)]
     start = None if base is None else base.as_model()
     merged = merge_models([model.as_model() for model in models], names, start, "the base", how)
-    return put_model(clone(models[0]), merged)
+    whole: OnlineClassifier = clone(models[0])
+    return put_model(whole, merged)

@@ -13,7 +13,7 @@ from ..rules import make_rule
 from ..rules.ranges import check_choice
 
 SHARED = tuple(field.name for field in fields(Settings) if field.name != "task")  # parameters that are the learner's
-SAVED = ("multiclass", "passes", "shuffle", "class_weight", "random_state", "calibration")  # the learner has the others
+TRAINING = ("passes", "shuffle", "class_weight", "random_state")
 
 
 def check_settings(classifier: Any, partial: bool) -> None:
@@ -21,6 +21,11 @@ def check_settings(classifier: Any, partial: bool) -> None:
     kind_of(classifier.covariance).check_task(multiclass_of(classifier))
     check_choice("dtype", classifier.dtype, DTYPES)
     check_choice("calibration", classifier.calibration, ("progressive", None))
+    check_training(classifier, partial)
+
+
+def check_training(classifier: Any, partial: bool) -> None:
+    """Raise ``ValueError`` for an invalid setting of the training."""
     check_passes(classifier.passes)
     check_class_weight(classifier.class_weight, partial)
 
@@ -51,8 +56,13 @@ def check_unchanged(settings: Settings, wanted: Settings, same_view: bool) -> Se
 
 def saved_settings(classifier: Any) -> dict[str, Any]:
     """Return the settings that a model file keeps besides the learner's."""
-    found = {name: getattr(classifier, name) for name in SAVED}
-    found["multiclass"] = multiclass_of(classifier)
+    own = {"multiclass": multiclass_of(classifier), "calibration": classifier.calibration}
+    return own | saved_training(classifier)
+
+
+def saved_training(classifier: Any) -> dict[str, Any]:
+    """Return the settings of the training that a model file keeps."""
+    found = {name: getattr(classifier, name) for name in TRAINING}
     found["class_weight"] = plain_class_weight(classifier.class_weight)
     if not isinstance(classifier.random_state, (numbers.Integral, type(None))):
         found["random_state"] = None

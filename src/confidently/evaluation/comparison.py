@@ -212,7 +212,8 @@ class Contender:
 
     @property
     def learner(self) -> Learner:
-        return self.stream_learner.learner
+        learner: Learner = self.stream_learner.learner
+        return learner
 
     @property
     def log_loss(self) -> float:

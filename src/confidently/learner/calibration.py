@@ -30,6 +30,17 @@ def moderated(scores: np.ndarray, variance: np.ndarray, prior_variance: float) -
     return scores * (shrink if scores.ndim == 1 else shrink[:, None])
 
 
+def logits(scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
+    """Return calibrated scores: of one column a f + b, of more a (f_k - max f)."""
+    t: np.ndarray = np.clip(scores, -LARGEST, LARGEST)
+    if scores.shape[1] > 1:
+        t -= t.max(axis=1, keepdims=True)
+    t *= calibration[0]
+    if scores.shape[1] == 1:
+        t += calibration[1]
+    return t
+
+
 def sigmoid(scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
     """Return 1/(1 + exp(-(a f + b))), with one sigmoid, or one per column of scores."""
     a, b = calibration.reshape(-1, 5)[:, :2].T

@@ -95,6 +95,42 @@ class Learner(Predictor):
                 self.state = view.grown(view.new_arrays(n_classes), known, n_classes)
             self.state = self.covariance.new_state(self.size) | self.state
 
+    # --- what a stream asks --------------------------------------------------------------------------------------
+
+    @property
+    def task(self) -> str:
+        """The task: two classes, more classes, or multilabel."""
+        return self.settings.task
+
+    @property
+    def begins_classes(self) -> bool:
+        """Whether classes may begin within a call of :meth:`learn` (``class_start``), at whatever row."""
+        return not self.covariance.by_products and self.view is None
+
+    @property
+    def bytes_per_feature(self) -> int:
+        """Bytes that a feature takes."""
+        return self.covariance.bytes_per_feature(self.state)
+
+    @property
+    def wants_columns(self) -> bool:
+        """Whether :meth:`grow` is to be told what the columns are."""
+        return self.view is not None
+
+    @property
+    def rows_to_prepare(self) -> int:
+        """The number of first rows that :meth:`prepare` wants to see together: none."""
+        return 0
+
+    def prepare(self, X: _core.Matrix) -> None:
+        """Do nothing: only a stack is chosen by its first rows."""
+
+    def sizes(self) -> np.ndarray:
+        """Return the largest absolute weight of every column."""
+        weights = self.weights[self.settings.fit_intercept :, 0]
+        sizes: np.ndarray = np.abs(weights).max(axis=1, initial=0.0)
+        return sizes
+
     # --- growing -------------------------------------------------------------------------------------------------
 
     def grow(

@@ -52,6 +52,20 @@ class Predictor(Posterior):
         found: tuple[np.ndarray, np.ndarray] = self._of_seen(X, self._top_margins)
         return found
 
+    def logits(self, X: _core.Matrix) -> np.ndarray:
+        """Return the calibrated scores of one class per row: those of which :meth:`probabilities` are made.
+
+        Shape (n, 1), the logarithm of the odds of class 1; or with more classes (n, n_classes), the largest of which is
+        0.
+        """
+        found: np.ndarray = self._of_seen(X, self._logits)
+        return found
+
+    def logit_deviations(self, X: _core.Matrix) -> np.ndarray:
+        """Return the standard deviations of the calibrated scores, in the shape of :meth:`decision`."""
+        found: np.ndarray = self._of_seen(X, self._logit_deviations)
+        return found
+
     def _of_seen(self, X: _core.Matrix, f: Callable[[_core.Matrix], Any]) -> Any:
         """Return what a function returns of the rows, an array or a pair, as the learner sees them.
 
@@ -91,12 +105,31 @@ class Predictor(Posterior):
         state = self.state["calibration"]
         if self.settings.task == "multilabel":
             return calibration.sigmoid(self._decision(X), state)
-        prior = self.settings.prior_variance
-        if self.settings.task == "binary":
-            return calibration.sigmoid(calibration.moderated(*self._margin_distribution(X), prior), state)
+        scores = self._moderated(X)
+        return (
+            calibration.sigmoid(scores[:, 0], state)
+            if self.settings.task == "binary"
+            else calibration.softmax(scores, state)
+        )
+
+    def _logits(self, X: _core.Matrix) -> np.ndarray:
+        return calibration.logits(self._moderated(X), self.state["calibration"])
+
+    def _logit_deviations(self, X: _core.Matrix) -> np.ndarray:
+        variance = self._margin_distribution(X)[1]
+        against = variance if self.settings.task == "binary" else self._top_margins(X)[1]
+        shrunk = calibration.moderated(np.sqrt(variance), against, self.settings.prior_variance)
+        deviation: np.ndarray = self.state["calibration"][0] * shrunk
+        return deviation
+
+    def _moderated(self, X: _core.Matrix) -> np.ndarray:
+        """Return the scores of one class per row, shrunk where they are uncertain: shape (n, columns)."""
         scores = self._scores(X)
-        variance = self.covariance.top_variances(self.state, X, scores, self.size)
-        return calibration.softmax(calibration.moderated(scores, variance, prior), state)
+        if self.settings.task == "binary":
+            variance = self.covariance.variances(self.state, X, self.size)[:, 0]
+        else:
+            variance = self.covariance.top_variances(self.state, X, scores, self.size)
+        return calibration.moderated(scores, variance, self.settings.prior_variance)
 
     def _posterior_probabilities(self, X: _core.Matrix) -> np.ndarray:
         """Return the probabilities of the rule's likelihood; without one, of a classifier drawn from the posterior."""

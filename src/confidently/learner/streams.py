@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,9 @@ from ..data.classes import ClassTable
 from ..data.features import Features
 from ..data.memory.matrix import csr_matrix
 from ..data.reading import ReaderOptions
+from ..data.selection import first_together
 from ..memory import require_memory
 from ..views.columns import ZERO, Columns
-from .learner import Learner
 
 
 class StreamLearner:
@@ -28,7 +29,7 @@ class StreamLearner:
 
     Parameters
     ----------
-    learner : Learner
+    learner : Learner or Stack
         With the task "multilabel", a multiclass task if the classes are known, or otherwise "binary".
     classes : ClassTable
         The learner's classes.
@@ -46,7 +47,7 @@ class StreamLearner:
     """
 
     def __init__(
-        self, learner: Learner, classes: ClassTable, multiclass: str | None = None, features: Features | None = None,
+        self, learner: Any, classes: ClassTable, multiclass: str | None = None, features: Features | None = None,
         reading: ReaderOptions | None = None,
     ) -> None:  # fmt: skip
         self.learner, self.classes, self.multiclass, self.features = learner, classes, multiclass, features
@@ -62,9 +63,11 @@ class StreamLearner:
             If a label is outside a closed set of classes, or a feature number makes the model too large for the memory.
         """
         number_of = np.empty(0, dtype=np.int32)  # the learner's number of each label of the stream
+        batches = first_together(batches, self.learner.rows_to_prepare)
         for batch in warn_if_sorted(batches) if calibrate else batches:
             seen, number_of = len(number_of), np.append(number_of, np.zeros(len(batch.new_labels), np.int32))
             self._make_room(batch)
+            self.learner.prepare(batch.matrix)
             new_classes, first = self._new_classes(batch), 0
             while first < len(batch):
                 last = self._cut(batch, new_classes, first)
@@ -88,9 +91,9 @@ class StreamLearner:
         The other classes begin during a call, unless training uses matrix products or a view.
         """
         rows = [new.row for new in batch.new_labels if self.classes.get(new.name) is None]
-        if self.learner.covariance.by_products or self.learner.view is not None:
+        if not self.learner.begins_classes:
             return rows
-        before = {"multilabel": 0, "binary": 2}.get(self.learner.settings.task, -1)
+        before = {"multilabel": 0, "binary": 2}.get(self.learner.task, -1)
         after = before - sum(name is not None for name in self.classes.names)
         return rows[after : after + 1] if after >= 0 else []
 
@@ -133,7 +136,7 @@ class StreamLearner:
         learner = self.learner
         if batch.n_columns <= learner.n_features:
             return
-        needed = batch.n_columns * learner.covariance.bytes_per_feature(learner.state)
+        needed = batch.n_columns * learner.bytes_per_feature
         try:
             require_memory(needed, "it", "hash the features into fewer columns")
             learner.grow(n_features=batch.n_columns, columns=self._new_columns(batch))
@@ -148,7 +151,7 @@ class StreamLearner:
     def _new_columns(self, batch: Batch) -> Columns | None:
         """Return what the view may know of the columns that are new in a batch."""
         n = batch.n_columns - self.learner.n_features
-        if self.learner.view is None:
+        if not self.learner.wants_columns:
             return None
         if batch.new_features is None:
             first = self.learner.n_features + (self.reading.first_index if self.reading else 0)
@@ -157,11 +160,10 @@ class StreamLearner:
         return Columns.named(list(batch.new_features.names)[-n:], tabular)
 
 
-def prune_names(learner: Learner, features: Features) -> None:
+def prune_names(learner: Any, features: Features) -> None:
     """Keep a bounded number of names of hashed features: those with the largest weights."""
     if features.room() < 0:
-        sizes = np.abs(learner.weights[learner.settings.fit_intercept :, 0]).max(axis=1, initial=0.0)
-        features.prune(sizes if learner.view is None else learner.view.by_feature(learner.state, sizes))
+        features.prune(learner.sizes())
 
 
 def class_number(classes: ClassTable, label: NewLabel) -> int:
@@ -181,12 +183,12 @@ class StreamPredictor:
 
     Parameters
     ----------
-    learner : Learner
+    learner : Learner or Stack
     columns : int array, optional
         The columns of the stream, ascending, that the learner's features have; by default the first ones.
     """
 
-    def __init__(self, learner: Learner, columns: np.ndarray | None = None) -> None:
+    def __init__(self, learner: Any, columns: np.ndarray | None = None) -> None:
         self.learner, self.known, self.columns = learner, learner.n_features, columns
 
     def matrix(self, batch: Batch) -> _core.Matrix:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import numpy as np
 
@@ -29,8 +29,8 @@ from ..memory import require_memory
 from ..printable import PrintableError
 from ..rules.ranges import UnknownChoice
 
-FORMAT = 4  # 1 had the names of features in its header, 2 had no forgetting, 3 had no views
-WITHOUT_VIEWS = 3  # the format of files that need nothing of the later one, which earlier versions can read
+FORMAT = 5  # 1 had the names of features in its header, 2 had no forgetting, 3 had no views, 4 no stacks
+WITHOUT_VIEWS, WITHOUT_STACKS = 3, 4  # formats of files that need nothing later, which earlier versions can read
 KEY = "confidently"
 UNEXPECTED_KIND = {  # messages about a model of another kind than expected
     "linear": "expected a topic model, got a classifier; use confidently predict, inspect or evaluate",
@@ -79,6 +79,16 @@ class SavedView(TypedDict):
     parameters: dict[str, Any]
 
 
+class SavedMember(TypedDict):
+    """A member of a stack: a learner's settings and view, or naive Bayes."""
+
+    kind: Literal["gaussian", "naive_bayes"]
+    name: str
+    multiclass: Literal["joint", "one-vs-rest", "softmax"] | None
+    settings: NotRequired[dict[str, Any]]
+    view: NotRequired[list[SavedView]]
+
+
 @dataclass
 class Header(Version):
     """Everything in a model file that is not an array; :class:`confidently.models.model.SavedModel` explains it."""
@@ -91,6 +101,7 @@ class Header(Version):
     source: dict[str, Any] = field(kw_only=True)
     crc32: dict[str, Count] = field(kw_only=True)
     view: list[SavedView] = field(default_factory=list)
+    members: list[SavedMember] = field(default_factory=list)
     training: dict[str, Any] = field(default_factory=dict)
     feature_names: list[str] | None = None
 
@@ -128,7 +139,8 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
     from safetensors.numpy import save as serialize  # imported here since it is slow to import
 
     checksums = {name: _checksum(array) for name, array in arrays.items()}
-    text = json.dumps({"format": FORMAT if "view" in header else WITHOUT_VIEWS, **header, "crc32": checksums})
+    needed = FORMAT if "members" in header else WITHOUT_STACKS if "view" in header else WITHOUT_VIEWS
+    text = json.dumps({"format": needed, **header, "crc32": checksums})
     content = serialize(arrays, metadata={KEY: _signed(text)})
     with new_file(path) as temporary:
         Path(temporary).write_bytes(content)

@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from ..covariances.state import State
 from ..data.formats.table import BY_NAME
 from ..learner.learner import Learner
+from ..views.view import View
 from .model import Model, SavedModel
 
 INTERCEPT = "(intercept)"
@@ -221,7 +223,8 @@ class Naming:
         has_intercept = isinstance(model, Model) and model.learner.settings.fit_intercept
         self.touched = model.touched
         self.intercept = model.learner.width if has_intercept else None
-        self.view, self.state = (model.learner.view, model.learner.state) if isinstance(model, Model) else (None, {})
+        self.view: View | None = model.learner.view if isinstance(model, Model) else None
+        self.state: State = model.learner.state if isinstance(model, Model) else {}
         self.names = {} if model.features is None else model.features.name_of()
         self.keys = None if model.features is None else model.features.key
         source = model.source

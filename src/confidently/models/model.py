@@ -9,12 +9,15 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ..covariances.settings import Settings
+from ..covariances.settings import DTYPES, Settings
 from ..covariances.state import Size, State, check_rows, check_within
 from ..covariances.table import make_covariance
 from ..data.features import Features
 from ..learner.learner import Learner
 from ..learner.streams import StreamPredictor
+from ..rules.ranges import check_choice
+from ..stack.naive_bayes import NaiveBayes
+from ..stack.stack import Stack
 from ..views.view import View
 from . import file
 from .file import checked_arrays
@@ -130,11 +133,11 @@ class SavedModel(ABC):
 
 @dataclass
 class Model(SavedModel):
-    """A classifier: its learner, and the names of its classes and features."""
+    """A classifier: its learner or stack of learners, and the names of its classes and features."""
 
     kind: ClassVar[str] = "linear"
 
-    learner: Learner
+    learner: Any
 
     @property
     def multiclass(self) -> str:
@@ -151,7 +154,7 @@ class Model(SavedModel):
         """
         contents = file.read(path, cls.kind)
         rows = contents.arrays.get("weights.rows")
-        if rows is None or contents.features is not None:
+        if contents.header.members or rows is None or contents.features is not None:
             return cls.from_contents(contents)
         with file.damage_reported(path):
             header = contents.header
@@ -173,34 +176,75 @@ class Model(SavedModel):
         return StreamPredictor(self.learner, None if self.touched is None else self.touched.columns)
 
     def packed(self) -> State:
-        """Return the state as its covariance and its view pack it."""
-        learner, view = self.learner, self.learner.view
-        packed = learner.covariance.packed(learner.without_view(learner.state), learner.width)
-        return packed if view is None else packed | view.packed(learner.state, learner.n_features)
+        """Return the state as its covariance and its view pack it, and that of a stack's members with their numbers."""
+        learner: Learner | Stack = self.learner
+        if isinstance(learner, Learner):
+            return _packed(learner)
+        members = (member.packed() if isinstance(member, NaiveBayes) else _packed(member) for member in learner.members)
+        own = {f"{k}.{name}": array for k, packed in enumerate(members) for name, array in packed.items()}
+        return learner.state | own
 
     def check_values(self) -> None:
-        learner = self.learner
-        learner.covariance.check_values(learner.state, learner.size)
-        if learner.view is not None:
-            check_view(learner.view, learner.view.packed(learner.state, learner.n_features))
+        learner: Learner | Stack = self.learner
+        for member in [learner] if isinstance(learner, Learner) else [*learner.members, learner]:
+            if isinstance(member, Learner):
+                _check_values(member)
+            else:
+                member.check_values()
 
     @staticmethod
-    def unpacked(header: file.Header, arrays: State) -> Learner:
+    def unpacked(header: file.Header, arrays: State) -> Learner | Stack:
         """Return the learner of a header and packed arrays; an error if they do not fit."""
-        learner = Learner.from_header(vars(header), {})
-        if (view := learner.view) is not None:
-            of_view = {name: arrays.pop(name) for name in list(arrays) if view.holds(name)}
-            shapes = view.shapes(of_view, learner.n_features, learner.n_classes)
-            of_view = checked_arrays(of_view, shapes)
-            check_view(view, of_view)
-            learner.state = view.unpacked(of_view, learner.n_features)
-        covariance, size = learner.covariance, learner.size
-        file.require_memory_for(covariance.shapes(size, arrays))
-        state = covariance.unpacked(arrays, size)
-        own = checked_arrays(state, covariance.shapes(size, state))
-        covariance.check_values(own, size)
-        learner.state = own | learner.state
-        return learner
+        if not header.members:
+            return _unpacked(vars(header), arrays)
+        n_classes, n_features, dtype = header.n_classes, header.n_features, header.settings.get("dtype")
+        check_choice("dtype", dtype, DTYPES)
+        members: list[Learner | NaiveBayes] = []
+        for k, saved in enumerate(header.members):
+            prefix = f"{k}."
+            own = {name.removeprefix(prefix): arrays.pop(name) for name in list(arrays) if name.startswith(prefix)}
+            if saved["kind"] == NaiveBayes.kind:
+                found = checked_arrays(own, NaiveBayes.shapes(n_features, n_classes))
+                members.append(NaiveBayes(n_classes, n_features, found))
+            else:
+                members.append(_unpacked({**saved, "n_classes": n_classes, "n_features": n_features}, own))
+        mixture = checked_arrays(arrays, Stack.shapes(len(members)))
+        names, multiclass = zip(*((saved["name"], saved["multiclass"]) for saved in header.members), strict=True)
+        stack = Stack.of(members, list(names), list(multiclass), n_classes, n_features, str(dtype), mixture)
+        for member in members:
+            if isinstance(member, NaiveBayes):
+                member.check_values()
+        stack.check_values()
+        return stack
+
+
+def _packed(learner: Learner) -> State:
+    packed, view = learner.covariance.packed(learner.without_view(learner.state), learner.width), learner.view
+    return packed if view is None else packed | view.packed(learner.state, learner.n_features)
+
+
+def _check_values(learner: Learner) -> None:
+    learner.covariance.check_values(learner.state, learner.size)
+    if learner.view is not None:
+        check_view(learner.view, learner.view.packed(learner.state, learner.n_features))
+
+
+def _unpacked(header: dict[str, Any], arrays: State) -> Learner:
+    """Return the learner of a header's entries and its packed arrays."""
+    learner = Learner.from_header(header, {})
+    if (view := learner.view) is not None:
+        of_view = {name: arrays.pop(name) for name in list(arrays) if view.holds(name)}
+        shapes = view.shapes(of_view, learner.n_features, learner.n_classes)
+        of_view = checked_arrays(of_view, shapes)
+        check_view(view, of_view)
+        learner.state = view.unpacked(of_view, learner.n_features)
+    covariance, size = learner.covariance, learner.size
+    file.require_memory_for(covariance.shapes(size, arrays))
+    state = covariance.unpacked(arrays, size)
+    own = checked_arrays(state, covariance.shapes(size, state))
+    covariance.check_values(own, size)
+    learner.state = own | learner.state
+    return learner
 
 
 def check_view(view: View, packed: State) -> None:
@@ -211,7 +255,8 @@ def check_view(view: View, packed: State) -> None:
 
 def _check_names(header: file.Header, features: Features | None) -> None:
     # the second of two classes may not have been seen yet; topic models know both
-    unnamed = int(header.kind == Model.kind and header.settings.get("task") == "binary")
+    of_two = header.n_classes <= 2 if header.members else header.settings.get("task") == "binary"
+    unnamed = int(header.kind == Model.kind and of_two)
     if unnamed and header.n_classes != 2:
         raise ValueError(f"{header.n_classes} classes for a task of two")
     if not header.n_classes - unnamed <= len(header.classes) <= header.n_classes:

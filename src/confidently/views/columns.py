@@ -42,5 +42,12 @@ class Columns:
         kinds = [PLAIN if "=" in name or ":" in name else MISSING for name in names] if tabular else ZERO
         return cls(np.full(len(names), kinds, dtype=np.int8), names)
 
+    def joined(self, more: Columns) -> Columns:
+        """Return these columns and more after them."""
+        names = None
+        if self.names is not None or more.names is not None:
+            names = [*(self.names or map(str, range(len(self)))), *(more.names or map(str, range(len(more))))]
+        return Columns(np.concatenate([self.kind, more.kind]), names)
+
     def __len__(self) -> int:
         return len(self.kind)

@@ -159,10 +159,12 @@ class ClassifierPredictions(Predictions):
         return self.answering.matrix(batch)
 
     def scores(self, inputs: _core.Matrix) -> np.ndarray:
-        return self.classifier.learner.decision(inputs)
+        scores: np.ndarray = self.classifier.learner.decision(inputs)
+        return scores
 
     def distribution(self, inputs: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
-        return self.classifier.learner.margin_distribution(inputs)
+        found: tuple[np.ndarray, np.ndarray] = self.classifier.learner.margin_distribution(inputs)
+        return found
 
     def probabilities(self, inputs: _core.Matrix) -> np.ndarray:
         return class_probabilities(self.classifier, inputs)

@@ -1,0 +1,176 @@
+"""The classifier with nothing to tune: several learners on different views of the same rows, and their mixture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..covariances.settings import DTYPES
+from ..learner.learner import Learner
+from ..models.model import Model
+from ..rules.ranges import check_choice
+from ..stack.choice import choose, recipe
+from ..stack.naive_bayes import NaiveBayes
+from ..stack.stack import WEIGHTS, Recipe, Stack
+from ..views.columns import ZERO, Columns
+from ..views.table import make_view
+from .base import BaseOnlineClassifier
+from .classifier import OnlineClassifier
+from .fitted import classifier_of
+from .parameters import check_settings, check_training, saved_training
+
+AUTO = "auto"
+
+
+class AutoClassifier(BaseOnlineClassifier[Stack]):
+    """Several online learners on different views of the same rows, and a mixture of what they say; nothing to tune.
+
+    With l_gk the calibrated score of class k by member g, P(k) is proportional to exp(sum_g w_g l_gk). The members
+    learn every row, each as its view shows it; the weights w_g follow the log-loss of the mixture by damped Newton
+    steps, and forget rows older than about 5000. One pass is enough, and training can continue at any time.
+
+    Parameters
+    ----------
+    members : "auto" or list of OnlineClassifier, default="auto"
+        The members. "auto" chooses them by the columns of the first rows, at most 1000: a table has its numeric columns
+        standardized, other rows have unit norm. AROW and logistic learn these; products of two columns, if there are
+        few; with up to 128 columns AROW with all covariances; for many sparse columns, such as words, AROW on
+        ``idf`` and ``nb``, and naive Bayes; for many dense ones AROW on random cosines. Of an OnlineClassifier, its
+        rule, covariance and view count.
+    passes : int, default=1
+        Number of passes of :meth:`fit` over the rows; calibration and weights are learned in the first.
+    shuffle : bool, default=False
+        Whether :meth:`fit` visits the rows in a new random order in each pass.
+    class_weight : dict, "balanced" or None, default=None
+        Factor on the weight of the examples of each class.
+    random_state : int, RandomState or None, default=None
+        Seed of the shuffling.
+    dtype : {"float64", "float32"}, default="float64"
+        Type of the members' states.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    members_ : dict of str to OnlineClassifier or NaiveBayes
+        The members by name, as they are now.
+    weights_ : ndarray of shape (n_members,)
+        What each contributes to the mixture. They need not be positive, nor add up to 1.
+    n_seen_, mistakes_ : int
+        Rows trained on, in all passes; those whose class was not the most probable before the update.
+    n_features_in_, feature_names_in_
+        As in any scikit-learn estimator.
+    source_, features_
+        After training from files: how their rows were read, and the names of the features.
+
+    Notes
+    -----
+    The class with the largest probability is predicted, always. With "auto", the rows of the first call choose the
+    members: give it a few hundred.
+
+    References
+    ----------
+    Wolpert, Stacked generalization, Neural Networks 5, 1992. The members cite their own.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = AutoClassifier().fit(X[:400], y[:400])
+    >>> round(model.score(X[400:], y[400:]), 2)
+    0.98
+    >>> list(model.members_)[:2]
+    ['arow on standard', 'logistic on standard']
+    """
+
+    multiclass = None  # the members have their own
+    calibration = "progressive"
+
+    def __init__(
+        self,
+        members: str | Sequence[OnlineClassifier] = AUTO,
+        *,
+        passes: int = 1,
+        shuffle: bool = False,
+        class_weight: dict[Any, float] | str | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        dtype: str = "float64",
+    ) -> None:
+        self.members = members
+        self.passes = passes
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.dtype = dtype
+
+    # --- the stack -----------------------------------------------------------------------------------------------
+
+    def _check_parameters(self, partial: bool) -> None:
+        check_choice("dtype", self.dtype, DTYPES)
+        check_training(self, partial)
+        if self.members != AUTO:
+            _check_members(self.members)
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        return saved_training(self) | ({"members": AUTO} if isinstance(self.members, str) else {})
+
+    def _new_learner(self, n_features: int, n_classes: int, multilabel: bool) -> Stack:
+        if multilabel:
+            raise ValueError(
+                "AutoClassifier learns one class per row, got an indicator matrix; OnlineClassifier learns several"
+            )
+        names = getattr(self, "feature_names_in_", None)
+        columns = Columns.alike(n_features, ZERO, None if names is None else list(names))
+        recipes = [] if isinstance(self.members, str) else [_recipe(k, one, self) for k, one in enumerate(self.members)]
+        return Stack(recipes, partial(choose, dtype=self.dtype), n_classes, n_features, columns, self.dtype)
+
+    def _follow_parameters(self) -> None:
+        if self.dtype != self.learner_.dtype:
+            raise ValueError(
+                f"dtype cannot change after training has begun, from {self.learner_.dtype} to {self.dtype}; call fit "
+                "to train from scratch, or restore it"
+            )
+
+    @property
+    def members_(self) -> dict[str, OnlineClassifier | NaiveBayes]:
+        return {
+            name: self._as_classifier(member) if isinstance(member, Learner) else member
+            for name, member in zip(self._fitted.names, self._fitted.members, strict=True)
+        }
+
+    @property
+    def weights_(self) -> NDArray[np.float64]:
+        return self._fitted.state[WEIGHTS].copy()
+
+    def _as_classifier(self, learner: Learner) -> OnlineClassifier:
+        model = Model(learner, [], None, {"multiclass": learner.settings.rule.multiclass, "calibration": "progressive"})
+        classifier = classifier_of(model)
+        classifier.learner_, classifier.classes_ = copy(learner), self.classes_
+        classifier.n_features_in_ = self.n_features_in_
+        for name in ("feature_names_in_", "features_", "source_"):
+            if hasattr(self, name):
+                setattr(classifier, name, getattr(self, name))
+        return classifier
+
+
+def _check_members(members: Any) -> None:
+    """Raise an error unless these may be the members of a stack."""
+    if isinstance(members, str) or not isinstance(members, Sequence):
+        raise TypeError(f'members: expected "auto" or a list of OnlineClassifiers, got {members!r}')
+    if not members:
+        raise ValueError('members: expected "auto" or at least one OnlineClassifier, got an empty list')
+    for member in members:
+        if not isinstance(member, OnlineClassifier):
+            raise TypeError(f"members: expected OnlineClassifiers, got {type(member).__name__}")
+        check_settings(member, partial=False)
+
+
+def _recipe(k: int, member: OnlineClassifier, whole: AutoClassifier) -> Recipe:
+    """Return how to make member k, whose state has the type of the whole."""
+    settings, view = member.settings(whole.dtype), make_view(member.view)
+    names = "rows" if view is None else ",".join(part.name for part in view.views)
+    return recipe(settings, view, f"{k + 1}. {settings.rule.name} on {names}", member.multiclass)

@@ -1,0 +1,1 @@
+"""Several learners on different views of the same rows, and the mixture of what they say."""

@@ -1,0 +1,93 @@
+"""Which members a stack has, by what its columns are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from .. import _core
+from ..covariances.settings import Settings, check_multiclass
+from ..learner.learner import Learner
+from ..rules import AROW, Logistic
+from ..rules.rule import Rule
+from ..views.columns import MISSING, ZERO, Columns
+from ..views.pairs import Pairs
+from ..views.table import make_view
+from ..views.view import View
+from .naive_bayes import NaiveBayes
+from .stack import ROWS_TO_CHOOSE, Member, Recipe
+
+DENSE = 0.25  # fraction of nonzero values from which on columns of numbers are a table
+MAX_TABLE = 4096  # columns of a table
+MAX_PAIRS = 64  # nonzero values of a row up to which they are multiplied with each other
+MAX_SPARSE_PAIRS = 40  # the same where rows are not tables, whose products are many more
+MAX_FULL = 128  # columns up to which their correlations are learned
+MANY = 128  # columns: more, if sparse, have members for text, and if dense, cosines
+PAIR_TERMS = 2**18
+
+
+def choose(X: _core.Matrix, columns: Columns, dtype: str = "float64") -> list[Recipe]:
+    """Return the members for rows like the first ones of a matrix.
+
+    A table is dense, or has numeric columns by name; its columns are standardized, and other rows are scaled to unit
+    norm. All members see rows of this kind: AROW and logistic; with few values a row, both on products of two; with up
+    to 128 columns, AROW with all covariances; with many sparse columns, AROW on two views for text, and naive Bayes;
+    with many dense columns, AROW on cosines.
+    """
+    n = min(X.shape[0], ROWS_TO_CHOOSE)
+    values, used, _ = _core.take_rows(X, None, 0, n)
+    used = used[values != 0]
+    present = np.unique(used)
+    d = len(present)
+    kind = columns.kind[present]
+    per_row = len(used) / max(n, 1)
+    if (kind == MISSING).any():
+        numeric = kind == MISSING
+    else:
+        is_table = per_row >= DENSE * d and d <= MAX_TABLE
+        numeric = np.full(d, is_table) & (kind == ZERO)
+    plain = per_row - np.isin(used, present[numeric]).sum() / max(n, 1)  # values a row that are not numbers
+    base = "standard" if numeric.any() else "unit"
+    width = np.count_nonzero(numeric) + plain
+    table = bool(numeric.any())
+    found = [_gaussian(AROW(r=0.1), base, dtype=dtype), _gaussian(Logistic(), base, 3.0, dtype=dtype)]
+    if width <= (MAX_PAIRS if table else MAX_SPARSE_PAIRS):
+        pairs = [make_view(base), Pairs(max_terms=PAIR_TERMS)]
+        found += [
+            _gaussian(AROW(r=0.1), pairs, dtype=dtype, name=f"{base},pairs"),
+            _gaussian(Logistic(), pairs, 30.0, dtype=dtype, name=f"{base},pairs"),
+        ]
+    if d - np.count_nonzero(numeric) > MANY:
+        before = "standard," if table else ""
+        found += [
+            _gaussian(AROW(r=0.3), f"{before}nb", dtype=dtype),
+            Recipe("naive Bayes", lambda n_classes, n_features, columns: NaiveBayes(n_classes, n_features)),
+            _gaussian(AROW(r=0.3), f"{before}idf", dtype=dtype),
+        ]
+    if d <= MAX_FULL:
+        found.append(_gaussian(AROW(r=0.1), base, covariance="shared", dtype=dtype))
+    if table and d > MANY:
+        found.append(_gaussian(AROW(r=0.1), f"{base},cosines", dtype=dtype))
+    return found
+
+
+def _gaussian(
+    rule: Rule, view: str | list[View | None], prior_variance: float = 1.0, covariance: str = "diag", *, dtype: str,
+    name: str | None = None,
+) -> Recipe:  # fmt: skip
+    settings = Settings(rule, covariance, prior_variance=prior_variance, dtype=dtype)
+    seen = [part for part in view if part is not None] if isinstance(view, list) else view
+    shown = name or str(view)
+    how = " with all covariances" if covariance != "diag" else ""
+    return recipe(settings, make_view(seen), f"{rule.name}{how} on {shown}")
+
+
+def recipe(settings: Settings, view: View | None, name: str, multiclass: str | None = None) -> Recipe:
+    """Return the recipe of a learner with these settings, whose task follows from the number of classes."""
+
+    def make(n_classes: int, n_features: int, columns: Columns) -> Member:
+        task = check_multiclass(settings.rule, multiclass) if n_classes > 2 else "binary"
+        return Learner(replace(settings, task=task), n_classes, n_features, view=view, columns=columns)
+
+    return Recipe(name, make, multiclass)

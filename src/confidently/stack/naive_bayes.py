@@ -1,0 +1,149 @@
+"""Naive Bayes over the features that rows have, a member of stacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+
+from .. import _core
+from ..covariances.examples import Examples, Progressive
+from ..covariances.state import INITIAL_SIGMOID, INITIAL_TEMPERATURE, REAL, Shapes, State, check_within, within
+from ..learner.calibration import logits
+from ..rules.ranges import Range
+from ..views.columns import Columns
+from ..views.view import COUNTED, appended
+
+FREQUENCY, ENTRIES, ROWS, KNOWN, CALIBRATION = "frequency", "entries", "rows", "known", "calibration"
+
+
+class NaiveBayes:
+    """Multinomial naive Bayes of which features a row has.
+
+    With n_kj the rows of class k that had feature j (with weights, the sums of these), N_k = sum_j n_kj, n_k the rows
+    of class k, n all rows, K the classes and V the features met::
+
+        f_k = sum_j x_j/||x|| (log(n_kj + 1) - log(N_k + V)) + .1 log((n_k + 1)/(n + K))
+
+    Features that no row had are skipped. The score is f_1 - f_0 for two classes, otherwise f_k minus the mean over the
+    classes; it is calibrated as every learner's is.
+
+    Parameters
+    ----------
+    n_classes, n_features : int
+    state : dict of arrays, optional
+        What was learned before; by default nothing.
+
+    References
+    ----------
+    McCallum & Nigam (AAAI workshop on learning for text categorization, 1998).
+    """
+
+    kind = "naive_bayes"
+    name = "naive Bayes"
+
+    def __init__(self, n_classes: int = 2, n_features: int = 0, state: State | None = None) -> None:
+        self.n_classes, self.n_features = max(n_classes, 2), n_features
+        self.state = self._new_state() if state is None else state
+
+    def _new_state(self) -> State:
+        by_class = {ENTRIES: np.zeros(self.n_classes), ROWS: np.zeros(self.n_classes)}
+        calibration = INITIAL_SIGMOID if self.n_classes == 2 else INITIAL_TEMPERATURE
+        counts = {FREQUENCY: np.zeros((self.n_features, self.n_classes)), KNOWN: np.zeros(1)}
+        return counts | by_class | {CALIBRATION: calibration.copy()}
+
+    @property
+    def columns(self) -> int:
+        """The number of scores of a row: one for two classes, otherwise one per class."""
+        return 1 if self.n_classes == 2 else self.n_classes
+
+    def grow(
+        self, n_features: int = 0, n_classes: int = 0, multiclass: str | None = None, columns: Columns | None = None
+    ) -> None:
+        """Make room for more features or classes; smaller numbers change nothing."""
+        n, k = max(n_features, self.n_features), max(n_classes, self.n_classes)
+        if (n, k) == (self.n_features, self.n_classes):
+            return
+        state = dict(self.state)
+        if k > self.n_classes:
+            state[FREQUENCY] = np.ascontiguousarray(np.pad(state[FREQUENCY], ((0, 0), (0, k - self.n_classes))))
+            for name in (ENTRIES, ROWS):
+                state[name] = appended(state[name], k - self.n_classes)
+            if self.n_classes == 2:
+                a, _, haa, _, _ = state[CALIBRATION]
+                state[CALIBRATION] = np.array([a, haa])
+        state[FREQUENCY] = appended(state[FREQUENCY], n - self.n_features)
+        self.n_features, self.n_classes, self.state = n, k, state
+
+    def begin(self, examples: Examples, log_loss: np.ndarray | None = None) -> Restoring:
+        """Return the context within which to :meth:`train`, which undoes that on an error."""
+        return Restoring(self)
+
+    def train(
+        self, examples: Examples, transaction: Restoring, calibrate: bool, progressive: Progressive,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:  # fmt: skip
+        """Train on checked examples."""
+        _core.naive_bayes_learn(
+            self.state, examples.X, examples.labels, examples.weight, examples.class_weight, examples.order, 0,
+            len(examples), calibrate, progressive.logits, transaction.log,
+        )  # fmt: skip
+
+    def logits(self, X: _core.Matrix) -> np.ndarray:
+        """Return calibrated scores of checked rows, shape (n, columns)."""
+        scores = np.empty((X.shape[0], self.columns))
+        _core.naive_bayes_scores(self.state, X, scores)
+        return logits(scores, self.state[CALIBRATION])
+
+    # --- as plain data -------------------------------------------------------------------------------------------
+
+    def header(self) -> dict[str, Any]:
+        """Return everything that is not an array, as plain data."""
+        return {"kind": self.kind}
+
+    def packed(self) -> State:
+        """Return the arrays for a model file."""
+        return dict(self.state)
+
+    @classmethod
+    def shapes(cls, n_features: int, n_classes: int) -> Shapes:
+        """Return shape and type of every array."""
+        k = max(n_classes, 2)
+        size = len(INITIAL_SIGMOID if k == 2 else INITIAL_TEMPERATURE)
+        return {
+            FREQUENCY: ((n_features, k), REAL),
+            KNOWN: ((1,), REAL),
+            ENTRIES: ((k,), REAL),
+            ROWS: ((k,), REAL),
+            CALIBRATION: ((size,), REAL),
+        }
+
+    def check_values(self) -> None:
+        """Raise ``ValueError`` unless the numbers are those that a file may hold."""
+        for name in (FREQUENCY, KNOWN, ENTRIES, ROWS):
+            check_within(name, self.state[name], COUNTED)
+        check_within("the slope of naive Bayes", self.state[CALIBRATION][:1], Range(0.0, MAX_SLOPE))
+        check_within("the calibration of naive Bayes", self.state[CALIBRATION][1:], within(MAX_CURVATURE))
+
+
+MAX_SLOPE, MAX_CURVATURE = 1e80, 1e200
+
+
+class Restoring:
+    """Training of naive Bayes that an exception undoes."""
+
+    def __init__(self, learner: NaiveBayes) -> None:
+        self._learner, self._before, self.log = learner, learner.state, _core.UndoLog()
+        self._small = {name: array.copy() for name, array in learner.state.items() if name != FREQUENCY}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        if kind is None:
+            return
+        self.log.roll_back()
+        self._learner.state = self._before
+        for name, array in self._small.items():
+            self._before[name][...] = array

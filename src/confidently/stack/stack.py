@@ -1,0 +1,350 @@
+"""A stack: members that learn the same rows, each in its own view, and a mixture of their calibrated scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import _core
+from ..arrays import predicted_numbers
+from ..covariances.examples import Examples, Progressive
+from ..covariances.state import COUNT, COUNTS, REAL, Shapes, State, check_within, within
+from ..data.memory.matrix import check_rows, is_checked
+from ..learner.calibration import inside, logistic, softmax
+from ..learner.learner import Learner
+from ..views.columns import Columns
+from ..views.view import COUNTED
+from .naive_bayes import NaiveBayes
+
+ROWS_PER_STRIDE = 1024  # of which all members' scores are kept until the mixture has learned them
+ROWS_TO_CHOOSE = 1000  # from which members are chosen
+WEIGHTS, HESSIAN, ROWS, COUNTERS = "mixture.weights", "mixture.hessian", "mixture.rows", "mixture.counters"
+MAX_WEIGHT, MAX_HESSIAN = 1e6, 1e30
+GAUSSIAN = "gaussian"  # the kind of members that are learners with a Gaussian
+
+Member = Learner | NaiveBayes
+
+
+class Recipe(NamedTuple):
+    """How a member of a stack is made.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    make : callable
+        Returns an untrained member, from the numbers of classes and features and the columns.
+    multiclass : str, optional
+        What a learner of two classes becomes when a third appears; by default the task of its rule.
+    """
+
+    name: str
+    make: Callable[[int, int, Columns], Member]
+    multiclass: str | None = None
+
+
+class Stack:
+    """Several learners on the same rows; their calibrated scores are mixed by weights learned online.
+
+    With l_gk the calibrated score of class k by member g, before the label is used (two classes: the logarithm of the
+    odds), P(k) is proportional to exp(sum_g w_g l_gk). The weights begin at 1/G, the mean of G members, and follow the
+    gradient of the log-loss by damped Newton steps::
+
+        H <- kappa H + Cov_p(l),    w <- w + (H + tau I)^-1 (l_y - sum_k p_k l_k)
+
+    where kappa = 1 - 1/min(t + 2, 5000) forgets early rows, on which members were worse, tau = 1/.3^2, and a step whose
+    largest part exceeds .5 is shortened. A weight may become negative. Then every member learns the row and calibrates
+    itself.
+
+    Parameters
+    ----------
+    recipes : sequence of Recipe, optional
+        The members; by default ``choose`` says which.
+    choose : callable, optional
+        Returns the recipes, from the first rows and the columns.
+    n_classes, n_features : int
+        Both may grow later.
+    columns : Columns, optional
+        What is known about the features.
+    dtype : {"float64", "float32"}
+        Type of the members' states.
+
+    Attributes
+    ----------
+    members : list of Learner or NaiveBayes
+        Empty until :meth:`prepare` has chosen them.
+    names : list of str
+    state : dict of arrays
+        The mixture's own.
+    """
+
+    view = None
+
+    def __init__(
+        self, recipes: Sequence[Recipe] = (), choose: Callable[[_core.Matrix, Columns], list[Recipe]] | None = None,
+        n_classes: int = 2, n_features: int = 0, columns: Columns | None = None, dtype: str = "float64",
+    ) -> None:  # fmt: skip
+        self.n_classes, self.n_features, self.dtype, self._choose = n_classes, n_features, dtype, choose
+        self._columns = Columns.alike(n_features) if columns is None else columns
+        self.members: list[Member] = []
+        self.names: list[str] = []
+        self._multiclass: list[str | None] = []
+        self.state: State = {}
+        if recipes:
+            self._take(recipes)
+
+    def _take(self, recipes: Sequence[Recipe]) -> None:
+        n = len(recipes)
+        self.members = [recipe.make(self.n_classes, self.n_features, self._columns) for recipe in recipes]
+        self.names, self._multiclass = [recipe.name for recipe in recipes], [recipe.multiclass for recipe in recipes]
+        self.state = {
+            WEIGHTS: np.full(n, 1.0 / n),
+            HESSIAN: np.zeros((n, n)),
+            ROWS: np.zeros(1),
+            COUNTERS: np.zeros(2, dtype=COUNT),
+        }
+
+    def __copy__(self) -> Stack:
+        """Return a stack that may grow and learn features without this one."""
+        new = object.__new__(Stack)
+        vars(new).update(vars(self))
+        new.members, new.state = [copy(member) for member in self.members], dict(self.state)
+        for member in new.members:
+            member.state = dict(member.state)
+        return new
+
+    # --- what a stream asks ---------------------------------------------------------------------------------------
+
+    @property
+    def rows_to_prepare(self) -> int:
+        """The number of first rows that :meth:`prepare` wants to see together; 0 if none."""
+        return 0 if self.members else ROWS_TO_CHOOSE
+
+    @property
+    def task(self) -> str:
+        """Whether there are two classes or more."""
+        return "binary" if self.n_classes <= 2 else "joint"
+
+    @property
+    def begins_classes(self) -> bool:
+        """Whether classes may begin within a call of :meth:`learn`."""
+        return False
+
+    @property
+    def bytes_per_feature(self) -> int:
+        """Bytes that a feature takes."""
+        return sum(
+            member.bytes_per_feature if isinstance(member, Learner) else 8 * member.n_classes for member in self.members
+        )
+
+    @property
+    def wants_columns(self) -> bool:
+        """Whether :meth:`grow` is to be told what the columns are."""
+        return True
+
+    def sizes(self) -> np.ndarray:
+        """Return the largest absolute weight of every feature, in any member whose features these are."""
+        size = np.zeros(self.n_features)
+        for member in self.members:
+            if isinstance(member, Learner) and member.width == self.n_features:
+                np.maximum(size, member.sizes(), out=size)
+        return size
+
+    def prepare(self, X: _core.Matrix) -> None:
+        """Choose the members by the first rows, if that is to be done."""
+        if not self.members:
+            assert self._choose is not None
+            check_rows(X, self.dtype)
+            self._take(self._choose(X, self._columns))
+
+    def grow(
+        self, n_features: int = 0, n_classes: int = 0, multiclass: str | None = None, columns: Columns | None = None
+    ) -> None:
+        """Make room for more features or classes; smaller numbers change nothing."""
+        more = max(n_features - self.n_features, 0)
+        known = Columns.alike(more) if columns is None else columns
+        for member, own in zip(self.members, self._multiclass, strict=True):
+            member.grow(n_features, n_classes, own, known)
+        if not self.members:
+            self._columns = self._columns.joined(known) if more else self._columns
+        self.n_features, self.n_classes = self.n_features + more, max(n_classes, self.n_classes)
+
+    # --- learning -------------------------------------------------------------------------------------------------
+
+    def learn(
+        self,
+        X: _core.Matrix,
+        labels: np.ndarray,
+        label_start: np.ndarray | None = None,
+        *,
+        weight: np.ndarray | None = None,
+        class_weight: np.ndarray | None = None,
+        order: np.ndarray | None = None,
+        class_start: np.ndarray | None = None,
+        calibrate: bool = True,
+        log_loss: np.ndarray | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        """Train on rows, one after the other; the arguments are those of :class:`confidently.learner.learner.Learner`.
+
+        Without ``calibrate``, the members learn and the mixture does not.
+
+        Raises
+        ------
+        ValueError
+            For invalid rows, labels and weights, and for lists of labels; the stack is then unchanged.
+        """
+        if label_start is not None:
+            raise ValueError("a stack learns one class per row, got lists of labels")
+        if not is_checked(X, self.dtype):
+            check_rows(X, self.dtype)
+        examples = Examples(X, labels, None, weight, class_weight, order, class_start)
+        before = {name: array.copy() for name, array in self.state.items()}
+        cost = None if log_loss is None else log_loss.copy()
+        try:
+            with ExitStack() as stack:
+                begun = [stack.enter_context(member.begin(examples)) for member in self.members]
+                for first in range(0, len(examples), ROWS_PER_STRIDE):
+                    last = min(first + ROWS_PER_STRIDE, len(examples))
+                    self._train(examples.part(first, last), begun, calibrate, log_loss)
+                    if progress is not None:
+                        progress(last)
+        except BaseException:
+            self.state = before
+            if log_loss is not None and cost is not None:
+                log_loss[...] = cost
+            raise
+
+    def _train(self, part: Examples, begun: list[Any], calibrate: bool, log_loss: np.ndarray | None) -> None:
+        columns = 1 if self.n_classes <= 2 else self.n_classes
+        logits = np.zeros((len(self.members), len(part), columns))
+        for member, transaction, own in zip(self.members, begun, logits, strict=True):
+            member.train(part, transaction, calibrate, Progressive(None, own if calibrate else None))
+        state, rows = self.state, part.order
+        weight = _weights(part, rows)
+        if not calibrate:
+            state[COUNTERS][0] += len(part) if weight is None else np.count_nonzero(weight)
+            return
+        _core.mixture_learn(
+            state[WEIGHTS], state[HESSIAN], state[ROWS], state[COUNTERS], logits,
+            np.ascontiguousarray(part.labels[rows]), weight, log_loss,
+        )  # fmt: skip
+
+    # --- prediction -----------------------------------------------------------------------------------------------
+
+    def logits(self, X: _core.Matrix) -> np.ndarray:
+        """Return the members' calibrated scores, shape (members, n, columns)."""
+        if not is_checked(X, self.dtype):
+            check_rows(X, self.dtype)
+        return np.stack([member.logits(X) for member in self.members]).clip(-_core.max_logit, _core.max_logit)
+
+    def decision(self, X: _core.Matrix) -> np.ndarray:
+        """Return the mixed scores: for two classes, shape (n,), the logarithm of the odds; otherwise (n, n_classes)."""
+        mixed: np.ndarray = np.einsum("g,gnk->nk", self.state[WEIGHTS], self.logits(X))
+        return mixed[:, 0] if self.n_classes <= 2 else mixed
+
+    def probabilities(self, X: _core.Matrix, method: str | None = "progressive") -> np.ndarray:
+        """Return the probability of class 1, shape (n,), or with more classes of each, (n, n_classes)."""
+        decision = self.decision(X)
+        return inside(logistic(decision)) if decision.ndim == 1 else softmax(decision)
+
+    def predict(self, X: _core.Matrix) -> np.ndarray:
+        """Return class numbers, shape (n,): the most probable classes."""
+        return predicted_numbers(self.decision(X))
+
+    def margin_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
+        """Return the mixed scores, and an upper bound of their variance under the members' Gaussians.
+
+        The standard deviation of a sum is at most the sum of the standard deviations, |w_g| a_g sd_g, whatever their
+        correlations. Naive Bayes has no variance.
+        """
+        mean = self.decision(X)
+        deviation = np.zeros_like(mean)
+        for weight, member in zip(self.state[WEIGHTS], self.members, strict=True):
+            if isinstance(member, Learner):
+                deviation += abs(weight) * member.logit_deviations(X)
+        return mean, deviation**2
+
+    def top_margins(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and bound of the variance of the margin between each row's two best classes, shape (n,)."""
+        mean, variance = self.margin_distribution(X)
+        if mean.ndim == 1:
+            return mean, variance
+        best = np.argsort(-mean, axis=1, kind="stable")[:, :2]
+        first, second = np.take_along_axis(mean, best, axis=1).T
+        one, other = np.sqrt(np.take_along_axis(variance, best, axis=1)).T
+        return first - second, (one + other) ** 2
+
+    # --- counts ---------------------------------------------------------------------------------------------------
+
+    @property
+    def n_seen(self) -> int:
+        """Rows trained on, in all passes."""
+        return int(self.state[COUNTERS][0]) if self.state else 0
+
+    @property
+    def mistakes(self) -> int:
+        """Progressive mistakes of the mixture, in the first pass."""
+        return int(self.state[COUNTERS][1]) if self.state else 0
+
+    @property
+    def updates(self) -> int:
+        """Number of updates of all members' Gaussians."""
+        return sum(member.updates for member in self.members if isinstance(member, Learner))
+
+    @property
+    def infeasible(self) -> int:
+        """No member's rule has examples that it cannot satisfy."""
+        return 0
+
+    # --- as plain data --------------------------------------------------------------------------------------------
+
+    def header(self) -> dict[str, Any]:
+        """Return everything that is not an array, as plain data."""
+        members = [
+            {"name": name, "multiclass": multiclass, **_header(member)}
+            for name, multiclass, member in zip(self.names, self._multiclass, self.members, strict=True)
+        ]
+        sizes = {"n_classes": self.n_classes, "n_features": self.n_features}
+        return {"settings": {"dtype": self.dtype}, **sizes, "members": members}
+
+    @classmethod
+    def of(
+        cls, members: list[Member], names: list[str], multiclass: list[str | None], n_classes: int, n_features: int,
+        dtype: str, state: State,
+    ) -> Stack:  # fmt: skip
+        """Return the stack of members that were trained before."""
+        stack = cls(n_classes=n_classes, n_features=n_features, dtype=dtype)
+        stack.members, stack.names, stack._multiclass, stack.state = members, names, multiclass, state
+        return stack
+
+    @staticmethod
+    def shapes(members: int) -> Shapes:
+        """Return shape and type of the mixture's arrays."""
+        square = (members, members)
+        return {WEIGHTS: ((members,), REAL), HESSIAN: (square, REAL), ROWS: ((1,), REAL), COUNTERS: ((2,), COUNT)}
+
+    def check_values(self) -> None:
+        """Raise ``ValueError`` unless the mixture's numbers are those that a file may hold."""
+        check_within(WEIGHTS, self.state[WEIGHTS], within(MAX_WEIGHT))
+        check_within(HESSIAN, self.state[HESSIAN], within(MAX_HESSIAN))
+        check_within(ROWS, self.state[ROWS], COUNTED)
+        check_within(COUNTERS, self.state[COUNTERS], COUNTS)
+
+
+def _header(member: Member) -> dict[str, Any]:
+    own = member.header()
+    return {"kind": GAUSSIAN, **{name: own[name] for name in own if name not in ("n_classes", "n_features")}}
+
+
+def _weights(part: Examples, rows: np.ndarray | None) -> np.ndarray | None:
+    """Return the weights of rows in the order of training, those of their classes included."""
+    weight = None if part.weight is None else part.weight[rows]
+    if part.class_weight is not None:
+        by_class = part.class_weight[part.labels[rows]]
+        weight = by_class if weight is None else weight * by_class
+    return weight
