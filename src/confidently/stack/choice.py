@@ -36,8 +36,9 @@ def choose(X: _core.Matrix, columns: Columns, dtype: str = "float64") -> list[Re
     with many dense columns, AROW on cosines.
     """
     n = min(X.shape[0], ROWS_TO_CHOOSE)
-    values, used, _ = _core.take_rows(X, None, 0, n)
-    used = used[values != 0]
+    values, used, start = _core.take_rows(X, None, 0, n)
+    row = np.repeat(np.arange(n), np.diff(start))[values != 0]
+    values, used = values[values != 0], used[values != 0]
     present = np.unique(used)
     d = len(present)
     kind = columns.kind[present]
@@ -45,10 +46,10 @@ def choose(X: _core.Matrix, columns: Columns, dtype: str = "float64") -> list[Re
     if (kind == MISSING).any():
         numeric = kind == MISSING
     else:
-        is_table = per_row >= DENSE * d and d <= MAX_TABLE
+        is_table = per_row >= DENSE * d and d <= MAX_TABLE and not _are_indicators(values, row)
         numeric = np.full(d, is_table) & (kind == ZERO)
     plain = per_row - np.isin(used, present[numeric]).sum() / max(n, 1)  # values a row that are not numbers
-    base = "standard" if numeric.any() else "unit"
+    base = "standard" if numeric.any() and (d <= MANY or not _alike(values, used)) else "unit"
     width = np.count_nonzero(numeric) + plain
     table = bool(numeric.any())
     found = [_gaussian(AROW(r=0.1), base, dtype=dtype), _gaussian(Logistic(), base, 3.0, dtype=dtype)]
@@ -70,6 +71,21 @@ def choose(X: _core.Matrix, columns: Columns, dtype: str = "float64") -> list[Re
     if table and d > MANY:
         found.append(_gaussian(AROW(r=0.1), f"{base},cosines", dtype=dtype))
     return found
+
+
+def _are_indicators(values: np.ndarray, row: np.ndarray) -> bool:
+    """Return whether the nonzero values of every row are the same: they say which features a row has."""
+    first = np.searchsorted(row, row)
+    return bool((values == values[first]).all())
+
+
+def _alike(values: np.ndarray, used: np.ndarray) -> bool:
+    """Return whether columns have one scale, as pixels do."""
+    order = np.argsort(used, kind="stable")
+    begin = np.searchsorted(used[order], np.unique(used))
+    largest = np.maximum.reduceat(np.abs(values[order]), begin)
+    low, high = np.quantile(largest, [0.1, 0.9])
+    return bool(high <= 10.0 * low)
 
 
 def _gaussian(
