@@ -68,7 +68,7 @@ def open_for(model: Model | TopicModel, paths: Sequence[str], **options: Any) ->
     """Open data for a trained model, read as its training data were."""
     from ..data import ReaderOptions
 
-    reading, dtype = ReaderOptions.from_dict(model.source), getattr(model.learner.settings, "dtype", "float64")
+    reading, dtype = ReaderOptions.from_dict(model.source), getattr(model.learner, "dtype", "float64")
     return open_data(paths, reading, dtype, features=model.features, freeze=True, **options)
 
 

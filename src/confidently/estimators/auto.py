@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from ..covariances.settings import DTYPES
 from ..learner.learner import Learner
 from ..models.model import Model
 from ..rules.ranges import check_choice
-from ..stack.choice import choose, recipe
+from ..stack.choice import new_stack, recipe
 from ..stack.naive_bayes import NaiveBayes
 from ..stack.stack import WEIGHTS, Recipe, Stack
 from ..views.columns import ZERO, Columns
@@ -125,8 +124,10 @@ class AutoClassifier(BaseOnlineClassifier[Stack]):
             )
         names = getattr(self, "feature_names_in_", None)
         columns = Columns.alike(n_features, ZERO, None if names is None else list(names))
-        recipes = [] if isinstance(self.members, str) else [_recipe(k, one, self) for k, one in enumerate(self.members)]
-        return Stack(recipes, partial(choose, dtype=self.dtype), n_classes, n_features, columns, self.dtype)
+        if isinstance(self.members, str):
+            return new_stack(n_classes, n_features, columns, self.dtype)
+        recipes = [_recipe(k, member, self) for k, member in enumerate(self.members)]
+        return Stack(recipes, None, n_classes, n_features, columns, self.dtype)
 
     def _follow_parameters(self) -> None:
         if self.dtype != self.learner_.dtype:

@@ -98,9 +98,9 @@ class Learner(Predictor):
     # --- what a stream asks --------------------------------------------------------------------------------------
 
     @property
-    def task(self) -> str:
-        """The task: two classes, more classes, or multilabel."""
-        return self.settings.task
+    def by_products(self) -> bool:
+        """Whether rows may be learned together, by products of matrices, whose last digits depend on their number."""
+        return self.covariance.by_products
 
     @property
     def begins_classes(self) -> bool:

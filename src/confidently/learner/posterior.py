@@ -35,6 +35,16 @@ class Posterior:
         self.view = view
 
     @property
+    def task(self) -> str:
+        """The task: two classes, more classes, or multilabel."""
+        return self.settings.task
+
+    @property
+    def dtype(self) -> str:
+        """The type of the state."""
+        return self.settings.dtype
+
+    @property
     def covariance(self) -> Covariance:
         """The covariance object, which defines how Sigma is stored."""
         return make_covariance(self.settings)

@@ -116,11 +116,23 @@ class Predictor(Posterior):
         return calibration.logits(self._moderated(X), self.state["calibration"])
 
     def _logit_deviations(self, X: _core.Matrix) -> np.ndarray:
-        variance = self._margin_distribution(X)[1]
-        against = variance if self.settings.task == "binary" else self._top_margins(X)[1]
-        shrunk = calibration.moderated(np.sqrt(variance), against, self.settings.prior_variance)
-        deviation: np.ndarray = self.state["calibration"][0] * shrunk
-        return deviation
+        deviation, slopes = np.sqrt(self._margin_distribution(X)[1]), self._slopes(X)
+        scaled: np.ndarray = deviation * (slopes if deviation.ndim == 1 else slopes[:, None])
+        return scaled
+
+    def slope(self, X: _core.Matrix) -> float:
+        """Return the factor from a score of a single row to its calibrated score."""
+        factor: np.ndarray = self._of_seen(X, self._slopes)
+        return float(factor[0])
+
+    def _slopes(self, X: _core.Matrix) -> np.ndarray:
+        if self.settings.task == "binary":
+            variance = self.covariance.variances(self.state, X, self.size)[:, 0]
+        else:
+            variance = self._top_margins(X)[1]
+        shrunk = calibration.moderated(np.ones(len(variance)), variance, self.settings.prior_variance)
+        slopes: np.ndarray = self.state["calibration"][0] * shrunk
+        return slopes
 
     def _moderated(self, X: _core.Matrix) -> np.ndarray:
         """Return the scores of one class per row, shrunk where they are uncertain: shape (n, columns)."""

@@ -75,7 +75,7 @@ def _text(value: Any) -> str:
 
 def all_classes(models: Sequence[Model]) -> ClassTable:
     """Return the classes of all models, numbered as in one stream, the first model's first."""
-    table = ClassTable(models[0].classes, models[0].learner.settings.task == "multilabel")
+    table = ClassTable(models[0].classes, models[0].learner.task == "multilabel")
     for model in models[1:]:
         for name in model.classes:
             if name is not None:

@@ -136,7 +136,7 @@ def explain(model: Model, batch: Batch, about: Any = None) -> Explanation:
         rival=rival,
         mean=float(weight @ entries.values),
         variance=float(added.sum()),
-        classes=_classes(model, mean, variance, probability),
+        classes=explained_classes(model, mean, variance, probability),
         contributions=[_contribution(entries, naming, weight, added, int(j)) for j in order],
     )
 
@@ -154,31 +154,39 @@ def _contribution(entries: Entries, naming: Naming, weight: np.ndarray, added: n
 
 
 def _predicted(model: Model, mean: np.ndarray) -> Any:
-    if model.learner.settings.task == "multilabel":
+    if model.learner.task == "multilabel":
         return [name for name, m in zip(model.classes, mean, strict=True) if m > 0]
-    return _name(model, int(mean > 0) if mean.ndim == 0 else int(mean.argmax()))
+    return class_name(model, int(mean > 0) if mean.ndim == 0 else int(mean.argmax()))
 
 
-def _name(model: Model, k: int) -> Any:
+def class_name(model: Model, k: int) -> Any:
+    """Return the name of a class, if it has been seen."""
     return model.classes[k] if k < len(model.classes) else None
 
 
-def _classes(model: Model, mean: np.ndarray, variance: np.ndarray, probability: np.ndarray) -> list[dict[str, Any]]:
+def explained_classes(
+    model: Model, mean: np.ndarray, variance: np.ndarray, probability: np.ndarray
+) -> list[dict[str, Any]]:
+    """Return name, score, standard deviation and probability of every class or label."""
     if mean.ndim == 0:
         mean, variance = mean * np.array([-1, 1]), variance.repeat(2)
         probability = np.array([1 - probability, probability])
     return [
-        {"name": _name(model, k), "mean": float(m), "std": math.sqrt(v), "probability": float(p)}
+        {"name": class_name(model, k), "mean": float(m), "std": math.sqrt(v), "probability": float(p)}
         for k, (m, v, p) in enumerate(zip(mean, variance, probability, strict=True))
     ]
 
 
 def _pair(model: Model, mean: np.ndarray, about: Any) -> tuple[int | None, int | None, Any, Any]:
     """Return the columns of weights whose difference is the margin to explain, and their classes."""
-    task, chosen = model.learner.settings.task, _number(model, about)
+    task, chosen = model.learner.task, class_number(model, about)
     if task == "binary":
         positive = chosen in (None, 1)
-        return (0, None, _name(model, 1), _name(model, 0)) if positive else (None, 0, _name(model, 0), _name(model, 1))
+        return (
+            (0, None, class_name(model, 1), class_name(model, 0))
+            if positive
+            else (None, 0, class_name(model, 0), class_name(model, 1))
+        )
     k = int(mean.argmax()) if chosen is None else chosen
     if task == "multilabel":
         return k + 1, 0, model.classes[k], None
@@ -186,7 +194,8 @@ def _pair(model: Model, mean: np.ndarray, about: Any) -> tuple[int | None, int |
     return k, rival, model.classes[k], model.classes[rival]
 
 
-def _number(model: Model, about: Any) -> int | None:
+def class_number(model: Model, about: Any) -> int | None:
+    """Return the number of a class of this name; ``ValueError``: there is none."""
     if about is None:
         return None
     for k, name in enumerate(model.classes):

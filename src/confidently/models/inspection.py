@@ -107,7 +107,7 @@ def class_views(model: Model, top: int = 20) -> list[ClassView]:
     learner.require("explain")
     mean, variance = learner.mean(), learner.variance()
     left = variance / unseen_variances(learner)[:, None]
-    names = model.classes[1:2] or [None] if learner.settings.task == "binary" else model.classes
+    names = model.classes[1:2] or [None] if learner.task == "binary" else model.classes
     naming = Naming(model)
     learns = learner.settings.rule.learns_precision
     return [_class_view(*arrays, naming, top, learns) for arrays in zip(names, mean, variance, left, strict=True)]
@@ -190,9 +190,9 @@ def kept_examples(model: Model, top: int = 20) -> list[tuple[Any, list[KeptExamp
     learner, naming = model.learner, Naming(model)
     coefficients, support = learner.dual()
     support = csr_array(support)
-    if learner.settings.task == "multilabel":  # the calibration label comes first
+    if learner.task == "multilabel":  # the calibration label comes first
         coefficients = coefficients[1:] - coefficients[:1]
-    names = model.classes[1:2] or [None] if learner.settings.task == "binary" else model.classes
+    names = model.classes[1:2] or [None] if learner.task == "binary" else model.classes
 
     def kept(row: int, coefficient: float) -> KeptExample:
         entries = slice(support.indptr[row], support.indptr[row + 1])
@@ -210,7 +210,7 @@ def kept_examples(model: Model, top: int = 20) -> list[tuple[Any, list[KeptExamp
 def unseen_variances(learner: Learner) -> np.ndarray:
     """Return the variance of an unseen feature's weight, one per class or label, and one in all for two classes."""
     columns = learner.covariance.unseen_variances(learner.state)
-    return columns[1:] + columns[0] if learner.settings.task == "multilabel" else columns
+    return columns[1:] + columns[0] if learner.task == "multilabel" else columns
 
 
 class Naming:
@@ -220,11 +220,12 @@ class Naming:
     """
 
     def __init__(self, model: SavedModel) -> None:
-        has_intercept = isinstance(model, Model) and model.learner.settings.fit_intercept
+        of_learner = isinstance(model, Model) and isinstance(model.learner, Learner)
+        has_intercept = of_learner and model.learner.settings.fit_intercept
         self.touched = model.touched
         self.intercept = model.learner.width if has_intercept else None
-        self.view: View | None = model.learner.view if isinstance(model, Model) else None
-        self.state: State = model.learner.state if isinstance(model, Model) else {}
+        self.view: View | None = model.learner.view if of_learner else None
+        self.state: State = model.learner.state if of_learner else {}
         self.names = {} if model.features is None else model.features.name_of()
         self.keys = None if model.features is None else model.features.key
         source = model.source

@@ -79,7 +79,7 @@ class Part:
         self.name, self.space, self.features = name, space, features
         self.seen = classes if seen is None else seen
         self.counters = learner.state["counters"]
-        self.split = learner.settings.task != space.settings.task
+        self.split = learner.task != space.settings.task
         learner = _trimmed(learner)
         self.left_prior = learner.covariance.left_prior(learner.state) if self.split else None
         if self.split:

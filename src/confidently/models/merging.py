@@ -119,7 +119,7 @@ def _check_compatible(first_name: str, first: Model, name: str, model: Model) ->
 def _check_classes(first_name: str, first: Model, name: str, model: Model) -> None:
     """Refuse models of other problems; two parts of one stream may have seen different classes, but one in common."""
     one, other = ([c for c in m.classes if c is not None] for m in (first, model))
-    if min(len(one), len(other)) >= 2 and first.learner.settings.task != "multilabel" and not set(one) & set(other):
+    if min(len(one), len(other)) >= 2 and first.learner.task != "multilabel" and not set(one) & set(other):
         raise MergeError(
             f"{name} and {first_name} have no class in common: {_listed(other)} and {_listed(one)}; merge models of "
             "the same classes"
@@ -132,7 +132,7 @@ def _listed(classes: Sequence[Any]) -> str:
 
 def _settings(models: Sequence[Model], n_classes: int) -> Any:
     """Return the settings of the merged learner: the common ones, with the task that the classes need."""
-    several = [model.learner.settings for model in models if model.learner.settings.task != "binary"]
+    several = [model.learner.settings for model in models if model.learner.task != "binary"]
     settings = models[-1].learner.settings
     if several:
         return replace(settings, task=several[0].task)

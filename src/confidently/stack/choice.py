@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from ..views.pairs import Pairs
 from ..views.table import make_view
 from ..views.view import View
 from .naive_bayes import NaiveBayes
-from .stack import ROWS_TO_CHOOSE, Member, Recipe
+from .stack import ROWS_TO_CHOOSE, Member, Recipe, Stack
 
 DENSE = 0.25  # fraction of nonzero values from which on columns of numbers are a table
 MAX_TABLE = 4096  # columns of a table
@@ -46,7 +47,8 @@ def choose(X: _core.Matrix, columns: Columns, dtype: str = "float64") -> list[Re
     if (kind == MISSING).any():
         numeric = kind == MISSING
     else:
-        is_table = per_row >= DENSE * d and d <= MAX_TABLE and not _are_indicators(values, row)
+        is_dense = per_row >= DENSE * d and d <= MAX_TABLE
+        is_table = (is_dense or d <= MANY) and not _are_indicators(values, row)
         numeric = np.full(d, is_table) & (kind == ZERO)
     plain = per_row - np.isin(used, present[numeric]).sum() / max(n, 1)  # values a row that are not numbers
     base = "standard" if numeric.any() and (d <= MANY or not _alike(values, used)) else "unit"
@@ -71,6 +73,11 @@ def choose(X: _core.Matrix, columns: Columns, dtype: str = "float64") -> list[Re
     if table and d > MANY:
         found.append(_gaussian(AROW(r=0.1), f"{base},cosines", dtype=dtype))
     return found
+
+
+def new_stack(n_classes: int = 2, n_features: int = 0, columns: Columns | None = None, dtype: str = "float64") -> Stack:
+    """Return a stack whose members the first rows will choose."""
+    return Stack((), partial(choose, dtype=dtype), n_classes, n_features, columns, dtype)
 
 
 def _are_indicators(values: np.ndarray, row: np.ndarray) -> bool:

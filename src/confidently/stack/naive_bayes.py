@@ -96,6 +96,20 @@ class NaiveBayes:
         _core.naive_bayes_scores(self.state, X, scores)
         return logits(scores, self.state[CALIBRATION])
 
+    @property
+    def slope(self) -> float:
+        """The factor from a score to its calibrated score."""
+        return float(self.state[CALIBRATION][0])
+
+    def contributions(self, columns: np.ndarray, values: np.ndarray, plus: int, minus: int) -> np.ndarray:
+        """Return what each feature of a row adds to the score of one class minus that of another."""
+        state, length = self.state, np.linalg.norm(values)
+        counts = state[FREQUENCY][columns]
+        by_class = np.log(counts + 1.0) - np.log(state[ENTRIES] + max(float(state[KNOWN][0]), 1.0))
+        by_class[counts.sum(axis=1) == 0] = 0.0
+        added: np.ndarray = values / (length or 1.0) * (by_class[:, plus] - by_class[:, minus])
+        return added
+
     # --- as plain data -------------------------------------------------------------------------------------------
 
     def header(self) -> dict[str, Any]:

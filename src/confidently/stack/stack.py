@@ -130,6 +130,11 @@ class Stack:
         return "binary" if self.n_classes <= 2 else "joint"
 
     @property
+    def by_products(self) -> bool:
+        """Whether a member may learn rows together, by products of matrices."""
+        return any(member.by_products for member in self.members if isinstance(member, Learner))
+
+    @property
     def begins_classes(self) -> bool:
         """Whether classes may begin within a call of :meth:`learn`."""
         return False
@@ -191,7 +196,7 @@ class Stack:
     ) -> None:
         """Train on rows, one after the other; the arguments are those of :class:`confidently.learner.learner.Learner`.
 
-        Without ``calibrate``, the members learn and the mixture does not.
+        Without ``calibrate``, the members learn and mistakes are counted, but neither calibrations nor weights change.
 
         Raises
         ------
@@ -222,17 +227,18 @@ class Stack:
     def _train(self, part: Examples, begun: list[Any], calibrate: bool, log_loss: np.ndarray | None) -> None:
         columns = 1 if self.n_classes <= 2 else self.n_classes
         logits = np.zeros((len(self.members), len(part), columns))
+        kept = [] if calibrate else [self.state[WEIGHTS], self.state[HESSIAN], self.state[ROWS]]
+        kept += [] if calibrate else [member.state["calibration"] for member in self.members]
+        before = [array.copy() for array in kept]
         for member, transaction, own in zip(self.members, begun, logits, strict=True):
-            member.train(part, transaction, calibrate, Progressive(None, own if calibrate else None))
-        state, rows = self.state, part.order
-        weight = _weights(part, rows)
-        if not calibrate:
-            state[COUNTERS][0] += len(part) if weight is None else np.count_nonzero(weight)
-            return
+            member.train(part, transaction, True, Progressive(None, own))
+        state, labels = self.state, np.ascontiguousarray(part.labels[part.order])
         _core.mixture_learn(
-            state[WEIGHTS], state[HESSIAN], state[ROWS], state[COUNTERS], logits,
-            np.ascontiguousarray(part.labels[rows]), weight, log_loss,
+            state[WEIGHTS], state[HESSIAN], state[ROWS], state[COUNTERS], logits, labels, _weights(part, labels),
+            log_loss,
         )  # fmt: skip
+        for array, values in zip(kept, before, strict=True):
+            array[...] = values
 
     # --- prediction -----------------------------------------------------------------------------------------------
 
@@ -288,7 +294,7 @@ class Stack:
 
     @property
     def mistakes(self) -> int:
-        """Progressive mistakes of the mixture, in the first pass."""
+        """Progressive mistakes of the mixture: rows whose class was not the most probable before training on them."""
         return int(self.state[COUNTERS][1]) if self.state else 0
 
     @property
@@ -341,10 +347,10 @@ def _header(member: Member) -> dict[str, Any]:
     return {"kind": GAUSSIAN, **{name: own[name] for name in own if name not in ("n_classes", "n_features")}}
 
 
-def _weights(part: Examples, rows: np.ndarray | None) -> np.ndarray | None:
+def _weights(part: Examples, labels: np.ndarray) -> np.ndarray | None:
     """Return the weights of rows in the order of training, those of their classes included."""
-    weight = None if part.weight is None else part.weight[rows]
+    weight = None if part.weight is None else part.weight[part.order]
     if part.class_weight is not None:
-        by_class = part.class_weight[part.labels[rows]]
+        by_class = part.class_weight[labels]
         weight = by_class if weight is None else weight * by_class
     return weight

@@ -47,6 +47,11 @@ class TopicLearner:
         self.settings, self.n_classes, self.n_features = settings, n_classes, n_features
         self.state = new_state(settings, n_classes, n_features) if state is None else state
 
+    @property
+    def task(self) -> str:
+        """The task: two classes, more classes, or multilabel."""
+        return self.settings.task
+
     def grow(self, n_features: int) -> None:
         """Make room for more words, which are new to the model."""
         words = self.state["words"]

@@ -62,7 +62,7 @@ def evaluate(
     model = load_predictor(model_path)
     for option, is_used in (("--abstain", abstain is not None), ("--risk-coverage", risk_coverage)):
         if is_used:
-            check_one_class(option, model.learner.settings.task)
+            check_one_class(option, model.learner.task)
     from ..output.measures import evaluate_model
 
     with reported():

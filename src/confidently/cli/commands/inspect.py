@@ -22,6 +22,7 @@ from ..output.summaries import (
     model_text,
     of_class,
     print_classes,
+    weighted_members,
 )
 from ..output.text import counted, say
 from ..output.text import shown as named
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from ...models.explanation import Explanation
     from ...models.inspection import ClassView, KeptExample, Weight
     from ...models.model import Model
+    from ...models.stack_explanation import StackExplanation
 
 
 @click.command(cls=Command)
@@ -63,6 +65,9 @@ def inspect(
             model = Model.load_touched(model_path)
     else:
         model = load_model(model_path)
+    if weighted_members(model.learner) is not None:
+        _inspect_stack(model, model_path, row, top, class_name, plot, as_json)
+        return
     kernel = model.learner.covariance.keeps_examples
     if kernel and (row is not None or plot):
         raise BadInput(f"{model_path} is a kernel model without weights of features; omit --row and --plot")
@@ -160,6 +165,47 @@ def _features(kept: KeptExample) -> str:
     return " ".join(f"{feature}:{value:.4g}" for feature, value in kept.features.items())
 
 
+# --- a stack ---------------------------------------------------------------------------------------------------------
+
+
+def _inspect_stack(
+    model: Model, path: str, row: str | None, top: int, class_name: str | None, plot: str | None, as_json: bool
+) -> None:
+    if plot:
+        raise BadInput(f"{path} is a stack of learners, which has no plot; omit --plot")
+    check_class(model, class_name)
+    if row is None:
+        facts = model_facts(model, path)
+        say(json.dumps(facts) if as_json else model_text(facts))
+        return
+    from ...models.stack_explanation import explain_stack
+
+    found = explain_stack(model, _row(model, row), class_name)
+    say(json.dumps(_stack_explained(found, top)) if as_json else _stack_row_text(found, top))
+
+
+def _stack_explained(found: StackExplanation, top: int) -> dict[str, Any]:
+    rest = found.features[top:]
+    return {
+        **_margin(found),
+        "members": [{**part._asdict(), "mean": part.mean} for part in found.members],
+        "features": [part._asdict() for part in found.features[:top]],
+        "others": {"count": len(rest), "mean": sum(part.mean for part in rest)},
+    }
+
+
+def _stack_row_text(found: StackExplanation, top: int) -> str:
+    members = [["member", "weight", "its margin", "adds to margin"]]
+    members += [[p.name, f"{p.weight:+.2f}", f"{p.logit:+.4g}", f"{p.mean:+.4g}"] for p in found.members]
+    members.append(["all", "", "", f"{found.mean:+.4g}"])
+    features = [["feature", "members", "adds to margin"]]
+    features += [[str(p.feature), str(p.members), f"{p.mean:+.4g}"] for p in found.features[:top]]
+    if rest := found.features[top:]:
+        features.append([counted(len(rest), "other"), "", f"{sum(p.mean for p in rest):+.4g}"])
+    features.append(["all", "", f"{found.mean:+.4g}"])
+    return "\n\n".join([*_prediction_parts(found), aligned(members), aligned(features)])
+
+
 # --- one row ---------------------------------------------------------------------------------------------------------
 
 
@@ -206,27 +252,22 @@ def _only_row(model: Model, path: str) -> Batch:
     return next(batch for batch in batches if len(batch))
 
 
+def _margin(found: Explanation | StackExplanation) -> dict[str, Any]:
+    of = {"for": found.supported, "against": found.rival, "mean": found.mean, "variance": found.variance}
+    return {"predicted": found.predicted, "margin": of | {"std": found.variance**0.5}, "classes": found.classes}
+
+
 def _explained(found: Explanation, top: int) -> dict[str, Any]:
     rest = found.contributions[top:]
     return {
-        "predicted": found.predicted,
-        "margin": {
-            "for": found.supported, "against": found.rival, "mean": found.mean, "variance": found.variance,
-            "std": found.variance**0.5,
-        },
-        "classes": found.classes,
+        **_margin(found),
         "contributions": [asdict(contribution) for contribution in found.contributions[:top]],
         "others": {"count": len(rest), "mean": sum(c.mean for c in rest), "variance": sum(c.variance for c in rest)},
     }  # fmt: skip
 
 
 def _row_text(model: Model, found: Explanation, top: int) -> str:
-    multilabel = model.learner.settings.task == "multilabel"
-    predicted = ", ".join(map(named, found.predicted)) or "(none)" if multilabel else named(found.predicted)
-    against = "" if found.rival is None and multilabel else f" against {named(found.rival)}"
-    scores = [["labels" if multilabel else "class", "probability", "margin" if multilabel else "score", "std"]]
-    ranked = sorted(found.classes, key=lambda entry: -entry["mean"])[:MAX_CLASSES_SHOWN]
-    scores += [[named(c["name"]), f"{c['probability']:.4f}", f"{c['mean']:+.4g}", f"{c['std']:.4g}"] for c in ranked]
+    multilabel = model.learner.task == "multilabel"
     rows = [["feature", "value", "weight", "adds to margin", "adds to variance"]]
     rows += [
         [str(c.feature) + ("" if c.known else " *"), f"{c.value:.4g}", f"{c.weight:+.4g}", f"{c.mean:+.4g}",
@@ -237,13 +278,22 @@ def _row_text(model: Model, found: Explanation, top: int) -> str:
         mean, variance = sum(c.mean for c in rest), sum(c.variance for c in rest)
         rows.append([counted(len(rest), "other"), "", "", f"{mean:+.4g}", f"{variance:.4g}"])
     rows.append(["all", "", "", f"{found.mean:+.4g}", f"{found.variance:.4g}"])
-    parts = [
-        f"predicted  {predicted}\n"
-        f"margin     {found.mean:+.4g} with a standard deviation of {found.variance**0.5:.4g}, "
-        f"for {named(found.supported)}{against}",
-        aligned(scores),
-        aligned(rows),
-    ]
+    parts = [*_prediction_parts(found, multilabel), aligned(rows)]
     if not all(c.known for c in found.contributions):
         parts.append("* unseen in training: mean 0 and the prior variance")
     return "\n\n".join(parts)
+
+
+def _prediction_parts(found: Explanation | StackExplanation, multilabel: bool = False) -> list[str]:
+    """Return the predicted class and the margin, and a table of the classes."""
+    predicted = ", ".join(map(named, found.predicted)) or "(none)" if multilabel else named(found.predicted)
+    against = "" if found.rival is None and multilabel else f" against {named(found.rival)}"
+    scores = [["labels" if multilabel else "class", "probability", "margin" if multilabel else "score", "std"]]
+    ranked = sorted(found.classes, key=lambda entry: -entry["mean"])[:MAX_CLASSES_SHOWN]
+    scores += [[named(c["name"]), f"{c['probability']:.4f}", f"{c['mean']:+.4g}", f"{c['std']:.4g}"] for c in ranked]
+    margin = (
+        f"predicted  {predicted}\n"
+        f"margin     {found.mean:+.4g} with a standard deviation of {found.variance**0.5:.4g}, "
+        f"for {named(found.supported)}{against}"
+    )
+    return [margin, aligned(scores)]

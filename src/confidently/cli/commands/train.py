@@ -12,7 +12,7 @@ from ..options.arguments import POSITIVE_INTEGER, add_options, data_argument, is
 from ..options.cluster import check_cluster, cluster_options, on_cluster
 from ..options.command import Command
 from ..options.files import CACHE_OUTPUT, INPUT
-from ..options.learner import learner_options
+from ..options.learner import check_auto, learner_options
 from ..options.reading import on_error_option, reading_options
 from ..options.rules import rule_options
 from ..options.saving import NOT_IN_MODEL, check_saving, saving_options
@@ -104,6 +104,7 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
 
 def _check_usage(ctx: click.Context, data: tuple[str, ...], options: dict[str, Any]) -> None:
     _check_validation(ctx, options)
+    check_auto(ctx, options)
     check_cluster(ctx, data, options)
     check_saving(ctx, options, WITH_INIT_MODEL)
 

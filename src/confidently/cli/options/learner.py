@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...covariances.names import OVER_WEIGHTS
-from .arguments import add_options
+from .arguments import add_options, is_given
 from .reading import multilabel_option
 from .sections import in_section
 
@@ -76,7 +76,14 @@ _SETTINGS = [
     multilabel_option,
     classes_option,
 ]
+AUTO_KEEPS = ("auto", "dtype", "classes", "multilabel")  # options of a learner that go with --auto
 _LEARNER = [
+    click.option(
+        "--auto",
+        is_flag=True,
+        help="Train several learners on different views of the rows and mix what they say by how well each has "
+        "predicted. The columns of the first 1000 rows decide which; nothing is to be tuned.",
+    ),
     *_SETTINGS,
     click.option(
         "--view",
@@ -182,13 +189,50 @@ def new_stream_learner(
     return StreamLearner(learner, table, several, features, reading)
 
 
+def new_stack(
+    options: dict[str, Any], classes: list[int | str], multilabel: bool, features: Features | None,
+    reading: ReaderOptions,
+) -> StreamLearner:  # fmt: skip
+    """Return a stack of learners, which the first rows will choose.
+
+    Raises
+    ------
+    click.UsageError
+        For data of several labels per row.
+    """
+    from ...data.classes import ClassTable
+    from ...learner.streams import StreamLearner
+    from ...stack.choice import new_stack
+
+    if multilabel:
+        raise click.UsageError("--auto learns one class per row, got several labels; omit it")
+    table = ClassTable(classes, closed=bool(classes))
+    stack = new_stack(len(table), dtype=options["dtype"])
+    return StreamLearner(stack, table, None, features, reading)
+
+
+def check_auto(ctx: click.Context, options: dict[str, Any]) -> None:
+    """Reject options of a single learner next to ``--auto``."""
+    if not options["auto"]:
+        return
+    sections = ("Rule", "Learner", "Cluster")
+    given = [
+        max(parameter.opts, key=len)
+        for parameter in ctx.command.params
+        if getattr(parameter, "section", None) in sections and parameter.name not in AUTO_KEEPS
+        and is_given(ctx, str(parameter.name))
+    ]  # fmt: skip
+    if given:
+        raise click.UsageError(f"--auto chooses its learners and trains them in one process; omit {', '.join(given)}")
+
+
 def continued_learner(model: Model) -> StreamLearner:
     """Return the learner of a model, to continue its training."""
     from ...data.classes import ClassTable
     from ...data.reading import ReaderOptions
     from ...learner.streams import StreamLearner
 
-    multilabel = model.learner.settings.task == "multilabel"
+    multilabel = model.learner.task == "multilabel"
     table = ClassTable(model.classes, multilabel, model.source.get("closed", False))
     reading = ReaderOptions.from_dict(model.source) if model.source else None
     return StreamLearner(model.learner, table, model.multiclass, model.features, reading)

@@ -34,7 +34,7 @@ def evaluate_model(
 
     ``abstain`` and ``by_coverage`` need a model of one class per row.
     """
-    if model.learner.settings.task == "multilabel":
+    if model.learner.task == "multilabel":
         return _evaluate_labels(model, paths), None
     return _evaluate(model, paths, abstain, by_coverage)
 
@@ -45,7 +45,7 @@ def validate_model(model: Model, paths: Sequence[str]) -> dict[str, Any]:
     learner.state = dict(learner.state)  # answering may add a feature; arrays are replaced, never written to
     snapshot = copy.copy(model)
     snapshot.learner = learner
-    if learner.settings.task == "multilabel":
+    if learner.task == "multilabel":
         return _validate_labels(snapshot, paths)
     metrics = ClassMetrics(max(2, len(model.classes)))
     for _ in _measured(snapshot, paths, metrics):
@@ -58,7 +58,7 @@ def _evaluate(
     model: Model, paths: Sequence[str], abstain: float | None, by_coverage: bool
 ) -> tuple[dict[str, Any], RiskCoverage | None]:
     metrics, abstaining = ClassMetrics(len(model.classes)), AbstentionMetrics(0.0 if abstain is None else abstain)
-    binary, scores, truths, right, certain = model.learner.settings.task == "binary", [], [], [], []
+    binary, scores, truths, right, certain = model.learner.task == "binary", [], [], [], []
     for matrix, truth, predicted, probability in _measured(model, paths, metrics):
         if binary:
             scores.append(model.learner.decision(matrix)[truth >= 0])

@@ -135,7 +135,7 @@ def _draw_bars(axes: Any, names: list[str], means: list[float], spread: list[flo
 
 
 def _panel_title(model: Model | TopicModel, name: Any) -> str:
-    if model.learner.settings.task == "binary":
+    if model.learner.task == "binary":
         return f"{_class_name(name)} (right) against {_class_name(model.classes[0])} (left)"
     return _class_name(name)
 

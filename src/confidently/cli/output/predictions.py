@@ -63,7 +63,7 @@ class Predictions:
 
     def __init__(self, model: Model | TopicModel, requested: Requested) -> None:
         self.model, self.requested = model, requested
-        self.task = model.learner.settings.task
+        self.task = model.learner.task
         self.names = [*model.classes, None][: max(2, len(model.classes))] if self.task == "binary" else model.classes
         if requested.abstain is not None:
             check_one_class("--abstain", self.task)
@@ -214,7 +214,7 @@ class TopicPredictions(Predictions):
 def class_probabilities(model: Model, matrix: _core.Matrix) -> np.ndarray:
     """Return the probability of every class (label); one column each."""
     p = model.learner.probabilities(matrix, model.estimator.get("calibration", "progressive"))
-    return _both_classes(p, model.learner.settings.task)
+    return _both_classes(p, model.learner.task)
 
 
 def _both_classes(p: np.ndarray, task: str) -> np.ndarray:

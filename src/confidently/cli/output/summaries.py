@@ -12,7 +12,7 @@ from .progress import validation_text
 from .text import class_names, class_noun, classes_text, counted, parameters_text, percent, say, shown, table
 
 if TYPE_CHECKING:
-    from ...learner.learner import Learner
+    from ...covariances.settings import Settings
     from ...models.model import Model
     from ...topics.model import TopicModel
 
@@ -39,6 +39,7 @@ def training_text(result: dict[str, Any]) -> str:
         f"{class_noun(result['task']):10} {classes_text(result['classes'])}",
         f"features   {result['features']:,}",
         f"learner    {_learner_text(result)}",
+        *(f"           {member['weight']:+.2f} {member['name']}" for member in result.get("members", [])),
         f"mistakes   {result['mistakes']:,}, a progressive validation error of {percent(result['error'])}{log_loss}",
         f"updates    {result['updates']:,}",
         f"seconds    {result['seconds']:.2f} ({rate:,.0f} rows/s)",
@@ -106,6 +107,8 @@ def _file_text(result: dict[str, Any]) -> str:
 
 
 def _learner_text(result: dict[str, Any]) -> str:
+    if members := result.get("members"):
+        return f"{counted(len(members), 'member')}, {result['task']}"
     rule = result["rule"]
     chosen = [f"{rule['name']}({parameters_text(rule['parameters'])})", f"covariance {result['covariance']}"]
     if result["view"]:
@@ -113,9 +116,30 @@ def _learner_text(result: dict[str, Any]) -> str:
     return ", ".join([*chosen, result["task"]])
 
 
-def view_facts(learner: Learner) -> list[dict[str, Any]]:
-    """Return the views of a learner, one after the other, as plain data."""
-    return [] if learner.view is None else learner.view.header()
+def learner_facts(learner: Any) -> dict[str, Any]:
+    """Return rule, covariance and views of a learner, or the members of a stack, as plain data."""
+    if (members := weighted_members(learner)) is not None:
+        return {"members": members}
+    settings = learner.settings
+    return {
+        "rule": {"name": settings.rule.name, "parameters": settings.rule.get_params()},
+        "covariance": settings.covariance,
+        "view": [] if learner.view is None else learner.view.header(),
+    }
+
+
+def weighted_members(learner: Any) -> list[dict[str, Any]] | None:
+    """Return name and weight of a stack's members; ``None`` for a single learner."""
+    if (names := getattr(learner, "names", None)) is None:
+        return None
+    weights = learner.state["mixture.weights"].tolist()
+    return [{"name": name, "weight": weight} for name, weight in zip(names, weights, strict=True)]
+
+
+def counted_infeasible(learner: Any) -> int | None:
+    """Return the number of infeasible examples, if the rule counts them."""
+    counts = weighted_members(learner) is None and learner.settings.rule.counts_misses
+    return learner.infeasible if counts else None
 
 
 def _rows_text(rows: int, passes: int) -> str:
@@ -128,36 +152,35 @@ def _rows_text(rows: int, passes: int) -> str:
 def model_facts(model: Model, path: str) -> dict[str, Any]:
     """Return what a classifier is and how it was trained."""
     learner = model.learner
-    settings = learner.settings
     facts = {
         "model": path,
         "model_bytes": os.path.getsize(path),
-        "rule": {"name": settings.rule.name, "parameters": settings.rule.get_params()},
-        "covariance": settings.covariance,
-        "view": view_facts(learner),
-        "task": settings.task,
-        "prior_variance": settings.prior_variance,
-        "fit_intercept": settings.fit_intercept,
-        "average": settings.average,
-        "forget": settings.forget,
-        "projection": settings.projection,
-        "dtype": settings.dtype,
+        **learner_facts(learner),
+        "task": learner.task,
+        **({} if weighted_members(learner) else _settings_facts(learner.settings)),
+        "dtype": learner.dtype,
         "classes": class_names(model),
         "features": model.n_features,
         "names": model.features is not None,
         "rows_seen": learner.n_seen,
         "mistakes": learner.mistakes,
         "updates": learner.updates,
-        "infeasible": learner.infeasible if settings.rule.counts_misses else None,
+        "infeasible": counted_infeasible(learner),
         "source": model.source,
         "estimator": model.estimator,
     }
-    if learner.covariance.keeps_examples:
+    if weighted_members(learner) is None and learner.covariance.keeps_examples:
+        settings = learner.settings
         facts["kernel"] = {
             "name": settings.kernel, "parameters": settings.kernel_params, "budget": settings.budget,
             "examples_kept": learner.covariance.n_examples(learner.state),
         }  # fmt: skip
     return facts
+
+
+def _settings_facts(settings: Settings) -> dict[str, Any]:
+    names = ("prior_variance", "fit_intercept", "average", "forget", "projection")
+    return {name: getattr(settings, name) for name in names}
 
 
 def model_text(facts: dict[str, Any]) -> str:
@@ -166,6 +189,7 @@ def model_text(facts: dict[str, Any]) -> str:
     rows = [
         ["model", _file_text(facts)],
         ["learner", _learner_text(facts)],
+        *(["", f"{member['weight']:+.2f} {member['name']}"] for member in facts.get("members", [])),
         ["trained on", f"{counted(facts['rows_seen'], 'row')} (all passes together)"],
         ["mistakes", f"{facts['mistakes']:,} of them misclassified before training on them ({fraction})"],
         ["updates", f"{facts['updates']:,}"],
@@ -235,9 +259,9 @@ def of_class(views: list[Any], name: str | None) -> list[Any]:
 
 def class_title(model: Model | TopicModel, name: Any) -> str:
     """Return the title of a class's weights."""
-    if model.learner.settings.task == "binary":
+    if model.learner.task == "binary":
         return f"positive weights favor {shown(name)}, negative weights {shown(model.classes[0])}"
-    return f"{'label' if model.learner.settings.task == 'multilabel' else 'class'} {shown(name)}"
+    return f"{'label' if model.learner.task == 'multilabel' else 'class'} {shown(name)}"
 
 
 def print_classes(facts: str, views: Sequence[Any], text: Callable[[Any], list[str]], plot: str | None) -> None:

@@ -11,13 +11,21 @@ from typing import TYPE_CHECKING, Any, cast
 from ...data.classes import check_classes
 from ...data.features import Features
 from ...data.selection import cut_at, in_blocks
+from ...views.standard import Standard
 from ..inputs import BadInput
-from ..options.learner import chosen_calibration, chosen_classes, chosen_view, continued_learner, new_stream_learner
+from ..options.learner import (
+    chosen_calibration,
+    chosen_classes,
+    chosen_view,
+    continued_learner,
+    new_stack,
+    new_stream_learner,
+)
 from ..options.reading import chosen_reading
 from ..options.rules import chosen_rule
 from ..output.counts import Counts
 from ..output.progress import next_line
-from ..output.summaries import view_facts
+from ..output.summaries import counted_infeasible, learner_facts
 from ..output.text import class_names
 from .data import Holdout, TrainingData
 from .loop import TrainingLoop
@@ -49,23 +57,28 @@ class ClassifierTraining(TrainingLoop):
 
     def new(self) -> None:
         options = self.options
-        self.view = chosen_view(options)
+        self.view = Standard() if options["auto"] else chosen_view(options)  # in a stack, that of some members
         self.reading = chosen_reading(options, self.paths, self.view)
         self.rule, self.classes = chosen_rule(options), chosen_classes(options["classes"])
         self.closed = bool(self.classes)
         self.start_learner(options["multilabel"])
-        self.estimator = {"multiclass": self.learner.multiclass, "calibration": chosen_calibration(options)}
+        self.estimator: dict[str, Any] = {"members": "auto"}
+        if not options["auto"]:
+            self.estimator = {"multiclass": self.learner.multiclass, "calibration": chosen_calibration(options)}
 
     def start_learner(self, multilabel: bool) -> None:
         """Begin with an untrained learner, again if rows turn out to be multilabel."""
         features = Features(bounded=not self.reading.vocabulary) if self.reading.named else None
-        self.learner = new_stream_learner(
-            self.options, self.rule, self.classes, multilabel, features, self.reading, self.view
-        )
+        if self.options["auto"]:
+            self.learner = new_stack(self.options, self.classes, multilabel, features, self.reading)
+        else:
+            self.learner = new_stream_learner(
+                self.options, self.rule, self.classes, multilabel, features, self.reading, self.view
+            )
 
     def resume(self, model: Model) -> None:
         self.learner = continued_learner(model)
-        self.estimator = {"multiclass": "joint", "calibration": "progressive"} | model.estimator
+        self.estimator = model.estimator
         self.learner.log_loss[0] = self.position.now.log_loss or 0.0
 
     def open_data(self, multilabel: bool | None) -> TrainingData:
@@ -73,7 +86,7 @@ class ClassifierTraining(TrainingLoop):
         skipping = options["on_error"] != "stop"
         classes = [str(name) for name in self.learner.classes.names] if self.closed and skipping else []
         return TrainingData(
-            self.paths, self.reading, self.learner.learner.settings.dtype, multilabel, on_error=options["on_error"],
+            self.paths, self.reading, self.learner.learner.dtype, multilabel, on_error=options["on_error"],
             classes=classes, cache=options["cache"], beside=options["output_path"], caching=options["passes"] > 1,
             holdout=Holdout(options["holdout"]) if options["holdout"] else None,
         )  # fmt: skip
@@ -83,13 +96,13 @@ class ClassifierTraining(TrainingLoop):
         position = self.position
         rows = position.now.rows
         with self.data.one_pass(rows, self.learner.features) as (stream, batches):
-            if stream.multilabel and self.learner.learner.settings.task != "multilabel":
+            if stream.multilabel and self.learner.learner.task != "multilabel":
                 self.start_learner(multilabel=True)
             if not rows:
                 position.begin_pass(self.learner.learner)
                 self.learner.log_loss[0] = 0.0
             self.begin_report(self.data.total_bytes)
-            if self.learner.learner.covariance.by_products:
+            if self.learner.learner.by_products:
                 batches = in_blocks(batches, ROWS_PER_DENSE_BLOCK)
             else:
                 batches = cut_at(batches, rows, self._next_cut)
@@ -97,7 +110,7 @@ class ClassifierTraining(TrainingLoop):
 
     def _steps(self, batches: Iterator[Batch]) -> Iterator[Counts]:
         position = self.position
-        calibrate = position.passes == 0 and self.estimator["calibration"] is not None
+        calibrate = position.passes == 0 and self.calibrated
         for batch in self.learner.learn(batches, calibrate):
             learner, (seen, mistakes, updates) = self.learner.learner, position.began
             yield Counts(
@@ -119,6 +132,11 @@ class ClassifierTraining(TrainingLoop):
             assert position.last is not None
             self.report.validated(position.passes, position.last)
         position.begin_pass(self.learner.learner)
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether the first pass calibrates probabilities."""
+        return self.estimator.get("calibration", "progressive") is not None
 
     def check_classes(self) -> None:
         """Reject data of one class, once they are read."""
@@ -170,7 +188,6 @@ class ClassifierTraining(TrainingLoop):
         """Return the summary of the run as plain data."""
         model, position = self.final_model(), self.position
         learner, first = model.learner, position.first or Counts()
-        settings = learner.settings
         result: dict[str, Any] = {
             "rows": first.rows,
             "rows_learned": first.learned,
@@ -179,13 +196,11 @@ class ClassifierTraining(TrainingLoop):
             "error": first.error,
             "log_loss": first.mean_log_loss,
             "updates": learner.updates,
-            "infeasible": learner.infeasible if settings.rule.counts_misses else None,
-            "task": settings.task,
+            "infeasible": counted_infeasible(learner),
+            "task": learner.task,
             "classes": class_names(model),
             "features": learner.n_features,
-            "rule": {"name": settings.rule.name, "parameters": settings.rule.get_params()},
-            "covariance": settings.covariance,
-            "view": view_facts(learner),
+            **learner_facts(learner),
             "rows_seen": learner.n_seen,
             "seconds": round(position.seconds, 6),
         }

@@ -36,7 +36,7 @@ def train_on_cluster(training: ClassifierTraining, paths: Sequence[str], passes:
         with connected(options["scheduler"], options["workers"]) as client:
             threads = n_threads(client)
             partitions = options["partitions"] or threads
-            task = training.learner.learner.settings.task
+            task = training.learner.learner.task
             inferred = options["init_model"] is None and not options["multilabel"]
             multilabel = None if inferred else options["multilabel"] or task == "multilabel"
             found = surveyed(client, paths, training.reading, multilabel, options["on_error"])
@@ -64,7 +64,7 @@ def _rounds(client: Any, training: ClassifierTraining, found: Any, partitions: i
     return training_on_files(
         client, found, training.model(), partitions, rounds=options["rounds"] or DEFAULT_ROUNDS, passes=passes,
         shuffle=options["shuffle"], on_error=options["on_error"],
-        calibrate=training.estimator["calibration"] is not None,
+        calibrate=training.calibrated,
     )  # fmt: skip
 
 
@@ -72,7 +72,7 @@ def _train(training: ClassifierTraining, rounds: Rounds, passes: int, size: int)
     """Train round by round; return the bytes moved."""
     position, report, moved = training.position, training.report, 0
     each, began = max(len(rounds) // passes, 1), time.monotonic()
-    calibrated = training.estimator["calibration"] is not None
+    calibrated = training.calibrated
     try:
         for number, result in enumerate(rounds):
             if number % each == 0:

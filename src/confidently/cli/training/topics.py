@@ -51,7 +51,7 @@ class TopicTraining(TrainingLoop):
     def resume(self, model: TopicModel) -> None:
         self.learner, self.names = model.learner, model.classes
         self.parameters, self.stop_words = model.estimator, frozenset(model.source.get("stop_words", ()))
-        table = ClassTable(model.classes, model.learner.settings.task == "multilabel", closed=True)
+        table = ClassTable(model.classes, model.learner.task == "multilabel", closed=True)
         self.reader = DocumentReader(table, model.features, self.stop_words)
 
     def open_data(self, multilabel: bool | None) -> TrainingData:
@@ -132,7 +132,7 @@ class TopicTraining(TrainingLoop):
         assert learner is not None
         for documents in parts:
             learner.grow(documents.bags.n_words)
-            signs = documents.signs(learner.settings.task, learner.n_classes)
+            signs = documents.signs(learner.task, learner.n_classes)
             first, weights = position.passes == 0, documents.weights
             learner.learn(documents.bags, signs, self.options["jobs"], new=first, weights=weights)
             yield Counts(
@@ -216,9 +216,9 @@ def progressive_score(learner: TopicLearner) -> dict[str, Any] | None:
     scores, signs, _ = learner.progressive_scores()
     if not len(scores):
         return None
-    multilabel = learner.settings.task == "multilabel"
+    multilabel = learner.task == "multilabel"
     several = bool((signs != signs[0]).any())
-    if learner.settings.task == "binary":
+    if learner.task == "binary":
         scores, signs = scores[:, 0], signs[:, 0]
     if multilabel:
         predicted, true = scores > 0, signs > 0

@@ -1,0 +1,62 @@
+"""The stack in plain Python, row by row: naive Bayes and the mixture, as their docstrings have them. Nothing is shared."""
+
+from __future__ import annotations
+
+from math import exp, log, sqrt
+
+import numpy as np
+
+
+class NaiveBayes:
+    """Rows are dicts of values by feature."""
+
+    def __init__(self, n_classes):
+        self.having = [{} for _ in range(n_classes)]
+        self.rows = [0.0] * n_classes
+
+    def score(self, row):
+        n, met = len(self.rows), {j for counts in self.having for j in counts}
+        length = sqrt(sum(x * x for x in row.values()))
+        scores = []
+        for counts, rows in zip(self.having, self.rows, strict=True):
+            total = log(sum(counts.values()) + max(len(met), 1))
+            by_feature = [x / length * (log(counts.get(j, 0.0) + 1) - total) for j, x in row.items() if j in met]
+            scores.append(sum(by_feature) + 0.1 * log((rows + 1) / (sum(self.rows) + n)))
+        if n == 2:
+            return [scores[1] - scores[0]]
+        return [score - sum(scores) / n for score in scores]
+
+    def learn(self, row, label, w):
+        self.rows[label] += w
+        for j in row:
+            self.having[label][j] = self.having[label].get(j, 0.0) + w
+
+
+class Mixture:
+    """Weights of members by a damped Newton method, the linear system solved by NumPy."""
+
+    def __init__(self, members):
+        self.weights, self.hessian, self.rows = np.full(members, 1 / members), np.zeros((members, members)), 0.0
+
+    def probabilities(self, logits):
+        """``logits``: (members, classes), or (members, 1) of two classes."""
+        mixed = self.weights @ np.clip(logits, -1000, 1000)
+        if len(mixed) == 1:
+            mixed = np.array([0.0, mixed[0]])
+        e = [exp(score - mixed.max()) for score in mixed]
+        return np.array(e) / sum(e)
+
+    def learn(self, logits, label, w):
+        """Return the probability of the label before."""
+        p, scores = self.probabilities(logits), np.clip(logits, -1000, 1000)
+        if scores.shape[1] == 1:
+            scores = np.hstack([np.zeros_like(scores), scores])
+        mean = scores @ p
+        counted = p >= 1e-5 if logits.shape[1] > 1 else np.full(2, True)
+        spread = (scores - mean[:, None])[:, counted] * np.sqrt(p[counted])
+        self.hessian *= (1 - 1 / min(self.rows + 2, 5000)) ** w
+        self.hessian += w * spread @ spread.T
+        self.rows += w
+        step = np.linalg.solve(self.hessian + np.eye(len(mean)) / 0.09, w * (scores[:, label] - mean))
+        self.weights = self.weights + step * min(1.0, 0.5 / np.abs(step).max(initial=1e-300))
+        return p[label]
