@@ -1,4 +1,4 @@
-"""The stack in plain Python, row by row: naive Bayes and the mixture, as their docstrings have them. Nothing is shared."""
+"""The stack in plain Python, row by row: naive Bayes and the mixture, as documented. Nothing is shared."""
 
 from __future__ import annotations
 

@@ -126,10 +126,9 @@ class Learner(Predictor):
         """Do nothing: only a stack is chosen by its first rows."""
 
     def sizes(self) -> np.ndarray:
-        """Return the largest absolute weight of every column."""
-        weights = self.weights[self.settings.fit_intercept :, 0]
-        sizes: np.ndarray = np.abs(weights).max(axis=1, initial=0.0)
-        return sizes
+        """Return the largest absolute weight of every feature; where a view makes columns of it, of all of them."""
+        sizes: np.ndarray = np.abs(self.weights[self.settings.fit_intercept :, 0]).max(axis=1, initial=0.0)
+        return sizes if self.view is None else self.view.by_feature(self.state, sizes)
 
     # --- growing -------------------------------------------------------------------------------------------------
 

@@ -152,12 +152,10 @@ class Stack:
         return True
 
     def sizes(self) -> np.ndarray:
-        """Return the largest absolute weight of every feature, in any member whose features these are."""
-        size = np.zeros(self.n_features)
-        for member in self.members:
-            if isinstance(member, Learner) and member.width == self.n_features:
-                np.maximum(size, member.sizes(), out=size)
-        return size
+        """Return the largest absolute weight of every feature in any member."""
+        sizes = [member.sizes() for member in self.members if isinstance(member, Learner)]
+        found: np.ndarray = np.max(sizes, axis=0, initial=0.0) if sizes else np.zeros(self.n_features)
+        return found
 
     def prepare(self, X: _core.Matrix) -> None:
         """Choose the members by the first rows, if that is to be done."""
