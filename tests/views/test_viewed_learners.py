@@ -286,11 +286,3 @@ def test_the_view_cannot_change_after_training_has_begun():
     with pytest.raises(ValueError, match=r"view, and .* cannot change"):
         model.set_params(view="idf").partial_fit(X, y)
     model.set_params(view=[Standard()]).partial_fit(X, y)
-
-
-@pytest.mark.parametrize("name", EVERY)
-@pytest.mark.parametrize("method", ["to_sklearn", "to_onnx"])
-def test_views_are_not_exported(name, method):
-    X, y = rows()
-    with pytest.raises(ValueError, match="export a model without a view"):
-        getattr(OnlineClassifier(view=name).fit(X, y), method)()

@@ -346,12 +346,20 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
         Raises
         ------
         ValueError
-            For a kernel; for a full covariance of more than two classes, and for uncalibrated probabilities
-            (``calibration=None``) of three or more classes, which depend on more than the variances of single weights.
+            With a view; for a kernel; for a full covariance of more than two classes, and for uncalibrated
+            probabilities (``calibration=None``) of three or more classes, which depend on more than the variances of
+            single weights.
         """
         from .frozen import LinearPredictor  # only here, to save start-up time
 
-        return LinearPredictor(self._linear_form(), getattr(self, "feature_names_in_", None))
+        form = self._linear_form()
+        if (view := self.learner_.view) is not None:
+            names = ",".join(view.name for view in view.views)
+            raise ValueError(
+                f"the view {names} changes rows before they are scored, which coefficients cannot; use to_onnx, or "
+                "save and load the model"
+            )
+        return LinearPredictor(form, getattr(self, "feature_names_in_", None))
 
     def to_onnx(self, dtype: str = "float32") -> ModelProto:
         """Return the predictor as an ONNX graph (opset 17), for any runtime; needs ``pip install confidently[onnx]``.
@@ -372,11 +380,11 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
         ImportError
             If ONNX is not installed.
         ValueError
-            In the cases where :meth:`to_sklearn` raises it.
+            In the cases where :meth:`to_sklearn` raises it, except for a view, which the graph has.
         """
         from ..models.onnx_export import to_onnx  # only here, to save start-up time
 
-        return to_onnx(self._linear_form(), self._feature_names(), dtype)
+        return to_onnx(self.learner_, self._linear_form(), self._feature_names(), dtype)
 
     def _linear_form(self) -> LinearForm:
         from ..models.linear_form import linear_form  # only here, to save start-up time

@@ -60,10 +60,8 @@ class Posterior:
         return Size(self.width, self.n_classes)
 
     def require(self, capability: str) -> None:
-        """Raise ``ValueError`` with the reason if the covariance or the view lacks a capability."""
+        """Raise ``ValueError`` with the reason if the covariance lacks a capability."""
         self.covariance.require(capability)
-        if self.view is not None:
-            self.view.require(capability)
 
     @property
     def weights(self) -> np.ndarray:

@@ -38,7 +38,7 @@ class LinearForm:
     Attributes
     ----------
     coef : array of shape (columns, d)
-        One row for two classes, otherwise one per class or label.
+        One row for two classes, otherwise one per class or label; d counts the columns that the view makes.
     intercept : array of shape (columns,)
     task : {"binary", "joint", "one-vs-rest", "softmax", "multilabel"}
     classes : array
@@ -103,7 +103,7 @@ def linear_form(learner: Learner, classes: np.ndarray, calibration: str | None) 
     moderated = calibration is not None and settings.task != "multilabel"
     spread = _spread(learner) if slope is None or moderated else None
     noise = settings.rule.score_noise()
-    return LinearForm(mean[:, : learner.n_features], intercept, settings.task, classes, slope, offset, spread, noise)
+    return LinearForm(mean[:, : learner.width], intercept, settings.task, classes, slope, offset, spread, noise)
 
 
 def _spread(learner: Learner) -> Spread:

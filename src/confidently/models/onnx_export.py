@@ -7,7 +7,8 @@ With the means W, b and the variances S, t of weights and intercept, and the cal
     probability   = sigmoid(a score / sqrt(1 + variance/prior) + c)
 
 Three or more classes have softmax(a score / sqrt(1 + v/prior)), where v is the variance of the difference between the
-row's two best scores. Multilabel: sigmoid(a score + c) for each label.
+row's two best scores. Multilabel: sigmoid(a score + c) for each label. With a view, X stands for the rows that it
+makes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..learner.learner import Learner
 from ..rules.ranges import check_choice
 from .linear_form import LinearForm, Spread
 
@@ -28,12 +30,21 @@ TYPES = ("float32", "float64")
 
 
 class Graph:
-    """A graph under construction, which names nodes and constants; ``dtype`` is the type of its real numbers."""
+    """A graph under construction, which names nodes and constants.
+
+    Attributes
+    ----------
+    dtype : dtype
+        Type of its real numbers.
+    rows : str
+        The rows that are scored.
+    """
 
     def __init__(self, dtype: str) -> None:
         self.dtype = np.dtype(dtype)
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
+        self.rows = "X"
 
     def constant(self, value: Any, dtype: Any = None) -> str:
         """Add a constant and return its name."""
@@ -57,19 +68,29 @@ class Graph:
         self.nodes.append(helper.make_node(operator, list(inputs), outputs, **attributes))
         return name
 
+    def cast(self, x: str, dtype: Any = None) -> str:
+        """Add a conversion, by default to the type of the graph's real numbers, and return its name."""
+        from onnx import helper
 
-def to_onnx(form: LinearForm, feature_names: list[str] | None = None, dtype: str = "float32") -> ModelProto:
-    """Return the predictor of a linear form; see :meth:`confidently.OnlineClassifier.to_onnx`."""
+        return self.add("Cast", x, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype or self.dtype)))
+
+
+def to_onnx(
+    learner: Learner, form: LinearForm, feature_names: list[str] | None = None, dtype: str = "float32"
+) -> ModelProto:
+    """Return the predictor of a learner with a linear form; see :meth:`confidently.OnlineClassifier.to_onnx`."""
     check_choice("dtype", dtype, TYPES)
     try:
         import onnx  # noqa: F401
     except ImportError:
         raise ImportError("the export to ONNX needs the package onnx; pip install confidently[onnx]") from None
     graph = Graph(dtype)
-    scores = graph.add("Gemm", "X", graph.constant(form.coef), graph.constant(form.intercept), transB=1)
+    if learner.view is not None:
+        graph.rows = learner.view.exported(graph, "X", learner.state)
+    scores = graph.add("Gemm", graph.rows, graph.constant(form.coef), graph.constant(form.intercept), transB=1)
     _label(graph, form, scores)
     _probabilities(graph, form, scores)
-    return _model(graph, form, feature_names)
+    return _model(graph, form, learner.n_features, feature_names)
 
 
 def _label(graph: Graph, form: LinearForm, scores: str) -> None:
@@ -122,11 +143,11 @@ def _variances(graph: Graph, spread: Spread) -> str:
     """Add the variance of every score; where columns share a matrix, half that of any difference."""
     if not spread.matrix:
         weights, intercept = spread.weights[:, :-1], spread.weights[:, -1]
-        squares = graph.add("Mul", "X", "X")
+        squares = graph.add("Mul", graph.rows, graph.rows)
         return graph.add("Gemm", squares, graph.constant(weights), graph.constant(intercept), transB=1)
     matrix = spread.weights
-    product = graph.add("Gemm", "X", graph.constant(matrix[:-1, :-1]), graph.constant(2.0 * matrix[-1, :-1]))
-    form = graph.add("ReduceSum", graph.add("Mul", "X", product), graph.constant([1], np.int64), keepdims=1)
+    product = graph.add("Gemm", graph.rows, graph.constant(matrix[:-1, :-1]), graph.constant(2.0 * matrix[-1, :-1]))
+    form = graph.add("ReduceSum", graph.add("Mul", graph.rows, product), graph.constant([1], np.int64), keepdims=1)
     whole = graph.add("Add", form, graph.constant([matrix[-1, -1]]))
     return graph.add("Max", whole, graph.constant([0.0]))
 
@@ -161,7 +182,7 @@ def _posterior_probability(graph: Graph, form: LinearForm, scores: str, variance
     return graph.add("Cast", graph.add("Sum", *parts), name=name, to=own)
 
 
-def _model(graph: Graph, form: LinearForm, feature_names: list[str] | None) -> ModelProto:
+def _model(graph: Graph, form: LinearForm, n_features: int, feature_names: list[str] | None) -> ModelProto:
     from onnx import TensorProto, checker, helper
 
     number = TensorProto.FLOAT if graph.dtype == np.float32 else TensorProto.DOUBLE
@@ -171,7 +192,7 @@ def _model(graph: Graph, form: LinearForm, feature_names: list[str] | None) -> M
     whole = helper.make_graph(
         graph.nodes,
         "confidently",
-        [values("X", number, ["n", form.coef.shape[1]])],
+        [values("X", number, ["n", n_features])],
         [
             values("label", TensorProto.STRING if has_strings else TensorProto.INT64, ["n", *columns]),
             values("probabilities", number, ["n", len(form.classes)]),

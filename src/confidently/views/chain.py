@@ -11,6 +11,7 @@ from .. import _core
 from ..rules.parametric import parameter
 from ..rules.ranges import Range
 from .columns import Columns
+from .graph import Graph
 from .view import Arrays, Labelled, Placed, SeenRows, Shapes, View
 
 
@@ -38,10 +39,6 @@ class Chain(View):
     @property
     def views(self) -> tuple[View, ...]:
         return self.parts
-
-    def require(self, capability: str) -> None:
-        for view in self.parts:
-            view.require(capability)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the views and, with ``deep``, the parameters of each, as ``pairs__max_terms``."""
@@ -142,6 +139,11 @@ class Chain(View):
             changed, seen = view.learn(state | arrays, rows.of(seen.matrix(self.n_known(state))), undo)
             arrays |= changed
         return arrays, seen
+
+    def exported(self, graph: Graph, x: str, state: Arrays) -> str:
+        for view in self.parts:
+            x = view.exported(graph, x, state)
+        return x
 
 
 def _joined(parts: Iterator[Arrays] | Sequence[Arrays]) -> Arrays:

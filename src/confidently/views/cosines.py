@@ -10,6 +10,7 @@ from ..memory import require_memory
 from ..rules.parametric import parameter
 from ..rules.ranges import POSITIVE, Range, check_integer
 from .columns import Columns
+from .graph import Graph, unit_rows
 from .view import Arrays, Placed, Shapes, View
 
 DIRECTION, PHASE = "cosines.direction", "cosines.phase"
@@ -98,3 +99,8 @@ class Cosines(View):
 
     def columns_in(self, merged: Arrays, part: Placed) -> np.ndarray:
         return np.arange(self.n)
+
+    def exported(self, graph: Graph, x: str, state: Arrays) -> str:
+        product = graph.add("MatMul", unit_rows(graph, x), graph.constant(state[DIRECTION]))
+        cosine = graph.add("Cos", graph.add("Add", product, graph.constant(state[PHASE])))
+        return graph.add("Mul", cosine, graph.constant(np.sqrt(2.0 / self.n)))

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..rules.ranges import Range
 from .columns import Columns
+from .graph import Graph, unit_rows
 from .view import COUNTED, REAL, Arrays, Placed, Shapes, View, appended, gained, spread
 
 ROWS, FREQUENCY = "idf.rows", "idf.frequency"
@@ -52,3 +53,7 @@ class Idf(View):
             ROWS: gained([part.arrays[ROWS] for part in parts], base.arrays[ROWS]),
             FREQUENCY: gained([having(part) for part in parts], having(base)),
         }
+
+    def exported(self, graph: Graph, x: str, state: Arrays) -> str:
+        factor = np.log(2.0 + state[ROWS]) - np.log(1.0 + state[FREQUENCY])
+        return unit_rows(graph, graph.add("Mul", x, graph.constant(factor)))

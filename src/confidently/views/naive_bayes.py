@@ -8,9 +8,11 @@ import numpy as np
 
 from ..rules.ranges import Range
 from .columns import Columns
+from .graph import Graph, unit_rows
 from .view import COUNTED, REAL, Arrays, Placed, Shapes, View, appended, gained, spread
 
 ROWS, FREQUENCY = "nb.rows", "nb.frequency"
+FLOOR, OF_FEATURE, OF_ROWS = 0.2, 0.3, 0.6  # as in core/views/naive_bayes.hpp
 
 
 class NaiveBayesScale(View):
@@ -65,3 +67,8 @@ class NaiveBayesScale(View):
 
         found = {ROWS: rows, FREQUENCY: having}
         return {name: gained([of(part) for part in parts], of(base)) for name, of in found.items()}
+
+    def exported(self, graph: Graph, x: str, state: Arrays) -> str:
+        packed = self.packed(state, self.n_known(state))
+        share = np.log(packed[FREQUENCY] + OF_FEATURE) - np.log(packed[ROWS] + OF_ROWS)
+        return unit_rows(graph, graph.add("Mul", x, graph.constant(FLOOR + share.std(axis=1))))

@@ -11,6 +11,7 @@ from .. import _core
 from ..rules.parametric import parameter
 from ..rules.ranges import Range, check_integer
 from .columns import Columns
+from .graph import Graph, unit_rows
 from .view import COUNT, KIND, NUMBER, Arrays, Labelled, Placed, SeenRows, Shapes, View, appended
 
 FIRST, SECOND, SIZE, SLOTS, GROUP, CROSSED = (
@@ -166,6 +167,16 @@ class Pairs(View):
 
     def learn(self, state: Arrays, rows: Labelled, undo: _core.UndoLog) -> tuple[Arrays, SeenRows]:
         return super().learn(state | self._with_terms(state, rows), rows, undo)
+
+    def exported(self, graph: Graph, x: str, state: Arrays) -> str:
+        x, (first, second) = unit_rows(graph, x), self.terms(state)
+        product, square = second != NO_FEATURE, first == second
+        left, right = (
+            graph.add("Gather", x, graph.constant(np.maximum(of, 0), np.int64), axis=1) for of in (first, second)
+        )
+        right = graph.add("Add", graph.add("Mul", right, graph.constant(product)), graph.constant(~product))
+        factor = graph.constant(np.where(product & ~square, np.sqrt(2.0), 1.0))
+        return unit_rows(graph, graph.add("Mul", graph.add("Mul", left, right), factor))
 
     def _with_terms(self, state: Arrays, rows: Labelled) -> Arrays:
         """Return the arrays with the terms of rows; those given stay unchanged."""

@@ -8,11 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..rules.ranges import Range
-from .columns import PLAIN, ZERO, Columns
+from .columns import MISSING, PLAIN, ZERO, Columns
+from .graph import Graph, unit_rows
 from .view import COUNTED, KIND, REAL, Arrays, Placed, Shapes, View, appended, gained, spread
 
 MAX_MEAN, MAX_SQUARES = 1e100, 1e230  # of values of at most 1e100
 COUNT, MEAN, SQUARES, ROWS, KINDS = (f"standard.{name}" for name in ("count", "mean", "squares", "rows", "kind"))
+MAX_STANDARDIZED = 1e3  # absolute value, as in core/views/standard.hpp
 MAX_FILLED = 10_000  # columns of a row that become nonzero, since 0 is not their mean
 
 
@@ -70,6 +72,24 @@ class Standard(View):
         yield COUNT, packed[COUNT], COUNTED
         yield MEAN, packed[MEAN], Range(-MAX_MEAN, MAX_MEAN, closed_low=True, closed_high=True)
         yield SQUARES, packed[SQUARES], Range(0.0, MAX_SQUARES, closed_low=True)
+
+    def exported(self, graph: Graph, x: str, state: Arrays) -> str:
+        """Add standardized rows, computed in double precision; NaN is a missing value."""
+        count, mean, squares = (state[name] for name in (COUNT, MEAN, SQUARES))
+        plain = state[KINDS] == PLAIN
+        deviation = np.sqrt(np.divide(squares, count, out=np.zeros_like(count), where=count > 0))
+        limit = np.select([plain, deviation > 0], [np.finfo(np.float64).max, MAX_STANDARDIZED], 0.0)
+        wide, whole = np.float64, graph.cast(x, np.float64)
+        centered = graph.add("Sub", whole, graph.constant(np.where(plain, 0.0, mean), wide))
+        scaled = graph.add("Div", centered, graph.constant(np.where(deviation > 0, deviation, 1.0), wide))
+        found = graph.add("Max", graph.add("Min", scaled, graph.constant(limit, wide)), graph.constant(-limit, wide))
+        equal = ~plain & (count > 0) & (deviation == 0)  # columns of equal values
+        if equal.any():
+            sign = graph.add("Mul", graph.add("Sign", centered), graph.constant(equal, wide))
+            found = graph.add("Add", found, sign)
+        if (state[KINDS] == MISSING).any():
+            found = graph.add("Where", graph.add("IsNaN", whole), graph.constant(0.0, wide), found)
+        return unit_rows(graph, graph.cast(found))
 
     # --- merging --------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .columns import Columns
+from .graph import Graph, unit_rows
 from .view import COUNT, Arrays, Placed, Shapes, View
 
 COLUMNS = "unit.columns"
@@ -48,3 +49,6 @@ class Unit(View):
 
     def merged(self, parts: Sequence[Placed], base: Placed, n_features: int, n_classes: int) -> Arrays:
         return {}
+
+    def exported(self, graph: Graph, x: str, state: Arrays) -> str:
+        return unit_rows(graph, x)

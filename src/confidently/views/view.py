@@ -16,15 +16,11 @@ from .. import _core
 from ..rules.parametric import Parametric
 from ..rules.ranges import Range
 from .columns import Columns
+from .graph import Graph
 
 Arrays = dict[str, np.ndarray]
 Shapes = dict[str, tuple[tuple[int, ...], np.dtype]]
 REAL, COUNT, NUMBER, KIND = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.int8)
-# Capabilities of models (confidently.covariances.covariance.CAPABILITIES) that no view has, with the reasons.
-LACKED = {
-    "export": "the view {view} changes rows before they are scored, which an exported model does not; export a model "
-    "without a view",
-}
 LARGEST = 2.0  # above every value of a row that a view makes: its norm is 1, and that of cosines at most sqrt 2
 COUNTED = Range(0.0, 1e30, closed_low=True)  # total weights of rows
 
@@ -120,11 +116,6 @@ class View(Parametric):
         """Whether the names of features determine what the view makes of them."""
         return self.takes_values
 
-    def require(self, capability: str) -> None:
-        """Raise ``ValueError`` with the reason if models of this view lack a capability."""
-        if reason := LACKED.get(capability):
-            raise ValueError(reason.format(view=self.name))
-
     # --- the arrays -----------------------------------------------------------------------------------------------
 
     def arrays(self, state: Mapping[str, np.ndarray]) -> Arrays:
@@ -207,6 +198,10 @@ class View(Parametric):
             rows.class_weight, rows.n_classes, undo,
         )  # fmt: skip
         return self.arrays(state), SeenRows(*seen)
+
+    def exported(self, graph: Graph, x: str, state: Arrays) -> str:
+        """Add what the view makes of dense rows to a graph, and return its name."""
+        raise NotImplementedError(f"{type(self).__name__}.exported")
 
     # --- as plain data --------------------------------------------------------------------------------------------
 
