@@ -136,6 +136,11 @@ class AutoClassifier(BaseOnlineClassifier[Stack]):
                 "to train from scratch, or restore it"
             )
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = False
+        return tags
+
     @property
     def members_(self) -> dict[str, OnlineClassifier | NaiveBayes]:
         return {

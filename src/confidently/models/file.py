@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
 
@@ -79,14 +79,19 @@ class SavedView(TypedDict):
     parameters: dict[str, Any]
 
 
-class SavedMember(TypedDict):
-    """A member of a stack: a learner's settings and view, or naive Bayes."""
+class NamedMember(TypedDict):
+    """What every member of a stack has."""
 
     kind: Literal["gaussian", "naive_bayes"]
     name: str
     multiclass: Literal["joint", "one-vs-rest", "softmax"] | None
-    settings: NotRequired[dict[str, Any]]
-    view: NotRequired[list[SavedView]]
+
+
+class SavedMember(NamedMember, total=False):
+    """A member of a stack: a learner's settings and view, or naive Bayes."""
+
+    settings: dict[str, Any]
+    view: list[SavedView]
 
 
 @dataclass

@@ -206,6 +206,8 @@ class Model(SavedModel):
             if saved["kind"] == NaiveBayes.kind:
                 found = checked_arrays(own, NaiveBayes.shapes(n_features, n_classes))
                 members.append(NaiveBayes(n_classes, n_features, found))
+            elif "settings" not in saved:
+                raise ValueError(f"member {k} has no settings")
             else:
                 members.append(_unpacked({**saved, "n_classes": n_classes, "n_features": n_features}, own))
         mixture = checked_arrays(arrays, Stack.shapes(len(members)))

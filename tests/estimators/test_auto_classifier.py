@@ -1,0 +1,223 @@
+"""AutoClassifier: scikit-learn's contract, the choice of members, exact continuation, streams, refusals."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from confidently import AROW, AutoClassifier, Logistic, OnlineClassifier, load
+from confidently.data import open_stream
+from confidently.stack.naive_bayes import NaiveBayes
+from tests.data_sets import load as real
+
+WEIGHT = "an online method: a weight scales the loss of one step, which is not the same as learning the row twice"
+FAILURES = {
+    "check_sample_weight_equivalence_on_dense_data": WEIGHT,
+    "check_sample_weight_equivalence_on_sparse_data": WEIGHT,
+}
+GIVEN = [OnlineClassifier(AROW(r=0.5), view="standard"), OnlineClassifier("logistic", view="standard,pairs")]
+
+
+@parametrize_with_checks([AutoClassifier(), AutoClassifier(GIVEN)], expected_failed_checks=lambda _: FAILURES)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def words(n_classes=2, rows=300, seed=0):
+    generator = np.random.default_rng(seed)
+    y = generator.integers(0, n_classes, rows)
+    texts = [" ".join(f"w{generator.integers(0, 400) * 2 + (k if t < 8 else 0)}" for t in range(60)) for k in y]
+    return HashingVectorizer(n_features=2**12, alternate_sign=False, norm=None).transform(texts), y
+
+
+def data(name):
+    if name.startswith("words"):
+        return words(3 if name.endswith("3") else 2)
+    X, y = {"cancer": load_breast_cancer, "digits": load_digits, "iris": load_iris}[name](return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))[:400]
+    return X[order], y[order]
+
+
+TABLE = ["arow on standard", "logistic on standard", "arow on standard,pairs", "logistic on standard,pairs"]
+TEXT = ["arow on unit", "logistic on unit", "arow on nb", "naive Bayes", "arow on idf"]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("cancer", [*TABLE, "arow with all covariances on standard"]),
+        ("iris", [*TABLE, "arow with all covariances on standard"]),
+        ("words", TEXT),
+        ("words of 3", TEXT),
+    ],
+)
+def test_members_follow_from_what_the_columns_are(name, expected):
+    X, y = data(name)
+    model = AutoClassifier().fit(X, y)
+    assert list(model.members_) == expected
+    assert model.weights_.shape == (len(expected),)
+    assert all(isinstance(m, NaiveBayes if n == "naive Bayes" else OnlineClassifier) for n, m in model.members_.items())
+
+
+def test_indicators_are_no_table_and_their_products_count():
+    generator = np.random.default_rng(0)
+    X = (generator.random((2000, 12)) < 0.5).astype(float)
+    y = (X[:, 0] != X[:, 1]).astype(int)  # exclusive or
+    models = [model.fit(X[:1500], y[:1500]) for model in (AutoClassifier(), OnlineClassifier())]
+    assert "logistic on unit,pairs" in models[0].members_
+    right, chance = (model.score(X[1500:], y[1500:]) for model in models)
+    assert right > 0.95
+    assert chance < 0.6
+
+
+def test_pixels_are_not_standardized_and_have_cosines():
+    X, y, X_test, y_test = real("usps")
+    model = AutoClassifier().fit(X[:1500], y[:1500])
+    assert list(model.members_) == ["arow on unit", "logistic on unit", "arow on unit,cosines"]
+    assert 1 - model.score(X_test, y_test) < 0.125  # of which AROW errs 14 % after these rows
+
+
+def test_a_column_of_large_numbers_does_not_drown_the_others():
+    X, y = data("cancer")
+    scaled = X.copy()
+    scaled[:, 3] = 1e6 * scaled[:, 3] + 1e6
+    models = AutoClassifier().fit(X[:300], y[:300]), AutoClassifier().fit(scaled[:300], y[:300])
+    assert (models[0].predict(X) == models[1].predict(scaled)).all()
+
+
+@pytest.mark.parametrize("name", ["cancer", "iris", "words", "words of 3"])
+@pytest.mark.parametrize("members", ["auto", GIVEN])
+def test_training_goes_on_from_a_file_as_without_it(tmp_path, name, members):
+    X, y = data(name)
+    classes = np.unique(y)
+    whole = AutoClassifier(members).partial_fit(X[:100], y[:100], classes)
+    whole.save(tmp_path / "model")
+    continued = load(tmp_path / "model")
+    assert members != "auto" or repr(continued) == repr(whole)
+    assert list(continued.members_) == list(whole.members_)
+    assert (continued.predict_proba(X) == whole.predict_proba(X)).all()
+    for model in (whole, continued):
+        model.partial_fit(X[100:], y[100:])
+    assert (continued.predict_proba(X) == whole.predict_proba(X)).all()
+    whole.save(tmp_path / "whole"), continued.save(tmp_path / "continued")
+    assert (tmp_path / "whole").read_bytes() == (tmp_path / "continued").read_bytes()
+    again = pickle.loads(pickle.dumps(whole))
+    assert (again.predict_proba(X) == whole.predict_proba(X)).all()
+
+
+def test_the_most_probable_class_is_predicted():
+    for name in ("cancer", "iris", "words", "words of 3"):
+        X, y = data(name)
+        model = AutoClassifier().fit(X[:80], y[:80])
+        assert (model.predict(X) == model.classes_[model.predict_proba(X).argmax(axis=1)]).all()
+        mean, variance = model.margin_distribution(X)
+        assert (mean == model.decision_function(X)).all()
+        assert variance.shape == mean.shape
+        assert (variance > 0).all()
+
+
+def test_classes_that_come_later():
+    X, y = data("iris")
+    first = y < 2
+    model = AutoClassifier().partial_fit(X[first], y[first], classes=[0, 1])
+    model.partial_fit(X, y, classes=[0, 1, 2])
+    assert model.classes_.tolist() == [0, 1, 2]
+    assert np.bincount(model.predict(X)).min() > 20
+
+
+def test_passes_shuffling_and_class_weights():
+    X, y = data("iris")
+    order = np.argsort(y, kind="stable")
+    model = AutoClassifier(passes=3, shuffle=True, random_state=0, class_weight="balanced").fit(X[order], y[order])
+    assert model.n_seen_ == 3 * len(y)
+    assert model.score(X, y) > AutoClassifier().fit(X[order], y[order]).score(X, y)
+
+
+def test_a_failed_call_leaves_the_classifier_unchanged(tmp_path):
+    X, y = data("words")
+    model = AutoClassifier().fit(X[:200], y[:200])
+    model.save(tmp_path / "before")
+    huge = csr_array(X[200:250] * 1e101)
+    bad = X[200:250].copy()
+    bad.data[-1] = np.nan
+    for rows, weight in ((bad, None), (huge, None), (X[200:250], np.full(50, -1.0))):
+        with pytest.raises(ValueError, match="X contains|>= 0"):
+            model.partial_fit(rows, y[200:250], sample_weight=weight)
+        model.save(tmp_path / "after")
+        assert (tmp_path / "after").read_bytes() == (tmp_path / "before").read_bytes()
+
+
+@pytest.fixture
+def table(tmp_path):
+    generator = np.random.default_rng(0)
+    rows = ["age,town,income,label"]
+    for _ in range(1500):
+        age, town, income = generator.integers(18, 90), generator.choice(["Rom", "Bonn", "Oslo"]), generator.normal()
+        rows.append(f"{age},{town},{1e4 * income:.2f},{'yes' if income * (age - 50) > 0 else 'no'}")
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def opened(path, **options):
+    return open_stream(str(path), normalize="none", zeros=True, label="label", **options)
+
+
+def test_streams_do_not_depend_on_their_batches(tmp_path, table, monkeypatch):
+    found = []
+    for batch_bytes in (500, 2**20):
+        monkeypatch.setattr(sys.modules["confidently.data.stream"], "BATCH_BYTES", batch_bytes, raising=False)
+        model = AutoClassifier().fit_stream(opened(table))
+        assert list(model.members_)[:2] == TABLE[:2]
+        model.save(tmp_path / "model")
+        found.append((tmp_path / "model").read_bytes())
+    assert found[0] == found[1]
+    predicted = np.concatenate(list(model.predict_stream([str(table)], "predict")))
+    truth = [line.split(",")[3] for line in Path(table).read_text().splitlines()[1:]]
+    assert np.mean(predicted == truth) > 0.9
+    again = load(tmp_path / "model").partial_fit_stream([str(table)])
+    assert again.n_seen_ == 3000
+
+
+def test_members_continue_by_themselves():
+    X, y = data("cancer")
+    model = AutoClassifier(GIVEN).fit(X[:200], y[:200])
+    alone = clone(GIVEN[0]).fit(X[:200], y[:200])
+    member = model.members_["1. arow on standard"]
+    assert (member.predict_proba(X) == alone.predict_proba(X)).all()
+    assert member.get_params()["rule__r"] == 0.5
+    assert isinstance(model.members_["2. logistic on standard,pairs"].rule, Logistic)
+
+
+@pytest.mark.parametrize(
+    ("members", "error", "message"),
+    [
+        ("best", TypeError, "members: expected \"auto\" or a list of OnlineClassifiers, got 'best'"),
+        ([], ValueError, "at least one OnlineClassifier"),
+        ([1], TypeError, "members: expected OnlineClassifiers, got int"),
+        ([OnlineClassifier(passes=0)], ValueError, "passes must be an integer"),
+        (None, TypeError, "got None"),
+    ],
+)
+def test_invalid_members(members, error, message):
+    X, y = data("iris")
+    with pytest.raises(error, match=message):
+        AutoClassifier(members).fit(X, y)
+
+
+def test_invalid_input():
+    X, y = data("iris")
+    with pytest.raises(ValueError, match="AutoClassifier learns one class per row"):
+        AutoClassifier().fit(X, np.eye(3, dtype=int)[y])
+    model = AutoClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="dtype cannot change after training has begun, from float64 to float32"):
+        model.set_params(dtype="float32").partial_fit(X, y)
