@@ -211,6 +211,20 @@ def _emotions() -> Split:
     return (*_tab_separated(folder / "train.tsv.gz", 0, 1), *_tab_separated(folder / "test.tsv.gz", 0, 1))
 
 
+def _emotion_labels() -> Split:
+    """All comments of GoEmotions, with their labels."""
+    folder = shared_data("goemotions")
+    indicator = MultiLabelBinarizer(classes=range(28))
+
+    def part(name: str) -> tuple[Any, np.ndarray]:
+        with gzip.open(folder / f"{name}.tsv.gz", "rt", encoding="utf-8", newline="") as lines:
+            rows = [line.rstrip("\n").split("\t") for line in lines]
+        labels = [[int(label) for label in row[1].split(",")] for row in rows]
+        return np.array([row[0] for row in rows], dtype=object), indicator.fit_transform(labels)
+
+    return *_shuffled(*part("train")), *part("test")
+
+
 def _stackoverflow() -> Split:
     return _cut(*_tab_separated(shared_data("stackoverflow_titles") / "titles.tsv.gz", 1, 0))
 
@@ -267,6 +281,8 @@ DATA_SETS: dict[str, Callable[[], Split]] = {
     "avazu": _avazu,
     "ssa_names": _ssa_names,
     "imdb": partial(_two_texts, "imdb", "label"),
+    "goemotions_labels": _emotion_labels,
+    "bibtex": partial(_multilabel, "bibtex"),
     "scene": partial(_multilabel, "scene"),
     "yeast": partial(_multilabel, "yeast"),
 }

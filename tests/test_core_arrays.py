@@ -19,7 +19,7 @@ import pytest
 
 import confidently
 from confidently import _core
-from confidently.covariances.settings import Settings
+from confidently.covariances.settings import MULTILABEL, Settings
 from confidently.learner.learner import Learner
 from confidently.views.columns import ZERO, Columns
 from confidently.views.table import VIEWS, make_view
@@ -86,7 +86,7 @@ def compiled(task: str, covariance: str = "diag") -> _core.Learner:
 
 def learn(task: str, covariance: str = "diag", checked: bool = True) -> Call:
     def make() -> Arrays:
-        lists = task == "multilabel"
+        lists = task in MULTILABEL
         labels = {"labels": i32(1, 2, 0), "label_start": i64(0, 2, 3)} if lists else {"labels": i32(1, 0)}
         weights = {"weight": np.ones(2), "order": i64(1, 0), "log_loss": np.zeros(1)}
         if not lists:
@@ -106,7 +106,7 @@ def learn(task: str, covariance: str = "diag", checked: bool = True) -> Call:
         if fault is not None:
             raise ValueError(fault)
 
-    allowed = ["order: longer", *(["labels: longer"] if task == "multilabel" else [])]
+    allowed = ["order: longer", *(["labels: longer"] if task in MULTILABEL else [])]
     allowed += [f"class_start: {way}" for way in ("shorter", "empty", "negative at 0")]  # classes exist earlier
     if covariance in ("full", "shared"):  # row by row, which leaves nothing pending
         allowed += [f"state.pending: {way}" for way in WAYS]
@@ -129,7 +129,7 @@ def predict(method: str, task: str, columns: int) -> Call:
 def products(task: str, sharing: str, columns: int, covariance: str = "full") -> Call:
     def make() -> Arrays:
         size = 2 * columns if sharing == "joint" else 2
-        lists = task == "multilabel"
+        lists = task in MULTILABEL
         labels = {"labels": i32(1, 2, 0), "label_start": i64(0, 2, 3)} if lists else {"labels": i32(1, 0)}
         weights = {}
         if not lists:
@@ -151,7 +151,7 @@ def products(task: str, sharing: str, columns: int, covariance: str = "full") ->
 
     unused = ("state.weights", "state.covariance", "state.pending", "state.pending_rows")
     allowed = [f"{name}: {way}" for name in unused for way in WAYS]
-    return Call(make, run, (*allowed, *(["labels: longer"] if task == "multilabel" else [])))
+    return Call(make, run, (*allowed, *(["labels: longer"] if task in MULTILABEL else [])))
 
 
 def naive_bayes(n_classes: int) -> Arrays:
@@ -329,6 +329,7 @@ CALLS = {
     "Learner.learn softmax full": learn("softmax", "full"),
     "Learner.learn softmax shared": learn("softmax", "shared"),
     "Learner.learn multilabel": learn("multilabel"),
+    "Learner.learn multilabel-one-vs-rest": learn("multilabel-one-vs-rest"),
     "Learner.learn full": learn("joint", "full"),
     "Learner.learn shared": learn("joint", "shared"),
     "Learner.learn identity": learn("binary", "identity"),
@@ -349,6 +350,7 @@ CALLS = {
     "ProductLearner.learn softmax": products("softmax", "independent", 3),
     "ProductLearner.learn softmax shared": products("softmax", "shared", 3, "shared"),
     "ProductLearner.learn multilabel": products("multilabel", "joint", 4),
+    "ProductLearner.learn multilabel-one-vs-rest": products("multilabel-one-vs-rest", "independent", 3),
     "take_rows": rows_out(lambda a: _core.take_rows(matrix(a), a["order"], 0, 2)),
     "fill_rows": rows_out(lambda a: _core.fill_rows(matrix(a), a["order"], 0, True, a["out"]), out=np.zeros((2, 4))),
     "multiply_rows": rows_out(
@@ -547,7 +549,15 @@ def test_tables_of_features_have_a_sound_size(bits):
 
 
 @pytest.mark.parametrize(
-    ("task", "labels"), [("binary", [2]), ("binary", [-1]), ("binary", []), ("joint", [0, 1]), ("multilabel", [3])]
+    ("task", "labels"),
+    [
+        ("binary", [2]),
+        ("binary", [-1]),
+        ("binary", []),
+        ("joint", [0, 1]),
+        ("multilabel", [3]),
+        ("multilabel-one-vs-rest", [3]),
+    ],
 )
 def test_labels_of_dicts_are_checked(task, labels):
     core = _core.DictLearner(-1, 100)

@@ -34,7 +34,8 @@ struct ProductLearner {
         const std::size_t vectors = std::size_t(rows) * (sharing == Sharing::joint ? std::size_t(columns) : 1);
         require_writable(state);
         require_counts(state, task, columns, independent);
-        require(task == Task::softmax ? sharing != Sharing::joint : independent == (task == Task::one_vs_rest),
+        const bool one_vs_rest = task == Task::one_vs_rest || task == Task::multilabel_one_vs_rest;
+        require(task == Task::softmax ? sharing != Sharing::joint : independent == one_vs_rest,
                 "independent covariances are for one-vs-rest and softmax");
         require(norm.shape(0) == start.shape(0), "one norm per row is needed");
         require(gram.shape(0) == std::size_t(independent ? columns : 1) && gram.shape(1) == vectors &&

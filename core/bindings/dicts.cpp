@@ -61,7 +61,7 @@ class BoundTo final : public BoundLearner {
     }
 
     void learn(Row row, const std::int32_t* labels, std::int64_t n_labels, double weight) override {
-        require(std::is_same_v<Task, Multilabel> || n_labels == 1, "a row has one class");
+        require(has_labels || n_labels == 1, "a row has one class");
         require_below(labels, n_labels, n_probabilities(), "labels out of range");
         undo_.clear();
         for (Kept& kept : kept_) kept.save();
@@ -93,6 +93,12 @@ class BoundTo final : public BoundLearner {
             const double f = s[0] * moderation(covariance_.variance(row, {0, kNone}), prior_);
             out[1] = clip(sigmoid(calibration_[0] * f + calibration_[1]));
             out[0] = 1.0 - out[1];
+        } else if constexpr (std::is_same_v<Task, MultilabelOneVsRest>) {
+            for (int k = 0; k < columns(); ++k) {
+                const double* c = calibration_ + k * SigmoidCalibration::size;
+                const double f = s[std::size_t(k)] * moderation(covariance_.variance(row, {k, kNone}), prior_);
+                out[k] = clip(sigmoid(c[0] * f + c[1]));
+            }
         } else if constexpr (std::is_same_v<Task, Multilabel>) {
             for (int k = 1; k < columns(); ++k) {
                 const double* c = calibration_ + (k - 1) * SigmoidCalibration::size;
@@ -110,6 +116,8 @@ class BoundTo final : public BoundLearner {
     std::int64_t capacity() const override { return covariance_.weights.n_features - covariance_.weights.intercept; }
 
   private:
+    static constexpr bool has_labels = std::is_same_v<Task, Multilabel> || std::is_same_v<Task, MultilabelOneVsRest>;
+
     void restore() {
         undo_.roll_back();
         for (Kept& kept : kept_) kept.restore();

@@ -163,6 +163,7 @@ void bind_learner(nb::module_& m) {
         .value("joint", Task::joint)
         .value("one_vs_rest", Task::one_vs_rest)
         .value("multilabel", Task::multilabel)
+        .value("multilabel_one_vs_rest", Task::multilabel_one_vs_rest)
         .value("softmax", Task::softmax);
 
     nb::class_<UndoLog>(m, "UndoLog").def(nb::init<>()).def("roll_back", &UndoLog::roll_back);

@@ -41,10 +41,16 @@ struct UndoLog {
     void roll_back() { narrow.roll_back(), wide.roll_back(); }
 };
 
-enum class Task { binary, joint, one_vs_rest, multilabel, softmax };
+enum class Task { binary, joint, one_vs_rest, multilabel, multilabel_one_vs_rest, softmax };
 
 // Tasks that choose one of several classes.
 inline bool is_multiclass(Task task) { return task == Task::joint || task == Task::one_vs_rest || task == Task::softmax; }
+
+// Tasks whose rows have lists of labels.
+inline bool is_multilabel(Task task) { return task == Task::multilabel || task == Task::multilabel_one_vs_rest; }
+
+// Columns of weights that belong to no class: the threshold.
+inline int extra_columns(Task task) { return task == Task::multilabel ? 1 : 0; }
 
 template <class T>
 T* data(const nb::dict& state, const char* name) {
@@ -53,7 +59,7 @@ T* data(const nb::dict& state, const char* name) {
 
 inline int calibration_size(Task task, int columns) {
     if (task == Task::binary) return SigmoidCalibration::size;
-    return task == Task::multilabel ? SigmoidCalibration::size * (columns - 1) : TemperatureCalibration::size;
+    return is_multilabel(task) ? SigmoidCalibration::size * (columns - extra_columns(task)) : TemperatureCalibration::size;
 }
 
 // The labels of rows, their weights, and the part of an order to train on.
@@ -67,8 +73,8 @@ struct Examples {
 
     // Checks everything that training on rows of a matrix indexes by.
     void check(Task task, int columns, std::int64_t n_rows) const {
-        const bool lists = task == Task::multilabel;
-        const std::int64_t classes = lists ? columns - 1 : std::max(columns, 2), new_classes = std::int64_t(class_start.size());
+        const bool lists = is_multilabel(task);
+        const std::int64_t classes = lists ? columns - extra_columns(task) : std::max(columns, 2), new_classes = std::int64_t(class_start.size());
         require(new_classes <= classes - (lists ? 0 : 2), "more classes begin than there are");
         require(std::is_sorted(class_start.begin(), class_start.end()), "class_start must not decrease");
         require(from >= 0 && from <= to && to <= (order ? std::int64_t(order->size()) : n_rows), "rows out of range");
@@ -110,7 +116,7 @@ inline void require_columns(const Matrix& matrix) { require(matrix.in_range, "th
 
 // Checks the entries that every learner has, for a number of columns.
 inline void require_counts(const nb::dict& state, Task task, int columns, bool independent) {
-    const int least = is_multiclass(task) ? 2 : 1;
+    const int least = is_multiclass(task) ? 2 : extra_columns(task);
     require(task == Task::binary ? columns == 1 : columns >= least, "the weights have the wrong number of columns");
     const auto learners = static_cast<std::size_t>(independent ? columns : 1);
     for (const char* name : {"scale", "folded"})
@@ -129,6 +135,7 @@ void with_task(Task task, F&& f) {
         case Task::joint: return f(Joint());
         case Task::one_vs_rest: return f(OneVsRest());
         case Task::multilabel: return f(Multilabel());
+        case Task::multilabel_one_vs_rest: return f(MultilabelOneVsRest());
         case Task::softmax:
             if constexpr (MovesColumns<Covariance>) return f(Softmax());
             throw std::invalid_argument("this covariance cannot move all classes at once");

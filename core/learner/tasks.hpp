@@ -3,6 +3,8 @@
 // scores the pair, asks the rule, updates, and returns the margin as it was before the update.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -154,6 +156,28 @@ struct Multilabel {
     bool threshold_pair_is_upper(int worst, int best) const {
         if (worst == kNone || best == kNone) return best == kNone;
         return scores[worst] - scores[threshold] <= scores[threshold] - scores[best];
+    }
+};
+
+// One binary learner per label, which learns from every row whether it has the label.
+struct MultilabelOneVsRest {
+    std::vector<char> relevant;
+
+    template <class Covariance, class Update>
+    bool learn(const Covariance& covariance, const Example& e, double prior_variance, Update&& update) {
+        const int columns = covariance.weights.columns;
+        relevant.assign(static_cast<std::size_t>(columns), 0);
+        for (const std::int32_t* l = e.label; l != e.label_end; ++l) relevant[*l] = 1;
+        double worst = HUGE_VAL, best = -HUGE_VAL;  // scores of the worst relevant and the best irrelevant label
+        for (int k = 0; k < columns; ++k) {
+            const auto margin = update(relevant[k] ? Pair{k, kNone} : Pair{kNone, k});
+            const double score = relevant[k] ? margin.mean : -margin.mean;
+            (relevant[k] ? worst : best) = relevant[k] ? std::min(worst, score) : std::max(best, score);
+            if (e.calibration)
+                e.add_loss(SigmoidCalibration{e.calibration + k * SigmoidCalibration::size}.learn(
+                    score * moderation(margin.variance, prior_variance), relevant[k], e.weight));
+        }
+        return worst <= best;
     }
 };
 

@@ -71,7 +71,9 @@ class Task(enum.Enum):
 
     multilabel = 3
 
-    softmax = 4
+    multilabel_one_vs_rest = 4
+
+    softmax = 5
 
 class UndoLog:
     def __init__(self) -> None: ...

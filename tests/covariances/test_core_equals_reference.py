@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from confidently import _core
-from confidently.covariances.settings import Settings
+from confidently.covariances.settings import MULTILABEL, Settings
 from confidently.covariances.table import COVARIANCES as KINDS
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
@@ -14,7 +14,7 @@ from tests.covariance_cases import OVER_WEIGHTS, has_task, serves
 from tests.twins.reference import COVARIANCES as REFERENCE_COVARIANCES
 from tests.twins.reference import ReferenceLearner
 
-TASKS = ("binary", "joint", "one-vs-rest", "softmax", "multilabel")
+TASKS = ("binary", "joint", "one-vs-rest", "softmax", *MULTILABEL)
 CASES = [
     (rule, covariance, task)
     for rule in RULES
@@ -23,7 +23,7 @@ CASES = [
     if serves(covariance, task) and has_task(rule, task)
 ]
 RULES_AND_TASKS = [(rule, task) for rule in RULES for task in TASKS if has_task(rule, task)]
-N_CLASSES = {"binary": 2, "joint": 4, "one-vs-rest": 4, "softmax": 4, "multilabel": 4}
+N_CLASSES = dict.fromkeys(TASKS, 4) | {"binary": 2}
 
 
 def test_the_reference_has_every_covariance_of_the_core():
@@ -37,7 +37,7 @@ def noisy_rows(task, n=150, d=6, seed=0, norm=1.0):
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)
     X *= norm / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-9) * rng.uniform(0.5, 1.0, (n, 1))
     scores = X @ rng.normal(size=(d, N_CLASSES[task])) + 0.1 * norm * rng.normal(size=(n, N_CLASSES[task]))
-    if task == "multilabel":
+    if task in MULTILABEL:
         return X, [set(np.flatnonzero(row > 0.2 * norm)) for row in scores]
     return X, list((scores[:, 0] > 0).astype(int) if task == "binary" else scores.argmax(axis=1))
 

@@ -131,7 +131,7 @@ LEARNER_INPUT = {
     "order": ({"order": np.array([0, 4])}, "order must hold rows 0 to 3, got 0 to 4"),
     "labels out of range": ({"labels": np.array([0, 1, 2, 0], dtype=np.int32)}, "labels must be in 0 to 1"),
     "labels too few": ({"labels": np.array([0, 1], dtype=np.int32)}, "which do not match"),
-    "lists of labels": ({"label_start": np.arange(5)}, "the multilabel task needs lists of labels"),
+    "lists of labels": ({"label_start": np.arange(5)}, "multilabel tasks need lists of labels"),
     "too many columns": ({"X": np.ones((4, 5))}, "X has 5 columns, the learner 2 features; grow it first"),
 }
 

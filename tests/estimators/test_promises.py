@@ -13,6 +13,7 @@ import pytest
 from sklearn.base import clone
 
 from confidently import MIRA, OnlineClassifier, OnlineMedLDA, merge
+from confidently.covariances.settings import MULTILABEL
 from confidently.exclusive import ConcurrentUse
 from confidently.models.merged_learner import MergeError
 from confidently.river import OnlineClassifier as RiverClassifier
@@ -25,9 +26,13 @@ Y = {
     "joint": RNG.integers(0, 3, 60),
     "one-vs-rest": RNG.integers(0, 3, 60),
     "softmax": RNG.integers(0, 3, 60),
-    "multilabel": RNG.integers(0, 2, (60, 3)),
+    **dict.fromkeys(MULTILABEL, RNG.integers(0, 2, (60, 3))),
 }
-LEARNED_BY = {"one-vs-rest": {"multiclass": "one-vs-rest"}, "softmax": {"rule": "logistic"}}
+LEARNED_BY = {
+    "one-vs-rest": {"multiclass": "one-vs-rest"},
+    "softmax": {"rule": "logistic"},
+    **{task: {"multiclass": multiclass} for task, multiclass in MULTILABEL.items()},
+}
 ROW, NEW_ROW = {"a": 1.0, "b": 2.0}, {"a": 1.0, "unknown": 3.0}
 FRAME = pd.DataFrame([ROW, NEW_ROW]).fillna(0.0)
 
@@ -37,8 +42,8 @@ def classifier(covariance, task):
 
 
 def river(task):
-    if task == "multilabel":
-        model = RiverLabels()
+    if task in MULTILABEL:
+        model = RiverLabels(**LEARNED_BY[task])
         for k in range(12):
             model.learn_one(ROW if k % 2 else {"c": 1.0}, {"x": k % 2 == 0, "y": k % 3 == 0})
         return model
@@ -52,7 +57,7 @@ MODELS = {
     **{
         f"{covariance} {task}": partial(classifier, covariance, task)
         for covariance in ("diag", "full", "shared", "kernel") for task in Y
-        if (covariance, task) != ("shared", "one-vs-rest")
+        if covariance != "shared" or not task.endswith("one-vs-rest")
     },
     **{f"mira {task}": partial(lambda task: MIRA().fit(X, Y[task]), task) for task in ("binary", "joint")},
     **{
@@ -101,6 +106,7 @@ REFUSED = {
     "full joint": {"to_sklearn", "to_onnx"},
     "full one-vs-rest": {"to_sklearn", "to_onnx"},
     "full softmax": {"to_sklearn", "to_onnx"},
+    "full multilabel-one-vs-rest": {"to_sklearn", "to_onnx"},
 }
 
 
@@ -124,8 +130,8 @@ def test_no_method_but_training_changes_a_model(name, tmp_path):
 @pytest.mark.parametrize("task", Y)
 def test_predicting_a_stream_changes_nothing(task, tmp_path):
     """Whose rows have features and labels that training did not have."""
-    multilabel = task == "multilabel"
-    names = {"binary": ["a", "b"], "multilabel": ["x", "y,x", ""]}.get(task, ["a", "b", "c"])
+    multilabel = task in MULTILABEL
+    names = ["x", "y,x", ""] if multilabel else ["a", "b"] if task == "binary" else ["a", "b", "c"]
     (tmp_path / "rows.svm").write_text("".join(f"{names[k % len(names)]} {k % 4 + 1}:1\n" for k in range(12)))
     (tmp_path / "new.svm").write_text("b 2:1 9:3\nunknown 50:1\n\n1:1\n".replace("\n\n", "\n"))
     from confidently.data import open_stream
@@ -206,10 +212,10 @@ def test_a_second_thread_that_trains_is_refused(name):
     train(model)
 
 
-@pytest.mark.parametrize("task", ["joint", "multilabel"])
+@pytest.mark.parametrize("task", ["joint", *MULTILABEL])
 def test_a_second_thread_that_trains_on_dicts_is_refused(task):
     model = river(task)
-    label = {"x": True} if task == "multilabel" else 1
+    label = {"x": True} if task in MULTILABEL else 1
     go_on, thread = inside(
         model._rows, "grow_features", lambda: model.learn_one({f"n{k}": 1 for k in range(99)}, label)
     )

@@ -35,6 +35,8 @@ SIZES = {
     ("scene", "multilabel", "diag"): (200, 294),
     ("scene", "multilabel", "full"): (100, 16),
     ("scene", "multilabel", "shared"): (150, 64),
+    ("scene", "multilabel-one-vs-rest", "diag"): (60, 294),
+    ("scene", "multilabel-one-vs-rest", "full"): (60, 32),
 }
 HASHED = {"newsgroups": {"columns": 4096}}  # few enough that words meet again in the columns kept
 

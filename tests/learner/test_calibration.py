@@ -7,7 +7,7 @@ from scipy.stats import norm
 from sklearn.metrics import log_loss
 
 from confidently import Logistic, OnlineClassifier
-from confidently.covariances.settings import Settings
+from confidently.covariances.settings import MULTILABEL, Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.calibration import posterior_probability
 from confidently.learner.learner import Learner
@@ -17,7 +17,7 @@ from tests.data_sets import load
 from tests.twins.calibration import Sigmoid, Temperature, moderated
 
 PRIOR = 0.7
-N_CLASSES = {"binary": 2, "joint": 3, "one-vs-rest": 3, "softmax": 3, "multilabel": 3}
+N_CLASSES = {"binary": 2, "joint": 3, "one-vs-rest": 3, "softmax": 3} | dict.fromkeys(MULTILABEL, 3)
 
 
 def unbalanced(task, n=200, d=4):
@@ -25,7 +25,7 @@ def unbalanced(task, n=200, d=4):
     rng = np.random.default_rng(5)
     X, w = rng.uniform(0.1, 1.0, size=(n, d)), rng.choice([0.0, 0.3, 1.0, 4.0], size=n)
     score = X @ rng.normal(size=(d, N_CLASSES[task])) + rng.normal(size=(n, N_CLASSES[task]))
-    if task == "multilabel":
+    if task in MULTILABEL:
         return X, [np.flatnonzero(row > [2.0, 1.0, -1.0]) for row in score], w
     if task == "binary":
         return X, (score[:, 0] > -1.2).astype(int), w
@@ -33,7 +33,7 @@ def unbalanced(task, n=200, d=4):
 
 
 def learn(learner, x, label, w):
-    start = np.array([0, len(label)]) if learner.settings.task == "multilabel" else None
+    start = np.array([0, len(label)]) if learner.settings.multilabel else None
     labels = np.atleast_1d(label).astype(np.int32)
     learner.learn(as_matrix(x[None]), labels, start, weight=np.array([w]))
 
@@ -41,8 +41,10 @@ def learn(learner, x, label, w):
 def replay(twins, learner, x, label, w):
     """Update the twins with the margins of a row that the learner has not trained on yet."""
     X, task = as_matrix(x[None]), learner.settings.task
-    if task == "multilabel":
-        for k, (twin, f) in enumerate(zip(twins, learner.decision(X)[0], strict=True)):
+    if task in MULTILABEL:
+        mean, variance = (found[0] for found in learner.margin_distribution(X))
+        scores = mean if task == "multilabel" else [moderated(m, v, PRIOR) for m, v in zip(mean, variance, strict=True)]
+        for k, (twin, f) in enumerate(zip(twins, scores, strict=True)):
             twin.learn(f, k in label, w)
     elif task == "binary":
         mean, variance = learner.margin_distribution(X)
@@ -53,7 +55,7 @@ def replay(twins, learner, x, label, w):
 
 
 def twins_of(task):
-    return [Sigmoid() for _ in range(3)] if task == "multilabel" else [Sigmoid() if task == "binary" else Temperature()]
+    return [Sigmoid() for _ in range(3)] if task in MULTILABEL else [Sigmoid() if task == "binary" else Temperature()]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +72,7 @@ def test_the_calibration_equals_its_twin(task, rule):
         learn(learner, x, label, w)
         expected = np.concatenate([twin.state() for twin in twins])
         np.testing.assert_allclose(learner.state["calibration"], expected, rtol=1e-12, atol=1e-12)
-    offsets = learner.state["calibration"][1::5] if task in ("binary", "multilabel") else [1.0]
+    offsets = learner.state["calibration"][1::5] if task in ("binary", *MULTILABEL) else [1.0]
     assert np.abs(offsets).max() > 0.1  # so that the test can see an offset that is not learned
 
 

@@ -14,7 +14,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from confidently import IELLIP, RULES, IELLIPMargin, OnlineClassifier
-from confidently.covariances.settings import Settings
+from confidently.covariances.settings import MULTILABEL, Settings
 from confidently.covariances.state import OutOfRange
 from confidently.covariances.table import COVARIANCES
 from confidently.data.memory.matrix import as_matrix
@@ -25,7 +25,7 @@ from confidently.river import OnlineMultiLabelClassifier as RiverMultiLabelClass
 from tests.covariance_cases import has_task, serves
 
 SEEDS = range(int(os.environ.get("SEARCH_SEEDS", "40")))
-TASKS = ("binary", "joint", "one-vs-rest", "softmax", "multilabel")
+TASKS = ("binary", "joint", "one-vs-rest", "softmax", *MULTILABEL)
 LARGEST = {"float64": 1e100, "float32": 1e10}
 HINGES = ("pa", "pa1", "pa2", "bayespa")
 
@@ -84,7 +84,7 @@ def drawn_rows(rng, n, d, dtype):
 
 
 def drawn_labels(rng, task, n):
-    if task == "multilabel":
+    if task in MULTILABEL:
         sets = [np.flatnonzero(rng.random(3) < 0.5) for _ in range(n)]
         start = np.cumsum([0, *map(len, sets)])
         return np.concatenate([*sets, []]).astype(np.int32), start
@@ -203,7 +203,7 @@ def overflowing(task, covariance, dtype="float64", **options):
     """Return a learner that has trained on rows and then got the rule ``FAR``, with these rows and their labels."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(50, 3)), rng.integers(0, 2, 50).astype(np.int32)
-    start = np.arange(51) if task == "multilabel" else None
+    start = np.arange(51) if task in MULTILABEL else None
     learner = Learner(Settings("arow", covariance, task, dtype=dtype, **options), 2, 3)
     learner.learn(as_matrix(X), y, start)
     learner.settings = replace(learner.settings, rule=FAR)
@@ -254,7 +254,7 @@ def test_an_interruption_is_undone(covariance, task, options):
     rng, n = np.random.default_rng(0), 200 if covariance == "kernel" else 10_000
     values, columns, start = rng.normal(size=2 * n), np.sort(rng.integers(0, 6, (n, 2))), np.arange(0, 2 * n + 1, 2)
     columns[:, 1] += columns[:, 0] == columns[:, 1]
-    y, labels = rng.integers(0, 2, n).astype(np.int32), np.arange(n + 1) if task == "multilabel" else None
+    y, labels = rng.integers(0, 2, n).astype(np.int32), np.arange(n + 1) if task in MULTILABEL else None
     for n_features in (7, 100_000) if covariance == "diag" else (7,):  # the state is copied, or its changes are logged
         X = as_matrix(csr_matrix((values, columns.ravel(), start), shape=(n, n_features)))
         learner, cost = (
@@ -318,7 +318,7 @@ def test_rows_whose_length_underflows_are_seen_and_change_nothing(covariance, ta
         before = {
             name: array.copy() for name, array in learner.state.items() if name not in ("counters", "calibration")
         }
-        learner.learn(X, np.array([0, 1, 0], dtype=np.int32), np.arange(4) if task == "multilabel" else None)
+        learner.learn(X, np.array([0, 1, 0], dtype=np.int32), np.arange(4) if task in MULTILABEL else None)
         assert (learner.n_seen, learner.updates) == (3, 0)
         assert all(np.array_equal(learner.state[name], array) for name, array in before.items())
         assert_loads(learner, X, tmp_path / "model.cw")

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from confidently.covariances.settings import MULTICLASS, Settings
+from confidently.covariances.settings import MULTICLASS, MULTILABEL, Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from tests.covariance_cases import has_task
 
 CASES = [
     (task, rule, covariance)
-    for task in ("binary", "joint", "one-vs-rest", "softmax", "multilabel")
+    for task in ("binary", "joint", "one-vs-rest", "softmax", *MULTILABEL)
     for rule, covariance in (("arow", "diag"), ("gibbs_pa", "full"), ("pa", "diag"), ("logistic", "full"))
     if has_task(rule, task)
 ]
@@ -20,7 +20,7 @@ ROWS = 80
 def problem(task, n_classes, seed=0):
     random = np.random.default_rng(seed)
     X = random.normal(size=(ROWS, 5))
-    if task != "multilabel":
+    if task not in MULTILABEL:
         return X, random.integers(n_classes, size=ROWS).astype(np.int32), None
     sets = random.random((ROWS, n_classes)) < 0.4
     return X, sets.nonzero()[1].astype(np.int32), np.append(0, np.cumsum(sets.sum(axis=1)))

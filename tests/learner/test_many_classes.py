@@ -6,7 +6,7 @@ from copy import copy, deepcopy
 import numpy as np
 import pytest
 
-from confidently.covariances.settings import Settings
+from confidently.covariances.settings import MULTILABEL, Settings
 from confidently.covariances.weights import COLUMNS_PER_SPARE, widened
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner import learner as learner_module
@@ -24,7 +24,7 @@ def rows_of_many_classes(task, seed=0):
     lists = [list(KNOWN + np.flatnonzero(first == row)) for row in range(ROWS)]
     for row, labels in enumerate(lists):
         labels.append(int(random.integers(KNOWN + np.count_nonzero(first < row))))
-    if task != "multilabel":  # a row has one label, so that classes may appear later than they begin to exist
+    if task not in MULTILABEL:  # a row has one label, so that classes may appear later than they begin to exist
         return X, np.array([labels[0] for labels in lists], dtype=np.int32), None, first
     start = np.cumsum([0, *map(len, lists)])
     return X, np.concatenate(lists).astype(np.int32), start, first
@@ -46,7 +46,7 @@ def assert_same_state(a, b):
         np.testing.assert_array_equal(a.state[name], b.state[name], err_msg=name)
 
 
-@pytest.mark.parametrize("task", ["joint", "one-vs-rest", "multilabel"])
+@pytest.mark.parametrize("task", ["joint", "one-vs-rest", *MULTILABEL])
 @pytest.mark.parametrize(
     ("rule", "options"),
     [

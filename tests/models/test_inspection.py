@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from confidently.covariances.settings import Settings
+from confidently.covariances.settings import MULTILABEL, Settings
 from confidently.data import Batch, open_stream
 from confidently.data.features import Features, NewFeatures, Strings
 from confidently.data.memory.matrix import as_matrix
@@ -18,7 +18,7 @@ from tests.command_line import process, rows
 from tests.covariance_cases import OVER_WEIGHTS, has_task, serves
 
 D = 6
-TASKS = {"binary": 2, "joint": 4, "one-vs-rest": 4, "softmax": 4, "multilabel": 3}
+TASKS = {"binary": 2, "joint": 4, "one-vs-rest": 4, "softmax": 4} | dict.fromkeys(MULTILABEL, 3)
 CASES = [
     (task, covariance, rule, average, intercept)
     for task in TASKS
@@ -41,8 +41,8 @@ def trained(task, covariance="diag", rule="arow", average=False, intercept=True,
     X = random.normal(size=(n, D)) * (random.random((n, D)) < 0.6)
     X[:, -1] = 0.0  # an unseen feature
     sets = random.random((n, TASKS[task])) < 0.4
-    start = np.append(0, np.cumsum(sets.sum(axis=1))) if task == "multilabel" else None
-    labels = sets.nonzero()[1] if task == "multilabel" else random.integers(TASKS[task], size=n)
+    start = np.append(0, np.cumsum(sets.sum(axis=1))) if task in MULTILABEL else None
+    labels = sets.nonzero()[1] if task in MULTILABEL else random.integers(TASKS[task], size=n)
     learner.learn(as_matrix(X), labels.astype(np.int32), start)
     return Model(learner, [f"c{k}" for k in range(TASKS[task])])
 
@@ -92,8 +92,10 @@ def test_contributions_sum_to_the_margin(case, n):
             expected = mean * signs[0]
         else:
             k = model.classes.index(found.supported)
-            if task == "multilabel":
-                signs[[k + 1, 0]], expected = [1.0, -1.0], mean[k]
+            if task in MULTILABEL:
+                threshold = task == "multilabel"
+                signs[0], expected = -1.0 if threshold else 0.0, mean[k]
+                signs[k + threshold] = 1.0
                 assert variance[k] == pytest.approx(found.variance)
             else:
                 rival = model.classes.index(found.rival)
@@ -119,7 +121,7 @@ def test_unseen_features_add_the_prior_variance_and_leave_the_model_unchanged(ta
     known = explain(model, one_row(x[:D]), found.supported)
     assert found.mean == pytest.approx(known.mean)
     prior = unseen_variances(model.learner)
-    expected = prior[0] * (1 if task in ("binary", "multilabel") else 2)
+    expected = prior[0] * (1 if task in ("binary", *MULTILABEL) else 2)
     assert found.variance - known.variance == pytest.approx(expected * (2.0**2 + 1.5**2))
     assert [(c.feature, c.weight) for c in found.contributions if not c.known] == [(D + 1, 0.0), (D + 3, 0.0)]
     assert model.learner.n_features == D and model.learner.weights.shape == shape
@@ -305,14 +307,14 @@ def test_float32_models(tmp_path):
     assert found.mean == pytest.approx(np.sort(mean[0])[-1] - np.sort(mean[0])[-2], rel=1e-6)
 
 
-@pytest.mark.parametrize("task", ["binary", "joint", "multilabel"])
+@pytest.mark.parametrize("task", ["binary", "joint", *MULTILABEL])
 def test_kernel_models_show_the_examples_they_keep(call, ok, tmp_path, task):
     random = np.random.default_rng(0)
     X, path = random.normal(size=(60, 4)), tmp_path / "m.cw"
     names = ["a", "b"] if task == "binary" else ["a", "b", "c"]
     learner = Learner(Settings("arow", "kernel", task, kernel="linear", budget=300), len(names), 4)
     labels, start = random.integers(len(names), size=60).astype(np.int32), np.arange(61)
-    learner.learn(as_matrix(X), labels, start if task == "multilabel" else None)
+    learner.learn(as_matrix(X), labels, start if task in MULTILABEL else None)
     Model(learner, names, Features.named(["u", "v", "w", "x"])).save(path)
     found = json.loads(ok("inspect", path, "--top", 1000, "--json"))
     rows = learner.dual()[1]

@@ -33,7 +33,8 @@ CASES = [
     ("labels", {}),
     ("labels", {"calibration": None}),
     ("labels", {"rule": "logistic", "calibration": None}),
-    ("labels", {"covariance": "full"}),
+    ("labels", {"multiclass": "joint"}),
+    ("labels", {"multiclass": "joint", "covariance": "full"}),
 ]
 NAMES = [f"{task}-{' '.join(f'{k}={v}' for k, v in settings.items())}" for task, settings in CASES]
 

@@ -138,7 +138,7 @@ def test_multilabel():
     parts = []
     for _ in range(2):
         X = random.normal(size=(30, 5))
-        parts.append(OnlineClassifier("arow").fit(X, X[:, :3] + 0.3 > 0))
+        parts.append(OnlineClassifier("arow", multiclass="joint").fit(X, X[:, :3] + 0.3 > 0))
     found, (a, b) = merge(parts).learner_.weights, (part.learner_.weights for part in parts)
     precision = 1 / a[:, 1] + 1 / b[:, 1] - 1
     assert_allclose(found[:, 1], 1 / precision, rtol=1e-12)
@@ -150,7 +150,8 @@ def test_more_labels_in_one_model():
     random = np.random.default_rng(0)
     X = random.normal(size=(60, 5))
     few, more = (
-        OnlineClassifier("arow").fit(X[part], X[part][:, :k] > 0.3) for part, k in ((slice(30), 2), (slice(30, 60), 4))
+        OnlineClassifier("arow", multiclass="joint").fit(X[part], X[part][:, :k] > 0.3)
+        for part, k in ((slice(30), 2), (slice(30, 60), 4))
     )
     merged = merge([few, more])
     assert list(merged.classes_) == [0, 1, 2, 3]

@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits, make_multilabel_classification
 
 from confidently import RULES, OnlineClassifier, OnlineMedLDA, load, memory
-from confidently.covariances.settings import MULTICLASS
+from confidently.covariances.settings import MULTICLASS, MULTILABEL
 from confidently.models import file as model_file
 from confidently.models.file import ModelFileError
 from confidently.models.inspection import class_views
@@ -23,7 +23,7 @@ from tests.model_files import contents_of, write_contents, write_text
 
 
 def rows(task):
-    if task == "multilabel":
+    if task in MULTILABEL:
         X, y = make_multilabel_classification(120, 10, n_classes=4, random_state=0)
         return X / 20, y
     X, y = load_digits(return_X_y=True)
@@ -32,14 +32,14 @@ def rows(task):
 
 
 def new(rule, covariance, task):
-    multiclass = task if task in MULTICLASS else None
+    multiclass = task if task in MULTICLASS else MULTILABEL.get(task)
     return OnlineClassifier(rule, covariance, multiclass=multiclass, average=True, prior_variance=0.5)
 
 
 CASES = [
     (covariance, task)
     for covariance in OVER_WEIGHTS
-    for task in ("binary", *MULTICLASS, "multilabel")
+    for task in ("binary", *MULTICLASS, *MULTILABEL)
     if serves(covariance, task)
 ]
 HALVES = np.arange(0, 60), np.arange(60, 120)
@@ -353,14 +353,14 @@ def numbers_in(value):
     return [value] if isinstance(value, float) else []
 
 
-@pytest.mark.parametrize("task", ["binary", "joint", "one-vs-rest", "multilabel"])
+@pytest.mark.parametrize("task", ["binary", "joint", "one-vs-rest", *MULTILABEL])
 def test_a_model_beyond_memory_predicts_without_the_features_at_the_prior(task, tmp_path, ok, monkeypatch):
     random = np.random.default_rng(0)
     seen, labels = np.sort(random.choice(900, 12, replace=False)), random.integers(0, 3, 60)
     X = np.zeros((60, 1000))
     X[:, seen] = random.normal(size=(60, 12)) * (random.random((60, 12)) < 0.5)
-    y = {"binary": labels % 2, "multilabel": np.eye(3, dtype=int)[labels]}.get(task, labels)
-    multiclass = "one-vs-rest" if task == "one-vs-rest" else "joint"
+    y = labels % 2 if task == "binary" else np.eye(3, dtype=int)[labels] if task in MULTILABEL else labels
+    multiclass = "one-vs-rest" if task.endswith("one-vs-rest") else "joint"
     OnlineClassifier("arow", prior_variance=0.3, multiclass=multiclass).fit(csr_matrix(X), y).save(tmp_path / "m.cw")
     header, arrays = contents_of(tmp_path / "m.cw")
     write_contents(tmp_path / "large.cw", header | {"n_features": 2 * 10**8}, arrays)

@@ -176,7 +176,7 @@ class ReferenceLearner:
     parameters : dict
     covariance : str
         A name in :data:`COVARIANCES`.
-    task : {"binary", "joint", "one-vs-rest", "softmax", "multilabel"}
+    task : {"binary", "joint", "one-vs-rest", "softmax", "multilabel", "multilabel-one-vs-rest"}
     n_classes, n_features : int
     prior_variance, min_variance, fit_intercept, average, forget, projection
         As in :class:`confidently.learner.learner.Learner`.
@@ -196,7 +196,8 @@ class ReferenceLearner:
     ) -> None:  # fmt: skip
         self.rule, self.parameters, self.task = rule, parameters, task
         self.intercept, self.average, self.forget = fit_intercept, average, forget
-        self.independent = task == "one-vs-rest" or (task == "softmax" and covariance != "shared")
+        one_vs_rest = task in ("one-vs-rest", "multilabel-one-vs-rest")
+        self.independent = one_vs_rest or (task == "softmax" and covariance != "shared")
         self.columns = {"binary": 1, "multilabel": n_classes + 1}.get(task, n_classes)
         self.d = n_features + fit_intercept
         self.mean = np.zeros((self.columns, self.d))
@@ -233,6 +234,8 @@ class ReferenceLearner:
         scores = (mean * x).sum(axis=1)  # not mean @ x, which may score equal weights differently
         if self.task == "multilabel":
             return self._multilabel(x, mean, scores, {k + 1 for k in label}, w)
+        if self.task == "multilabel-one-vs-rest":
+            return self._labels_one_by_one(x, scores, set(label), w)
         if self.task == "binary":
             self._note_tie(x, mean[0], 0 * mean[0])
             plus, minus = (0, None) if label == 1 else (None, 0)
@@ -280,6 +283,18 @@ class ReferenceLearner:
         plus, minus = (worst, 0) if above <= below else (0, best)
         self._update(x, plus, minus, w)
         return worst is not None and best is not None and bool(scores[worst] <= scores[best])
+
+    def _labels_one_by_one(self, x: np.ndarray, scores: np.ndarray, relevant: set[int], w: float) -> bool:
+        """A binary learner per label; a mistake is an irrelevant label that scores as high as a relevant one.
+
+        Labels of the same updates score alike, which rounding must not hide.
+        """
+        scores = scores.round(12)
+        for k in range(self.columns):
+            plus, minus = (k, None) if k in relevant else (None, k)
+            self._update(x, plus, minus, w)
+        others = set(range(self.columns)) - relevant
+        return any(scores[a] <= scores[b] for a in relevant for b in others)
 
     def _best(self, x: np.ndarray, mean: np.ndarray, scores: np.ndarray, among: list[int]) -> Any:
         """The first column of the best score, or None if there are no columns."""

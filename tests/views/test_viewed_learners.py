@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 
 import confidently
 from confidently import OnlineClassifier, _core
-from confidently.covariances.settings import Settings
+from confidently.covariances.settings import MULTILABEL, Settings
 from confidently.covariances.table import COVARIANCES
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
@@ -47,7 +47,7 @@ def seen_by(view, X, labels, start=None):
     return csr_array(tuple(seen), shape=(N, view.n_columns(arrays, D))), arrays
 
 
-@pytest.mark.parametrize("task", ["joint", "one-vs-rest", "multilabel"])
+@pytest.mark.parametrize("task", ["joint", "one-vs-rest", *MULTILABEL])
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize("name", EVERY)
 def test_a_view_and_a_learner_are_the_learner_of_the_rows_that_the_view_makes(name, covariance, task):
@@ -55,7 +55,7 @@ def test_a_view_and_a_learner_are_the_learner_of_the_rows_that_the_view_makes(na
         pytest.skip("the covariance does not serve the task")
     X, labels = rows()
     start = None
-    if task == "multilabel":
+    if task in MULTILABEL:
         start = np.arange(0, 2 * N + 1, 2)
         labels = np.stack([labels, (labels + 1) % K], axis=1).ravel()
     settings = Settings("arow", covariance, task, kernel="linear" if covariance == "kernel" else None)

@@ -66,6 +66,8 @@ class Covariance:
         Whether Sigma is diagonal.
     couples_features : bool
         Whether an update changes the weights of features that the row does not have.
+    couples_classes : bool
+        Whether all classes have one covariance, so that they cannot be learned separately.
     by_products : bool
         Whether training uses matrix products, whose last digits depend on the number of rows per product.
     keeps_examples : bool
@@ -76,6 +78,7 @@ class Covariance:
     unsupported: ClassVar[Mapping[str, str]] = {}
     is_diagonal: ClassVar[bool] = False
     couples_features: ClassVar[bool] = False
+    couples_classes: ClassVar[bool] = False
     by_products: ClassVar[bool] = False
     keeps_examples: ClassVar[bool] = False
 

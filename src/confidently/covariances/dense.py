@@ -181,16 +181,16 @@ class Dense(WeightCovariance):
     # --- scores -------------------------------------------------------------------------------------------------------
 
     def variances(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
-        multilabel = self.settings.task == "multilabel"
+        threshold = self.settings.has_threshold
         rows, _, columns = state["weights"].shape
         out = np.empty((X.shape[0], columns))
         for block, A in self._blocks(X, rows):
-            self._block_variances(state, A, multilabel, out[block.first : block.first + block.n])
-        if multilabel:
+            self._block_variances(state, A, threshold, out[block.first : block.first + block.n])
+        if threshold:
             out[:, 0] = 0.0
         return out
 
-    def _block_variances(self, state: State, A: np.ndarray, multilabel: bool, into: np.ndarray) -> None:
+    def _block_variances(self, state: State, A: np.ndarray, threshold: bool, into: np.ndarray) -> None:
         """Write the variances of the scores of rows A, intercept first, into an array (rows, columns)."""
         raise self._undefined("_block_variances")
 

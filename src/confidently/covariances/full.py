@@ -20,12 +20,12 @@ class Full(Dense):
         rows = len(state["weights"])
         self._embed(state, rows, rows, self.settings.columns(n_classes))
 
-    def _block_variances(self, state: State, A: np.ndarray, multilabel: bool, into: np.ndarray) -> None:
+    def _block_variances(self, state: State, A: np.ndarray, threshold: bool, into: np.ndarray) -> None:
         for k in range(into.shape[1]):
             if self.settings.independent:
                 into[:, k] = quadratic_forms(state, k, A, 0)
             else:
-                into[:, k] = quadratic_forms(state, 0, A, k, 0 if multilabel else None)
+                into[:, k] = quadratic_forms(state, 0, A, k, 0 if threshold else None)
 
     def _pair_variances(
         self, state: State, A: np.ndarray, first: np.ndarray, second: np.ndarray, into: np.ndarray
@@ -49,7 +49,7 @@ class Full(Dense):
             own: np.ndarray = sigma[column]
             return own
         parts = sigma[0].reshape(-1, d, sigma.shape[1] // d, d).swapaxes(1, 2)
-        threshold = self.settings.task == "multilabel"
+        threshold = self.settings.has_threshold
         k = column + threshold
         covariance: np.ndarray = parts[k, k]
         return covariance + parts[0, 0] - parts[k, 0] - parts[0, k] if threshold else covariance

@@ -181,7 +181,7 @@ class Kernel(Covariance):
 
     @refuse_infinite
     def variances(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
-        model, against = self._model(state, size), 0 if self.settings.task == "multilabel" else None
+        model, against = self._model(state, size), 0 if self.settings.has_threshold else None
         out = np.zeros((X.shape[0], model.columns))
         for at, own, ps in model.queries(X):
             for c in range(against is not None, model.columns):

@@ -17,9 +17,12 @@ TASKS = {
     "joint": _core.Task.joint,
     "one-vs-rest": _core.Task.one_vs_rest,
     "multilabel": _core.Task.multilabel,
+    "multilabel-one-vs-rest": _core.Task.multilabel_one_vs_rest,
     "softmax": _core.Task.softmax,
 }
 MULTICLASS = ("joint", "one-vs-rest", "softmax")  # tasks that choose one of several classes
+# Tasks that choose any number of labels, and what they are called as a value of ``multiclass``.
+MULTILABEL = {"multilabel": "joint", "multilabel-one-vs-rest": "one-vs-rest"}
 DTYPES = ("float64", "float32")
 PROJECTIONS = ("precision", "moments")
 NAMES_IN_FILES = {"rows_per_product": "block_size"}  # model files keep the earlier name
@@ -78,7 +81,10 @@ class Settings:
     rule: Rule = field(default_factory=AROW, metadata=about("update rule"))
     covariance: str = field(default="diag", metadata=about("how Sigma is stored: a name in COVARIANCES"))
     task: str = field(
-        default="binary", metadata=about("two classes, more classes (joint, one-vs-rest or softmax), or multilabel")
+        default="binary",
+        metadata=about(
+            "two classes; more classes (joint, one-vs-rest or softmax); or labels (multilabel: joint or one-vs-rest)"
+        ),
     )
     prior_variance: float = field(
         default=1.0, metadata=about("variance of every weight before training", PRIOR_VARIANCES)
@@ -144,11 +150,11 @@ class Settings:
             object.__setattr__(self, name, value)
 
     def columns(self, n_classes: int) -> int:
-        """Return the number of columns of weights: one for two classes, otherwise one per class.
+        """Return the number of columns of weights: one for two classes, otherwise one per class or label.
 
-        Multilabel: one per label, after that of the threshold.
+        With a threshold, its column comes before those of the labels.
         """
-        return {"binary": 1, "multilabel": n_classes + 1}.get(self.task, n_classes)
+        return 1 if self.task == "binary" else n_classes + self.has_threshold
 
     def learners(self, n_classes: int) -> int:
         """Return the number of independent Gaussians: one per class or one."""
@@ -160,14 +166,29 @@ class Settings:
         return self.task in MULTICLASS
 
     @property
+    def multilabel(self) -> bool:
+        """Whether the task is to choose any number of labels."""
+        return self.task in MULTILABEL
+
+    @property
+    def has_threshold(self) -> bool:
+        """Whether column 0 is a threshold, which relevant labels score above: in the joint multilabel task."""
+        return self.task == "multilabel"
+
+    @property
+    def one_vs_rest(self) -> bool:
+        """Whether every class or label has a binary learner of its own."""
+        return self.task in ("one-vs-rest", "multilabel-one-vs-rest")
+
+    @property
     def independent(self) -> bool:
         """Whether every class has a Gaussian of its own, with its own covariance, scale and number of updates."""
-        return self.task == "one-vs-rest" or (self.task == "softmax" and self.covariance != "shared")
+        return self.one_vs_rest or (self.task == "softmax" and self.covariance != "shared")
 
     @property
     def updates_per_row(self) -> int:
         """Maximum number of updates of one Gaussian per row."""
-        return 2 if self.task == "multilabel" else 1
+        return 2 if self.has_threshold else 1
 
     def header(self) -> dict[str, Any]:
         """Return the settings as plain data, for a model file.

@@ -15,6 +15,7 @@ class Shared(Dense):
 
     name = "shared"
     compiled_name = "shared"
+    couples_classes = True
 
     @classmethod
     def matrix_size(cls, settings: Settings, rows: int, columns: int) -> int:
@@ -22,7 +23,7 @@ class Shared(Dense):
 
     @classmethod
     def check_task(cls, task: str) -> None:
-        if task == "one-vs-rest":
+        if task in ("one-vs-rest", "multilabel-one-vs-rest"):
             raise ValueError(
                 'covariance="shared" couples the classes, so one-vs-rest cannot use it; use multiclass="joint"'
             )
@@ -31,8 +32,8 @@ class Shared(Dense):
     def sharing(self) -> _core.Sharing:
         return _core.Sharing.shared
 
-    def _block_variances(self, state: State, A: np.ndarray, multilabel: bool, into: np.ndarray) -> None:
-        into[:] = quadratic_forms(state, 0, A, 0)[:, None] * (2.0 if multilabel else 1.0)
+    def _block_variances(self, state: State, A: np.ndarray, threshold: bool, into: np.ndarray) -> None:
+        into[:] = quadratic_forms(state, 0, A, 0)[:, None] * (2.0 if threshold else 1.0)
 
     def _pair_variances(
         self, state: State, A: np.ndarray, first: np.ndarray, second: np.ndarray, into: np.ndarray
@@ -43,7 +44,7 @@ class Shared(Dense):
         return np.broadcast_to(super().stored_variances(state, size), self._shape(size))
 
     def marginal(self, state: State, size: Size, column: int) -> np.ndarray:
-        sigma: np.ndarray = (2.0 if self.settings.task == "multilabel" else 1.0) * self.matrix(state, size)[0]
+        sigma: np.ndarray = (2.0 if self.settings.has_threshold else 1.0) * self.matrix(state, size)[0]
         return sigma
 
     def _one_matrix_suffices(self) -> bool:

@@ -68,7 +68,7 @@ def initial_calibration(settings: Settings, n_classes: int) -> np.ndarray:
     """Return the calibration before training."""
     if settings.task == "binary":
         return INITIAL_SIGMOID.copy()
-    return np.tile(INITIAL_SIGMOID, n_classes) if settings.task == "multilabel" else INITIAL_TEMPERATURE.copy()
+    return np.tile(INITIAL_SIGMOID, n_classes) if settings.multilabel else INITIAL_TEMPERATURE.copy()
 
 
 def common_shapes(settings: Settings, n_classes: int) -> Shapes:
@@ -97,7 +97,7 @@ def common_entries(settings: Settings, n_classes: int) -> State:
 
 def common_values(settings: Settings, state: State) -> Iterator[tuple[str, np.ndarray, Range]]:
     """Yield name, numbers and range of these entries."""
-    has_offset = settings.task in ("binary", "multilabel")
+    has_offset = not settings.several
     calibration = state["calibration"].reshape(-1, len(INITIAL_SIGMOID if has_offset else INITIAL_TEMPERATURE))
     yield "scale", state["scale"], Range(0.0, MAX_SCALE)
     yield "folded", state["folded"], Range(0.0, MAX_FOLDED, closed_low=True)
@@ -143,7 +143,7 @@ def grow_common(settings: Settings, state: State, n_classes: int) -> int:
     for name in ("scale", "folded"):
         state[name] = np.concatenate([state[name], np.ones(more)])
     state["updates"] = np.concatenate([state["updates"], np.zeros(more, dtype=np.int64)])
-    if settings.task == "multilabel":
+    if settings.multilabel:
         calibration = initial_calibration(settings, n_classes)
         calibration[: len(state["calibration"])] = state["calibration"]
         state["calibration"] = calibration

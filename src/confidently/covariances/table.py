@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ..rules.ranges import check_choice
+from ..rules.rule import Rule
 from .covariance import Covariance
 from .diagonal import Diagonal
 from .full import Full
 from .kernel import Kernel
-from .settings import Settings
+from .settings import MULTILABEL, Settings, check_multiclass
 from .shared import Shared
 
 COVARIANCES: dict[str, type[Covariance]] = {cls.name: cls for cls in (Diagonal, Full, Shared, Kernel)}
@@ -23,6 +24,38 @@ def kind_of(name: str) -> type[Covariance]:
     """
     check_choice("covariance", name, COVARIANCES)
     return COVARIANCES[name]
+
+
+def task_of(rule: Rule, covariance: str, multiclass: str | None, n_classes: int, multilabel: bool) -> str:
+    """Return the task of a learner.
+
+    Parameters
+    ----------
+    rule : Rule
+    covariance : str
+    multiclass : {"joint", "one-vs-rest", "softmax"}, optional
+        What the user has chosen. By default the rule's own with several classes; with labels "one-vs-rest", unless the
+        covariance couples all of them.
+    n_classes : int
+    multilabel : bool
+        Whether a row has any number of labels instead of one class.
+
+    Raises
+    ------
+    ValueError
+        For a task that the rule, the covariance or multilabel data cannot have.
+    """
+    several = check_multiclass(rule, multiclass)
+    if not multilabel:
+        return several if n_classes > 2 else "binary"
+    if multiclass == "softmax":
+        raise ValueError(
+            'multiclass="softmax" chooses one of several classes, and multilabel rows have any number of labels; use '
+            'multiclass="one-vs-rest" or "joint"'
+        )
+    if multiclass is None:
+        multiclass = "joint" if kind_of(covariance).couples_classes else "one-vs-rest"
+    return next(task for task, name in MULTILABEL.items() if name == multiclass)
 
 
 def make_covariance(settings: Settings) -> Covariance:

@@ -269,8 +269,8 @@ class UncorrelatedWeights(WeightCovariance):
         return np.stack([np.diag(variances) for variances in by_learner])
 
     def marginal(self, state: State, size: Size, column: int) -> np.ndarray:
-        multilabel = self.settings.task == "multilabel"
-        found: np.ndarray = (self.label_variances if multilabel else self.column_variances)(state, size)[column]
+        threshold = self.settings.has_threshold
+        found: np.ndarray = (self.label_variances if threshold else self.column_variances)(state, size)[column]
         return found
 
     def noise(self, state: State, size: Size, n: int, generator: np.random.Generator) -> np.ndarray:
@@ -278,5 +278,5 @@ class UncorrelatedWeights(WeightCovariance):
         return draws(variances.ravel(), n, generator).reshape(n, *variances.shape)
 
     def score_covariance(self, state: State, size: Size) -> np.ndarray:
-        multilabel = self.settings.task == "multilabel"
-        return (self.label_variances if multilabel else self.column_variances)(state, size)
+        threshold = self.settings.has_threshold
+        return (self.label_variances if threshold else self.column_variances)(state, size)

@@ -201,7 +201,7 @@ class _Training:
                 raise ValueError(
                     "the classifier was trained on arrays, which do not define the columns of files; pass arrays"
                 )
-            reading, multilabel = ReaderOptions.from_dict(base.source), base.learner.task == "multilabel"
+            reading, multilabel = ReaderOptions.from_dict(base.source), base.learner.multilabel
         found = surveyed(client, paths, reading, multilabel, on_error, **how)
         model = base or self._initial_model(found.reading, found.multilabel, classes)
         check_values_kept(model.learner.view, found.reading)
@@ -217,7 +217,7 @@ class _Training:
         return Model(self.estimator._new_learner(0, len(table), multilabel), table.names, features, estimator, source)
 
     def _fitted(self, model: Model) -> OnlineClassifier:
-        check_classes(model.classes, model.learner.task == "multilabel")
+        check_classes(model.classes, model.learner.multilabel)
         return put_model(self.estimator, model)
 
     def _report(self, client: Client, training: Rounds, options: dict[str, Any]) -> None:

@@ -167,7 +167,7 @@ def _copied(base: Model, reading: ReaderOptions | None) -> StreamLearner:
     """Return a copy of the base's learner, ready for a stream."""
     learner = copy(base.learner)
     learner.state = {name: array.copy() for name, array in base.learner.state.items()}
-    table = ClassTable(base.classes, learner.task == "multilabel", base.source.get("closed", False))
+    table = ClassTable(base.classes, learner.multilabel, base.source.get("closed", False))
     features = None if base.features is None else base.features.copy()
     return StreamLearner(learner, table, base.multiclass, features, reading)
 

@@ -406,7 +406,7 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
 
     @property
     def _is_multilabel(self) -> bool:
-        return self.learner_.task == "multilabel"
+        return self.learner_.multilabel
 
     @property
     def n_seen_(self) -> int:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.sparse import diags_array
 from sklearn.utils.validation import check_is_fitted
 
-from ..covariances.settings import Settings, check_multiclass
-from ..covariances.table import resolved
+from ..covariances.settings import Settings
+from ..covariances.table import resolved, task_of
 from ..learner.learner import Learner
 from ..learner.posterior import Marginal
 from ..rules import make_rule
@@ -59,7 +59,8 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
     multiclass : {"joint", "one-vs-rest", "softmax"}, optional
         With three or more classes: move the true class against its strongest rival, train one binary learner per
         class, or move all classes at once by the softmax likelihood, which only the rule "logistic" has. By default
-        "softmax" for that rule, otherwise "joint".
+        "softmax" for that rule, otherwise "joint". In multilabel data: train one binary learner per label (the default,
+        except with a shared covariance), or rank the labels jointly against a threshold ("joint").
     passes : int, default=1
         Number of passes of :meth:`fit` over the rows.
     shuffle : bool, default=False
@@ -108,13 +109,13 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
     classes_ : ndarray of shape (n_classes,)
         The classes; for multilabel data, the labels.
     coef_, variance_ : ndarray of shape (1 or n_classes, n_features)
-        Mean and variance of the weights: one row for two classes, otherwise one row per class. For multilabel data, of
-        each label's weights minus the calibration label's.
+        Mean and variance of the weights: one row for two classes, otherwise one row per class or label. With jointly
+        ranked labels, of each label's weights minus the calibration label's.
     intercept_, intercept_variance_ : ndarray of shape (1 or n_classes,)
         Mean and variance of the intercept.
     covariance_ : array
-        Sigma, with the intercept after the features, one class after the other, in multilabel data the calibration
-        label first; sparse if diagonal; of shape (n_classes, d, d) for one-vs-rest with a full covariance.
+        Sigma, with the intercept after the features, one class after the other, with jointly ranked labels the
+        calibration label first; sparse if diagonal; of shape (n_classes, d, d) for one-vs-rest with a full covariance.
     dual_coef_, support_vectors_ : arrays of shape (1 or n_classes, n_support) and (n_support, n_features)
         With a kernel, instead of all of the above: the examples kept and their coefficients in each class's mean.
     n_seen_, mistakes_, updates_, infeasible_ : int
@@ -201,8 +202,7 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
         return saved_settings(self)
 
     def _settings(self, n_classes: int, multilabel: bool) -> Settings:
-        several = check_multiclass(make_rule(self.rule), self.multiclass)
-        task = "multilabel" if multilabel else several if n_classes > 2 else "binary"
+        task = task_of(make_rule(self.rule), self.covariance, self.multiclass, n_classes, multilabel)
         return replace(self.settings(self.dtype), task=task)
 
     def settings(self, dtype: str) -> Settings:
@@ -284,7 +284,8 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
         Returns
         -------
         Marginal
-            Weights in the order of ``coef_``, the intercept last; in multilabel data, minus the calibration label's.
+            Weights in the order of ``coef_``, the intercept last; with jointly ranked labels, minus the calibration
+            label's.
 
         Examples
         --------

@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..covariances.settings import MULTILABEL, Settings
+from ..covariances.table import task_of
 from ..data.memory.labels import with_class_weight
 from ..models.model import Model
 from .base import BaseOnlineClassifier
@@ -18,12 +20,20 @@ AnyClassifier = TypeVar("AnyClassifier", bound=BaseOnlineClassifier[Any])
 def classifier_of(model: Model) -> OnlineClassifier:
     """Return a classifier with the settings of a model, untrained."""
     settings, estimator = model.learner.settings, dict(with_class_weight(model.estimator))
-    multiclass = estimator.get("multiclass", settings.task if settings.several else "joint")
-    estimator["multiclass"] = None if multiclass == settings.rule.multiclass else multiclass
+    estimator["multiclass"] = _multiclass(settings, estimator)
     parameters = {name: getattr(settings, name) for name in SHARED}
     parameters["kernel"] = settings.kernel or "rbf"
     parameters["projection"] = None if settings.projection == settings.rule.projection else settings.projection
     return OnlineClassifier(**parameters, view=model.learner.view, **estimator)
+
+
+def _multiclass(settings: Settings, estimator: dict[str, Any]) -> str | None:
+    """Return the parameter ``multiclass`` of a saved classifier, None where it is the default."""
+    if settings.multilabel:
+        default = task_of(settings.rule, settings.covariance, None, 0, multilabel=True)
+        return None if settings.task == default else MULTILABEL[settings.task]
+    multiclass: str = estimator.get("multiclass", settings.task if settings.several else "joint")
+    return None if multiclass == settings.rule.multiclass else multiclass
 
 
 def put_model(classifier: AnyClassifier, model: Model) -> AnyClassifier:

@@ -63,7 +63,7 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Return the class with the largest score; in multilabel data an indicator matrix."""
         decision = self.decision_function(X)
-        if self.form.task == "multilabel":
+        if self.form.multilabel:
             return (decision > 0).astype(int)
         found: np.ndarray = self.classes_[predicted_numbers(decision)]
         return found
@@ -81,7 +81,7 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         if form.slope is None:
             p = calibration.posterior_probability(scores, variances, form.noise)
         else:
-            p = self._sigmoid(calibration.moderated(scores[:, 0], variances[:, 0], spread.prior)[:, None])
+            p = self._sigmoid(calibration.moderated(scores, variances, spread.prior))
         return np.column_stack([1.0 - p, p]) if form.task == "binary" else p
 
     def _sigmoid(self, scores: np.ndarray) -> np.ndarray:
@@ -107,7 +107,7 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = self.form.task == "multilabel"
+        tags.classifier_tags.multi_label = self.form.multilabel
         tags.input_tags.sparse = True
         return tags
 

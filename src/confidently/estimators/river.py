@@ -201,14 +201,19 @@ class OnlineClassifier(base.MiniBatchClassifier):
 
 
 class OnlineMultiLabelClassifier(base.MultiLabelClassifier):
-    """Multilabel classifier: a label is relevant if it scores higher than a calibration label, which is learned too.
+    """Multilabel classifier: any number of labels per row.
 
-    A row moves the relevant label with the lowest score against the irrelevant one with the highest, then the one of
-    them with the smaller margin against the calibration label.
+    By default each label has a binary learner, which every row trains. With ``multiclass="joint"`` a calibration label
+    is learned too, which relevant labels score above: a row moves the relevant label with the lowest score against the
+    irrelevant one with the highest, then the one of them with the smaller margin against the calibration label.
 
     Parameters
     ----------
-    rule, covariance, prior_variance, fit_intercept, average, min_variance, dtype
+    rule, covariance, prior_variance, fit_intercept
+        As of :class:`OnlineClassifier`.
+    multiclass : {"one-vs-rest", "joint"}, optional
+        One binary learner per label, or one ranking of all. By default "one-vs-rest", with a shared covariance "joint".
+    average, min_variance, dtype
         As of :class:`OnlineClassifier`.
     calibration, forget, projection, view, hash_bits
         As of :class:`OnlineClassifier`.
@@ -229,6 +234,7 @@ class OnlineMultiLabelClassifier(base.MultiLabelClassifier):
         covariance: str = "diag",
         prior_variance: float = 1.0,
         fit_intercept: bool = True,
+        multiclass: str | None = None,
         average: bool = False,
         min_variance: float = 1e-12,
         dtype: str = "float64",
@@ -242,6 +248,7 @@ class OnlineMultiLabelClassifier(base.MultiLabelClassifier):
         self.covariance = covariance
         self.prior_variance = prior_variance
         self.fit_intercept = fit_intercept
+        self.multiclass = multiclass
         self.average = average
         self.min_variance = min_variance
         self.dtype = dtype

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from itertools import product, repeat
 from typing import Any
 
-from ..covariances.settings import Settings, check_multiclass
+from ..covariances.settings import Settings
+from ..covariances.table import task_of
 from ..data import Batch, DataError, Stream
 from ..data.advice import warn_if_sorted
 from ..data.classes import ClassTable, Name, check_classes
@@ -187,10 +188,10 @@ class Contender:
         self, rule: Rule, default: bool, classes: ClassTable, multiclass: str | None, settings: dict[str, Any]
     ) -> None:
         self.rule, self.default = rule, default
-        several = check_multiclass(rule, multiclass)
-        task = "multilabel" if classes.multilabel else several if len(classes) > 2 else "binary"
+        covariance = settings.get("covariance", "diag")
+        task = task_of(rule, covariance, multiclass, len(classes), classes.multilabel)
         learner = Learner(Settings(rule, task=task, **settings), len(classes))
-        self.stream_learner = StreamLearner(learner, classes, several)
+        self.stream_learner = StreamLearner(learner, classes, multiclass)
         self.rows, self.seconds = 0, 0.0
         self.curve: list[tuple[int, float]] = []
         self._steps = self.stream_learner.learn(self._batches())

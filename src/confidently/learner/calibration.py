@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..covariances.settings import MULTILABEL
+
 # Nodes of the quadrature over each class's Gaussian, in standard deviations.
 NODES = np.array([-8, -6, -4.5, -3.5, -2.75, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 2.75, 3.5, 4.5, 6, 8], dtype=float)
 # No probability is exactly 0 or 1, so that its logarithm stays finite. This is half a unit in the last place below 1.
@@ -24,10 +26,10 @@ MIN_CURVATURE = 1e-9  # weight of a calibration that has not seen an example
 def moderated(scores: np.ndarray, variance: np.ndarray, prior_variance: float) -> np.ndarray:
     """Return scores shrunk where the variance of their margin is large relative to the prior's.
 
-    m / sqrt(1 + v/prior).
+    m / sqrt(1 + v/prior), with one variance per score or one per row of scores.
     """
     shrink = 1.0 / np.sqrt(1.0 + variance / prior_variance)
-    return scores * (shrink if scores.ndim == 1 else shrink[:, None])
+    return scores * (shrink if scores.ndim == shrink.ndim else shrink[:, None])
 
 
 def logits(scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
@@ -106,7 +108,7 @@ def merged(states: Sequence[np.ndarray], task: str) -> np.ndarray:
 
     Old evidence decays, so the result has the curvature of the calibration with the most evidence, not the sum.
     """
-    if task == "multilabel":
+    if task in MULTILABEL:
         by_label = np.array(states).reshape(len(states), -1, 5)
         return np.concatenate(
             [merged(list(by_label[:, k]), "binary") for k in range(by_label.shape[1])] or [np.empty(0)]

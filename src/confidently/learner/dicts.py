@@ -17,7 +17,7 @@ import numpy as np
 from .. import _core
 from ..covariances.settings import Settings, check_multiclass
 from ..covariances.state import out_of_range
-from ..covariances.table import kind_of
+from ..covariances.table import kind_of, task_of
 from ..data.classes import ClassTable
 from ..data.features import Features, Strings
 from ..data.memory.matrix import MAX_COLUMNS, MAX_WEIGHT, as_matrix, csr_matrix, largest_value
@@ -49,7 +49,8 @@ class DictRows:
     def __init__(self, parameters: dict[str, Any], multilabel: bool) -> None:
         settings = dict(parameters)
         kind_of(settings["covariance"]).require("stream")
-        self.multiclass = check_multiclass(make_rule(settings["rule"]), settings.pop("multiclass", None))
+        multiclass = settings.pop("multiclass", None)
+        self.multiclass = check_multiclass(make_rule(settings["rule"]), multiclass)
         self.calibration = settings.pop("calibration")
         check_choice("calibration", self.calibration, ("progressive", None))
         bits = settings.pop("hash_bits")
@@ -61,7 +62,7 @@ class DictRows:
             raise ValueError(f"the view {view.name} needs names of features, which hash_bits drops; use hash_bits=None")
         self.zeros = view is not None and view.takes_values
         self.table = ClassTable(multilabel=multilabel)
-        task = "multilabel" if multilabel else "binary"
+        task = task_of(make_rule(settings["rule"]), settings["covariance"], multiclass, len(self.table), multilabel)
         self.learner = Learner(Settings(task=task, **settings), len(self.table), view=view)
         # the compiled loop over dicts only updates the features of the row, which it learns as they are
         self.as_matrices = self.learner.covariance.couples_features or view is not None
@@ -229,7 +230,8 @@ class DictRows:
         if self.as_matrices:
             found = self._predict_row(x, "predict")[0].tolist() if len(self.table) else []
         else:
-            threshold, *scores = self.core.scores(x)
+            scores = list(self.core.scores(x))
+            threshold = scores.pop(0) if self.learner.settings.has_threshold else 0.0
             found = [score > threshold for score in scores]
         return dict(zip(self.table.names, found, strict=True))
 

@@ -342,14 +342,14 @@ class Learner(Predictor):
             if weights.shape != (length,):
                 raise ValueError(f"{name} must have shape ({length},), got {weights.shape}")
             largest *= weights.max(initial=0.0)
-        if class_weight is not None and self.settings.task == "multilabel":
+        if class_weight is not None and self.settings.multilabel:
             raise ValueError("class weights need one class per row; leave them out for multilabel data")
         if not largest <= MAX_WEIGHT:
             raise ValueError(f"weights of examples must be at most {MAX_WEIGHT:g}, got {largest:g}; scale them down")
 
     def _check_labels(self, n: int, labels: np.ndarray, start: np.ndarray | None) -> None:
-        if (start is not None) != (self.settings.task == "multilabel"):
-            raise ValueError("the multilabel task needs lists of labels (label_start), and no other task takes them")
+        if (start is not None) != self.settings.multilabel:
+            raise ValueError("multilabel tasks need lists of labels (label_start), and no other task takes them")
         expected = n if start is None else int(start[-1])
         if start is not None and (start[0] != 0 or (np.diff(start) < 0).any()):
             raise ValueError("label_start must start at 0 and never decrease")

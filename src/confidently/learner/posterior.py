@@ -40,6 +40,11 @@ class Posterior:
         return self.settings.task
 
     @property
+    def multilabel(self) -> bool:
+        """Whether a row has any number of labels instead of one class."""
+        return self.settings.multilabel
+
+    @property
     def dtype(self) -> str:
         """The type of the state."""
         return self.settings.dtype
@@ -77,20 +82,20 @@ class Posterior:
         mean = self.weights[:, 0].astype(np.float64)
         if self.settings.average and self.n_seen:
             mean -= self.weights[:, -1] / self.n_seen
-        if self.settings.task == "multilabel":
+        if self.settings.has_threshold:
             mean = mean[:, 1:] - mean[:, :1]
         return intercept_last(mean, self.settings.fit_intercept).T
 
     def variance(self) -> np.ndarray:
         """Return the variance of each weight of :meth:`mean`, in the same shape."""
-        if self.settings.task == "multilabel":
+        if self.settings.has_threshold:
             return self.covariance.label_variances(self.state, self.size)
         return self.column_variances()
 
     def column_variances(self) -> np.ndarray:
         """Return the variance of every stored weight, one row per column, intercept last.
 
-        Multilabel: the threshold's row comes first.
+        With a threshold, its row comes first.
         """
         return self.covariance.column_variances(self.state, self.size)
 
@@ -99,7 +104,7 @@ class Posterior:
         return self.covariance.matrix(self.state, self.size)
 
     def marginal(self, row: int) -> Marginal:
-        """Return the Gaussian over the weights of one row of :meth:`mean`; multilabel: minus the threshold's.
+        """Return the Gaussian over the weights of one row of :meth:`mean`; minus the threshold's if there is one.
 
         Raises
         ------
@@ -123,7 +128,7 @@ class Posterior:
             raise ValueError(f"n must be at least 0, got {n}")
         self.require("sample")
         drawn = self.covariance.noise(self.state, self.size, n, generator)
-        if self.settings.task == "multilabel":
+        if self.settings.has_threshold:
             drawn = drawn[:, 1:] - drawn[:, :1]
         weights: np.ndarray = self.mean() + drawn
         return weights

@@ -22,7 +22,7 @@ class Predictor(Posterior):
     def decision(self, X: _core.Matrix) -> np.ndarray:
         """Return scores: for two classes, shape (n,), positive for class 1; otherwise (n, n_classes).
 
-        Multilabel: scores minus the calibration label's, so that positive means relevant.
+        Multilabel: positive means relevant; in the joint task the threshold's score is subtracted.
         """
         scores: np.ndarray = self._of_seen(X, self._decision)
         return scores
@@ -40,7 +40,7 @@ class Predictor(Posterior):
     def predict(self, X: _core.Matrix) -> np.ndarray:
         """Return class numbers, shape (n,); multilabel: booleans, (n, n_classes)."""
         decision = self.decision(X)
-        if self.settings.task == "multilabel":
+        if self.settings.multilabel:
             return decision > 0
         return predicted_numbers(decision)
 
@@ -95,7 +95,7 @@ class Predictor(Posterior):
         variance = self.covariance.variances(self.state, X, self.size)
         if self.settings.task == "binary":
             variance = variance[:, 0]
-        elif self.settings.task == "multilabel":
+        elif self.settings.has_threshold:
             variance = variance[:, 1:]
         return self._decision(X), variance
 
@@ -103,14 +103,10 @@ class Predictor(Posterior):
         if method is None:
             return self._posterior_probabilities(X)
         state = self.state["calibration"]
-        if self.settings.task == "multilabel":
+        if self.settings.has_threshold:
             return calibration.sigmoid(self._decision(X), state)
-        scores = self._moderated(X)
-        return (
-            calibration.sigmoid(scores[:, 0], state)
-            if self.settings.task == "binary"
-            else calibration.softmax(scores, state)
-        )
+        scores = self._by_class(self._moderated(X))
+        return calibration.softmax(scores, state) if self.settings.several else calibration.sigmoid(scores, state)
 
     def _logits(self, X: _core.Matrix) -> np.ndarray:
         return calibration.logits(self._moderated(X), self.state["calibration"])
@@ -135,12 +131,12 @@ class Predictor(Posterior):
         return slopes
 
     def _moderated(self, X: _core.Matrix) -> np.ndarray:
-        """Return the scores of one class per row, shrunk where they are uncertain: shape (n, columns)."""
+        """Return the scores, without a threshold, shrunk where they are uncertain: shape (n, columns)."""
         scores = self._scores(X)
-        if self.settings.task == "binary":
-            variance = self.covariance.variances(self.state, X, self.size)[:, 0]
-        else:
+        if self.settings.several:
             variance = self.covariance.top_variances(self.state, X, scores, self.size)
+        else:
+            variance = self.covariance.variances(self.state, X, self.size)
         return calibration.moderated(scores, variance, self.settings.prior_variance)
 
     def _posterior_probabilities(self, X: _core.Matrix) -> np.ndarray:
@@ -153,7 +149,7 @@ class Predictor(Posterior):
         return calibration.posterior_probability(mean, variance, self.settings.rule.score_noise())
 
     def _top_margins(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
-        if self.settings.task in ("binary", "multilabel"):
+        if not self.settings.several:
             return self._margin_distribution(X)
         scores = self._scores(X)
         second, first = np.partition(scores, -2, axis=1)[:, -2:].T
@@ -166,7 +162,7 @@ class Predictor(Posterior):
         """Return one entry per class from one per column of weights, on the last axis."""
         if self.settings.task == "binary":
             return columns[..., 0]
-        return columns[..., 1:] - columns[..., :1] if self.settings.task == "multilabel" else columns
+        return columns[..., 1:] - columns[..., :1] if self.settings.has_threshold else columns
 
     def check_width(self, X: _core.Matrix) -> None:
         """Raise ``ValueError`` if rows have more columns than there are features."""

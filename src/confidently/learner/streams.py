@@ -30,7 +30,7 @@ class StreamLearner:
     Parameters
     ----------
     learner : Learner or Stack
-        With the task "multilabel", a multiclass task if the classes are known, or otherwise "binary".
+        With a multilabel task, a multiclass task if the classes are known, or otherwise "binary".
     classes : ClassTable
         The learner's classes.
     multiclass : {"joint", "one-vs-rest", "softmax"}, optional
@@ -93,7 +93,7 @@ class StreamLearner:
         rows = [new.row for new in batch.new_labels if self.classes.get(new.name) is None]
         if not self.learner.begins_classes:
             return rows
-        before = {"multilabel": 0, "binary": 2}.get(self.learner.task, -1)
+        before = 0 if self.learner.multilabel else 2 if self.learner.task == "binary" else -1
         after = before - sum(name is not None for name in self.classes.names)
         return rows[after : after + 1] if after >= 0 else []
 

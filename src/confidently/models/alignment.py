@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..covariances.settings import Settings
+from ..covariances.settings import MULTILABEL, Settings
 from ..data.classes import ClassTable
 from ..data.features import Features, Strings
 from ..data.reading import ReaderOptions
@@ -34,15 +34,15 @@ def differences(one: Model, other: Model) -> Iterator[tuple[str, str, str]]:
 
 def _form(model: Model) -> dict[str, Any]:
     settings, estimator = model.learner.settings, model.estimator
-    multilabel = settings.task == "multilabel"
+    several = model.multiclass if settings.task == "binary" else MULTILABEL.get(settings.task, settings.task)
     features = "numbered" if model.features is None else "hashed" if model.features.bounded else "named"
     return {
         "rule": settings.rule.name,
         **settings.rule.get_params(),
         **{name: getattr(settings, name) for name in COMPARED},
         **_view(model),
-        "labels": "any number per row" if multilabel else "one per row",
-        **({} if multilabel else {"multiclass": model.multiclass if settings.task == "binary" else settings.task}),
+        "labels": "any number per row" if settings.multilabel else "one per row",
+        "multiclass": several,
         "calibration": estimator.get("calibration", "progressive"),
         "rows from": "files" if model.source else "arrays",
         **{name: value for name, value in _reading(model).items() if name not in NOT_OF_FEATURES},
@@ -75,7 +75,7 @@ def _text(value: Any) -> str:
 
 def all_classes(models: Sequence[Model]) -> ClassTable:
     """Return the classes of all models, numbered as in one stream, the first model's first."""
-    table = ClassTable(models[0].classes, models[0].learner.task == "multilabel")
+    table = ClassTable(models[0].classes, models[0].learner.multilabel)
     for model in models[1:]:
         for name in model.classes:
             if name is not None:

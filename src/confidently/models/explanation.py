@@ -154,7 +154,7 @@ def _contribution(entries: Entries, naming: Naming, weight: np.ndarray, added: n
 
 
 def _predicted(model: Model, mean: np.ndarray) -> Any:
-    if model.learner.task == "multilabel":
+    if model.learner.multilabel:
         return [name for name, m in zip(model.classes, mean, strict=True) if m > 0]
     return class_name(model, int(mean > 0) if mean.ndim == 0 else int(mean.argmax()))
 
@@ -188,8 +188,8 @@ def _pair(model: Model, mean: np.ndarray, about: Any) -> tuple[int | None, int |
             else (None, 0, class_name(model, 0), class_name(model, 1))
         )
     k = int(mean.argmax()) if chosen is None else chosen
-    if task == "multilabel":
-        return k + 1, 0, model.classes[k], None
+    if model.learner.multilabel:
+        return (k + 1, 0, model.classes[k], None) if task == "multilabel" else (k, None, model.classes[k], None)
     rival = int(np.where(np.arange(len(mean)) == k, -np.inf, mean).argmax())
     return k, rival, model.classes[k], model.classes[rival]
 

@@ -190,7 +190,7 @@ def kept_examples(model: Model, top: int = 20) -> list[tuple[Any, list[KeptExamp
     learner, naming = model.learner, Naming(model)
     coefficients, support = learner.dual()
     support = csr_array(support)
-    if learner.task == "multilabel":  # the calibration label comes first
+    if learner.settings.has_threshold:  # the calibration label comes first
         coefficients = coefficients[1:] - coefficients[:1]
     names = model.classes[1:2] or [None] if learner.task == "binary" else model.classes
 
@@ -210,7 +210,7 @@ def kept_examples(model: Model, top: int = 20) -> list[tuple[Any, list[KeptExamp
 def unseen_variances(learner: Learner) -> np.ndarray:
     """Return the variance of an unseen feature's weight, one per class or label, and one in all for two classes."""
     columns = learner.covariance.unseen_variances(learner.state)
-    return columns[1:] + columns[0] if learner.task == "multilabel" else columns
+    return columns[1:] + columns[0] if learner.settings.has_threshold else columns
 
 
 class Naming:

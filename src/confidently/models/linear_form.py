@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..covariances.settings import MULTICLASS
+from ..covariances.settings import MULTICLASS, MULTILABEL
 from ..learner.calibration import UNCALIBRATED
 from ..learner.learner import Learner
 
@@ -40,10 +40,12 @@ class LinearForm:
     coef : array of shape (columns, d)
         One row for two classes, otherwise one per class or label; d counts the columns that the view makes.
     intercept : array of shape (columns,)
-    task : {"binary", "joint", "one-vs-rest", "softmax", "multilabel"}
+    task : str
+        Of :class:`confidently.covariances.settings.Settings`.
     classes : array
     slope, offset : array
-        Calibration: p = sigmoid(slope f + offset), or softmax(slope f), for the score f, moderated unless multilabel.
+        Calibration: p = sigmoid(slope f + offset), or softmax(slope f), for the score f, moderated unless labels are
+        ranked jointly.
         Without a slope: the uncalibrated posterior probability sum_i weight_i Phi(f/sqrt(v + noise_i)).
     spread : Spread, optional
         Parameters of the variances, if probabilities depend on them; without them, scores are not moderated.
@@ -64,6 +66,11 @@ class LinearForm:
     def several(self) -> bool:
         """Whether the task is to choose one of several classes."""
         return self.task in MULTICLASS
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether the task is to choose any number of labels."""
+        return self.task in MULTILABEL
 
 
 def linear_form(learner: Learner, classes: np.ndarray, calibration: str | None) -> LinearForm:
@@ -100,7 +107,7 @@ def linear_form(learner: Learner, classes: np.ndarray, calibration: str | None) 
         )
     mean = learner.mean()
     intercept = mean[:, -1].copy() if settings.fit_intercept else np.zeros(len(mean))
-    moderated = calibration is not None and settings.task != "multilabel"
+    moderated = calibration is not None and not settings.has_threshold
     spread = _spread(learner) if slope is None or moderated else None
     noise = settings.rule.score_noise()
     return LinearForm(mean[:, : learner.width], intercept, settings.task, classes, slope, offset, spread, noise)

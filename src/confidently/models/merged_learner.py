@@ -91,8 +91,9 @@ class Part:
         if np.array_equal(rows, np.arange(space.rows)):  # the usual case; a slice is many times as fast
             self.rows = slice(None)
         task = space.settings.task
-        columns = {"binary": np.zeros(1, dtype=np.intp), "multilabel": np.append(0, classes + 1)}
-        self.columns = columns.get(task, classes)
+        self.columns = np.zeros(1, dtype=np.intp) if task == "binary" else classes
+        if space.settings.has_threshold:
+            self.columns = np.append(0, classes + 1)
         self.learners = np.asarray(classes if space.settings.independent else [0])
         # the positive class of one binary model may be the negative class of another
         self.sign = -1.0 if task == "binary" and classes[0] == 1 else 1.0
@@ -116,7 +117,7 @@ class Part:
     def calibration(self) -> np.ndarray:
         """The calibration in the merged learner's shape; classes unknown to this one are uncalibrated."""
         found, own = initial_calibration(self.space.settings, self.space.n_classes), self.learner.state["calibration"]
-        if self.space.settings.task == "multilabel":
+        if self.space.settings.multilabel:
             found.reshape(-1, 5)[self.classes] = own.reshape(-1, 5)
             return found
         return own * [1.0, -1.0, 1.0, -1.0, 1.0] if self.sign < 0 else own

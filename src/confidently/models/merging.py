@@ -119,7 +119,7 @@ def _check_compatible(first_name: str, first: Model, name: str, model: Model) ->
 def _check_classes(first_name: str, first: Model, name: str, model: Model) -> None:
     """Refuse models of other problems; two parts of one stream may have seen different classes, but one in common."""
     one, other = ([c for c in m.classes if c is not None] for m in (first, model))
-    if min(len(one), len(other)) >= 2 and first.learner.task != "multilabel" and not set(one) & set(other):
+    if min(len(one), len(other)) >= 2 and not first.learner.multilabel and not set(one) & set(other):
         raise MergeError(
             f"{name} and {first_name} have no class in common: {_listed(other)} and {_listed(one)}; merge models of "
             "the same classes"

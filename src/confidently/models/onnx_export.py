@@ -100,9 +100,9 @@ def _label(graph: Graph, form: LinearForm, scores: str) -> None:
         number = graph.add("ArgMax", scores, axis=1, keepdims=0)
     else:
         positive = graph.add("Greater", scores, graph.constant(0.0))
-        name = "label" if form.task == "multilabel" else ""
+        name = "label" if form.multilabel else ""
         number = graph.add("Cast", positive, name=name, to=TensorProto.INT64)
-    if form.task == "multilabel":
+    if form.multilabel:
         return
     if form.task == "binary":
         number = graph.add("Reshape", number, graph.constant([-1], np.int64))
@@ -110,7 +110,7 @@ def _label(graph: Graph, form: LinearForm, scores: str) -> None:
 
 
 def _probabilities(graph: Graph, form: LinearForm, scores: str) -> None:
-    name, spread = "probabilities" if form.task == "multilabel" else "", form.spread
+    name, spread = "probabilities" if form.multilabel else "", form.spread
     if spread is None:
         if form.several:
             _softmax(graph, form, scores)
@@ -186,8 +186,8 @@ def _model(graph: Graph, form: LinearForm, n_features: int, feature_names: list[
     from onnx import TensorProto, checker, helper
 
     number = TensorProto.FLOAT if graph.dtype == np.float32 else TensorProto.DOUBLE
-    has_strings = form.task != "multilabel" and form.classes.dtype.kind in "OUS"
-    columns = [] if form.task != "multilabel" else [len(form.classes)]
+    has_strings = not form.multilabel and form.classes.dtype.kind in "OUS"
+    columns = [len(form.classes)] if form.multilabel else []
     values = helper.make_tensor_value_info
     whole = helper.make_graph(
         graph.nodes,

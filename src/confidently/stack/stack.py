@@ -130,6 +130,11 @@ class Stack:
         return "binary" if self.n_classes <= 2 else "joint"
 
     @property
+    def multilabel(self) -> bool:
+        """Whether a row has any number of labels: never."""
+        return False
+
+    @property
     def by_products(self) -> bool:
         """Whether a member may learn rows together, by products of matrices."""
         return any(member.by_products for member in self.members if isinstance(member, Learner))

@@ -52,6 +52,11 @@ class TopicLearner:
         """The task: two classes, more classes, or multilabel."""
         return self.settings.task
 
+    @property
+    def multilabel(self) -> bool:
+        """Whether a row has any number of labels instead of one class."""
+        return self.settings.multilabel
+
     def grow(self, n_features: int) -> None:
         """Make room for more words, which are new to the model."""
         words = self.state["words"]

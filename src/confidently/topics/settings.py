@@ -64,6 +64,11 @@ class TopicSettings:
         """Number of topic models."""
         return n_classes if self.task == "one-vs-rest" else 1
 
+    @property
+    def multilabel(self) -> bool:
+        """Whether the task is to choose any number of labels."""
+        return self.task == "multilabel"
+
     def tasks(self, n_classes: int) -> int:
         """Number of classifiers that share a topic model."""
         return n_classes if self.task == "multilabel" else 1

@@ -267,7 +267,7 @@ def _explained(found: Explanation, top: int) -> dict[str, Any]:
 
 
 def _row_text(model: Model, found: Explanation, top: int) -> str:
-    multilabel = model.learner.task == "multilabel"
+    multilabel = model.learner.multilabel
     rows = [["feature", "value", "weight", "adds to margin", "adds to variance"]]
     rows += [
         [str(c.feature) + ("" if c.known else " *"), f"{c.value:.4g}", f"{c.weight:+.4g}", f"{c.mean:+.4g}",

@@ -71,7 +71,7 @@ _SETTINGS = [
         type=click.Choice(["joint", "one-vs-rest", "softmax"]),
         help="With three or more classes, train the true class against its strongest rival, one learner per class, or "
         "all classes at once by their softmax, which only the rule logistic has. By default softmax for that rule, "
-        "otherwise joint.",
+        "otherwise joint. Of multilabel data, train one learner per label (the default) or rank the labels jointly.",
     ),
     multilabel_option,
     classes_option,
@@ -171,7 +171,7 @@ def new_stream_learner(
         If the options do not fit together.
     """
     from ...covariances.settings import Settings, check_multiclass
-    from ...covariances.table import kind_of
+    from ...covariances.table import kind_of, task_of
     from ...data.classes import ClassTable
     from ...learner.learner import Learner
     from ...learner.streams import StreamLearner
@@ -179,7 +179,7 @@ def new_stream_learner(
     table = ClassTable(classes, multilabel, closed=bool(classes))
     try:
         several = check_multiclass(rule, options["multiclass"])
-        task = "multilabel" if multilabel else several if len(table) > 2 else "binary"
+        task = task_of(rule, options["covariance"], options["multiclass"], len(table), multilabel)
         kind_of(options["covariance"]).require("stream")
         kind_of(options["covariance"]).check_task(several)
         settings = Settings(rule, task=task, forget=options["forget"], **chosen_settings(options))
@@ -232,7 +232,7 @@ def continued_learner(model: Model) -> StreamLearner:
     from ...data.reading import ReaderOptions
     from ...learner.streams import StreamLearner
 
-    multilabel = model.learner.task == "multilabel"
+    multilabel = model.learner.multilabel
     table = ClassTable(model.classes, multilabel, model.source.get("closed", False))
     reading = ReaderOptions.from_dict(model.source) if model.source else None
     return StreamLearner(model.learner, table, model.multiclass, model.features, reading)

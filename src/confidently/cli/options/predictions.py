@@ -82,7 +82,7 @@ def check_predictions(options: dict[str, Any]) -> None:
 
 def check_one_class(option: str, task: str) -> None:
     """Reject an option that needs one class per row, if the model's rows have several labels."""
-    if task == "multilabel":
+    if task.startswith("multilabel"):
         raise click.UsageError(f"{option} needs a model of one class per row; this model is multilabel")
 
 

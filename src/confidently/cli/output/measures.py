@@ -34,7 +34,7 @@ def evaluate_model(
 
     ``abstain`` and ``by_coverage`` need a model of one class per row.
     """
-    if model.learner.task == "multilabel":
+    if model.learner.multilabel:
         return _evaluate_labels(model, paths), None
     return _evaluate(model, paths, abstain, by_coverage)
 
@@ -45,7 +45,7 @@ def validate_model(model: Model, paths: Sequence[str]) -> dict[str, Any]:
     learner.state = dict(learner.state)  # answering may add a feature; arrays are replaced, never written to
     snapshot = copy.copy(model)
     snapshot.learner = learner
-    if learner.task == "multilabel":
+    if learner.multilabel:
         return _validate_labels(snapshot, paths)
     metrics = ClassMetrics(max(2, len(model.classes)))
     for _ in _measured(snapshot, paths, metrics):

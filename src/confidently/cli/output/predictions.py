@@ -65,6 +65,7 @@ class Predictions:
         self.model, self.requested = model, requested
         self.task = model.learner.task
         self.names = [*model.classes, None][: max(2, len(model.classes))] if self.task == "binary" else model.classes
+        self.multilabel = model.learner.multilabel
         if requested.abstain is not None:
             check_one_class("--abstain", self.task)
         self.columns = list(self._columns())
@@ -117,7 +118,7 @@ class Predictions:
     def _columns(self) -> Iterator[Column]:
         for name in self.requested.keep:
             yield Column(name, None, "string")
-        yield Column("labels", None, "classes") if self.task == "multilabel" else Column("class", None, "class")
+        yield Column("labels", None, "classes") if self.multilabel else Column("class", None, "class")
         if self.requested.ranking:
             yield Column("ranking", None, "classes")
         for name in self.numbers:
@@ -131,7 +132,7 @@ class Predictions:
 
     def _predicted(self, scores: np.ndarray, proba: np.ndarray | None) -> list[Any]:
         names = self.names
-        if self.task == "multilabel":
+        if self.multilabel:
             return [[names[k] for k in row.nonzero()[0]] for row in scores > 0]
         number = predicted_numbers(scores)
         found = [names[k] for k in number.tolist()]

@@ -261,7 +261,7 @@ def class_title(model: Model | TopicModel, name: Any) -> str:
     """Return the title of a class's weights."""
     if model.learner.task == "binary":
         return f"positive weights favor {shown(name)}, negative weights {shown(model.classes[0])}"
-    return f"{'label' if model.learner.task == 'multilabel' else 'class'} {shown(name)}"
+    return f"{'label' if model.learner.multilabel else 'class'} {shown(name)}"
 
 
 def print_classes(facts: str, views: Sequence[Any], text: Callable[[Any], list[str]], plot: str | None) -> None:

@@ -39,7 +39,7 @@ def class_names(model: Model | TopicModel) -> list[str]:
 
 def class_noun(task: str) -> str:
     """Return what the classes of a task are called."""
-    return "labels" if task == "multilabel" else "classes"
+    return "labels" if task.startswith("multilabel") else "classes"
 
 
 def classes_text(names: Sequence[str]) -> str:

@@ -96,7 +96,7 @@ class ClassifierTraining(TrainingLoop):
         position = self.position
         rows = position.now.rows
         with self.data.one_pass(rows, self.learner.features) as (stream, batches):
-            if stream.multilabel and self.learner.learner.task != "multilabel":
+            if stream.multilabel and not self.learner.learner.multilabel:
                 self.start_learner(multilabel=True)
             if not rows:
                 position.begin_pass(self.learner.learner)

@@ -36,11 +36,11 @@ def train_on_cluster(training: ClassifierTraining, paths: Sequence[str], passes:
         with connected(options["scheduler"], options["workers"]) as client:
             threads = n_threads(client)
             partitions = options["partitions"] or threads
-            task = training.learner.learner.task
+            labels = training.learner.learner.multilabel
             inferred = options["init_model"] is None and not options["multilabel"]
-            multilabel = None if inferred else options["multilabel"] or task == "multilabel"
+            multilabel = None if inferred else options["multilabel"] or labels
             found = surveyed(client, paths, training.reading, multilabel, options["on_error"])
-            if found.multilabel and task != "multilabel":
+            if found.multilabel and not labels:
                 training.start_learner(multilabel=True)
             rounds = _rounds(client, training, found, partitions, passes)
             training.report.note(

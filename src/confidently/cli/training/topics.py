@@ -51,7 +51,7 @@ class TopicTraining(TrainingLoop):
     def resume(self, model: TopicModel) -> None:
         self.learner, self.names = model.learner, model.classes
         self.parameters, self.stop_words = model.estimator, frozenset(model.source.get("stop_words", ()))
-        table = ClassTable(model.classes, model.learner.task == "multilabel", closed=True)
+        table = ClassTable(model.classes, model.learner.multilabel, closed=True)
         self.reader = DocumentReader(table, model.features, self.stop_words)
 
     def open_data(self, multilabel: bool | None) -> TrainingData:
@@ -216,7 +216,7 @@ def progressive_score(learner: TopicLearner) -> dict[str, Any] | None:
     scores, signs, _ = learner.progressive_scores()
     if not len(scores):
         return None
-    multilabel = learner.task == "multilabel"
+    multilabel = learner.multilabel
     several = bool((signs != signs[0]).any())
     if learner.task == "binary":
         scores, signs = scores[:, 0], signs[:, 0]

@@ -62,7 +62,7 @@ def measured(name: str, data: Path, seed: int, learner: str, joint: bool) -> dic
         scores[:, ~learnable] = np.where(Y[:, ~learnable].any(axis=0), np.inf, -np.inf)
         scores = np.nan_to_num(scores, posinf=1e9, neginf=-1e9)
     else:
-        scores = model.fit(X, Y).decision_function(X_test)
+        scores = model.set_params(multiclass="joint").fit(X, Y).decision_function(X_test)
     return dict(zip(MEASURES, measures(Y_test, scores), strict=True))
 
 

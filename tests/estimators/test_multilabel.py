@@ -1,0 +1,98 @@
+"""Labels: by default every label has a binary learner; a joint ranking if asked for, and where it was."""
+
+import numpy as np
+import pytest
+
+from confidently import OnlineClassifier, load, merge
+from confidently.models.merged_learner import MergeError
+from confidently.river import OnlineMultiLabelClassifier
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(150, 6))
+Y = (X @ RANDOM.normal(size=(6, 4)) + RANDOM.normal(size=(150, 4)) > 0.4).astype(int)
+
+
+@pytest.mark.parametrize("covariance", ["diag", "full", "kernel"])
+@pytest.mark.parametrize("rule", ["arow", "pa1", "cw_stdev", "iellip", "logistic"])
+def test_every_label_has_a_binary_learner(rule, covariance):
+    """Scores, variances and probabilities are those of learners that were trained on one label each."""
+    labels = OnlineClassifier(rule, covariance).fit(X[:100], Y[:100])
+    assert labels.learner_.settings.task == "multilabel-one-vs-rest"
+    mean, variance = labels.margin_distribution(X[100:])
+    for k in range(Y.shape[1]):
+        alone = OnlineClassifier(rule, covariance).fit(X[:100], Y[:100, k])
+        for found, expected in zip((mean, variance), alone.margin_distribution(X[100:]), strict=True):
+            np.testing.assert_allclose(found[:, k], expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            labels.predict_proba(X[100:])[:, k], alone.predict_proba(X[100:])[:, 1], rtol=1e-9, atol=1e-12
+        )
+        np.testing.assert_array_equal(labels.predict(X[100:])[:, k], alone.predict(X[100:]))
+
+
+@pytest.mark.parametrize(
+    ("settings", "task"),
+    [
+        ({}, "multilabel-one-vs-rest"),
+        ({"multiclass": "one-vs-rest"}, "multilabel-one-vs-rest"),
+        ({"multiclass": "joint"}, "multilabel"),
+        ({"covariance": "shared"}, "multilabel"),  # it couples the labels
+        ({"covariance": "shared", "multiclass": "joint"}, "multilabel"),
+    ],
+)
+def test_training_continues_as_it_began(settings, task, tmp_path):
+    model = OnlineClassifier(**settings).fit(X[:100], Y[:100])
+    model.save(tmp_path / "model.cw")
+    again = load(tmp_path / "model.cw")
+    assert again.learner_.settings.task == task
+    for trained in (model.partial_fit(X[100:], Y[100:]), again.partial_fit(X[100:], Y[100:])):
+        np.testing.assert_array_equal(trained.decision_function(X), model.decision_function(X))
+    assert again.fit(X, Y).learner_.settings.task == task
+
+
+def test_the_softmax_is_not_for_labels():
+    with pytest.raises(ValueError, match="multilabel rows have any number of labels"):
+        OnlineClassifier("logistic", multiclass="softmax").fit(X, Y)
+    with pytest.raises(ValueError, match="couples the classes"):
+        OnlineClassifier(covariance="shared", multiclass="one-vs-rest").fit(X, Y)
+
+
+def test_a_ranking_is_not_merged_with_separate_learners():
+    ranked = OnlineClassifier(multiclass="joint").fit(X, Y)
+    with pytest.raises(MergeError, match=r"multiclass = one-vs-rest in .*, multiclass = joint in"):
+        merge([OnlineClassifier().fit(X, Y), ranked])
+
+
+def test_separate_learners_merge_as_binary_ones_do():
+    parts = [OnlineClassifier().fit(X[part], Y[part]) for part in (slice(75), slice(75, 150))]
+    merged = merge(parts)
+    for k in range(Y.shape[1]):
+        alone = merge([OnlineClassifier().fit(X[part], Y[part, k]) for part in (slice(75), slice(75, 150))])
+        np.testing.assert_allclose(merged.coef_[k], alone.coef_[0], rtol=1e-9)
+        np.testing.assert_allclose(merged.variance_[k], alone.variance_[0], rtol=1e-9)
+        np.testing.assert_allclose(merged.predict_proba(X)[:, k], alone.predict_proba(X)[:, 1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("multiclass", [None, "joint"])
+def test_streams_of_dicts_learn_the_same(multiclass):
+    river, array = OnlineMultiLabelClassifier(multiclass=multiclass), OnlineClassifier(multiclass=multiclass)
+    array.partial_fit(X[:100], Y[:100])
+    for x, y in zip(X[:100].tolist(), Y[:100].tolist(), strict=True):
+        river.learn_one(dict(enumerate(x)), dict(enumerate(map(bool, y))))
+    probability, predicted = array.predict_proba(X[100:]), array.predict(X[100:])
+    for i, x in enumerate(X[100:].tolist()):
+        found = river.predict_proba_one(dict(enumerate(x)))
+        np.testing.assert_allclose([found[k][True] for k in range(4)], probability[i], rtol=1e-9)
+        assert river.predict_one(dict(enumerate(x))) == dict(enumerate(predicted[i] == 1))
+
+
+def test_the_command_line_continues_a_ranking_as_a_ranking(ok, tmp_path):
+    rows = [f"{','.join(map(str, np.flatnonzero(y)))} 1:{x[0]} 2:{x[1]} 3:{x[2]}\n" for x, y in zip(X, Y, strict=True)]
+    (tmp_path / "rows.svm").write_text("".join(rows))
+    for name, options, task in (
+        ("one.cw", [], "multilabel-one-vs-rest"),
+        ("joint.cw", ["--multiclass", "joint"], "multilabel"),
+    ):
+        ok("train", tmp_path / "rows.svm", "--multilabel", *options, "-o", tmp_path / name)
+        ok("train", tmp_path / "rows.svm", "--init-model", tmp_path / name, "-o", tmp_path / "more.cw")
+        model = load(tmp_path / "more.cw")
+        assert (model.learner_.settings.task, model.n_seen_) == (task, 300)
