@@ -66,27 +66,57 @@ def warn_if_unknown(batch: Batch, known: int) -> None:
         )
 
 
+class LabelOrder:
+    """Counts how often the label changes from one row to the next, and warns if rows are sorted by label."""
+
+    def __init__(self) -> None:
+        self.rows = self.changes = 0
+        self.counts, self.last = np.zeros(0, dtype=np.int64), -1
+
+    def add(self, labels: np.ndarray) -> None:
+        """Add the label numbers of the next rows."""
+        if len(labels) == 0:
+            return
+        self.changes += label_changes(labels) + (self.rows > 0 and labels[0] != self.last)
+        here = np.bincount(labels, minlength=len(self.counts))
+        here[: len(self.counts)] += self.counts
+        self.rows, self.counts, self.last = self.rows + len(labels), here, int(labels[-1])
+
+    def warn_if_sorted(self) -> None:
+        """Warn if there are many rows, and their label hardly ever changes."""
+        if self.rows < MIN_SORTED_ROWS:
+            return
+        expected = self.rows * (1.0 - float(np.sum((self.counts / self.rows) ** 2)))
+        if expected >= MIN_EXPECTED_CHANGES and self.changes < MAX_SORTED_FRACTION * expected:
+            times = "once" if self.changes == 1 else f"{self.changes:,} times"
+            _warn(
+                f"rows are sorted by label, which changes {times} in {self.rows:,} rows, compared with about "
+                f"{expected:,.0f} times in random order; shuffle the rows, because the last ones count most"
+            )
+
+
+def label_changes(labels: np.ndarray) -> int:
+    """Return how often the label differs from that of the row before."""
+    return int(np.count_nonzero(labels[1:] != labels[:-1]))
+
+
+def warn_if_labels_sorted(labels: np.ndarray) -> None:
+    """Warn if rows with these label numbers are sorted by class."""
+    if label_changes(labels) >= MAX_SORTED_FRACTION * len(labels):
+        return  # which saves most of the time: more changes than the most that are expected of sorted rows
+    order = LabelOrder()
+    order.add(labels)
+    order.warn_if_sorted()
+
+
 def warn_if_sorted(batches: Iterable[Batch]) -> Iterator[Batch]:
     """Yield the same batches; warn at the end if their rows are sorted by class."""
-    rows = changes = 0
-    counts, last = np.zeros(0, dtype=np.int64), None
+    order = LabelOrder()
     for batch in batches:
-        if batch.label_start is None and len(batch):
-            labels = batch.labels
-            changes += int(np.count_nonzero(labels[1:] != labels[:-1])) + (last is not None and labels[0] != last)
-            here = np.bincount(labels, minlength=len(counts))
-            here[: len(counts)] += counts
-            rows, counts, last = rows + len(batch), here, labels[-1]
+        if batch.label_start is None:
+            order.add(batch.labels)
         yield batch
-    if rows < MIN_SORTED_ROWS:
-        return
-    expected = rows * (1.0 - float(np.sum((counts / rows) ** 2)))
-    if expected >= MIN_EXPECTED_CHANGES and changes < MAX_SORTED_FRACTION * expected:
-        times = "once" if changes == 1 else f"{changes:,} times"
-        _warn(
-            f"rows are sorted by label, which changes {times} in {rows:,} rows, compared with about {expected:,.0f} "
-            "times in random order; shuffle the rows, because the last ones count most"
-        )
+    order.warn_if_sorted()
 
 
 def warn_if_columns_missing(

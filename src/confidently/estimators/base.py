@@ -14,7 +14,9 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import Stream
+from ..data.advice import warn_if_labels_sorted
 from ..data.classes import ClassTable
+from ..data.column_advice import warn_of_array_columns
 from ..data.features import Features
 from ..data.memory.frames import as_table, describe_columns
 from ..data.memory.labels import (
@@ -105,6 +107,12 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
         ------
         ValueError, TypeError
             For invalid parameters or input; the estimator is then unchanged.
+
+        Warns
+        -----
+        confidently.data.DataWarning
+            If rows are sorted by class and not shuffled; if a column looks like an id or a timestamp, or makes up
+            nearly all of the squared length of the rows.
         """
         with training_of(self):
             for name in ("learner_", "classes_", "source_", "features_"):
@@ -153,10 +161,15 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
         }
         if first:
             self.learner_ = self._new_learner(matrix.shape[1], len(known), multilabel)
+            names = getattr(self, "feature_names_in_", None)
+            warn_of_array_columns(X, names, viewed=self.learner_.wants_columns)
         else:
             self._follow_parameters()
+        shuffle = self.shuffle and not partial
+        if not multilabel and not shuffle:
+            warn_if_labels_sorted(labels)
         self.learner_.prepare(matrix)
-        self._run(X, matrix, known, labels, options, 1 if partial else self.passes, self.shuffle and not partial)
+        self._run(X, matrix, known, labels, options, 1 if partial else self.passes, shuffle)
         return self
 
     def _run(

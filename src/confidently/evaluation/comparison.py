@@ -17,6 +17,7 @@ from ..covariances.table import task_of
 from ..data import Batch, DataError, Stream
 from ..data.advice import warn_if_sorted
 from ..data.classes import ClassTable, Name, check_classes
+from ..data.column_advice import warn_of_batch_columns
 from ..data.sources.background import processors
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner
@@ -153,7 +154,9 @@ def compare(
         for rule, default in contending_rules(rules, grid)
     ]
     with ThreadPoolExecutor(threads or processors(), thread_name_prefix="confidently-learner") as pool:
-        for batch, parts in _cut_at_points(warn_if_sorted(stream)):
+        viewed = contenders[0].learner.wants_columns
+        advised = warn_of_batch_columns(warn_if_sorted(stream), stream.reading, viewed)
+        for batch, parts in _cut_at_points(advised):
             list(pool.map(Contender.learn, contenders, repeat(parts)))  # a list, so that errors are raised here
             if progress is not None:
                 progress(batch, min(contenders, key=Contender.order))
@@ -194,7 +197,7 @@ class Contender:
         self.stream_learner = StreamLearner(learner, classes, multiclass)
         self.rows, self.seconds = 0, 0.0
         self.curve: list[tuple[int, float]] = []
-        self._steps = self.stream_learner.learn(self._batches())
+        self._steps = self.stream_learner.learn(self._batches(), advise=False)
 
     def _batches(self) -> Iterator[Batch]:
         while True:

@@ -16,6 +16,7 @@ from ..data import Batch, DataError
 from ..data.advice import warn_if_sorted
 from ..data.batch import NewLabel
 from ..data.classes import ClassTable
+from ..data.column_advice import warn_of_batch_columns
 from ..data.features import Features
 from ..data.memory.matrix import csr_matrix
 from ..data.reading import ReaderOptions
@@ -54,8 +55,16 @@ class StreamLearner:
         self.reading = reading
         self.log_loss = np.zeros(1)
 
-    def learn(self, batches: Iterable[Batch], calibrate: bool = True) -> Iterator[Batch]:
+    def learn(self, batches: Iterable[Batch], calibrate: bool = True, advise: bool = True) -> Iterator[Batch]:
         """Train on the batches of one stream; yield each batch after training on it.
+
+        Parameters
+        ----------
+        batches : iterable of Batch
+        calibrate : bool
+            Whether this is the first pass, whose margins calibrate the probabilities.
+        advise : bool
+            Whether to warn of rows and columns that are perhaps not meant as they are, in the first pass.
 
         Raises
         ------
@@ -63,8 +72,11 @@ class StreamLearner:
             If a label is outside a closed set of classes, or a feature number makes the model too large for the memory.
         """
         number_of = np.empty(0, dtype=np.int32)  # the learner's number of each label of the stream
-        batches = first_together(batches, self.learner.rows_to_prepare)
-        for batch in warn_if_sorted(batches) if calibrate else batches:
+        if advise and calibrate:
+            batches = warn_if_sorted(batches)
+            if not self.learner.n_features:  # otherwise training continues, and has warned before
+                batches = warn_of_batch_columns(batches, self.reading, self.learner.wants_columns)
+        for batch in first_together(batches, self.learner.rows_to_prepare):
             seen, number_of = len(number_of), np.append(number_of, np.zeros(len(batch.new_labels), np.int32))
             self._make_room(batch)
             self.learner.prepare(batch.matrix)

@@ -1,0 +1,185 @@
+"""Warnings about columns of numbers that are perhaps no features: ids, timestamps, and a column that swamps the others.
+
+The first rows are looked at only, and of them mostly the very first, so that the advice costs little.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from math import floor
+from typing import Any, Protocol
+
+import numpy as np
+
+from .advice import DataWarning
+from .batch import Batch
+from .reading import ReaderOptions
+
+MIN_ROWS = 200  # fewer do not show what a column is
+FIRST_ROWS = 16  # in which every column is looked at, for those that may be meant
+SOME_ROWS = 256  # whose squared length is compared
+MANY_ROWS = 4096  # of a column that may be an id or a timestamp
+DOMINANT_FRACTION, FIRST_FRACTION = 0.99, 0.5  # of the squared length, and of that of the very first rows
+# n integers drawn independently from R are all different with probability exp(-n^2/2R): below 5e-5 for R = n^2/20.
+ROWS_SQUARED_PER_INTEGER = 20
+DATES = (19_000_101, 21_001_231)  # written as the integer yyyymmdd
+# Seconds since 1970, from 1990 to 2100. So that no sum of money is taken for one, times must lie within 30 years.
+SECONDS, SECONDS_SPAN = (631_152_000, 4_102_444_800), 30 * 366 * 86_400
+UNITS = (1, 10**3, 10**6, 10**9)  # of timestamps, per second
+
+
+class _Rows(Protocol):
+    """Rows whose columns can be looked at one by one."""
+
+    def first(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return column numbers, and their values in the first rows: (rows, columns)."""
+
+    def squared_length(self, rows: int) -> float:
+        """Return the sum of the squares of all values in the first rows."""
+
+    def values(self, column: int, rows: int) -> np.ndarray:
+        """Return the values of a column in the first rows."""
+
+
+class _DenseRows:
+    def __init__(self, X: np.ndarray) -> None:
+        self.X = X
+
+    def first(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.arange(self.X.shape[1]), self.X[:FIRST_ROWS].astype(np.float64, copy=False)
+
+    def squared_length(self, rows: int) -> float:
+        some = self.X[:rows].astype(np.float64, copy=False)
+        return float(np.einsum("ij,ij->", some, some))
+
+    def values(self, column: int, rows: int) -> np.ndarray:
+        found: np.ndarray = self.X[:rows, column].astype(np.float64)
+        return found
+
+
+class _SparseRows:
+    def __init__(self, entries: np.ndarray, columns: np.ndarray, start: np.ndarray) -> None:
+        self.entries, self.columns, self.start = entries, columns, start
+
+    def first(self) -> tuple[np.ndarray, np.ndarray]:
+        rows = min(FIRST_ROWS, len(self.start) - 1)
+        end = self.start[rows]
+        columns, place = np.unique(self.columns[:end], return_inverse=True)
+        found = np.zeros((rows, len(columns)))
+        found[np.repeat(np.arange(rows), np.diff(self.start[: rows + 1])), place] = self.entries[:end]
+        return columns, found
+
+    def squared_length(self, rows: int) -> float:
+        some = self.entries[: self.start[min(rows, len(self.start) - 1)]].astype(np.float64, copy=False)
+        return float(some @ some)
+
+    def values(self, column: int, rows: int) -> np.ndarray:
+        rows = min(rows, len(self.start) - 1)
+        at = np.flatnonzero(self.columns[: self.start[rows]] == column)
+        found = np.zeros(rows)
+        found[np.searchsorted(self.start, at, side="right") - 1] = self.entries[at]
+        return found
+
+
+def warn_of_array_columns(X: Any, names: Sequence[str] | None, viewed: bool) -> None:
+    """Warn of columns of a matrix of rows that are perhaps no features.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    names : sequence of str, optional
+        Of the columns, which by default are called by their numbers, from 0.
+    viewed : bool
+        Whether a view makes the rows that the learner sees, so that no column of ``X`` can swamp the others.
+    """
+    if X.shape[0] >= MIN_ROWS:
+        rows = _SparseRows(X.data, X.indices, X.indptr) if hasattr(X, "tocsr") else _DenseRows(X)
+        _warn_of(rows, viewed, partial(_name_of, names), "view='standard'", "leave it out")
+
+
+def _name_of(names: Sequence[str] | None, column: int) -> str:
+    """Return what a column of a matrix is called in messages."""
+    return str(column) if names is None else repr(names[column])
+
+
+def warn_of_batch_columns(batches: Iterable[Batch], reading: ReaderOptions | None, viewed: bool) -> Iterator[Batch]:
+    """Yield the same batches; warn of columns of the first one that are perhaps no features."""
+    for number, batch in enumerate(batches):
+        if number == 0 and len(batch) >= MIN_ROWS:
+            tabular = reading is not None and reading.file_format.columns
+            leave_out = "leave it out with --drop" if tabular else "leave it out"
+            rows = _SparseRows(batch.values, batch.columns, batch.start)
+            _warn_of(rows, viewed, partial(_name_in, batch, reading), "--view standard", leave_out)
+        yield batch
+
+
+def _name_in(batch: Batch, reading: ReaderOptions | None, column: int) -> str:
+    """Return what a column of the first batch is called in the data."""
+    if batch.new_features is None:
+        return str(column + (0 if reading is None else reading.first_index))
+    (name,) = batch.new_features.names.take(np.array([column]))
+    return repr(name)
+
+
+def _warn_of(rows: _Rows, viewed: bool, name_of: Callable[[int], str], view: str, leave_out: str) -> None:
+    with np.errstate(all="ignore"):  # invalid values are reported by training
+        for column, text in _found(rows, viewed, view, leave_out):
+            warnings.warn(f"column {name_of(column)} {text}", DataWarning, stacklevel=4)
+
+
+def _found(rows: _Rows, viewed: bool, view: str, leave_out: str) -> Iterator[tuple[int, str]]:
+    """Yield suspicious columns, with what they are and what to do."""
+    columns, first = rows.first()
+    if len(columns) < 2:
+        return
+    integers = np.flatnonzero((first[0] != first[1]) & (first == np.rint(first)).all(axis=0))
+    ids = integers[(np.diff(np.sort(first[:, integers], axis=0), axis=0) != 0).all(axis=0)]
+    times = np.flatnonzero((first >= DATES[0]).all(axis=0))
+    found = set()
+    for column in columns[np.union1d(ids, times)].tolist():
+        values = rows.values(column, MANY_ROWS)
+        if _is_time(values):
+            found.add(column)
+            like = f"looks like a timestamp ({values[0]:.0f} in the first row)"
+            yield column, f"{like}; {leave_out}, or replace it by features such as the hour"
+        elif _is_id(values):
+            found.add(column)
+            like = f"has a different integer in each of the first {len(values):,} rows"
+            yield column, f"{like}; if it is an id, {leave_out}"
+    if viewed:
+        return
+    squares = np.einsum("ij,ij->j", first, first)
+    column, largest = int(columns[squares.argmax()]), float(squares.max())
+    if column not in found and largest > FIRST_FRACTION * squares.sum():
+        values = rows.values(column, SOME_ROWS)
+        part = float(values @ values) / rows.squared_length(SOME_ROWS)
+        if part >= DOMINANT_FRACTION:
+            like = f"makes up {floor(1000 * part) / 10:.1f} % of the squared length of the rows"
+            yield column, f"{like}, so that the others hardly count; use {view}, or {leave_out}"
+
+
+def _is_id(values: np.ndarray) -> bool:
+    """Return whether integers all differ, as they would not by chance: one after the other, or in a small range."""
+    if not (values == np.rint(values)).all():
+        return False
+    steps = np.diff(values)
+    if (steps > 0).all() or (steps < 0).all():
+        return True
+    n, extent = len(values), float(np.ptp(values))
+    return extent * ROWS_SQUARED_PER_INTEGER <= n * n and len(np.unique(values)) == n
+
+
+def _is_time(values: np.ndarray) -> bool:
+    """Return whether all values are dates, or seconds, milliseconds, ... since 1970, and not all the same."""
+    low, high = float(values.min()), float(values.max())
+    if not low < high:
+        return False
+    for unit in UNITS:
+        if unit * SECONDS[0] <= low and high <= unit * SECONDS[1]:
+            return high - low <= unit * SECONDS_SPAN
+    if not (DATES[0] <= low and high <= DATES[1] and (values == np.rint(values)).all()):
+        return False
+    month, day = values // 100 % 100, values % 100
+    return bool(((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all())
