@@ -237,7 +237,7 @@ NGRAMS = _core.NgramOptions(characters=False, shortest=1, longest=1, binary=Fals
 def line_reader(own_columns: bool = False) -> _core.LineReader:
     return _core.line_reader(
         "vw", options(own_columns=own_columns), zero_based=False, ngrams=NGRAMS, label="", weight="", drop=[],
-        category=[], text=[], keep=[],
+        category=[], text=[], keep=[], only=[],
     )  # fmt: skip
 
 

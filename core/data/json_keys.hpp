@@ -20,6 +20,7 @@ namespace confidently::json {
 struct KeyOptions {
     std::string label, weight;  // "": none
     std::vector<std::string> drop, category, text, keep;
+    std::vector<std::string> only;  // keys that are read, with those below them; empty: all
 };
 
 enum class Role { feature, category, text, label, weight, drop };
@@ -117,16 +118,24 @@ class Keys {
         };
         if (path == options_.label) return Role::label;
         if (!options_.weight.empty() && path == options_.weight) return Role::weight;
-        if (is_in(options_.drop)) return Role::drop;
+        if (is_in(options_.drop) || !is_wanted(path)) return Role::drop;
         if (is_in(options_.text)) return Role::text;
-        return is_in(options_.category) ? Role::category : around;
+        if (is_in(options_.category)) return Role::category;
+        return is_in(options_.only) ? Role::feature : around;
+    }
+
+    bool is_wanted(const std::string& path) const {
+        const auto has = [&](const std::string& key) {
+            return path.starts_with(key) && (path.size() == key.size() || path[key.size()] == '.');
+        };
+        return options_.only.empty() || std::any_of(options_.only.begin(), options_.only.end(), has);
     }
 
     bool asked_below(const std::string& prefix) const {
         const auto is_below = [&](const std::string& path) { return path.starts_with(prefix); };
         const auto any = [&](const std::vector<std::string>& paths) { return std::any_of(paths.begin(), paths.end(), is_below); };
         return is_below(options_.label) || is_below(options_.weight) || any(options_.category) || any(options_.text) ||
-               any(options_.keep);
+               any(options_.keep) || any(options_.only);
     }
 
     KeyOptions options_;

@@ -21,7 +21,7 @@ namespace confidently {
 struct LineOptions {
     bool zero_based;
     NgramOptions ngrams;
-    json::KeyOptions keys;
+    json::KeyOptions keys;  // drop and only: of namespaces, too
 };
 
 template <class Format>
@@ -40,8 +40,8 @@ inline constexpr LineFormat kLineFormats[] = {
     {"svmlight", false, 0, [](const LineOptions& own, const ReaderOptions& options) {
          return reader_of(SvmlightFormat{own.zero_based}, options);
      }},
-    {"vw", true, 1, [](const LineOptions&, const ReaderOptions& options) {
-         return reader_of(VwFormat(options.n_kept == 1), options);
+    {"vw", true, 1, [](const LineOptions& own, const ReaderOptions& options) {
+         return reader_of(VwFormat(options.n_kept == 1, {own.keys.drop, own.keys.only}), options);
      }},
     {"text", true, 0, [](const LineOptions& own, const ReaderOptions& options) {
          return reader_of(TextFormat(own.ngrams), options);

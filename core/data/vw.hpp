@@ -5,9 +5,10 @@
 //   label     = one, or several separated by commas; a word that touches the first bar is a tag, not a label
 //
 // The k-th :value of a namespace, from 0, is the feature named k; name:word is a feature with that whole name and the value 1. A base must
-// be 0. Blank lines are skipped. Full names are namespace^name, or just the name.
+// be 0. Blank lines are skipped. Full names are namespace^name, or just the name. Namespaces that are left out are not read.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -16,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "data/decimal.hpp"
@@ -33,15 +35,34 @@ struct VwEnds {
 };
 inline constexpr VwEnds kVwEnds;
 
+// The namespaces to read; "" is the one without a name.
+struct VwChoice {
+    std::vector<std::string> drop, only;  // only: empty: all
+
+    bool reads(std::string_view name) const {
+        const auto is_in = [&](const std::vector<std::string>& names) {
+            return std::find(names.begin(), names.end(), name) != names.end();
+        };
+        return !is_in(drop) && (only.empty() || is_in(only));
+    }
+};
+
+struct VwNamespace {
+    Namespace space;
+    bool read;
+};
+
 // Namespaces by name, each hashed once. Most rows have the same ones in the same order, so that order is tried first.
 class VwNamespaces {
   public:
+    explicit VwNamespaces(VwChoice choice) : choice_(std::move(choice)) {}
+
     void begin_row() { place_ = 0; }
 
-    const Namespace& named(std::string_view name) {
+    const VwNamespace& named(std::string_view name) {
         const std::size_t place = place_++;
         if (place < usual_.size() && is_named(*usual_[place], name)) return *usual_[place];
-        const Namespace& found = looked_up(name);
+        const VwNamespace& found = looked_up(name);
         if (place < usual_.size()) usual_[place] = &found;
         else if (place == usual_.size() && place < kMaxNamespaces) usual_.push_back(&found);
         return found;
@@ -55,21 +76,23 @@ class VwNamespaces {
         std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
     };
 
-    static bool is_named(const Namespace& space, std::string_view name) {
-        return space.prefix.size() == name.size() + 1 && space.prefix.starts_with(name);
+    static bool is_named(const VwNamespace& found, std::string_view name) {
+        return found.space.prefix.size() == name.size() + 1 && found.space.prefix.starts_with(name);
     }
 
-    const Namespace& looked_up(std::string_view name) {
+    const VwNamespace& looked_up(std::string_view name) {
         if (const auto at = spaces_.find(name); at != spaces_.end()) return at->second;
         if (spaces_.size() >= kMaxNamespaces) {
             usual_.clear();
             spaces_.clear();
         }
-        return spaces_.try_emplace(std::string(name), std::string(name) + "^").first->second;
+        VwNamespace made{Namespace(std::string(name) + "^"), choice_.reads(name)};
+        return spaces_.try_emplace(std::string(name), std::move(made)).first->second;
     }
 
-    std::unordered_map<std::string, Namespace, Hash, std::equal_to<>> spaces_;
-    std::vector<const Namespace*> usual_;  // by position in the row
+    VwChoice choice_;
+    std::unordered_map<std::string, VwNamespace, Hash, std::equal_to<>> spaces_;
+    std::vector<const VwNamespace*> usual_;  // by position in the row
     std::size_t place_ = 0;
 };
 
@@ -78,7 +101,7 @@ class VwFormat {
     static constexpr bool utf8 = true;
 
     // keep_tag: keep tags, as the first of the kept strings
-    explicit VwFormat(bool keep_tag) : keep_tag_(keep_tag) {}
+    VwFormat(bool keep_tag, const VwChoice& choice) : keep_tag_(keep_tag), default_{Namespace(), choice.reads("")}, spaces_(choice) {}
 
     const char* parse_line(const char* p, const char* end, std::int64_t line, RowWriter& rows) {
         const char* first = skip_spaces(p);
@@ -140,14 +163,21 @@ class VwFormat {
     }
 
     const char* parse_namespace(const char* p, const char* last, RowWriter& rows) {
-        if (ends_feature(*p)) return parse_features(p, last, default_, 1.0, rows);
+        if (ends_feature(*p)) return default_.read ? parse_features(p, last, default_.space, 1.0, rows) : end_of_namespace(p);
         const char* end = p;
         while (!ends_name(*end)) ++end;
         if (end == p) fail(feature_at(p), "namespace", "has no name before the colon");
         const std::string_view space = between(p, end);
+        const VwNamespace& found = spaces_.named(space);
+        if (!found.read) return end_of_namespace(end);
         double scale = 1.0;
         if (*end == ':') end = parse_scale(p, end + 1, scale, rows);
-        return parse_features(end, last, spaces_.named(space), scale, rows);
+        return parse_features(end, last, found.space, scale, rows);
+    }
+
+    static const char* end_of_namespace(const char* p) {
+        while (*p != '|' && *p != '\n') ++p;
+        return p;
     }
 
     static const char* parse_scale(const char* space, const char* text, double& scale, const RowWriter& rows) {
@@ -197,7 +227,7 @@ class VwFormat {
     }
 
     bool keep_tag_;
-    const Namespace default_;
+    const VwNamespace default_;
     VwNamespaces spaces_;
     std::array<char, 20> digits_;
 };

@@ -308,6 +308,7 @@ def line_reader(
     category: Sequence[str],
     text: Sequence[str],
     keep: Sequence[str],
+    only: Sequence[str],
 ) -> LineReader: ...
 
 class LineReader:

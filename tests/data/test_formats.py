@@ -202,10 +202,12 @@ def test_features_have_names_or_numbers(format, example):
 
 
 @every_format
-@pytest.mark.parametrize("option", ["label", "weight", "drop", "category", "text"])
+@pytest.mark.parametrize("option", ["label", "weight", "drop", "only", "category", "text"])
 def test_options_of_columns(format, option):
     value = "x" if option in ("label", "weight") else ("x",)
-    with accepted(format.columns, ValueError, f"{option} is for formats with named columns"):
+    selects = option in ("drop", "only")
+    problem = f"{option} is for named columns and namespaces" if selects else f"{option} is for formats with named"
+    with accepted(format.columns or (selects and format.namespaces), ValueError, problem):
         ReaderOptions(format=format.name, **{option: value})
 
 

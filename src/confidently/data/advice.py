@@ -134,7 +134,7 @@ def _columns_with_a_use(reading: ReaderOptions, request: ReadRequest) -> dict[st
     """Return the columns that should be there, with the option that names each."""
     uses = dict.fromkeys(reading.text, "text") | dict.fromkeys(reading.category, "category")
     if not request.freeze:  # to predict, what was dropped in training need not be there
-        uses |= dict.fromkeys(reading.drop, "drop")
+        uses |= dict.fromkeys(reading.drop, "drop") | dict.fromkeys(reading.only, "only")
     if reading.weight is not None and not request.ignore_labels:
         uses[reading.weight] = "weight"
     # without multilabel, the absence of labels is an error

@@ -33,9 +33,11 @@ class ReaderOptions:
         CSV and TSV without a header line: the names of the columns.
     label, weight : str, optional
         Formats with named columns: the columns of labels (default "label") and of example weights.
-    drop, category, text : tuple of str
-        Formats with named columns: columns to leave out, columns of numbers to read as categories, and columns of text
-        to read as n-grams.
+    drop, only : tuple of str
+        Formats with named columns: columns to leave out, and the only columns to read besides labels and weights; by
+        default all. VW text: namespaces, of which "" is the one without a name.
+    category, text : tuple of str
+        Formats with named columns: columns of numbers to read as categories, and columns of text to read as n-grams.
     codes : tuple of str, optional
         CSV and TSV: columns of codes, whose cells are categories even if they look like numbers; by default inferred
         from the first rows (``confidently.data.formats.codes.infer_codes``).
@@ -64,6 +66,7 @@ class ReaderOptions:
     label: str | None = None
     weight: str | None = None
     drop: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
     category: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
     codes: tuple[str, ...] | None = None
@@ -81,7 +84,7 @@ class ReaderOptions:
             raise ValueError(f"unknown format {self.format!r}; expected one of {', '.join(FORMATS)}")
         if self.normalize is None:
             object.__setattr__(self, "normalize", "l2" if self.named else "none")
-        for name in ("columns", "drop", "category", "text", "codes", "ngrams"):
+        for name in ("columns", "drop", "only", "category", "text", "codes", "ngrams"):
             given = getattr(self, name)
             if given is not None:
                 object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
@@ -104,10 +107,16 @@ class ReaderOptions:
             )
 
     def _check_columns(self) -> None:
-        given = [name for name in ("label", "weight", "drop", "category", "text") if getattr(self, name)]
+        given = [name for name in ("label", "weight", "category", "text") if getattr(self, name)]
         if given and not self.file_format.columns:
             listed = ", ".join(table.WITH_COLUMNS)
             raise ValueError(f"{given[0]} is for formats with named columns ({listed}); {self.format} has none")
+        chosen = [name for name in ("drop", "only") if getattr(self, name)]
+        if chosen and self.format not in table.SELECTABLE:
+            listed = ", ".join(table.SELECTABLE)
+            raise ValueError(f"{chosen[0]} is for named columns and namespaces ({listed}); {self.format} has neither")
+        if both := [name for name in self.drop if name in self.only]:
+            raise ValueError(f"{both[0]!r} is both in drop and in only; use one of the two")
         if self.columns and self.file_format.delimiter is None:
             raise ValueError(f"columns is for csv and tsv without a header; {self.format} has no header")
         if self.codes and self.file_format.delimiter is None:

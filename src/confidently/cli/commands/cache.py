@@ -13,14 +13,14 @@ from ..inputs import open_data, reported
 from ..options.arguments import data_argument, json_option
 from ..options.command import Command
 from ..options.files import CACHE_OUTPUT
-from ..options.reading import chosen_reading, multilabel_option, on_error_option, reading_options
+from ..options.reading import caching_options, chosen_reading, multilabel_option, on_error_option
 from ..output.summaries import skipped_lines
 from ..output.text import say
 
 
 @click.command(cls=Command)
 @data_argument
-@reading_options
+@caching_options
 @on_error_option
 @multilabel_option
 @click.option(

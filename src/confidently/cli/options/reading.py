@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...data.formats.table import BY_NAME, FORMATS, WITH_COLUMNS, format_of
+from ...data.formats.table import BY_NAME, FORMATS, SELECTABLE, WITH_COLUMNS, format_of
 from .arguments import add_options, listed
 from .sections import in_section
 
@@ -19,15 +19,27 @@ if TYPE_CHECKING:
 
 NGRAM_OPTIONS = ("analyzer", "ngrams", "counts")
 NAME_OPTIONS = ("bits", "vocabulary")
-COLUMN_OPTIONS = ("label", "weight", "drop", "category", "text")
+COLUMN_OPTIONS = ("label", "weight", "category", "text")
+SELECTION = ("drop", "only")  # of columns or namespaces
 READING = (
-    "format", "zero_based", "columns", "label", "weight", "drop", "category", "text", "analyzer", "ngrams", "counts",
-    "bits", "vocabulary", "encoding", "normalize", "zeros",
+    "format", "zero_based", "columns", "label", "weight", "drop", "only", "category", "text", "analyzer", "ngrams",
+    "counts", "bits", "vocabulary", "encoding", "normalize", "zeros",
 )  # fmt: skip
 
 COUNTING = tuple(
     name for name in READING if name not in ("vocabulary", "normalize", "zeros")
 )  # for words to be counted
+
+
+def _only(*names: str) -> Any:
+    return click.option(
+        *names,
+        "only",
+        metavar="NAME",
+        multiple=True,
+        help="Tables: read no features but those of this column. VW text: of this namespace. Repeatable.",
+    )
+
 
 _OPTIONS = [
     click.option(
@@ -46,7 +58,15 @@ _OPTIONS = [
     click.option(
         "--weight", metavar="NAME", help="Tables: read the examples' weights from this column.  [default: 1 per row]"
     ),
-    click.option("--drop", metavar="NAME", multiple=True, help="Tables: ignore this column. Repeatable."),
+    click.option(
+        "--drop",
+        "--ignore",
+        "drop",
+        metavar="NAME",
+        multiple=True,
+        help="Tables: leave out this column. VW text: leave out this namespace. Repeatable.",
+    ),
+    _only("--only", "--keep"),
     click.option(
         "--category",
         metavar="NAME",
@@ -101,6 +121,12 @@ multilabel_option = click.option(
 def reading_options(command: Any) -> Any:
     """Add the options of :func:`chosen_reading` to a command."""
     return _with_options(command, _OPTIONS)
+
+
+def caching_options(command: Any) -> Any:
+    """Add the options of :func:`chosen_reading` to a command whose ``--keep`` is another one."""
+    options = dict(zip(READING, _OPTIONS, strict=True)) | {"only": _only("--only")}
+    return _with_options(command, list(options.values()))
 
 
 def counting_options(command: Any) -> Any:
@@ -179,6 +205,9 @@ def _check_combination(given: dict[str, Any]) -> None:
         raise click.UsageError(
             f"{listed(columns or ['zeros'])} is for formats with named columns ({formats}); {kind} has none"
         )
+    if (chosen := _among(given, SELECTION)) and kind not in SELECTABLE:
+        formats = ", ".join(SELECTABLE)
+        raise click.UsageError(f"{listed(chosen)} is for named columns and namespaces ({formats}); {kind} has neither")
     if (names := _among(given, NAME_OPTIONS)) and not file_format.named:
         raise click.UsageError(f"{listed(names)} is for named features; features of {kind} are numbers")
     if "bits" in given and "vocabulary" in given:
@@ -186,7 +215,7 @@ def _check_combination(given: dict[str, Any]) -> None:
     if ngrams and not file_format.text and "text" not in given:
         remedy = "name the text column with --text" if file_format.columns else f"{kind} has no text"
         raise click.UsageError(f"{listed(ngrams)} is for text; {remedy}")
-    _check_columns(columns)
+    _check_columns(columns | _among(given, ("drop",)))
 
 
 def _check_columns(columns: dict[str, Any]) -> None:

@@ -23,12 +23,13 @@ def column_uses(
     """
     label = reading.label or DEFAULT_LABEL
     _check_presence(name, columns, reading, request, label)
-    uses = {label: _core.Use.label}
+    uses = dict.fromkeys(reading.only, _core.Use.value) | {label: _core.Use.label}
     codes = [*(reading.codes or ()), *reading.category]
     uses |= dict.fromkeys(codes, _core.Use.category) | dict.fromkeys(reading.text, _core.Use.text)
     if reading.weight is not None:
         uses[reading.weight] = _core.Use.none if request.ignore_labels else _core.Use.weight
     uses |= dict.fromkeys(reading.drop, _core.Use.none)
+    uses |= dict.fromkeys(_left_out(columns, reading, label), _core.Use.none)
     if request.ignore_labels:
         uses[label] = _core.Use.none
     kept = [[k for k, name in enumerate(request.keep) if name == column] for column in columns]
@@ -39,11 +40,24 @@ def column_uses(
     return found
 
 
-def _use_of(column: str, uses: dict[str, _core.Use]) -> _core.Use:
-    """Return the use of a column, or of the one that contains it: ``a.b`` is a part of ``a``."""
+def _left_out(columns: Sequence[str], reading: ReaderOptions, label: str) -> list[str]:
+    """Return the columns of features that are not among those to read, nor parts of these."""
+    if not reading.only:
+        return []
+    chosen = {label, reading.weight, *reading.only}
+    return [column for column in columns if not chosen & set(_containing(column))]
+
+
+def _containing(column: str) -> list[str]:
+    """Return a column and those that contain it, the outermost last: ``a.b`` is a part of ``a``."""
     parts = column.split(".")
-    for n in range(len(parts), 0, -1):
-        if (use := uses.get(".".join(parts[:n]))) is not None:
+    return [".".join(parts[:n]) for n in range(len(parts), 0, -1)]
+
+
+def _use_of(column: str, uses: dict[str, _core.Use]) -> _core.Use:
+    """Return the use of a column, or of the one that contains it."""
+    for name in _containing(column):
+        if (use := uses.get(name)) is not None:
             return use
     return _core.Use.value
 
@@ -60,7 +74,7 @@ def _if_headless(reading: ReaderOptions) -> str:
 def _check_presence(
     name: str, columns: Sequence[str], reading: ReaderOptions, request: ReadRequest, label: str
 ) -> None:
-    there = {".".join(column.split(".")[:n]) for column in columns for n in range(1, column.count(".") + 2)}
+    there = {name for column in columns for name in _containing(column)}
     listed = ", ".join(columns[:MAX_LISTED]) + (", ..." if len(columns) > MAX_LISTED else "")
     if label not in there:
         listed += _if_headless(reading)
@@ -71,6 +85,6 @@ def _check_presence(
             raise DataError(f"{name} has no column {reading.weight!r} of weights; there are {listed}")
     wanted = [*reading.category, *reading.text, *request.keep]
     if not request.freeze:  # to predict, what was dropped in training need not be there
-        wanted += reading.drop
+        wanted += [*reading.drop, *reading.only]
     if missing := [column for column in wanted if column not in there]:
         raise DataError(f"{name} has no column {missing[0]!r}; there are {listed}")

@@ -34,7 +34,9 @@ class Format:
     named : bool
         Whether features have names rather than numbers.
     columns : bool
-        Whether rows have named columns, whose use ``label``, ``weight``, ``drop``, ``category`` and ``text`` choose.
+        Whether rows have named columns, whose use ``label``, ``weight``, ``category`` and ``text`` choose.
+    namespaces : bool
+        Whether features are in namespaces, which ``drop`` and ``only`` choose as they choose columns.
     text : bool
         Whether a row is a text, whose n-grams are its features.
     delimiter : str, optional
@@ -67,6 +69,7 @@ class Format:
     named: bool = True
     columns: bool = False
     text: bool = False
+    namespaces: bool = False
     delimiter: str | None = None
     quoted: bool = False
     keepable: tuple[str, ...] | None = None
@@ -96,7 +99,7 @@ TABLE = (
     Format(
         name="vw", title="VW text", page="vw-text.md", suffixes=(".vw",),
         syntax="`label importance 'tag|namespace name:value ...`", features="`namespace^name`",
-        reader="lines:read_lines", lines=True, keepable=("tag",), line_writer="vw_line",
+        reader="lines:read_lines", lines=True, namespaces=True, keepable=("tag",), line_writer="vw_line",
         example="a | x:2\nb | y\n",
     ),
     Format(
@@ -140,6 +143,7 @@ BY_NAME = {format.name: format for format in TABLE}
 BY_SUFFIX = {suffix: format for format in TABLE for suffix in format.suffixes}
 FORMATS = tuple(BY_NAME)
 WITH_COLUMNS = tuple(format.name for format in TABLE if format.columns)
+SELECTABLE = tuple(format.name for format in TABLE if format.columns or format.namespaces)
 WRITABLE = tuple(format.name for format in TABLE if format.writable)
 FOR_PREDICTIONS = tuple(format.name for format in TABLE if format.predictions)
 COMPRESSED = (".gz", ".zst", ".bz2", ".lz4", ".xz")  # may follow any suffix
