@@ -24,6 +24,7 @@ struct NaiveBayes {
 
     // f_k = sum_j x_j/|x| (log(n_kj + 1) - log(N_k + V)) + .1 log((n_k + 1)/(n + K)), over the features that a row has had
     void score(const Row& row, double* f) const {
+        const LogCount<One> log_count;
         double all = static_cast<double>(classes), seen = 0.0;
         for (int k = 0; k < classes; ++k) f[k] = 0.0, all += rows[k];
         const double length = norm(row.value, static_cast<std::size_t>(row.size));
@@ -31,7 +32,7 @@ struct NaiveBayes {
             const std::int64_t first = std::int64_t(row.column[i]) * classes;
             const double x = row.value[i] / length;
             if (!has_been(first)) continue;
-            for (int k = 0; k < classes; ++k) f[k] += x * log_count<One>(frequency[first + k]);
+            for (int k = 0; k < classes; ++k) f[k] += x * log_count(frequency[first + k]);
             seen += x;
         }
         for (int k = 0; k < classes; ++k)

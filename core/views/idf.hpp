@@ -26,8 +26,9 @@ struct Idf {
 
     void see(const Row& row, MadeRows& out) const {
         const double all = std::log(2.0 + rows[0]);
+        const LogCount<One> log_count;
         for (std::int32_t i = 0; i < row.size; ++i)
-            out.add(row.column[i], row.value[i] * (all - log_count<One>(frequency[row.column[i]])));
+            out.add(row.column[i], row.value[i] * (all - log_count(frequency[row.column[i]])));
         out.end_row_of_unit_norm();
     }
 

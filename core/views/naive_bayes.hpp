@@ -35,8 +35,9 @@ struct NaiveBayesScale {
     static std::int64_t n_features(const State& state) { return static_cast<std::int64_t>(state.size("nb.frequency")); }
 
     void see(const Row& row, MadeRows& out) const {
-        for (std::int64_t k = 0; k < n_classes; ++k) log_rows[static_cast<std::size_t>(k)] = log_count<OfRows>(rows[k]);
-        for (std::int32_t i = 0; i < row.size; ++i) out.add(row.column[i], row.value[i] * factor(row.column[i]));
+        for (std::int64_t k = 0; k < n_classes; ++k) log_rows[static_cast<std::size_t>(k)] = LogCount<OfRows>()(rows[k]);
+        const LogCount<OfFeature> log_count;
+        for (std::int32_t i = 0; i < row.size; ++i) out.add(row.column[i], row.value[i] * factor(row.column[i], log_count));
         out.end_row_of_unit_norm();
     }
 
@@ -55,12 +56,16 @@ struct NaiveBayesScale {
         static constexpr double value = 0.6;
     };
 
-    double factor(std::int64_t j) const {
+    double factor(std::int64_t j, const LogCount<OfFeature>& log_count) const {
         if (n_classes == 0) return kFloor;
+        if (n_classes == 2) {
+            const double *counts = frequency.at + j * stride, relative = log_count(counts[0]) - log_count(counts[1]);
+            return 0.5 * std::fabs(relative - (log_rows[0] - log_rows[1])) + kFloor;
+        }
         const double n = static_cast<double>(n_classes);
         double mean = 0.0, squares = 0.0;
         for (std::size_t k = 0; k < share.size(); ++k) {
-            share[k] = log_count<OfFeature>(frequency[j * stride + static_cast<std::int64_t>(k)]) - log_rows[k];
+            share[k] = log_count(frequency[j * stride + static_cast<std::int64_t>(k)]) - log_rows[k];
             mean += share[k] / n;
         }
         for (const double x : share) squares += (x - mean) * (x - mean);

@@ -25,14 +25,27 @@ struct Statistics {
 
 // log(count + Smoothing::value), from a table where the count is a small integer.
 template <class Smoothing>
-double log_count(double count) {
-    static const std::vector<double> table = [] {
-        std::vector<double> logs(1 << 14);
-        for (std::size_t n = 0; n < logs.size(); ++n) logs[n] = std::log(static_cast<double>(n) + Smoothing::value);
-        return logs;
-    }();
-    const auto n = static_cast<std::size_t>(count < static_cast<double>(table.size()) ? count : 0.0);
-    return static_cast<double>(n) == count ? table[n] : std::log(count + Smoothing::value);
-}
+class LogCount {
+  public:
+    LogCount() : table_(logs().data()) {}
+
+    double operator()(double count) const {
+        const auto n = static_cast<std::int32_t>(count < kSize ? count : 0.0);
+        return static_cast<double>(n) == count ? table_[n] : std::log(count + Smoothing::value);
+    }
+
+  private:
+    static constexpr std::int32_t kSize = 1 << 14;
+    const double* table_;
+
+    static const std::vector<double>& logs() {
+        static const std::vector<double> found = [] {
+            std::vector<double> logs(kSize);
+            for (std::int32_t n = 0; n < kSize; ++n) logs[static_cast<std::size_t>(n)] = std::log(n + Smoothing::value);
+            return logs;
+        }();
+        return found;
+    }
+};
 
 }  // namespace confidently

@@ -56,13 +56,36 @@ class Backup:
             self._log_loss[...] = self._cost
 
 
+class Statistics:
+    """Copies of arrays of counts, or a log of their changes, whichever is smaller.
+
+    Attributes
+    ----------
+    log : UndoLog or None
+        The log, which the core fills.
+    """
+
+    def __init__(self, arrays: State, examples: Examples) -> None:
+        entries = examples.X.stored * len(examples) / max(examples.X.shape[0], 1)
+        size = sum(array.nbytes for array in arrays.values())
+        self.log = _core.UndoLog() if size > entries * LOGGED_BYTES else None
+        self._before = [] if self.log else [(array, array.copy()) for array in arrays.values()]
+
+    def restore(self) -> None:
+        """Write the arrays back."""
+        if self.log is not None:
+            self.log.roll_back()
+        for array, before in self._before:
+            array[...] = before
+
+
 class Transaction:
     """Training of a learner that an exception undoes: a context, within which the learner is trained on examples.
 
     Attributes
     ----------
-    log, counted : UndoLog
-        The changes of the weights, if they are logged, and of the view's statistics.
+    log, counted : UndoLog or None
+        The changes of the weights and of the view's statistics, where these are logged.
     """
 
     def __init__(
@@ -70,7 +93,10 @@ class Transaction:
     ) -> None:
         self._learner, self._before, self._replaced = learner, dict(learner.state), list[State]()
         self._backup = Backup(learner.covariance, without_view, examples, log_loss, row_by_row, learner.size)
-        self.log, self.counted = self._backup.log, _core.UndoLog()
+        self.log = self._backup.log
+        statistics = {} if learner.view is None else learner.view.arrays(self._before)
+        self._statistics = Statistics(statistics, examples)
+        self.counted = self._statistics.log
 
     def keep(self, state: State) -> None:
         """Keep arrays that were replaced, into which the logs point."""
@@ -82,7 +108,7 @@ class Transaction:
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         if kind is not None:
             self._backup.restore()
-            self.counted.roll_back()
+            self._statistics.restore()
             self._learner.state = self._before
 
 

@@ -236,19 +236,22 @@ class Learner(Predictor):
         progress: Callable[[int], None] | None = None,
     ) -> None:  # fmt: skip
         """Train on examples, or a part of them, within the context of :meth:`begin`."""
-        row_by_row = self.covariance.is_row_by_row(self.state, self.device)
-        learn = self._learn_rows if row_by_row else self._learn_products
-        fault: Fault = None
+        if self.view is None:
+            self.train_seen(examples, transaction, calibrate, progressive, progress)
+            return
+        for seen, first, last in self.seen(examples, transaction):
+            self.train_seen(seen, transaction, calibrate, progressive.block(first, last))
+            if progress is not None:
+                progress(last)
+
+    def train_seen(
+        self, examples: Examples, transaction: Transaction, calibrate: bool, progressive: Progressive,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:  # fmt: skip
+        """Train on examples that the view has made."""
+        learn = self._learn_rows if self.covariance.is_row_by_row(self.state, self.device) else self._learn_products
         try:
-            if self.view is None:
-                fault = learn(examples, calibrate, progressive, progress, transaction.log)
-            else:
-                for seen, first, last in self._seen_and_counted(self.view, examples, transaction):
-                    fault = learn(seen, calibrate, progressive.block(first, last), None, transaction.log)
-                    if fault is not None:
-                        break
-                    if progress is not None:
-                        progress(last)
+            fault = learn(examples, calibrate, progressive, progress, transaction.log)
         except OverflowError:
             raise out_of_range(self.settings.dtype) from None
         if fault is not None and fault[0] == "range":
@@ -259,27 +262,30 @@ class Learner(Predictor):
         """Return the arrays of the covariance."""
         return state if self.view is None else {name: state[name] for name in state if not self.view.holds(name)}
 
-    def _seen_and_counted(
-        self, view: View, examples: Examples, transaction: Transaction
-    ) -> Iterator[tuple[Examples, int, int]]:
+    def seen(self, examples: Examples, transaction: Transaction) -> Iterator[tuple[Examples, int, int]]:
         """Yield what the view makes of rows ``first`` to ``last - 1`` in the order of training, and these numbers.
 
-        Each row is counted in after it was seen. Weights grow with the columns that the view makes.
+        Each row is counted in after it was seen.
         """
+        assert self.view is not None
         for first in range(0, len(examples), ROWS_PER_VIEW):
             block = examples.block(first, min(first + ROWS_PER_VIEW, len(examples)))
             rows = Labelled(
                 examples.X, block.order, first if block.order is None else 0, block.labels, block.label_start,
                 block.weight, block.class_weight, self.n_classes,
             )  # fmt: skip
-            transaction.keep(self.state)
-            size = self.size
-            arrays, seen = view.learn(self.state, rows, transaction.counted)
-            self.state = self.state | arrays
-            if self.size != size:
-                _, self.state = self.covariance.grown(self.state, size, self.size)
+            arrays, seen = self.view.learn(self.state, rows, transaction.counted)
+            self.take_view(arrays, transaction)
             X = seen.matrix(self.width)
             yield Examples(X, block.labels, block.label_start, block.weight, block.class_weight), first, first + block.n
+
+    def take_view(self, arrays: State, transaction: Transaction) -> None:
+        """Continue with the arrays of the view; weights grow with the columns that it makes."""
+        transaction.keep(self.state)
+        size = self.size
+        self.state = self.state | arrays
+        if self.size != size:
+            _, self.state = self.covariance.grown(self.state, size, self.size)
 
     def _learn_products(
         self, examples: Examples, calibrate: bool, progressive: Progressive,

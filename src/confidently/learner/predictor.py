@@ -13,7 +13,7 @@ from ..data.memory.matrix import check_rows, is_checked
 from . import calibration
 from .posterior import Posterior
 
-ROWS_PER_VIEW = 512  # made at a time, since a row that a view makes may be many times as long as the one it is given
+ROWS_PER_VIEW = 1024  # made at a time, since a row that a view makes may be many times as long as the one it is given
 
 
 class Predictor(Posterior):

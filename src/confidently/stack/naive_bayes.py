@@ -10,6 +10,7 @@ import numpy as np
 from .. import _core
 from ..covariances.examples import Examples, Progressive
 from ..covariances.state import INITIAL_SIGMOID, INITIAL_TEMPERATURE, REAL, Shapes, State, check_within, within
+from ..learner.backup import Statistics
 from ..learner.calibration import logits
 from ..rules.ranges import Range
 from ..views.columns import Columns
@@ -78,7 +79,7 @@ class NaiveBayes:
 
     def begin(self, examples: Examples, log_loss: np.ndarray | None = None) -> Restoring:
         """Return the context within which to :meth:`train`, which undoes that on an error."""
-        return Restoring(self)
+        return Restoring(self, examples)
 
     def train(
         self, examples: Examples, transaction: Restoring, calibrate: bool, progressive: Progressive,
@@ -147,17 +148,17 @@ MAX_SLOPE, MAX_CURVATURE = 1e80, 1e200
 class Restoring:
     """Training of naive Bayes that an exception undoes."""
 
-    def __init__(self, learner: NaiveBayes) -> None:
-        self._learner, self._before, self.log = learner, learner.state, _core.UndoLog()
-        self._small = {name: array.copy() for name, array in learner.state.items() if name != FREQUENCY}
+    def __init__(self, learner: NaiveBayes, examples: Examples) -> None:
+        self._learner, self._before = learner, learner.state
+        self._statistics = Statistics(learner.state, examples)
+        self._calibration = learner.state[CALIBRATION].copy()
+        self.log = self._statistics.log
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        if kind is None:
-            return
-        self.log.roll_back()
-        self._learner.state = self._before
-        for name, array in self._small.items():
-            self._before[name][...] = array
+        if kind is not None:
+            self._statistics.restore()
+            self._learner.state = self._before
+            self._before[CALIBRATION][...] = self._calibration

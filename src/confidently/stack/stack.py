@@ -17,10 +17,10 @@ from ..data.memory.matrix import check_rows, is_checked
 from ..learner.calibration import inside, logistic, softmax
 from ..learner.learner import Learner
 from ..views.columns import Columns
-from ..views.view import COUNTED
+from ..views.view import COUNTED, View
 from .naive_bayes import NaiveBayes
 
-ROWS_PER_STRIDE = 1024  # of which all members' scores are kept until the mixture has learned them
+ROWS_PER_STRIDE = 2048  # of which all members' scores are kept until the mixture has learned them
 ROWS_TO_CHOOSE = 1000  # from which members are chosen
 WEIGHTS, HESSIAN, ROWS, COUNTERS = "mixture.weights", "mixture.hessian", "mixture.rows", "mixture.counters"
 MAX_WEIGHT, MAX_HESSIAN = 1e6, 1e30
@@ -233,8 +233,12 @@ class Stack:
         kept = [] if calibrate else [self.state[WEIGHTS], self.state[HESSIAN], self.state[ROWS]]
         kept += [] if calibrate else [member.state["calibration"] for member in self.members]
         before = [array.copy() for array in kept]
-        for member, transaction, own in zip(self.members, begun, logits, strict=True):
-            member.train(part, transaction, True, Progressive(None, own))
+        for view, group in self._groups():
+            if view is None:
+                (k,) = group
+                self.members[k].train(part, begun[k], True, Progressive(None, logits[k]))
+            else:
+                self._train_learners(view, group, part, begun, logits)
         state, labels = self.state, np.ascontiguousarray(part.labels[part.order])
         _core.mixture_learn(
             state[WEIGHTS], state[HESSIAN], state[ROWS], state[COUNTERS], logits, labels, _weights(part, labels),
@@ -242,6 +246,28 @@ class Stack:
         )  # fmt: skip
         for array, values in zip(kept, before, strict=True):
             array[...] = values
+
+    def _groups(self) -> list[tuple[View | None, list[int]]]:
+        """Return the numbers of the members, those with the same view together."""
+        groups: dict[View, list[int]] = {}
+        alone: list[tuple[View | None, list[int]]] = []
+        for k, member in enumerate(self.members):
+            if isinstance(member, Learner) and member.view is not None:
+                groups.setdefault(member.view, []).append(k)
+            else:
+                alone.append((None, [k]))
+        return [*groups.items(), *alone]
+
+    def _train_learners(
+        self, view: View, group: list[int], part: Examples, begun: list[Any], logits: np.ndarray
+    ) -> None:
+        """Train members with the same view: the first makes the rows, and all keep the same arrays of the view."""
+        learners = [member for k in group if isinstance(member := self.members[k], Learner)]
+        for seen, first, last in learners[0].seen(part, begun[group[0]]):
+            arrays = view.arrays(learners[0].state)
+            for k, learner in zip(group, learners, strict=True):
+                learner.take_view(arrays, begun[k])
+                learner.train_seen(seen, begun[k], True, Progressive(None, logits[k]).block(first, last))
 
     # --- prediction -----------------------------------------------------------------------------------------------
 

@@ -133,7 +133,7 @@ class Chain(View):
             seen = view.see(state, seen.matrix(self.n_known(state)), 0, n)
         return seen
 
-    def learn(self, state: Arrays, rows: Labelled, undo: _core.UndoLog) -> tuple[Arrays, SeenRows]:
+    def learn(self, state: Arrays, rows: Labelled, undo: _core.UndoLog | None) -> tuple[Arrays, SeenRows]:
         arrays, seen = self.parts[0].learn(state, rows, undo)
         for view in self.parts[1:]:
             changed, seen = view.learn(state | arrays, rows.of(seen.matrix(self.n_known(state))), undo)

@@ -165,7 +165,7 @@ class Pairs(View):
 
     # --- rows -----------------------------------------------------------------------------------------------------
 
-    def learn(self, state: Arrays, rows: Labelled, undo: _core.UndoLog) -> tuple[Arrays, SeenRows]:
+    def learn(self, state: Arrays, rows: Labelled, undo: _core.UndoLog | None) -> tuple[Arrays, SeenRows]:
         return super().learn(state | self._with_terms(state, rows), rows, undo)
 
     def exported(self, graph: Graph, x: str, state: Arrays) -> str:

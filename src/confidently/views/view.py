@@ -188,7 +188,7 @@ class View(Parametric):
         """Return what the view makes of n rows."""
         return SeenRows(*_core.see(self.name, state, X, first, n))
 
-    def learn(self, state: Arrays, rows: Labelled, undo: _core.UndoLog) -> tuple[Arrays, SeenRows]:
+    def learn(self, state: Arrays, rows: Labelled, undo: _core.UndoLog | None) -> tuple[Arrays, SeenRows]:
         """Return the arrays, and what the view makes of rows, each of which is counted in after it was seen.
 
         Arrays that must grow are replaced; others are written to, which ``undo`` notes.
