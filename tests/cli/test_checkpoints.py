@@ -67,12 +67,13 @@ class Runs:
         self.process.stdout.close()
 
 
-def test_thirty_kills_change_nothing(ok, tmp_path):
+@pytest.mark.parametrize(("learner", "n_rows", "most"), [("--average", 500, 30), ("--auto", 2500, 10)])
+def test_kills_change_nothing(ok, tmp_path, learner, n_rows, most):
     data, folder = tmp_path / "data.svm", tmp_path / "out"
-    data.write_text(rows(500, ("-1", "+1", "x", "y"), d=200))
+    data.write_text(rows(n_rows, ("-1", "+1", "x", "y"), d=200))
     folder.mkdir()
     model, whole = folder / "m.cw", tmp_path / "whole.cw"
-    options = ["--passes", 4, "--holdout", "0.1", "--early-stop", "--patience", 9, "--average", "-q"]
+    options = ["--passes", 4, "--holdout", "0.1", "--early-stop", "--patience", 9, learner, "-q"]
     ok("train", data, "-o", whole, *options)
     arguments = ["train", data, "-o", model, *options, "--checkpoint-every", 37]
     runs, moments = Runs(["train", str(data), "-q"]), random.Random(0)
@@ -80,7 +81,7 @@ def test_thirty_kills_change_nothing(ok, tmp_path):
         start = time.monotonic()
         assert runs.run(["train", data, "-o", tmp_path / "other.cw", *options, "--checkpoint-every", 37]) == 0
         duration, kills = time.monotonic() - start, 0
-        while kills < 30:
+        while kills < most:
             complete = runs.finished(arguments, model, kill_after=moments.uniform(0, duration / 4))
             kills += not complete
             for path in folder.glob("m.cw*"):

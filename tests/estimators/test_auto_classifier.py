@@ -150,7 +150,7 @@ def test_a_failed_call_leaves_the_classifier_unchanged(tmp_path):
     bad = X[200:250].copy()
     bad.data[-1] = np.nan
     for rows, weight in ((bad, None), (huge, None), (X[200:250], np.full(50, -1.0))):
-        with pytest.raises(ValueError, match="X contains|>= 0"):
+        with pytest.raises(ValueError, match=r"X contains|>= 0"):
             model.partial_fit(rows, y[200:250], sample_weight=weight)
         model.save(tmp_path / "after")
         assert (tmp_path / "after").read_bytes() == (tmp_path / "before").read_bytes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from copy import copy
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from ..arrays import predicted_numbers
 from ..covariances.examples import Examples, Progressive
 from ..covariances.state import COUNT, COUNTS, REAL, Shapes, State, check_within, within
 from ..data.memory.matrix import check_rows, is_checked
+from ..data.sources.background import processors
 from ..learner.calibration import inside, logistic, softmax
 from ..learner.learner import Learner
 from ..views.columns import Columns
@@ -24,6 +26,8 @@ ROWS_PER_STRIDE = 2048  # of which all members' scores are kept until the mixtur
 ROWS_TO_CHOOSE = 1000  # from which members are chosen
 WEIGHTS, HESSIAN, ROWS, COUNTERS = "mixture.weights", "mixture.hessian", "mixture.rows", "mixture.counters"
 MAX_WEIGHT, MAX_HESSIAN = 1e6, 1e30
+MAX_THREADS = 8
+ROWS_PER_THREAD = 256  # rows of a call from which on members learn in threads
 GAUSSIAN = "gaussian"  # the kind of members that are learners with a Gaussian
 
 Member = Learner | NaiveBayes
@@ -215,10 +219,11 @@ class Stack:
         cost = None if log_loss is None else log_loss.copy()
         try:
             with ExitStack() as stack:
+                pool = stack.enter_context(_threads(len(self._groups()), len(examples)))
                 begun = [stack.enter_context(member.begin(examples)) for member in self.members]
                 for first in range(0, len(examples), ROWS_PER_STRIDE):
                     last = min(first + ROWS_PER_STRIDE, len(examples))
-                    self._train(examples.part(first, last), begun, calibrate, log_loss)
+                    self._train(examples.part(first, last), begun, calibrate, log_loss, pool)
                     if progress is not None:
                         progress(last)
         except BaseException:
@@ -227,18 +232,18 @@ class Stack:
                 log_loss[...] = cost
             raise
 
-    def _train(self, part: Examples, begun: list[Any], calibrate: bool, log_loss: np.ndarray | None) -> None:
+    def _train(
+        self, part: Examples, begun: list[Any], calibrate: bool, log_loss: np.ndarray | None, pool: Executor
+    ) -> None:
         columns = 1 if self.n_classes <= 2 else self.n_classes
         logits = np.zeros((len(self.members), len(part), columns))
         kept = [] if calibrate else [self.state[WEIGHTS], self.state[HESSIAN], self.state[ROWS]]
         kept += [] if calibrate else [member.state["calibration"] for member in self.members]
         before = [array.copy() for array in kept]
-        for view, group in self._groups():
-            if view is None:
-                (k,) = group
-                self.members[k].train(part, begun[k], True, Progressive(None, logits[k]))
-            else:
-                self._train_learners(view, group, part, begun, logits)
+        trained = [pool.submit(self._train_group, *group, part, begun, logits) for group in self._groups()]
+        wait(trained)  # for all of them, before one that failed is undone
+        for one in trained:
+            one.result()
         state, labels = self.state, np.ascontiguousarray(part.labels[part.order])
         _core.mixture_learn(
             state[WEIGHTS], state[HESSIAN], state[ROWS], state[COUNTERS], logits, labels, _weights(part, labels),
@@ -258,10 +263,14 @@ class Stack:
                 alone.append((None, [k]))
         return [*groups.items(), *alone]
 
-    def _train_learners(
-        self, view: View, group: list[int], part: Examples, begun: list[Any], logits: np.ndarray
+    def _train_group(
+        self, view: View | None, group: list[int], part: Examples, begun: list[Any], logits: np.ndarray
     ) -> None:
         """Train members with the same view: the first makes the rows, and all keep the same arrays of the view."""
+        if view is None:
+            (k,) = group
+            self.members[k].train(part, begun[k], True, Progressive(None, logits[k]))
+            return
         learners = [member for k in group if isinstance(member := self.members[k], Learner)]
         for seen, first, last in learners[0].seen(part, begun[group[0]]):
             arrays = view.arrays(learners[0].state)
@@ -369,6 +378,25 @@ class Stack:
         check_within(HESSIAN, self.state[HESSIAN], within(MAX_HESSIAN))
         check_within(ROWS, self.state[ROWS], COUNTED)
         check_within(COUNTERS, self.state[COUNTERS], COUNTS)
+
+
+class InTurn(Executor):
+    """Runs what is submitted at once, in the thread that submits it."""
+
+    def submit(self, run: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
+        """Return what was run."""
+        done: Future[Any] = Future()
+        try:
+            done.set_result(run(*args, **options))
+        except BaseException as error:
+            done.set_exception(error)
+        return done
+
+
+def _threads(groups: int, rows: int) -> Executor:
+    """Return what trains groups of members side by side, if there are rows enough to be worth it."""
+    n = min(groups, processors(), MAX_THREADS)
+    return ThreadPoolExecutor(n) if n > 1 and rows >= ROWS_PER_THREAD else InTurn()
 
 
 def _header(member: Member) -> dict[str, Any]:

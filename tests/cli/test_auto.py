@@ -1,0 +1,138 @@
+"""``confidently train --auto``: stacks on the command line, from training to explanation."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from confidently import AutoClassifier, load
+from confidently.data import open_stream
+from confidently.models.model import Model
+from tests.command_line import rows
+
+MEMBERS = ["arow on standard", "logistic on standard", "arow on standard,pairs", "logistic on standard,pairs"]
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A table whose label needs the product of two columns of very different sizes."""
+    generator = np.random.default_rng(0)
+    lines = ["age,town,income,label"]
+    for _ in range(1500):
+        age, town, income = generator.integers(18, 90), generator.choice(["Rom", "Bonn", "Oslo"]), generator.normal()
+        lines.append(f"{age},{town},{1e6 * income:.2f},{'yes' if income * (age - 50) > 0 else 'no'}")
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_a_stack_is_trained_evaluated_and_asked(ok, table, tmp_path):
+    model = tmp_path / "m.cw"
+    result = json.loads(ok("train", table, "--label", "label", "--auto", "-o", model, "--json", "-q"))
+    assert [member["name"] for member in result["members"]][:4] == MEMBERS
+    assert "rule" not in result
+    assert result["error"] < 0.15
+    assert (result["rows"], result["features"], result["classes"]) == (1500, 5, ["no", "yes"])
+    single = json.loads(ok("train", table, "--label", "label", "--json", "-q"))
+    assert single["error"] > 0.4
+    evaluated = json.loads(ok("evaluate", model, table, "--json"))
+    assert evaluated["error"] < 0.1
+    predicted = [line.split("\t") for line in ok("predict", model, table, "--proba", "--std").splitlines()[1:]]
+    truth = [line.split(",")[3] for line in table.read_text().splitlines()[1:]]
+    assert np.mean([row[0] != label for row, label in zip(predicted, truth, strict=True)]) == pytest.approx(
+        evaluated["error"]
+    )
+    assert all((row[0] == "yes") == (float(row[2]) > 0.5) for row in predicted)
+    text = ok("train", table, "--label", "label", "--auto", "-q")
+    assert "5 members, binary" in text and "arow on standard,pairs" in text
+
+
+def test_the_same_model_as_in_python(ok, table, tmp_path):
+    ok("train", table, "--label", "label", "--auto", "-o", tmp_path / "m.cw", "-q")
+    stream = open_stream(str(table), normalize="none", zeros=True, label="label")
+    AutoClassifier().fit_stream(stream).save(tmp_path / "python.cw")
+    one, other = (Model.load(tmp_path / name).arrays() for name in ("m.cw", "python.cw"))
+    assert one.keys() == other.keys()
+    assert all(np.array_equal(one[name], other[name]) for name in one)
+    assert load(tmp_path / "m.cw").members == "auto"
+
+
+def test_more_data_continue_the_stack(ok, table, tmp_path):
+    lines = table.read_text().splitlines()
+    parts = [tmp_path / name for name in ("a.csv", "b.csv")]
+    for path, part in zip(parts, (lines[1:1101], lines[1101:]), strict=True):
+        path.write_text("\n".join([lines[0], *part]) + "\n")
+    whole, first, second = (tmp_path / name for name in ("whole.cw", "first.cw", "second.cw"))
+    ok("train", *parts, "--label", "label", "--auto", "-o", whole, "-q")
+    ok("train", parts[0], "--label", "label", "--auto", "-o", first, "-q")
+    ok("train", parts[1], "--init-model", first, "-o", second, "-q")
+    one, other = (Model.load(path).arrays() for path in (whole, second))
+    assert all(one[name] == pytest.approx(other[name], rel=1e-9) for name in one)
+
+
+def test_what_members_and_features_add_makes_the_margin(ok, table, tmp_path):
+    model = tmp_path / "m.cw"
+    ok("train", table, "--label", "label", "--auto", "-o", model, "-q")
+    row = "age,town,income,label\n70,Rom,2000000,yes\n"
+    found = json.loads(ok("inspect", model, "--row", row, "--json", "--top", 1000))
+    margin = found["margin"]["mean"]
+    assert found["predicted"] == "yes" and margin > 0
+    assert sum(member["mean"] for member in found["members"]) == pytest.approx(margin)
+    assert sum(feature["mean"] for feature in found["features"]) == pytest.approx(margin)
+    assert found["features"][0]["feature"] in ("age * income", "income * age")
+    against = json.loads(ok("inspect", model, "--row", row, "--json", "--class", "no"))
+    assert against["margin"]["mean"] == pytest.approx(-margin)
+    text = ok("inspect", model, "--row", row)
+    assert "adds to margin" in text and "its margin" in text
+    assert "arow on standard" in ok("inspect", model)
+
+
+def test_a_text_of_several_classes_is_explained(ok, tmp_path):
+    path, model = tmp_path / "data.txt", tmp_path / "m.cw"
+    generator = np.random.default_rng(0)
+    words = [f"w{k}" for k in range(400)]
+    labels = generator.integers(0, 3, 400)
+    own = [" ".join(f"k{k}x{j}" for j in generator.integers(0, 9, 3)) for k in labels]
+    texts = [f"c{k}\t{' '.join(generator.choice(words, 50))} {more}\n" for k, more in zip(labels, own, strict=True)]
+    path.write_text("".join(texts))
+    result = json.loads(ok("train", path, "--auto", "-o", model, "--json", "-q"))
+    assert "naive Bayes" in [member["name"] for member in result["members"]]
+    assert result["error"] < 0.3
+    found = json.loads(ok("inspect", model, "--row", "k1x3 k1x4 w7 unseen", "--json", "--top", 1000))
+    assert found["predicted"] == "c1"
+    for part in ("members", "features"):
+        assert sum(one["mean"] for one in found[part]) == pytest.approx(found["margin"]["mean"])
+    assert found["features"][0]["feature"] in ("k1x3", "k1x4")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--rule", "pa"], "--auto chooses its learners and trains them in one process; omit --rule"),
+        (["--view", "standard", "--r", "0.5"], "omit --r, --view"),
+        (["--covariance", "full"], "omit --covariance"),
+        (["--workers", "2"], "omit --workers"),
+        (["--multilabel"], "--auto learns one class per row, got several labels"),
+    ],
+)
+def test_options_of_a_single_learner_are_refused(call, table, options, message):
+    code, _, err = call("train", table, "--label", "label", "--auto", *options)
+    assert code == 2
+    assert message in err
+
+
+def test_sets_of_labels_are_refused(call, tmp_path):
+    path = tmp_path / "data.svm"
+    path.write_text(rows(100, ("1,2", "2", "3,1")))
+    code, _, err = call("train", path, "--auto")
+    assert code == 2
+    assert "--auto learns one class per row" in err
+
+
+def test_a_plot_of_a_stack_is_refused(call, ok, table, tmp_path):
+    ok("train", table, "--label", "label", "--auto", "-o", tmp_path / "m.cw", "-q")
+    code, _, err = call("inspect", tmp_path / "m.cw", "--plot", tmp_path / "plot.png")
+    assert code == 2
+    assert "is a stack of learners, which has no plot" in err
