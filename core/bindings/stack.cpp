@@ -118,6 +118,7 @@ void mixture_learn(Array<double, 1> weights, Array<double, 2> hessian, Array<dou
 
 void bind_stack(nb::module_& m) {
     m.attr("max_logit") = kMaxLogit;
+    m.attr("weight_precision") = kWeightPrecision;
     m.def("naive_bayes_scores", &naive_bayes_scores, "state"_a, "matrix"_a, "out"_a.noconvert());
     m.def("naive_bayes_learn", &naive_bayes_learn, "state"_a, "matrix"_a, "labels"_a.noconvert(), "weight"_a.noconvert().none(),
           "class_weight"_a.noconvert().none(), "order"_a.noconvert().none(), "first"_a, "last"_a, "calibrate"_a,

@@ -518,6 +518,8 @@ def index_pairs(state: dict[str, Any]) -> None: ...
 
 max_logit: float = 1000.0
 
+weight_precision: float = 11.11111111111111
+
 def naive_bayes_scores(
     state: dict[str, Any],
     matrix: Matrix,

@@ -7,15 +7,13 @@ from collections.abc import Iterable
 from sklearn.base import clone
 
 from ..models.merged_learner import HOW
-from ..models.merging import merge_models
+from ..models.stack_merging import merge_all
 from ..rules.ranges import check_choice
-from .classifier import OnlineClassifier
-from .fitted import put_model
+from .base import BaseOnlineClassifier
+from .fitted import AnyClassifier, put_model
 
 
-def merge(
-    models: Iterable[OnlineClassifier], base: OnlineClassifier | None = None, how: str = "product"
-) -> OnlineClassifier:
+def merge(models: Iterable[AnyClassifier], base: AnyClassifier | None = None, how: str = "product") -> AnyClassifier:
     """Merge classifiers that were trained separately, each on its fraction of the rows, into one.
 
     With precisions P = Sigma^-1 and the common starting point N(mean_0, P_0^-1)::
@@ -29,7 +27,7 @@ def merge(
     models : iterable of OnlineClassifier
         Fitted, with the same rule, covariance and view. Features are aligned by name, or by column where they have
         none; classes by name. A class that a model does not know is at the prior in that model.
-    base : OnlineClassifier, optional
+    base : OnlineClassifier or AutoClassifier, optional
         The classifier from which all of them continued; by default each started at the prior.
     how : {"product", "mean"}, default="product"
         Add what each has learned, or average it. A rule that keeps Sigma at its prior has its changes of the mean added
@@ -37,7 +35,7 @@ def merge(
 
     Returns
     -------
-    OnlineClassifier
+    OnlineClassifier or AutoClassifier
         A new one, with the settings of the first; ``partial_fit`` continues it. Rows, mistakes and updates are added.
 
     Raises
@@ -45,7 +43,7 @@ def merge(
     MergeError
         If the models differ in what must be the same, or do not come from the base; a ``ValueError``.
     TypeError
-        If an argument is not a fitted OnlineClassifier.
+        If an argument is not a fitted classifier of these.
 
     Notes
     -----
@@ -68,12 +66,12 @@ def merge(
     check_choice("how", how, HOW)
     models = list(models)
     for model in [*models, *([] if base is None else [base])]:
-        if not isinstance(model, OnlineClassifier):
-            raise TypeError(f"merge takes fitted OnlineClassifiers, got {type(model).__name__}")
+        if not isinstance(model, BaseOnlineClassifier):
+            raise TypeError(f"merge takes fitted classifiers, got {type(model).__name__}")
         if not hasattr(model, "learner_"):
-            raise TypeError("merge takes fitted OnlineClassifiers, got one that is not fitted; call fit first")
+            raise TypeError("merge takes fitted classifiers, got one that is not fitted; call fit first")
     names = [f"model {k}" for k in range(1, len(models) + 1)]
     start = None if base is None else base.as_model()
-    merged = merge_models([model.as_model() for model in models], names, start, "the base", how)
-    whole: OnlineClassifier = clone(models[0])
+    merged = merge_all([model.as_model() for model in models], names, start, "the base", how)
+    whole: AnyClassifier = clone(models[0])
     return put_model(whole, merged)

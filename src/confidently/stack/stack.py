@@ -82,6 +82,8 @@ class Stack:
     members : list of Learner or NaiveBayes
         Empty until :meth:`prepare` has chosen them.
     names : list of str
+    multiclass : list of str or None
+        What each member becomes when a third class appears.
     state : dict of arrays
         The mixture's own.
     """
@@ -96,7 +98,7 @@ class Stack:
         self._columns = Columns.alike(n_features) if columns is None else columns
         self.members: list[Member] = []
         self.names: list[str] = []
-        self._multiclass: list[str | None] = []
+        self.multiclass: list[str | None] = []
         self.state: State = {}
         if recipes:
             self._take(recipes)
@@ -104,7 +106,7 @@ class Stack:
     def _take(self, recipes: Sequence[Recipe]) -> None:
         n = len(recipes)
         self.members = [recipe.make(self.n_classes, self.n_features, self._columns) for recipe in recipes]
-        self.names, self._multiclass = [recipe.name for recipe in recipes], [recipe.multiclass for recipe in recipes]
+        self.names, self.multiclass = [recipe.name for recipe in recipes], [recipe.multiclass for recipe in recipes]
         self.state = {
             WEIGHTS: np.full(n, 1.0 / n),
             HESSIAN: np.zeros((n, n)),
@@ -179,7 +181,7 @@ class Stack:
         """Make room for more features or classes; smaller numbers change nothing."""
         more = max(n_features - self.n_features, 0)
         known = Columns.alike(more) if columns is None else columns
-        for member, own in zip(self.members, self._multiclass, strict=True):
+        for member, own in zip(self.members, self.multiclass, strict=True):
             member.grow(n_features, n_classes, own, known)
         if not self.members:
             self._columns = self._columns.joined(known) if more else self._columns
@@ -351,7 +353,7 @@ class Stack:
         """Return everything that is not an array, as plain data."""
         members = [
             {"name": name, "multiclass": multiclass, **_header(member)}
-            for name, multiclass, member in zip(self.names, self._multiclass, self.members, strict=True)
+            for name, multiclass, member in zip(self.names, self.multiclass, self.members, strict=True)
         ]
         sizes = {"n_classes": self.n_classes, "n_features": self.n_features}
         return {"settings": {"dtype": self.dtype}, **sizes, "members": members}
@@ -363,7 +365,7 @@ class Stack:
     ) -> Stack:  # fmt: skip
         """Return the stack of members that were trained before."""
         stack = cls(n_classes=n_classes, n_features=n_features, dtype=dtype)
-        stack.members, stack.names, stack._multiclass, stack.state = members, names, multiclass, state
+        stack.members, stack.names, stack.multiclass, stack.state = members, names, multiclass, state
         return stack
 
     @staticmethod

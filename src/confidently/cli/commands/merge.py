@@ -48,12 +48,12 @@ def merge(paths: tuple[str, ...], output_path: str, base: str | None, how: str, 
     """
     _check_distinct(paths)
     from ...models.merged_learner import MergeError
-    from ...models.merging import merge_models
+    from ...models.stack_merging import merge_all
 
     models = [load_model(path) for path in paths]
     start = load_model(base) if base else None
     try:
-        merged = merge_models(models, paths, start, base or "", how)
+        merged = merge_all(models, paths, start, base or "", how)
     except MergeError as error:
         raise BadInput(str(error)) from None
     merged.save(output_path)

@@ -1,0 +1,138 @@
+"""Merging stacks: their members one by one, and the weights of these by how sure each stack is of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..covariances.state import State
+from ..data.features import Features
+from ..learner.calibration import merged as merged_calibration
+from ..learner.learner import Learner
+from ..learner.streams import prune_names
+from ..stack.naive_bayes import CALIBRATION, ENTRIES, FREQUENCY, KNOWN, NaiveBayes
+from ..stack.naive_bayes import ROWS as ROWS_OF_CLASSES
+from ..stack.stack import COUNTERS, HESSIAN, ROWS, WEIGHTS, Member, Stack
+from .alignment import all_classes, all_features, class_numbers
+from .merged_learner import MergeError
+from .merging import merge_models
+from .model import Model
+
+
+def merge_all(
+    models: Sequence[Model], names: Sequence[str], base: Model | None, base_name: str, how: str = "product"
+) -> Model:
+    """Return the merged model of single learners or of stacks, which must have the same members.
+
+    The weights of the merged mixture are the mean of the stacks', weighted by the curvature of their log-losses; its
+    curvature is that of the stack with the most evidence, since old rows do not count.
+
+    Raises
+    ------
+    MergeError
+        As for single learners; if there are both, or members differ.
+    """
+    together = [*models, *([] if base is None else [base])]
+    stacks = [isinstance(model.learner, Stack) for model in together]
+    if not any(stacks):
+        return merge_models(models, names, base, base_name, how)
+    all_names = [*names, *([] if base is None else [base_name])]
+    members = [_members(model) for model in together]
+    for name, model, own in zip(all_names, together, members, strict=True):
+        if own is None or own != members[0] or model.learner.dtype != models[0].learner.dtype:
+            raise MergeError(
+                f"{name} has {_text(own)}, {all_names[0]} {_text(members[0])}; merge stacks of the same members"
+            )
+    parts, features, table = list[Member](), None, all_classes(together)
+    for k in range(len(members[0] or [])):
+        of_member = [_of_member(model, k) for model in together]
+        if isinstance(models[0].learner.members[k], NaiveBayes):
+            parts.append(_merged_naive_bayes(together, k, base is not None, how))
+            continue
+        start = None if base is None else of_member[-1]
+        merged = merge_models(of_member[: len(models)], names, start, base_name, how)
+        parts.append(merged.learner)
+        features, source, classes = merged.features, merged.source, merged.classes
+    return _whole(models, base, parts, features, source, classes, len(table), how)
+
+
+def _members(model: Model) -> list[tuple[str, str | None]] | None:
+    """Return name and multiclass task of a stack's members, whose settings are compared when each is merged."""
+    stack = model.learner
+    return list(zip(stack.names, stack.multiclass, strict=True)) if isinstance(stack, Stack) else None
+
+
+def _text(members: list[tuple[str, str | None]] | None) -> str:
+    return "a single learner" if members is None else ", ".join(name for name, _ in members)
+
+
+def _of_member(model: Model, k: int) -> Model:
+    member = model.learner.members[k]
+    multiclass = model.learner.multiclass[k]
+    if multiclass is None and isinstance(member, Learner):
+        multiclass = member.settings.rule.multiclass
+    estimator = {"multiclass": multiclass, "calibration": "progressive"}
+    return Model(member, model.classes, model.features, estimator, model.source)
+
+
+def _merged_naive_bayes(models: Sequence[Model], k: int, has_base: bool, how: str) -> NaiveBayes:
+    """Return the sum of the counts, or their mean; those of a common base, the last model, count once."""
+    table, (columns, _) = all_classes(models), all_features(models)
+    n_features = max(int(own.max(initial=-1)) + 1 for own in columns)
+    merged = NaiveBayes(len(table), n_features)
+    parts = len(models) - has_base
+    factors = [1.0 if how == "product" else 1.0 / parts] * parts
+    if has_base:
+        factors.append(1.0 - sum(factors))
+    calibrations, state = [], merged.state
+    for model, own, factor in zip(models, columns, factors, strict=True):
+        member, classes = model.learner.members[k], class_numbers(model, table)
+        state[FREQUENCY][np.ix_(own, classes)] += factor * member.state[FREQUENCY][: len(own)]
+        state[ROWS_OF_CLASSES][classes] += factor * member.state[ROWS_OF_CLASSES]
+        calibrations.append(_calibration(member.state[CALIBRATION], classes, merged.n_classes))
+    if min(state[FREQUENCY].min(initial=0.0), state[ROWS_OF_CLASSES].min()) < 0:
+        raise MergeError("a stack has counted less than the base; merge stacks that continued from it")
+    state[ENTRIES][:] = state[FREQUENCY].sum(axis=0)
+    state[KNOWN][0] = np.count_nonzero(state[FREQUENCY].any(axis=1))
+    state[CALIBRATION] = merged_calibration(calibrations[:parts], "binary" if merged.n_classes == 2 else "joint")
+    return merged
+
+
+def _calibration(own: np.ndarray, classes: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return a calibration for the numbers that the classes have in the merged model."""
+    if n_classes > 2 and len(own) > 2:  # that of two of the classes
+        return own[[0, 2]]
+    if n_classes == 2 and classes[0] == 1:
+        return own * [1.0, -1.0, 1.0, -1.0, 1.0]
+    return own.copy()
+
+
+def _whole(
+    models: Sequence[Model], base: Model | None, members: list[Member], features: Features | None,
+    source: dict[str, Any], classes: list[Any], n_classes: int, how: str,
+) -> Model:  # fmt: skip
+    first: Stack = models[0].learner
+    n_features = max(member.n_features for member in members)
+    state = _mixture([model.learner.state for model in models], None if base is None else base.learner.state, how)
+    stack = Stack.of(members, first.names, first.multiclass, n_classes, n_features, first.dtype, state)
+    if features is not None:
+        prune_names(stack, features)
+    return Model(stack, classes, features, models[0].estimator, source)
+
+
+def _mixture(states: Sequence[State], base: State | None, how: str) -> State:
+    """Return the mixture of stacks, whose rows are added."""
+    hessians = np.array([state[HESSIAN] for state in states])
+    precision = hessians + _core.weight_precision * np.eye(hessians.shape[1])
+    known = sum(p @ state[WEIGHTS] for p, state in zip(precision, states, strict=True))
+    evidence = np.trace(hessians, axis1=1, axis2=2)
+    share = evidence.max() / evidence.sum() if evidence.sum() > 0 else 0.0
+    merged = {WEIGHTS: np.linalg.solve(precision.sum(axis=0), known), HESSIAN: share * hessians.sum(axis=0)}
+    for name in (ROWS, COUNTERS):
+        merged[name] = np.sum([state[name] for state in states], axis=0)
+        if base is not None:
+            merged[name] -= (len(states) - 1) * base[name]
+    return merged

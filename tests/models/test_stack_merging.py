@@ -1,0 +1,100 @@
+"""Merging stacks: members as single learners are merged, counts exactly, weights by their curvature."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from confidently import AROW, AutoClassifier, Logistic, OnlineClassifier, load, merge
+from confidently.models.merged_learner import MergeError
+from confidently.stack.naive_bayes import ENTRIES, FREQUENCY, KNOWN, ROWS
+from confidently.stack.stack import COUNTERS, HESSIAN, WEIGHTS
+from tests.estimators.test_auto_classifier import data, words
+
+GIVEN = [OnlineClassifier(AROW(r=0.5), view="standard"), OnlineClassifier(Logistic(), view="unit,pairs")]
+
+
+def counts(model):
+    return next(member for member in model.learner_.members if not hasattr(member, "view")).state
+
+
+def test_members_are_merged_as_single_learners():
+    X, y = data("cancer")
+    halves = [(X[:200], y[:200]), (X[200:], y[200:])]
+    whole = merge([AutoClassifier(GIVEN).fit(*half) for half in halves])
+    for member, alone in zip(whole.members_.values(), GIVEN, strict=True):
+        expected = merge([alone.__class__(**alone.get_params(deep=False)).fit(*half) for half in halves])
+        assert (member.decision_function(X) == expected.decision_function(X)).all()
+    assert (whole.n_seen_, whole.score(X, y) > 0.95) == (400, True)
+    whole.partial_fit(X, y)
+    assert whole.n_seen_ == 800
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_counts_are_those_of_one_pass_over_all_rows(n_classes):
+    X, y = words(n_classes, 600)
+    start = AutoClassifier().fit(X[:200], y[:200])
+    parts = []
+    for first, last in ((200, 400), (400, 600)):
+        part = AutoClassifier().fit(X[:200], y[:200])
+        parts.append(part.partial_fit(X[first:last], y[first:last]))
+    merged, whole = merge(parts, base=start), AutoClassifier().fit(X[:200], y[:200])
+    whole.partial_fit(X[200:], y[200:])
+    for name in (FREQUENCY, ENTRIES, ROWS, KNOWN):
+        assert counts(merged)[name] == pytest.approx(counts(whole)[name])
+    assert merged.n_seen_ == 600
+    assert merged.score(X, y) > whole.score(X, y) - 0.02
+    state, states = merged.learner_.state, [part.learner_.state for part in parts]
+    low, high = (f([s[WEIGHTS] for s in states], axis=0) for f in (np.min, np.max))
+    assert np.linalg.norm(state[WEIGHTS] - (low + high) / 2) < np.linalg.norm(high - low)
+    assert np.trace(state[HESSIAN]) == pytest.approx(max(np.trace(s[HESSIAN]) for s in states))
+    assert state[COUNTERS][0] == 600
+
+
+def test_classes_are_aligned_by_name():
+    X, y = words(2, 400)
+    names = np.array(["b", "a"])[y]
+    one, other = AutoClassifier().fit(X[:200], names[:200]), AutoClassifier().fit(X[200:], names[200:])
+    merged = merge([one, other])
+    assert merged.classes_.tolist() == ["a", "b"]
+    assert merged.score(X, names) > 0.95
+    X, y = words(3, 600)
+    few = y < 2
+    merged = merge([AutoClassifier().fit(X[few], y[few]), AutoClassifier().fit(X, y)])
+    assert merged.score(X, y) > 0.8
+
+
+def test_stacks_of_other_members_and_single_learners_are_refused():
+    X, y = data("cancer")
+    auto, given, single = AutoClassifier().fit(X, y), AutoClassifier(GIVEN).fit(X, y), OnlineClassifier().fit(X, y)
+    with pytest.raises(MergeError, match=r"model 2 has 1\. arow on standard, .*; merge stacks of the same members"):
+        merge([auto, given])
+    for models in ((auto, single), (single, auto)):
+        with pytest.raises(MergeError, match="a single learner"):
+            merge(models)
+    X, y = words(2, 600)
+    start = AutoClassifier().fit(X[:200], y[:200])
+    parts = [AutoClassifier().fit(X[:200], y[:200]).partial_fit(X[200:], y[200:]) for _ in range(2)]
+    counts(start)[FREQUENCY][:] = 1e6
+    with pytest.raises(MergeError, match="a stack has counted less than the base"):
+        merge(parts, base=start)
+
+
+def test_files_of_stacks_are_merged(ok, tmp_path):
+    generator = np.random.default_rng(0)
+    paths = []
+    for k in range(2):
+        lines = ["a,b,label"]
+        for _ in range(600):
+            a, b = generator.normal(size=2) * [1.0, 1e5]
+            lines.append(f"{a:.4f},{b:.1f},{'x' if a * b > 0 else 'y'}")
+        data, model = tmp_path / f"{k}.csv", tmp_path / f"{k}.cw"
+        data.write_text("\n".join(lines) + "\n")
+        ok("train", data, "--label", "label", "--auto", "-o", model, "-q")
+        paths.append(model)
+    result = json.loads(ok("merge", *paths, "-o", tmp_path / "m.cw", "--json"))
+    assert result["rows_seen"] == 1200
+    assert json.loads(ok("evaluate", tmp_path / "m.cw", tmp_path / "0.csv", "--json"))["error"] < 0.1
+    assert load(tmp_path / "m.cw").members == "auto"
