@@ -10,13 +10,17 @@ from scipy.sparse import csr_array
 
 import confidently
 from confidently import AROW, OnlineClassifier, _core, merge
+from confidently.covariances.settings import Settings
 from confidently.data import open_stream
 from confidently.data.memory.matrix import as_matrix
-from confidently.models.merging import MergeError
+from confidently.learner.learner import Learner
+from confidently.models.merging import MergeError, merge_models
+from confidently.models.model import Model
 from confidently.views.columns import MISSING, PLAIN, ZERO, Columns
 from confidently.views.table import VIEWS, make_view
 from confidently.views.view import Labelled, Placed
 from tests.command_line import process
+from tests.covariance_cases import serves
 from tests.twins import views as twins
 
 KINDS = {"plain": PLAIN, "missing": MISSING, "zero": ZERO}
@@ -252,6 +256,42 @@ def test_a_base_counts_once(name, tmp_path):
     path = tmp_path / "more.csv"
     found, expected = (np.concatenate(list(m.predict_stream(path, "decision_function"))) for m in (merged, copies[0]))
     assert np.allclose(found, expected, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("settings", [{}, {"average": True}, {"dtype": "float32"}, {"rule": "cellip"}, {"rule": "pa"}])
+@pytest.mark.parametrize("task", ["binary", "joint", "one-vs-rest", "multilabel"])
+@pytest.mark.parametrize("covariance", ["diag", "full", "shared"])
+@pytest.mark.parametrize("name", EVERY)
+def test_weights_are_merged_as_those_of_the_rows_that_views_make(name, covariance, task, settings):
+    """Where the columns of the views have the same order: of rows without zeros."""
+    rule, others = settings.get("rule", "arow"), {k: v for k, v in settings.items() if k != "rule"}
+    if not serves(covariance, task) or (rule == "pa" and covariance != "diag"):
+        pytest.skip("the covariance does not serve the task or the rule")
+    n_classes, generator = 2 if task == "binary" else 3, np.random.default_rng(0)
+    viewed, plain = [], []
+    for _ in range(2):
+        X = as_matrix(np.abs(generator.normal(size=(30, 3))) + 0.1)
+        labels, start = generator.integers(0, n_classes, 30).astype(np.int32), None
+        if task == "multilabel":
+            labels, start = np.repeat(labels, 2), np.arange(0, 61, 2)
+            labels[1::2] = (labels[1::2] + 1) % n_classes
+        view, columns = make_view(name, **({"n": 7} if name == "cosines" else {})), Columns.alike(3, ZERO)
+        own = Settings(rule, covariance, task, **others)
+        learner = Learner(own, n_classes, 3, view=view, columns=columns)
+        learner.learn(X, labels, start)
+        arrays = view.grown(view.new_arrays(n_classes), columns, n_classes)
+        _, seen = view.learn(arrays, Labelled(X, None, 0, labels, start, None, None, n_classes), _core.UndoLog())
+        other = Learner(own, n_classes, learner.width)
+        other.learn(seen.matrix(learner.width), labels, start)
+        viewed.append(Model(learner, list("abc"[:n_classes])))
+        plain.append(Model(other, list("abc"[:n_classes])))
+    found, expected = (merge_models(models, ["one", "two"], None, "").learner for models in (viewed, plain))
+    assert found.n_features == 3
+    for quantity in ("mean", "column_variances"):
+        ours, theirs = getattr(found, quantity)(), getattr(expected, quantity)()
+        assert np.allclose(ours, theirs, rtol=1e-5 if "dtype" in settings else 1e-9, atol=1e-9)
+    assert np.allclose(found.state["calibration"], expected.state["calibration"])
+    assert (found.n_seen, found.mistakes, found.updates) == (expected.n_seen, expected.mistakes, expected.updates)
 
 
 def test_numbered_columns_that_a_part_lacks_were_0_in_it():
