@@ -24,7 +24,7 @@ TABLES = ("spambase", "letter", "shuttle", "skin", "elec2")
 TEXT = ("newsgroups", "enron1", "books", "imdb")
 MERGED = [
     *(f"{name}, `{view}`" for name in TABLES for view in ("standard", "standard,pairs")),
-    *(f"{name}, `{view}`" for name in TEXT for view in ("idf", "nb")),
+    *(f"{name}, `{view}`" for name in TEXT for view in ("none", "idf", "nb")),
 ]
 AROW_01, AROW_03 = AROW(r=0.1), AROW(r=0.3)
 
