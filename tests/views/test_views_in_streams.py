@@ -192,7 +192,7 @@ def test_values_that_were_scaled_are_refused(tmp_path):
     path = table(tmp_path)
     with pytest.raises(ValueError, match="needs rows as they are; open the stream with normalize='none', zeros=True"):
         OnlineClassifier(view="standard").fit_stream(open_stream(path))
-    run("cache", path, "-o", tmp_path / "cache")
+    run("cache", path, "--normalize", "l2", "-o", tmp_path / "cache")
     done = run("train", "--view", "standard", tmp_path / "cache", status=2)
     assert "build the cache with --normalize none --zeros" in done.stderr
     run("cache", path, "--normalize", "none", "--zeros", "-o", tmp_path / "cache")

@@ -18,11 +18,15 @@ from ..data import Batch, DataError, Stream
 from ..data.advice import warn_if_sorted
 from ..data.classes import ClassTable, Name, check_classes
 from ..data.column_advice import warn_of_batch_columns
+from ..data.reading import ReaderOptions
 from ..data.sources.background import processors
+from ..estimators.streams import check_values_kept
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner
 from ..rules import RULES, make_rule
 from ..rules.rule import Rule
+from ..views.table import make_view
+from ..views.view import View
 
 MIN_SPACING = 50  # rows between the first points of a learning curve
 SPACING_DIVISOR = 20  # later points lie (rows seen)/20 rows apart
@@ -100,6 +104,7 @@ def compare(
     grid: bool = False,
     multiclass: str | None = None,
     classes: Sequence[Name] = (),
+    view: str | View | Sequence[str | View] | None = None,
     threads: int | None = None,
     progress: Callable[[Batch, Contender], None] | None = None,
     **settings: Any,
@@ -119,6 +124,8 @@ def compare(
         How three or more classes are learned; by default as each rule does.
     classes : sequence of int or str
         All classes in their order, if they are known beforehand.
+    view : str, View or list of these, optional
+        What every learner sees of a row, as in :class:`confidently.OnlineClassifier`; by default the row.
     threads : int, optional
         Learners that train at the same time; by default one per processor. Does not change the results.
     progress : callable, optional
@@ -149,8 +156,18 @@ def compare(
     >>> [(trial.rule.name, trial.mistakes) for trial in found.trials]
     [('arow', 2), ('pa', 2)]
     """
+    view = make_view(view)
+    check_values_kept(view, stream.reading)
     contenders = [
-        Contender(rule, default, ClassTable(classes, stream.multilabel, closed=bool(classes)), multiclass, settings)
+        Contender(
+            rule,
+            default,
+            ClassTable(classes, stream.multilabel, closed=bool(classes)),
+            multiclass,
+            view,
+            stream.reading,
+            settings,
+        )
         for rule, default in contending_rules(rules, grid)
     ]
     with ThreadPoolExecutor(threads or processors(), thread_name_prefix="confidently-learner") as pool:
@@ -188,13 +205,14 @@ class Contender:
     """A learner that trains on a stream part by part and records its results."""
 
     def __init__(
-        self, rule: Rule, default: bool, classes: ClassTable, multiclass: str | None, settings: dict[str, Any]
-    ) -> None:
+        self, rule: Rule, default: bool, classes: ClassTable, multiclass: str | None, view: View | None,
+        reading: ReaderOptions, settings: dict[str, Any],
+    ) -> None:  # fmt: skip
         self.rule, self.default = rule, default
         covariance = settings.get("covariance", "diag")
         task = task_of(rule, covariance, multiclass, len(classes), classes.multilabel)
-        learner = Learner(Settings(rule, task=task, **settings), len(classes))
-        self.stream_learner = StreamLearner(learner, classes, multiclass)
+        learner = Learner(Settings(rule, task=task, **settings), len(classes), view=view)
+        self.stream_learner = StreamLearner(learner, classes, multiclass, reading=reading)
         self.rows, self.seconds = 0, 0.0
         self.curve: list[tuple[int, float]] = []
         self._steps = self.stream_learner.learn(self._batches(), advise=False)

@@ -13,7 +13,8 @@ from ..inputs import open_data, reported
 from ..options.arguments import data_argument, json_option
 from ..options.command import Command
 from ..options.files import CACHE_OUTPUT
-from ..options.reading import caching_options, chosen_reading, multilabel_option, on_error_option
+from ..options.reading import caching_options, multilabel_option, on_error_option
+from ..options.view import reading_for_training
 from ..output.summaries import skipped_lines
 from ..output.text import say
 
@@ -58,7 +59,7 @@ def _build(
     from ...data.cache.building import CacheBuilder, fingerprints
     from ...data.cache.contents import Origin
 
-    reading, origin = chosen_reading(options, data), Origin(sources=fingerprints(data), multilabel=multilabel)
+    reading, origin = reading_for_training(options, data), Origin(sources=fingerprints(data), multilabel=multilabel)
     with (
         open_data(data, reading, "float64", multilabel=multilabel, on_error=on_error, keep=keep) as stream,
         CacheBuilder(path, reading, origin, stream.multilabel, keep) as builder,

@@ -13,7 +13,9 @@ from ..options.arguments import POSITIVE_INTEGER, data_argument, json_option, qu
 from ..options.command import Command
 from ..options.learner import chosen_classes, chosen_settings, settings_options
 from ..options.plot import check_plot, plot_option
-from ..options.reading import chosen_reading, on_error_option, reading_options
+from ..options.reading import on_error_option, reading_options
+from ..options.view import chosen_view_and_reading, view_options
+from ..output.summaries import learner_facts, stored_text
 from ..output.text import class_name, class_noun, counted, parameters_text, percent, say, table
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ BEST_MARK = "*"
 )  # fmt: skip
 @click.option("--grid", is_flag=True, help="Also try several parameters of each rule; show the best and the default.")
 @settings_options
+@view_options
 @click.option("--threads", type=POSITIVE_INTEGER, help="Train on this many threads.  [default: one per processor]")
 @plot_option
 @quiet_option
@@ -74,7 +77,10 @@ def _compare(
     from ...evaluation.comparison import compare as compare_rules
     from ..output.comparison import ComparisonProgress
 
-    reading, multilabel, on_error = chosen_reading(options, data), options["multilabel"] or None, options["on_error"]
+    view, reading, seen = chosen_view_and_reading(options, data)
+    if seen and not options["quiet"]:
+        say(seen, err=True)
+    multilabel, on_error = options["multilabel"] or None, options["on_error"]
     progress = None if options["quiet"] else ComparisonProgress(total_bytes(data))
     with (
         progress or nullcontext(),
@@ -82,7 +88,7 @@ def _compare(
     ):
         try:
             found = compare_rules(
-                stream, rules, grid=options["grid"], multiclass=options["multiclass"], classes=names,
+                stream, rules, grid=options["grid"], multiclass=options["multiclass"], classes=names, view=view,
                 threads=options["threads"], progress=None if progress is None else progress.learned,
                 **chosen_settings(options),
             )  # fmt: skip
@@ -100,6 +106,7 @@ def _result(found: Comparison) -> dict[str, Any]:
         "rows": found.trials[0].rows,
         "task": settings.task,
         "covariance": settings.covariance,
+        "view": learner_facts(found.trials[0].learner)["view"],
         "prior_variance": settings.prior_variance,
         "classes": [class_name(None) if name is None else name for name in found.classes],
         "features": found.trials[0].learner.n_features,
@@ -127,7 +134,7 @@ def _entry(trial: Trial) -> dict[str, Any]:
 
 def _text(found: Comparison, options: dict[str, Any], plot: str | None, skipped: int) -> str:
     first = found.trials[0]
-    settings = first.learner.settings
+    settings, stored = first.learner.settings, stored_text(learner_facts(first.learner))
     header = ["", "rule", "parameters", "error", "log-loss", "updates", "seconds"]
     rows = [
         [
@@ -146,7 +153,7 @@ def _text(found: Comparison, options: dict[str, Any], plot: str | None, skipped:
         header.append("default error")
     lines = [
         f"{counted(first.rows, 'row')}, {len(found.classes):,} {class_noun(settings.task)}, "
-        f"{counted(first.learner.n_features, 'feature')}, covariance {settings.covariance}, "
+        f"{counted(first.learner.n_features, 'feature')}, {stored}, "
         f"{counted(len(found.trials), 'learner')} in one pass",
         "",
         table([header, *rows], lefts=3),

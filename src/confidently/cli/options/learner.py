@@ -11,6 +11,7 @@ from ...covariances.names import OVER_WEIGHTS
 from .arguments import add_options, is_given
 from .reading import multilabel_option
 from .sections import in_section
+from .view import VIEW_OPTIONS
 
 if TYPE_CHECKING:
     from ...data.features import Features
@@ -85,19 +86,7 @@ _LEARNER = [
         "predicted. The columns of the first 1000 rows decide which; nothing is to be tuned.",
     ),
     *_SETTINGS,
-    click.option(
-        "--view",
-        metavar="NAMES",
-        default="none",
-        help="Transform each row by these views, separated by commas, before training on it: unit, standard, idf, nb, "
-        "pairs, cosines. With standard, rows of named columns are not scaled to unit L2 norm before.",
-    ),
-    click.option(
-        "--pairs",
-        metavar="A,B",
-        multiple=True,
-        help="Multiply the features of two columns or namespaces; A,A multiplies those of one. Repeatable.",
-    ),
+    *VIEW_OPTIONS,
     click.option(
         "--forget",
         type=float,
@@ -135,28 +124,6 @@ def chosen_settings(options: dict[str, Any]) -> dict[str, Any]:
 def chosen_calibration(options: dict[str, Any]) -> str | None:
     """Return the calibration that the options choose."""
     return None if options["calibration"] == "none" else "progressive"
-
-
-def chosen_view(options: dict[str, Any]) -> View | None:
-    """Return the view that the options choose.
-
-    Raises
-    ------
-    click.UsageError
-        If there is no such view, views cannot follow each other, or ``--pairs`` does not name two columns.
-    """
-    from ...views.pairs import Pairs
-    from ...views.table import make_view
-
-    pairs = [tuple(text.split(",")) for text in options["pairs"]]
-    for text, pair in zip(options["pairs"], pairs, strict=True):
-        if len(pair) != 2 or not all(pair):
-            raise click.UsageError(f"--pairs: expected two columns or namespaces separated by a comma, got {text!r}")
-    try:
-        view = make_view(options["view"])
-        return make_view([*(view.views if view else ()), Pairs(columns=pairs)]) if pairs else view
-    except ValueError as error:
-        raise click.UsageError(f"--view: {error}") from None
 
 
 def new_stream_learner(

@@ -110,10 +110,14 @@ def _learner_text(result: dict[str, Any]) -> str:
     if members := result.get("members"):
         return f"{counted(len(members), 'member')}, {result['task']}"
     rule = result["rule"]
-    chosen = [f"{rule['name']}({parameters_text(rule['parameters'])})", f"covariance {result['covariance']}"]
-    if result["view"]:
-        chosen.append(f"view {','.join(view['name'] for view in result['view'])}")
-    return ", ".join([*chosen, result["task"]])
+    name = f"{rule['name']}({parameters_text(rule['parameters'])})"
+    return ", ".join([name, stored_text(result), result["task"]])
+
+
+def stored_text(facts: dict[str, Any]) -> str:
+    """Return the covariance and, if there is one, the view of a learner as text."""
+    seen = f", view {','.join(part['name'] for part in facts['view'])}" if facts["view"] else ""
+    return f"covariance {facts['covariance']}{seen}"
 
 
 def learner_facts(learner: Any) -> dict[str, Any]:

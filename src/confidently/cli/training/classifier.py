@@ -16,13 +16,13 @@ from ..inputs import BadInput
 from ..options.learner import (
     chosen_calibration,
     chosen_classes,
-    chosen_view,
     continued_learner,
     new_stack,
     new_stream_learner,
 )
 from ..options.reading import chosen_reading
 from ..options.rules import chosen_rule
+from ..options.view import chosen_view_and_reading
 from ..output.counts import Counts
 from ..output.progress import next_line
 from ..output.summaries import counted_infeasible, learner_facts
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ...data import Batch
     from ...learner.streams import StreamLearner
     from ...models.model import Model
+    from ...views.view import View
     from ..output.progress import Quiet
     from .checkpoint import Checkpoints
     from .position import Validation
@@ -57,8 +58,13 @@ class ClassifierTraining(TrainingLoop):
 
     def new(self) -> None:
         options = self.options
-        self.view = Standard() if options["auto"] else chosen_view(options)  # in a stack, that of some members
-        self.reading = chosen_reading(options, self.paths, self.view)
+        if options["auto"]:
+            self.view: View | None = Standard()  # that of some members
+            self.reading = chosen_reading(options, self.paths, self.view)
+        else:
+            self.view, self.reading, seen = chosen_view_and_reading(options, self.paths)
+            if seen:
+                self.report.note("view", seen, view=self.view.header() if self.view else [])
         self.rule, self.classes = chosen_rule(options), chosen_classes(options["classes"])
         self.closed = bool(self.classes)
         self.start_learner(options["multilabel"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import IO, Any, BinaryIO
 
 from ..batch import DataError
@@ -53,8 +54,10 @@ class _Pipe:
 
     def __init__(self, file: Any) -> None:
         self.file, self.ahead, self.peeking = file, bytearray(), True
+        self.at = 0  # what was peeked at may be peeked at once more
 
     def __enter__(self) -> _Pipe:
+        self.at = 0
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -63,13 +66,17 @@ class _Pipe:
         self.peeking = False
 
     def read(self, n: int) -> bytes:
-        if self.ahead and not self.peeking:
-            data = bytes(self.ahead[:n])
-            del self.ahead[:n]
+        if self.at < len(self.ahead):
+            data = bytes(self.ahead[self.at : self.at + n])
+            if self.peeking:
+                self.at += len(data)
+            else:
+                del self.ahead[: len(data)]
             return data
         more: bytes = self.file.read(n)
         if self.peeking:
             self.ahead += more
+            self.at = len(self.ahead)
         return more
 
 
@@ -78,9 +85,19 @@ _PEEKED: dict[str, _Pipe] = {}  # pipes, by path, until they are opened again
 
 def peek_chunks(path: str | os.PathLike[str], encoding: str) -> Generator[Chunk]:
     """Yield the first chunks of :func:`read_chunks`, whose next call yields them again."""
+    with peeked(path):
+        yield from read_chunks(path, encoding=encoding)
+
+
+@contextmanager
+def peeked(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let what is read of a path within the context be read again after it, even from a pipe."""
     if not is_uri(path) and size_of(path) is None:
-        _PEEKED[os.fspath(path)] = _Pipe(opened(path))
-    return read_chunks(path, encoding=encoding)
+        key = os.fspath(path)
+        if key not in _PEEKED:
+            _PEEKED[key] = _Pipe(opened(path))
+        _PEEKED[key].peeking = True
+    yield
 
 
 def _opened_again(path: str | os.PathLike[str]) -> IO[bytes] | BinaryIO | _Pipe:

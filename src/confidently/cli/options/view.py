@@ -1,0 +1,85 @@
+"""The view that options describe, and what tables are seen by if none is named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .arguments import add_options
+from .reading import chosen_reading
+
+if TYPE_CHECKING:
+    from ...data.reading import ReaderOptions
+    from ...views.view import View
+
+STANDARDIZED = "numeric columns are standardized (view standard; --view none to keep them as they are)"
+VIEW_OPTIONS = [
+    click.option(
+        "--view",
+        metavar="NAMES",
+        help="Transform each row by these views, separated by commas, before training on it: unit, standard, idf, nb, "
+        "pairs, cosines; or none. With standard, rows of named columns are not scaled to unit L2 norm before.  "
+        "[default: standard for tables with numeric columns, otherwise none]",
+    ),
+    click.option(
+        "--pairs",
+        metavar="A,B",
+        multiple=True,
+        help="Multiply the features of two columns or namespaces; A,A multiplies those of one. Repeatable.",
+    ),
+]
+
+
+def view_options(command: Any) -> Any:
+    """Add the options of :func:`chosen_view_and_reading`, besides those of reading, to a command."""
+    return add_options(command, VIEW_OPTIONS)
+
+
+def chosen_view_and_reading(options: dict[str, Any], data: Sequence[str]) -> tuple[View | None, ReaderOptions, str]:
+    """Take the options of reading out of ``options``; return the view, how to read the data for it, and what to say.
+
+    If no view is named, numeric columns of tables are standardized. Rows that ``--normalize l2`` scales are not.
+
+    Raises
+    ------
+    click.UsageError
+        If there is no such view, views cannot follow each other, or ``--pairs`` does not name two columns.
+    """
+    from ...data.sources.paths import expand_paths
+    from ...learner.tables import has_numeric_columns
+    from ...views.standard import Standard
+
+    named, scaled = options["view"] is not None, options["normalize"] == "l2"
+    view = _view(options, None)
+    reading = chosen_reading(options, data, view)
+    if named or scaled or not has_numeric_columns(expand_paths(data), reading):
+        return view, reading, ""
+    return _view(options, Standard()), replace(reading, normalize="none", zeros=True), STANDARDIZED
+
+
+def reading_for_training(options: dict[str, Any], data: Sequence[str]) -> ReaderOptions:
+    """Take the options of reading out of ``options``; return how training reads the data, unless a view is named."""
+    given = options | {"view": None, "pairs": ()}
+    _, reading, _ = chosen_view_and_reading(given, data)
+    for name in options.keys() - given.keys():
+        del options[name]
+    return reading
+
+
+def _view(options: dict[str, Any], first: View | None) -> View | None:
+    """Return the view of the options, after another, if any, unless they name one."""
+    from ...views.pairs import Pairs
+    from ...views.table import make_view
+
+    pairs = [tuple(text.split(",")) for text in options["pairs"]]
+    for text, pair in zip(options["pairs"], pairs, strict=True):
+        if len(pair) != 2 or not all(pair):
+            raise click.UsageError(f"--pairs: expected two columns or namespaces separated by a comma, got {text!r}")
+    try:
+        view = make_view(options["view"]) if options["view"] else first
+        return make_view([*(view.views if view else ()), Pairs(columns=pairs)]) if pairs else view
+    except ValueError as error:
+        raise click.UsageError(f"--view: {error}") from None

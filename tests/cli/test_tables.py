@@ -1,0 +1,173 @@
+"""Numeric columns of tables are standardized unless a view is named; other rows are as they were."""
+
+import json
+
+import numpy as np
+import pytest
+
+from confidently import OnlineClassifier, load
+from confidently.cli.options.view import STANDARDIZED
+from tests.command_line import process
+
+RANDOM = np.random.default_rng(0)
+pytestmark = pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")  # of raw columns
+ROWS = 3000
+AGE = RANDOM.integers(18, 90, ROWS)
+INCOME = RANDOM.normal(5e5, 2e5, ROWS).round(2)
+SCORE = RANDOM.normal(0.0, 1e3, ROWS).round(2)
+LABEL = np.where(SCORE > 0, "yes", "no")
+
+
+def objects(factor=1.0, shift=0.0):
+    """Rows of numbers, of which the score decides and the income is the largest."""
+    columns = {"label": LABEL, "age": AGE, "income": INCOME, "score": factor * SCORE + shift}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*(c.tolist() for c in columns.values()), strict=True)]
+
+
+def write(path, rows):
+    """Write rows in the format of the path's suffix."""
+    if path.suffix in (".csv", ".tsv"):
+        delimiter = "," if path.suffix == ".csv" else "\t"
+        lines = [delimiter.join(map(repr_of, row.values())) for row in rows]
+        path.write_text("\n".join([delimiter.join(rows[0]), *lines]) + "\n")
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        pyarrow = pytest.importorskip("pyarrow")
+        from pyarrow import feather, parquet
+
+        table = pyarrow.Table.from_pylist(rows)
+        (parquet.write_table if path.suffix == ".parquet" else feather.write_feather)(table, str(path))
+    return path
+
+
+def repr_of(cell):
+    return cell if isinstance(cell, str) else repr(cell)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "feather"])
+def test_tables_of_numbers_are_standardized(suffix, call, tmp_path):
+    path, models = write(tmp_path / f"rows.{suffix}", objects()), [tmp_path / f"{k}.cw" for k in range(3)]
+    code, out, err = call("train", path, "-o", models[0])
+    assert code == 0 and ", view standard, " in out and err.startswith(STANDARDIZED + "\n")
+    code, _, err = call("train", path, "--view", "standard", "-o", models[1])
+    assert code == 0 and STANDARDIZED not in err
+    assert models[0].read_bytes() == models[1].read_bytes()
+    code, raw, err = call("train", path, "--view", "none", "-o", models[2])
+    assert code == 0 and STANDARDIZED not in err and "view" not in raw
+    found = [json.loads(call("train", path, "-q", "--json", *view)[1]) for view in ([], ["--view", "none"])]
+    assert found[0]["error"] < 0.015 and found[1]["error"] > 0.1
+    code, out, _ = call("evaluate", models[0], path, "--json")
+    assert json.loads(out)["error"] < 0.005
+
+
+TEXT = [{"label": str(y), "town": f"t{k % 7}", "body": "a note" if k % 3 else "another"} for k, y in enumerate(LABEL)]
+WORDS = [{"label": str(y), f"w{k % 40}": 1, f"v{k % 31}": 2} for k, y in enumerate(LABEL)]
+LINES = {
+    "rows.svm": [f"{1 if y == 'yes' else -1} 1:{a} 2:{s}" for y, a, s in zip(LABEL, AGE, SCORE, strict=True)],
+    "rows.vw": [f"{1 if y == 'yes' else -1} |n a:{a} b:{s}" for y, a, s in zip(LABEL, AGE, SCORE, strict=True)],
+    "rows.txt": [f"{y}\t{a} years" for y, a in zip(LABEL, AGE, strict=True)],
+}
+
+
+@pytest.mark.parametrize("name", ["text.csv", "text.jsonl", "words.jsonl", "rows.svm", "rows.vw", "rows.txt", "l2.csv"])
+def test_other_rows_are_as_they_were(name, call, tmp_path):
+    path = tmp_path / name
+    if name.startswith(("text", "words")):
+        write(path, TEXT if name.startswith("text") else WORDS)
+    elif name == "l2.csv":
+        write(path, objects())
+    else:
+        path.write_text("\n".join(LINES[name]) + "\n")
+    options = ["--normalize", "l2"] if name == "l2.csv" else []
+    models = [tmp_path / "m.cw", tmp_path / "none.cw"]
+    code, out, err = call("train", path, *options, "-o", models[0])
+    assert code == 0 and "view" not in out and STANDARDIZED not in err
+    call("train", path, *options, "--view", "none", "-o", models[1])
+    assert models[0].read_bytes() == models[1].read_bytes()
+
+
+def test_text_beside_numbers_is_read(call, tmp_path):
+    rows = [row | {"note": "good news" if row["label"] == "yes" else "bad news"} for row in objects()]
+    path, model = write(tmp_path / "rows.csv", [row | {"score": 1.0} for row in rows]), tmp_path / "m.cw"
+    code, _, err = call("train", path, "--text", "note", "--vocabulary", "-o", model)
+    assert (
+        code == 0
+        and err.startswith(STANDARDIZED)
+        and json.loads(call("evaluate", model, path, "--json")[1])["error"] == 0
+    )
+    assert {"age", "income", "note:good"} <= set(load(model).features_.names)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_standard_input_is_looked_at_and_read(suffix, ok, tmp_path):
+    path, model = write(tmp_path / f"rows.{suffix}", objects()), tmp_path / "file.cw"
+    ok("train", path, "-q", "-o", model)
+    done = process("train", "-", "--format", suffix, "-o", tmp_path / "pipe.cw", input=path.read_text())
+    assert done.returncode == 0 and STANDARDIZED in done.stderr
+    assert model.read_bytes() == (tmp_path / "pipe.cw").read_bytes()
+
+
+def test_a_cache_of_a_table_trains_the_same(ok, tmp_path):
+    path = write(tmp_path / "rows.csv", objects())
+    ok("cache", path, "-o", tmp_path / "rows.cache")
+    for data, model in ((path, "a.cw"), (tmp_path / "rows.cache", "b.cw")):
+        ok("train", data, "-q", "-o", tmp_path / model)
+    assert (tmp_path / "a.cw").read_bytes() == (tmp_path / "b.cw").read_bytes()
+    ok("cache", path, "--normalize", "l2", "-o", tmp_path / "scaled.cache")
+    assert "view" not in ok("train", tmp_path / "scaled.cache", "-q")
+
+
+@pytest.mark.parametrize(("view", "seen"), [([], "standard"), (["--view", "none"], None)])
+def test_training_continues_with_the_view_of_the_model(view, seen, ok, tmp_path):
+    path = write(tmp_path / "rows.csv", objects())
+    ok("train", path, *view, "-q", "-o", tmp_path / "m.cw")
+    ok("train", path, "-q", "--init-model", tmp_path / "m.cw", "-o", tmp_path / "more.cw")
+    found = load(tmp_path / "more.cw")
+    assert found.n_seen_ == 2 * ROWS
+    assert (found.view.name if found.view else None) == seen
+
+
+def test_rules_are_compared_on_the_same_view(call, tmp_path):
+    path = write(tmp_path / "rows.csv", objects())
+    for view, seen in (
+        ([], ["standard"]),
+        (["--view", "none"], []),
+        (["--view", "standard,pairs"], ["standard", "pairs"]),
+    ):
+        code, out, err = call("compare", path, "--rules", "arow,pa", "--json", *view)
+        found = json.loads(out)
+        assert code == 0 and [part["name"] for part in found["view"]] == seen
+        assert (STANDARDIZED in err) == (not view)
+        for trial in found["trials"]:
+            alone = json.loads(call("train", path, "--rule", trial["rule"], "-q", "--json", *view)[1])
+            assert alone["mistakes"] == trial["mistakes"]
+
+
+@pytest.mark.parametrize(("factor", "shift"), [(1e6, 0.0), (1e-6, 0.0), (1.0, 1e6), (1e6, 1e6)])
+def test_no_factor_and_no_shift_of_a_column_changes_a_decision(factor, shift, ok, tmp_path):
+    """But for rounding: a value at the decision boundary may fall on either side of it."""
+    found = []
+    for name, rows in (("a", objects()), ("b", objects(factor, shift))):
+        path, model = write(tmp_path / f"{name}.csv", rows), tmp_path / f"{name}.cw"
+        ok("train", path, "-q", "-o", model)
+        lines = ok("predict", model, path, "--margin").splitlines()[1:]
+        found.append([line.split("\t") for line in lines])
+    margins = [np.array([float(margin) for _, margin in lines]) for lines in found]
+    np.testing.assert_allclose(margins[1], margins[0], rtol=1e-5, atol=1e-6)
+    differ = np.array([a[0] != b[0] for a, b in zip(*found, strict=True)])
+    assert (np.abs(margins[0][differ]) < 1e-6).all()
+
+
+@pytest.mark.parametrize("covariance", ["diag", "full"])
+@pytest.mark.parametrize("column", range(3))
+@pytest.mark.parametrize(("factor", "shift"), [(1e6, 0.0), (1.0, 1e6)])
+def test_nor_does_it_in_python(factor, shift, column, covariance):
+    X = np.column_stack([AGE, INCOME, SCORE]).astype(float)
+    moved = X.copy()
+    moved[:, column] = factor * X[:, column] + shift
+    plain, other = (OnlineClassifier(covariance=covariance, view="standard").fit(Z, LABEL) for Z in (X, moved))
+    margins = plain.decision_function(X)
+    np.testing.assert_allclose(other.decision_function(moved), margins, rtol=1e-5, atol=1e-6)
+    differ = plain.predict(X) != other.predict(moved)
+    assert (np.abs(margins[differ]) < 1e-6).all()
