@@ -4,6 +4,7 @@
 ``python tests/papers/test_papers.py`` writes the file again.
 """
 
+import gzip
 import importlib
 import json
 import re
@@ -18,12 +19,14 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from confidently import _core
+from confidently import IELLIP, IELLIPMargin, OnlineClassifier, _core
 from confidently.papers import PAPERS, bayespa2014, cw2008, reproduce
 from confidently.papers.experiments import (
     bayespa,
     ellipsoids,
     multilabel,
+    readings,
+    readings_report,
     synthetic,
     text,
     text_report,
@@ -221,6 +224,81 @@ def test_mira_on_mistakes_only_is_a_plain_loop():
     model = ellipsoids.MistakesOnlyMIRA(gamma=0.1, fit_intercept=False).fit(X, y)
     np.testing.assert_allclose(model.coef_, W, atol=1e-12)
     assert (model.updates_, model.mistakes_, model.n_seen_) == (updates, updates, 60)
+
+
+@pytest.mark.parametrize("b", [0.3, 0.9])
+@pytest.mark.parametrize("step", readings.STEPS)
+def test_readings_of_the_ellipsoid_method_are_its_formulas(step, b):
+    """Against the whole matrix P over the weights of all classes, row by row."""
+    rng = np.random.default_rng(0)
+    X, y, K = rng.standard_normal((80, 3)), rng.integers(4, size=80), 4
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    for scalar in (False, True):
+        w, P, k, mistakes = np.zeros(3 * K), 0.1 * np.eye(3 * K), 0, 0
+        for x, truth in zip(X, y, strict=True):
+            scores = w.reshape(K, 3) @ x
+            rival = int(np.delete(np.arange(K), truth)[np.delete(scores, truth).argmax()])
+            z = np.kron(np.eye(K)[truth] - np.eye(K)[rival], x)
+            m, v, g = w @ z, z @ P @ z, P @ z
+            mistakes += m <= 0
+            if m < (0 if step == readings.LITERAL else 0.1) or m == 0:
+                w += {"literal": (0.1 - m) / v, "margin": 0.1 / np.sqrt(v), "lemma 2": 0.1 / v}[step] * g
+                c = 0.09 * b**k if step == readings.LITERAL else b ** (k + 1)
+                P = (P - (0 if scalar else c / v) * np.outer(g, g)) / (1 - c)
+                k += 1
+        model = readings.EllipsoidReading(step, b=b, c=0.09, scalar=scalar).fit(X, y)
+        np.testing.assert_allclose(model.coef_, w.reshape(K, 3), rtol=1e-6, atol=1e-9)
+        assert (model.mistakes_, model.updates_, model.n_seen_) == (mistakes, k, 80)
+
+
+@pytest.mark.parametrize("b", [0.3, 0.6])
+def test_readings_that_are_rules_are_learned_as_with_a_full_covariance(b):
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((200, 5)), rng.integers(3, size=200)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    for step, rule in ((readings.LITERAL, IELLIP(b=b, c=0.1)), (readings.MARGIN, IELLIPMargin(b=b))):
+        compiled = OnlineClassifier(rule, "full", prior_variance=0.1, fit_intercept=False).fit(X, y)
+        plain = readings.EllipsoidReading(step, b=b, c=0.1).fit(X, y)
+        np.testing.assert_allclose(plain.coef_, compiled.coef_, rtol=1e-6, atol=1e-9)
+        assert (plain.mistakes_, plain.updates_) == (compiled.mistakes_, compiled.updates_)
+
+
+def test_statements_follow_the_numbers():
+    """The literal reading errs more than PA and updates less; iellip_margin follows Fig. 2; Lemma 2's step does not."""
+
+    def runs(errors, updates):
+        return [ellipsoids.Epochs(np.array(errors), np.array(updates), 0.5, 100, 0)]
+
+    by = {"PA": runs([40, 30, 20.0], [90, 80, 70.0]), "MIRA": runs([40, 30, 21.0], [90, 80, 75.0])}
+    by[ellipsoids.PA_I.name] = runs([40, 30, 10.0], [90, 80, 60.0])
+    by[ellipsoids.GATED_MIRA.name] = runs([40, 30, 25.0], [40, 30, 25.0])
+    for k, b in enumerate(ellipsoids.DECAYS):
+        by[ellipsoids.decayed(b)] = runs([40, 35, 30.0], [40, 35, 30.0])
+        by[ellipsoids.reading(ellipsoids.IELLIP_MARGIN, b)] = runs([40, 30, 12.0 + k], [90, 60, 50.0 - k])
+        by[ellipsoids.reading(ellipsoids.IELLIP_LEMMA_2, b)] = runs([40, 30, 9.0], [90, 60, 20.0 + k])
+        by[ellipsoids.reading(ellipsoids.IELLIP_SCALAR, b)] = runs([40, 30, 12.5 + k], [90, 60, 50.0])
+    report = Report("x", "t", {})
+    readings_report.add(report, {"a": by})
+    assert report.numbers["statements"] == {
+        "PA and MIRA": {ellipsoids.IELLIP: 2, ellipsoids.IELLIP_MARGIN: 5, ellipsoids.IELLIP_LEMMA_2: 3},
+        "PA-I and MIRA on mistakes": {ellipsoids.IELLIP: 1, ellipsoids.IELLIP_MARGIN: 3, ellipsoids.IELLIP_LEMMA_2: 3},
+    }
+    table = {row[0]: row[1:] for row in report.parts(Table)[-1].rows}
+    assert table["a: its error is at most that of both others (PA and MIRA)"] == ["no", "yes", "yes"]
+    assert table["a: its error is higher with b = 0.9 than with b = 0.1"] == ["no", "yes", "no"]
+    assert "a 12.00 and 12.50 %, 13.00 and 13.50 %" in report.parts(str)[-1]
+
+
+def test_isolet_is_read_if_it_is_there(tmp_path):
+    rng = np.random.default_rng(0)
+    (tmp_path / "isolet").mkdir()
+    for part in ("train", "test"):
+        lines = [f"{k % 26 + 1} 1:{rng.random()} 617:{rng.random()}\n" for k in range(260)]
+        (tmp_path / "isolet" / f"{part}.svm.gz").write_bytes(gzip.compress("".join(lines).encode()))
+    X, y, X_test, y_test = ellipsoids.data_set("isolet", tmp_path, 0)
+    assert X.shape == X_test.shape == (100, 618) and set(y) == set(y_test) and len(set(y)) == 10
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1)
+    assert sorted(int(k) for k in set(y)) == list(range(1, 11))
 
 
 def test_gibbs_claims_follow_the_numbers(monkeypatch):

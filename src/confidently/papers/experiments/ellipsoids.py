@@ -20,9 +20,12 @@ from ...learner.learner import Learner
 from ...rules import make_rule
 from ..report import Report
 from .examples import read_examples
+from .readings import LEMMA_2, LITERAL, MARGIN, EllipsoidReading
 
 EPOCHS, PERMUTATIONS = 3, 3
-SETS = ("usps", "letter", "shuttle")
+SETS = ("usps", "letter", "shuttle", "isolet")
+AS_THEY_ARE = ("usps", "isolet")  # columns between -1 and 1; the others are standardized
+ISOLET_CLASSES = 10  # its first letters
 GAMMA, B, C, PRIOR = 0.1, 0.3, 0.1, 0.1  # as in the paper, which does not report C, the depth of the first cut
 IELLIP = "IELLIP full"  # the learner of the paper
 DECAYS = (0.1, 0.3, 0.6, 0.9)
@@ -46,7 +49,15 @@ def data_set(name: str, data: Path, seed: int, max_rows: int | None = None) -> S
     else:
         (X, y), (X_test, y_test) = (svmlight(data / name / f"{part}.svm.gz") for part in ("train", "test"))
         X, X_test = X.toarray(), X_test.toarray()
-    if name != "usps":
+    if name == "isolet":
+        first = np.unique(y)[:ISOLET_CLASSES]
+        X, y, X_test, y_test = (
+            X[np.isin(y, first)],
+            y[np.isin(y, first)],
+            X_test[np.isin(y_test, first)],
+            y_test[np.isin(y_test, first)],
+        )
+    if name not in AS_THEY_ARE:
         scaler = StandardScaler().fit(X)
         X, X_test = scaler.transform(X), scaler.transform(X_test)
     if max_rows is not None and len(y) > max_rows:
@@ -86,6 +97,7 @@ class RandomStart(OnlineClassifier):
         return learner
 
 
+READING = "reading"
 FIRST_ORDER = {"mira": MIRA, "mira on mistakes": MistakesOnlyMIRA}
 
 
@@ -94,9 +106,9 @@ class Contender:
     """A learner of the figures."""
 
     name: str
-    rule: str  # or a name of FIRST_ORDER
+    rule: str  # or READING, or a name of FIRST_ORDER
     covariance: str = "diag"
-    parameters: tuple[tuple[str, float], ...] = ()
+    parameters: tuple[tuple[str, Any], ...] = ()
     prior: float = 1.0
     grid: tuple[tuple[str, tuple[float, ...]], ...] = ()  # at most one parameter, chosen on the training rows
     learner: type[OnlineClassifier] = OnlineClassifier
@@ -104,6 +116,8 @@ class Contender:
     def make(self, rows_per_product: int | None = None, /, **chosen: float) -> Any:
         """Create the learner; the rows include a constant feature."""
         parameters: dict[str, Any] = dict(self.parameters) | chosen
+        if self.rule == READING:
+            return EllipsoidReading(**parameters)
         if self.rule in FIRST_ORDER:
             return FIRST_ORDER[self.rule](**parameters, fit_intercept=False)
         rule = make_rule(self.rule, **parameters)
@@ -112,15 +126,20 @@ class Contender:
         )
 
 
-def iellip(covariance: str, b: float = B, c: float | None = None, name: str | None = None, **more: Any) -> Contender:
+def iellip(covariance: str, b: float = B, c: float = C, name: str | None = None, **more: Any) -> Contender:
     """Return the improved ellipsoid method, with the paper's prior variance."""
-    parameters = (("gamma", GAMMA), ("b", b), ("c", min(C, MAX_B_PLUS_C - b) if c is None else c))
+    parameters = (("gamma", GAMMA), ("b", b), ("c", c))
     return Contender(name or f"IELLIP {covariance}", "iellip", covariance, parameters, PRIOR, **more)
 
 
 def decayed(b: float) -> str:
     """Return the name of the learner of Fig. 2 with this decay; one of them is the learner of Fig. 1."""
     return IELLIP if b == B else f"IELLIP b={b:g}"
+
+
+def reading(title: str, b: float) -> str:
+    """Return the name of a reading of the method with this decay."""
+    return title if b == B else f"{title} b={b:g}"
 
 
 A = 0.5
@@ -140,7 +159,20 @@ OTHERS = (
     Contender("SCW-I diag", "scw1", grid=(("C", (0.1, 0.3, 1.0, 3.0)),)),
     Contender("BayesPA-Gibbs diag", "gibbs_pa", grid=(("c", (0.5, 1.0, 2.0, 4.0, 8.0)),)),
 )
-DECAY_CONTENDERS = tuple(iellip("full", b, name=decayed(b)) for b in DECAYS)
+# The learner of Fig. 2 without the matrix, which takes long; at b = B the one of Fig. 1 has it.
+DECAY_CONTENDERS = tuple(
+    Contender(decayed(b), READING, parameters=(("step", LITERAL), ("b", b), ("c", min(C, MAX_B_PLUS_C - b))))
+    for b in DECAYS
+    if b != B
+)
+# Readings of the method, with the decays of Fig. 2, and what PA needs to be at its best.
+PA_I = Contender("PA-I, best C", "pa1", grid=(("C", (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)),))
+IELLIP_MARGIN, IELLIP_LEMMA_2, IELLIP_SCALAR = "IELLIP-margin", "Lemma 2's step", "IELLIP-margin, scalar"
+READINGS = tuple(
+    Contender(reading(title, b), READING, parameters=(("step", step), ("b", b), ("scalar", title == IELLIP_SCALAR)))
+    for title, step in ((IELLIP_MARGIN, MARGIN), (IELLIP_LEMMA_2, LEMMA_2), (IELLIP_SCALAR, MARGIN))
+    for b in DECAYS
+)
 # What the paper does not report: a deeper first cut, cuts that hardly decay (beyond Theorem 4), initial weights.
 VARIANTS_ON = "letter"
 VARIANTS = (
@@ -228,7 +260,8 @@ def experiment(run: Any, sets: tuple[str, ...], max_rows: int | None) -> dict[st
 
 def contenders_of(name: str) -> list[Contender]:
     """Return the contenders on a data set. The variants take long and are tried on one data set only."""
-    found = {c.name: c for c in (*PAPERS_OWN, *OTHERS, *DECAY_CONTENDERS, *(VARIANTS if name == VARIANTS_ON else ()))}
+    variants = VARIANTS if name == VARIANTS_ON else ()
+    found = {c.name: c for c in (*PAPERS_OWN, *OTHERS, *DECAY_CONTENDERS, *variants, PA_I, *READINGS)}
     return list(found.values())
 
 
