@@ -145,3 +145,34 @@ def test_examples_nothing_satisfies_are_reported(ok, tmp_path):
     path = tmp_path / "data.svm"
     path.write_text("1 1:1\n-1 1:1\n" * 50)
     assert "infeasible" in ok("train", path, "-q", "--rule", "cellip", "--gamma", "5", "--a", "1")
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (
+            [],
+            "one matrix of 9 x 9 numbers for 3 classes and 3 weights of each, 0.0 MB and up to 243 operations per row",
+        ),
+        (["--multiclass", "one-vs-rest"], "3 matrices of 3 x 3 numbers for 3 classes and 3 weights of each"),
+        (["--rule", "logistic"], "3 matrices of 3 x 3 numbers"),
+        (["--multilabel"], "3 matrices of 3 x 3 numbers for 3 labels"),
+        (["--multilabel", "--multiclass", "joint"], "one matrix of 12 x 12 numbers for 3 labels"),
+    ],
+)
+def test_a_full_covariance_of_several_classes_says_what_it_costs(options, expected, call, tmp_path):
+    path = tmp_path / "rows.svm"
+    path.write_text("".join(f"{k % 3} 1:{k % 7} 2:{k % 5}\n" for k in range(60)))
+    code, _, err = call("train", path, "--covariance", "full", *options)
+    assert code == 0 and err.startswith(f"covariance full: {expected}")
+    code, _, err = call("train", path, "--covariance", "full", *options, "-q")
+    assert code == 0 and err == ""
+
+
+@pytest.mark.parametrize("options", [["--covariance", "shared"], ["--covariance", "diag"], ["--covariance", "full"]])
+def test_other_covariances_say_nothing_of_their_cost(options, call, tmp_path):
+    classes = 2 if "full" in options else 3
+    path = tmp_path / "rows.svm"
+    path.write_text("".join(f"{k % classes} 1:{k % 7} 2:{k % 5}\n" for k in range(60)))
+    code, _, err = call("train", path, *options)
+    assert code == 0 and "covariance" not in err

@@ -23,6 +23,7 @@ from ..options.learner import (
 from ..options.reading import chosen_reading
 from ..options.rules import chosen_rule
 from ..options.view import chosen_view_and_reading
+from ..output.costs import cost_of
 from ..output.counts import Counts
 from ..output.progress import next_line
 from ..output.summaries import counted_infeasible, learner_facts
@@ -110,9 +111,17 @@ class ClassifierTraining(TrainingLoop):
             self.begin_report(self.data.total_bytes)
             if self.learner.learner.by_products:
                 batches = in_blocks(batches, ROWS_PER_DENSE_BLOCK)
+                batches = batches if position.passes or rows else self._with_cost(batches)
             else:
                 batches = cut_at(batches, rows, self._next_cut)
             yield self._steps(self.interruptions.watch(batches))
+
+    def _with_cost(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Yield the same batches; say what the covariance costs before training on the first."""
+        for number, batch in enumerate(batches):
+            if number == 0 and (found := cost_of(self.learner, batch)) is not None:
+                self.report.note("covariance", found[0], **found[1])
+            yield batch
 
     def _steps(self, batches: Iterator[Batch]) -> Iterator[Counts]:
         position = self.position
