@@ -10,6 +10,11 @@ from __future__ import annotations
 
 import csv
 import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from harness import FOLDER, arguments, have_data, load, machine, markdown, table, write_json
@@ -65,6 +70,34 @@ def of_table(name: str) -> dict[str, float]:
     }
 
 
+def of_file(name: str) -> dict[str, float]:
+    """Return the progressive validation error of the command line on a table in CSV, as it comes and made before."""
+    X, y = raw_table(name)
+    with TemporaryDirectory() as folder:
+        raw, made = (write_csv(Path(folder) / f"{k}.csv", rows, y) for k, rows in enumerate((X, standardized(X, X)[0])))
+        return {
+            "`--view none`": of_command_line(raw, "--view", "none"),
+            "standardized before": of_command_line(made, "--view", "none"),
+            "default": of_command_line(raw),
+        }
+
+
+def write_csv(path: Path, X: np.ndarray, y: np.ndarray) -> Path:
+    """Write a table; its columns are c0, c1, ..."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["label", *(f"c{j}" for j in range(X.shape[1]))])
+        writer.writerows([f"{label:g}", *map(repr, row)] for label, row in zip(y.tolist(), X.tolist(), strict=True))
+    return path
+
+
+def of_command_line(path: Path, *options: str) -> float:
+    """Return the progressive validation error of ``confidently train``."""
+    command = [sys.executable, "-W", "ignore", "-m", "confidently", "train", str(path), "-q", "--json", *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return float(json.loads(done.stdout)["error"])
+
+
 def of_text(name: str) -> dict[str, float]:
     """Return the test error of every way to see text."""
     X, y, X_test, y_test = load(name)
@@ -92,13 +125,21 @@ def of_merged(title: str) -> dict[str, float]:
     return {"all rows": errors[0], "four merged": errors[1], "one of the four": float(np.mean(errors[2:]))}
 
 
+PARTS = {
+    "tables": (TABLES, of_table),
+    "files": (TABLES, of_file),
+    "text": (TEXT, of_text),
+    "merged": (MERGED, of_merged),
+}
+
+
 def main() -> None:
-    options = arguments(__doc__ or "", ("--part", {"choices": ["tables", "text", "merged"], "help": "only this part"}))
+    options = arguments(__doc__ or "", ("--part", {"choices": list(PARTS), "help": "only this part"}))
     if not have_data():
         return
     print(machine())
     result = {}
-    for part, names, errors in (("tables", TABLES, of_table), ("text", TEXT, of_text), ("merged", MERGED, of_merged)):
+    for part, (names, errors) in PARTS.items():
         if options.part not in (None, part):
             continue
         found = {name: errors(name) for name in names}

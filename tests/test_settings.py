@@ -17,13 +17,13 @@ from confidently.cli import cli
 from confidently.cli.commands.train import train
 from confidently.covariances.settings import ADDED_SETTINGS, NAMES_IN_FILES, Settings
 from confidently.covariances.table import COVARIANCES
-from confidently.estimators.parameters import SAVED
+from confidently.estimators.parameters import TRAINING
 from confidently.rules import RULES, make_rule
 
 SETTINGS = {setting.name: setting for setting in fields(Settings)}
 BY_MULTICLASS = {"task"}  # estimators have multiclass=, which with the labels determines the task
 OF_PRODUCTS_AND_KERNELS = {"rows_per_product", "kernel", "kernel_params", "budget"}  # not for streams of single rows
-ESTIMATOR_OWN = {*SAVED, "device", "view"}
+ESTIMATOR_OWN = {*TRAINING, "multiclass", "calibration", "device", "view"}
 RIVER_OWN = {"multiclass", "calibration", "view", "hash_bits"}
 OUTSIDE = [  # a value outside the range of each setting that has one
     (name, value)
