@@ -239,6 +239,51 @@ def _avazu() -> Split:
     return _cut(hasher.transform(categories), y)
 
 
+def _criteo() -> Split:
+    """Categories, and counts as the whole part of log2, each with its column's name, hashed."""
+    with gzip.open(shared_data("criteo_sample") / "criteo.tsv.gz", "rt", encoding="utf-8", newline="") as lines:
+        rows = [line.rstrip("\n").split("\t") for line in lines]
+
+    def cell(column: int, text: str) -> str:
+        return f"{column}={text}" if column > 13 or not text else f"{column}={np.log2(max(int(text), 0) + 1):.0f}"
+
+    cells = [[cell(k, text) for k, text in enumerate(row[1:], 1)] for row in rows]
+    hasher = FeatureHasher(n_features=TEXT_COLUMNS, input_type="string", alternate_sign=False)
+    return _cut(hasher.transform(cells), np.array([int(row[0]) for row in rows]))
+
+
+def _csv(file: Path) -> list[dict[str, str]]:
+    with gzip.open(file, "rt", encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def _phishing_urls() -> Split:
+    """Addresses without their scheme, each once, as n-grams of three to five characters."""
+    rows = _csv(shared_data("phishing_urls") / "urls.csv.gz")
+    label_of = {row["url"].partition("://")[2] or row["url"]: row["label"] for row in rows}
+    ngrams = HashingVectorizer(
+        analyzer="char", ngram_range=(3, 5), n_features=TEXT_COLUMNS, binary=True, alternate_sign=False, norm=None
+    )
+    return _cut(ngrams.transform(label_of), np.array([int(label == "phishing") for label in label_of.values()]))
+
+
+def _ag_news() -> Split:
+    found: list[Any] = []
+    for file in ("train_5000", "test"):
+        rows = _csv(shared_data("ag_news_part") / f"{file}.csv.gz")
+        texts = np.array([f"{row['title']} {row['description']}" for row in rows], dtype=object)
+        found += _shuffled(texts, np.array([int(row["label"]) for row in rows]))
+    return tuple(found)
+
+
+def _elec2() -> Split:
+    """Measurements in the order of time; the last fifth is the test part."""
+    rows = _csv(shared_data("elec2") / "elec2.csv.gz")
+    X = np.array([[float(value) for key, value in row.items() if key != "class"] for row in rows])
+    y, first = np.array([int(row["class"]) for row in rows]), len(rows) * 4 // 5
+    return X[:first], y[:first], X[first:], y[first:]
+
+
 def _ssa_names() -> Split:
     """Sixty thousand first names of girls and boys, as n-grams of up to four characters."""
     with gzip.open(shared_data("ssa_names") / "names.csv.gz", "rt", encoding="utf-8", newline="") as lines:
@@ -280,10 +325,15 @@ DATA_SETS: dict[str, Callable[[], Split]] = {
     "stackoverflow": _stackoverflow,
     "avazu": _avazu,
     "ssa_names": _ssa_names,
+    "criteo": _criteo,
+    "phishing_urls": _phishing_urls,
+    "ag_news": _ag_news,
+    "elec2": _elec2,
+    "skin": partial(_one_file, "skin/skin.svm.gz", dense=True),
     "imdb": partial(_two_texts, "imdb", "label"),
     "goemotions_labels": _emotion_labels,
     "bibtex": partial(_multilabel, "bibtex"),
     "scene": partial(_multilabel, "scene"),
     "yeast": partial(_multilabel, "yeast"),
 }
-STANDARDIZED = frozenset({"letter", "shuttle", "spambase"})
+STANDARDIZED = frozenset({"letter", "shuttle", "spambase", "elec2", "skin"})

@@ -9,13 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.special import expit, softmax
+from scipy.stats import entropy
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from confidently import AROW, AutoClassifier, Logistic, OnlineClassifier, load
+from confidently import AROW, AutoClassifier, Logistic, OnlineClassifier, active, load
 from confidently.data import open_stream
+from confidently.data.memory.matrix import as_matrix
 from confidently.stack.naive_bayes import NaiveBayes
 from tests.data_sets import load as real
 
@@ -77,6 +80,12 @@ def test_indicators_are_no_table_and_their_products_count():
     right, chance = (model.score(X[1500:], y[1500:]) for model in models)
     assert right > 0.95
     assert chance < 0.6
+
+
+def test_few_rows_of_many_features_are_no_table():
+    X, y = words()
+    X = X.multiply(np.random.default_rng(0).random(X.shape[1])).tocsr()  # as term weights
+    assert list(AutoClassifier().partial_fit(X[:3], y[:3], classes=[0, 1]).members_) == TEXT
 
 
 def test_pixels_are_not_standardized_and_have_cosines():
@@ -221,3 +230,25 @@ def test_invalid_input():
     model = AutoClassifier().fit(X, y)
     with pytest.raises(ValueError, match="dtype cannot change after training has begun, from float64 to float32"):
         model.set_params(dtype="float32").partial_fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["words", "words of 3"])
+def test_members_disagree_by_the_divergence_of_their_probabilities(name):
+    X, y = data(name)
+    model = AutoClassifier().fit(X[:200], y[:200])
+    logits = model.learner_.logits(as_matrix(X))
+    p = [np.column_stack([1 - expit(one[:, 0]), expit(one[:, 0])]) if one.shape[1] == 1 else softmax(one, axis=1)
+         for one in logits]  # fmt: skip
+    expected = entropy(np.mean(p, axis=0), axis=1) - np.mean([entropy(one, axis=1) for one in p], axis=0)
+    assert active.certainty(model, X, "disagreement") == pytest.approx(1 / expected)
+    chosen = active.query(model, X, 10, "disagreement", random_state=0)
+    assert expected[chosen].min() >= np.sort(expected)[-10] - 1e-12
+    mixed = active.query(model, X, 10, "disagreement", random_state=0, explore=0.25)
+    assert (mixed[:8] == chosen[:8]).all()
+    assert len(set(mixed)) == 10
+    with pytest.raises(ValueError, match="expected one of 'confidence', 'margin', 'disagreement'"):
+        active.certainty(model, X, "expected_change")
+    with pytest.raises(ValueError, match="strategy: expected one of"):
+        active.certainty(OnlineClassifier().fit(X, y), X, "disagreement")
+    with pytest.raises(ValueError, match="explore"):
+        active.query(model, X, 10, explore=1.5)

@@ -10,18 +10,21 @@ import numpy as np
 from sklearn.base import clone
 
 from ..learner import calibration
-from ..rules.ranges import check_choice
+from ..rules.ranges import Range, check_choice, check_number
 
 if TYPE_CHECKING:
+    from ..estimators.auto import AutoClassifier
     from ..estimators.classifier import OnlineClassifier
     from ..rules.rule import Rule
 
 STRATEGIES = ("confidence", "margin", "expected_change", "random")
+STRATEGIES_OF_STACKS = ("confidence", "margin", "disagreement", "random")
+SHARE = Range(0.0, 1.0, closed_low=True, closed_high=True)
 RATE = 0.05  # of the logarithm of the threshold, which can double within about 20 rows
 INITIAL_THRESHOLD = 1.0  # one standard deviation, or a margin of 1
 
 
-def certainty(classifier: OnlineClassifier, X: Any, strategy: str = "confidence") -> np.ndarray:
+def certainty(classifier: OnlineClassifier | AutoClassifier, X: Any, strategy: str = "confidence") -> np.ndarray:
     """Return the certainty of each prediction; low values mark the rows whose labels are worth requesting.
 
     With m the margin between the two best classes and v its variance: ``|m|/sqrt(v)`` for "confidence", the number of
@@ -31,14 +34,16 @@ def certainty(classifier: OnlineClassifier, X: Any, strategy: str = "confidence"
 
         KL = (alpha^2 v - zeta v/(1 + zeta v) + log(1 + zeta v))/2
 
-    which is exact for a full covariance and ignores the scale of the ellipsoid rules.
+    which is exact for a full covariance and ignores the scale of the ellipsoid rules. For an :class:`AutoClassifier`
+    there is no "expected_change", but "disagreement": one over the Jensen-Shannon divergence of the members'
+    probabilities, the entropy of their mean minus their mean entropy.
 
     Parameters
     ----------
-    classifier : OnlineClassifier
+    classifier : OnlineClassifier or AutoClassifier
         Fitted.
     X : array, data frame or sparse matrix of shape (n, d)
-    strategy : {"confidence", "margin", "expected_change"}
+    strategy : {"confidence", "margin", "expected_change", "disagreement"}
 
     Returns
     -------
@@ -52,18 +57,32 @@ def certainty(classifier: OnlineClassifier, X: Any, strategy: str = "confidence"
     >>> certainty(classifier, [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]).round(2)
     array([4.36, 0.93, 0.  ])
     """
-    check_choice("strategy", strategy, STRATEGIES[:-1])
-    margin, variance = classifier.learner_.top_margins(classifier._matrix(X))
+    check_choice("strategy", strategy, strategies_of(classifier)[:-1])
+    learner: Any = classifier.learner_
+    if strategy == "disagreement":
+        return _inverse(learner.disagreement(classifier._matrix(X)))
+    margin, variance = learner.top_margins(classifier._matrix(X))
     if strategy == "margin":
         found = np.abs(margin)
     elif strategy == "confidence":
         found = np.divide(np.abs(margin), np.sqrt(variance), out=np.zeros_like(margin), where=variance > 0)
     else:
-        rule, p = classifier.learner_.settings.rule, calibration.posterior_probability(margin, variance)
+        rule, p = learner.settings.rule, calibration.posterior_probability(margin, variance)
         change = p * _change(rule, margin, variance) + (1.0 - p) * _change(rule, -margin, variance)
-        found = np.divide(1.0, change, out=np.full_like(change, np.inf), where=change > 0)
+        found = _inverse(change)
     least_certain: np.ndarray = found.min(axis=1, initial=np.inf) if found.ndim == 2 else found
     return least_certain
+
+
+def _inverse(x: np.ndarray) -> np.ndarray:
+    """Return 1/x, infinite where x is 0."""
+    inverse: np.ndarray = np.divide(1.0, x, out=np.full_like(x, np.inf), where=x > 0)
+    return inverse
+
+
+def strategies_of(classifier: Any) -> tuple[str, ...]:
+    """Return the strategies for a classifier."""
+    return STRATEGIES_OF_STACKS if hasattr(classifier, "members") else STRATEGIES
 
 
 def _change(rule: Rule, margin: np.ndarray, variance: np.ndarray) -> np.ndarray:
@@ -76,25 +95,28 @@ def _change(rule: Rule, margin: np.ndarray, variance: np.ndarray) -> np.ndarray:
 
 
 def query(
-    classifier: OnlineClassifier,
+    classifier: OnlineClassifier | AutoClassifier,
     pool: Any,
     k: int,
     strategy: str = "confidence",
     random_state: int | np.random.Generator | None = None,
+    explore: float = 0.0,
 ) -> np.ndarray:
     """Select the rows of a pool whose labels to request next.
 
     Parameters
     ----------
-    classifier : OnlineClassifier
+    classifier : OnlineClassifier or AutoClassifier
         If it is not fitted, rows are selected at random.
     pool : array, data frame or sparse matrix of shape (n, d)
     k : int
         Number of rows, 1 to n.
-    strategy : {"confidence", "margin", "expected_change", "random"}
+    strategy : {"confidence", "margin", "expected_change", "disagreement", "random"}
         The least certain rows, by :func:`certainty`; or random ones.
     random_state : int or Generator, optional
         Also decides between rows of equal certainty.
+    explore : float
+        Fraction of the k rows that are random, in [0, 1]: a safeguard against certain mistakes. The rest is rounded up.
 
     Returns
     -------
@@ -106,14 +128,17 @@ def query(
     ValueError
         If there are fewer than k rows.
     """
-    check_choice("strategy", strategy, STRATEGIES)
+    check_choice("strategy", strategy, strategies_of(classifier))
+    check_number("query", "explore", explore, SHARE)
     n = pool.shape[0] if hasattr(pool, "shape") else len(pool)
     if isinstance(k, bool) or not 1 <= k <= n:
         raise ValueError(f"k must be between 1 and the {n} rows of the pool, got {k!r}")
     shuffled = np.random.default_rng(random_state).permutation(n)
     if strategy == "random" or not hasattr(classifier, "learner_"):
         return shuffled[:k]
-    return shuffled[np.argsort(certainty(classifier, pool, strategy)[shuffled], kind="stable")[:k]]
+    by_certainty = shuffled[np.argsort(certainty(classifier, pool, strategy)[shuffled], kind="stable")]
+    least = by_certainty[: k - int(explore * k)]
+    return np.concatenate([least, shuffled[~np.isin(shuffled, least)][: k - len(least)]])
 
 
 class Selector:
@@ -126,11 +151,11 @@ class Selector:
 
     Parameters
     ----------
-    classifier : OnlineClassifier
+    classifier : OnlineClassifier or AutoClassifier
         The caller continues to train it; the selector only reads it.
     budget : float
         Fraction of the labels to request, in (0, 1].
-    strategy : {"confidence", "margin", "expected_change", "random"}
+    strategy : {"confidence", "margin", "expected_change", "disagreement", "random"}
     random_state : int or Generator, optional
         For "random".
 
@@ -155,12 +180,12 @@ class Selector:
 
     def __init__(
         self,
-        classifier: OnlineClassifier,
+        classifier: OnlineClassifier | AutoClassifier,
         budget: float = 0.2,
         strategy: str = "confidence",
         random_state: int | np.random.Generator | None = None,
     ) -> None:
-        check_choice("strategy", strategy, STRATEGIES)
+        check_choice("strategy", strategy, strategies_of(classifier))
         if not 0.0 < budget <= 1.0:
             raise ValueError(f"budget must be a fraction of the rows, in (0, 1]; got {budget!r}")
         self.classifier, self.budget, self.strategy = classifier, budget, strategy
@@ -192,7 +217,7 @@ class Selector:
 
 
 def simulate(
-    classifier: OnlineClassifier,
+    classifier: OnlineClassifier | AutoClassifier,
     X: Any,
     y: np.ndarray,
     X_test: Any,
@@ -200,6 +225,7 @@ def simulate(
     labels: Sequence[int],
     strategy: str = "confidence",
     random_state: int | None = None,
+    explore: float = 0.0,
 ) -> np.ndarray:
     """Return the test error after given numbers of labels, which are requested in rounds from a pool.
 
@@ -209,14 +235,16 @@ def simulate(
 
     Parameters
     ----------
-    classifier : OnlineClassifier
+    classifier : OnlineClassifier or AutoClassifier
         Its settings are used; it is not changed.
     X, y, X_test, y_test
         The pool, whose labels are used only after they are requested, and rows to test on.
     labels : sequence of int
         Numbers of labels after which to test, ascending; one round each.
-    strategy : {"confidence", "margin", "expected_change", "random"}
+    strategy : {"confidence", "margin", "expected_change", "disagreement", "random"}
     random_state : int, optional
+    explore : float
+        As for :func:`query`.
 
     Returns
     -------
@@ -226,7 +254,7 @@ def simulate(
     random, learner, classes = np.random.default_rng(random_state), clone(classifier), np.unique(y)
     rest, queried, errors = np.arange(len(y)), np.empty(0, dtype=int), []
     for more in np.diff([0, *labels]):
-        chosen = random.permutation(query(learner, X[rest], int(more), strategy, random))
+        chosen = random.permutation(query(learner, X[rest], int(more), strategy, random, explore))
         queried = np.concatenate([queried, rest[chosen]])
         if learner.passes == 1:
             learner.partial_fit(X[rest[chosen]], y[rest[chosen]], classes=classes)

@@ -41,7 +41,7 @@ def choose(X: _core.Matrix, columns: Columns, dtype: str = "float64") -> list[Re
     row = np.repeat(np.arange(n), np.diff(start))[values != 0]
     values, used = values[values != 0], used[values != 0]
     present = np.unique(used)
-    d = len(present)
+    d = len(present) if n == ROWS_TO_CHOOSE else X.shape[1]  # a few rows do not show how many features there are
     kind = columns.kind[present]
     per_row = len(used) / max(n, 1)
     if (kind == MISSING).any():
@@ -49,7 +49,7 @@ def choose(X: _core.Matrix, columns: Columns, dtype: str = "float64") -> list[Re
     else:
         is_dense = per_row >= DENSE * d and d <= MAX_TABLE
         is_table = (is_dense or d <= MANY) and not _are_indicators(values, row)
-        numeric = np.full(d, is_table) & (kind == ZERO)
+        numeric = is_table & (kind == ZERO)
     plain = per_row - np.isin(used, present[numeric]).sum() / max(n, 1)  # values a row that are not numbers
     base = "standard" if numeric.any() and (d <= MANY or not _alike(values, used)) else "unit"
     width = np.count_nonzero(numeric) + plain

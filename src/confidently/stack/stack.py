@@ -325,6 +325,15 @@ class Stack:
         one, other = np.sqrt(np.take_along_axis(variance, best, axis=1)).T
         return first - second, (one + other) ** 2
 
+    def disagreement(self, X: _core.Matrix) -> np.ndarray:
+        """Return the Jensen-Shannon divergence of the members' probabilities, shape (n,), from 0 to log(members)."""
+        logits = self.logits(X)
+        if logits.shape[2] == 1:
+            logits = np.concatenate([np.zeros_like(logits), logits], axis=2)
+        p = np.stack([softmax(of_member) for of_member in logits])
+        divergence: np.ndarray = np.maximum(_entropy(p.mean(axis=0)) - _entropy(p).mean(axis=0), 0.0)
+        return divergence
+
     # --- counts ---------------------------------------------------------------------------------------------------
 
     @property
@@ -380,6 +389,12 @@ class Stack:
         check_within(HESSIAN, self.state[HESSIAN], within(MAX_HESSIAN))
         check_within(ROWS, self.state[ROWS], COUNTED)
         check_within(COUNTERS, self.state[COUNTERS], COUNTS)
+
+
+def _entropy(p: np.ndarray) -> np.ndarray:
+    """Return the entropy of distributions along the last axis."""
+    entropy: np.ndarray = -(p * np.log(np.maximum(p, np.finfo(np.float64).tiny))).sum(axis=-1)
+    return entropy
 
 
 class InTurn(Executor):

@@ -1,0 +1,153 @@
+"""AutoClassifier in one pass, compared with one AROW and with batch learners whose C is tuned; nothing of it is tuned.
+
+Text: sixteen tasks of two classes, ten folds each (those of ``confidently reproduce cw2008``). Tables: eleven sets of
+pixels, measurements, categories and text. More: eleven others. AROW has its default r = 0.1; LogisticRegression and
+LinearSVC choose C of .1, 1, 10 and 100 by the error on a fifth of at most 20,000 training rows, and are then trained on
+all; HistGradientBoostingClassifier, a ceiling for tables, has its defaults. Rows are those of ``tests/data_sets.py``:
+the batch learners get tables standardized and rows of unit norm.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from harness import FOLDER, arguments, have_data, load, machine, markdown, table, write_json
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.svm import LinearSVC
+
+from confidently import AutoClassifier, OnlineClassifier
+from confidently.papers.experiments.text import TEXT_TASKS, rows_of
+
+TABLES = ("a9a", "w8a", "phishing", "spambase", "letter", "usps", "shuttle", "mnist", "newsgroups", "enron1", "books")
+MORE = ("imdb", "phishing_urls", "stackoverflow", "ag_news", "skin", "elec2", "avazu", "criteo", "tweet_emoji",
+        "goemotions", "ssa_names")  # fmt: skip
+FOLDS, GRID, TUNING_ROWS = 10, (0.1, 1.0, 10.0, 100.0), 20_000
+BATCH = {"LogisticRegression": LogisticRegression(max_iter=200), "LinearSVC": LinearSVC()}
+MAX_BOOSTED = 800  # columns
+
+Rows = tuple[Any, np.ndarray, Any, np.ndarray]
+
+
+def text(folds: int) -> Iterator[tuple[str, Rows]]:
+    """Yield name and rows of every task and of its first folds."""
+    by_files: dict[tuple[str, ...], list[str]] = {}
+    for name, task in TEXT_TASKS.items():
+        by_files.setdefault(task.files, []).append(name)
+    for names in by_files.values():
+        for name, (X, y) in rows_of(names, FOLDER).items():
+            parts = np.array_split(np.random.default_rng(0).permutation(len(y)), FOLDS)
+            for k, held in enumerate(parts[:folds]):
+                kept = np.concatenate(parts[:k] + parts[k + 1 :])
+                yield name, (X[kept], y[kept], X[held], y[held])
+
+
+def sets(names: tuple[str, ...]) -> Iterator[tuple[str, Rows]]:
+    """Yield name and rows of every set."""
+    for name in names:
+        yield name, load(name)
+
+
+def tuned(estimator: Any, X: Any, y: np.ndarray) -> Any:
+    """Return the estimator with the best C on a fifth of the rows, trained on all."""
+    n = min(len(y), TUNING_ROWS)
+    held = np.arange(n) % 5 == 4
+    rows, labels = X[:n], y[:n]
+    errors = [
+        1 - clone(estimator).set_params(C=C).fit(rows[~held], labels[~held]).score(rows[held], labels[held])
+        for C in GRID
+    ]
+    return clone(estimator).set_params(C=GRID[int(np.argmin(errors))]).fit(X, y)
+
+
+def judged(rows: Rows, batch: bool) -> dict[str, tuple[float, float | None, float]]:
+    """Return test error, test log-loss and seconds of fitting of every learner."""
+    X, y, X_test, y_test = rows
+    found = {}
+
+    def judge(name: str, fit: Any) -> None:
+        start = time.perf_counter()
+        model = fit()
+        seconds = time.perf_counter() - start
+        loss = None
+        if hasattr(model, "predict_proba"):
+            loss = float(log_loss(y_test, model.predict_proba(X_test), labels=model.classes_))
+        found[name] = (float(np.mean(model.predict(X_test) != y_test)), loss, seconds)
+
+    judge("AROW", lambda: OnlineClassifier("arow").fit(X, y))
+    judge("AutoClassifier", lambda: AutoClassifier().fit(X, y))
+    for name, estimator in BATCH.items() if batch else ():
+        judge(name, lambda estimator=estimator: tuned(estimator, X, y))
+    if batch and not issparse(X) and X.shape[1] <= MAX_BOOSTED:
+        judge("HistGradientBoosting", lambda: HistGradientBoostingClassifier(random_state=0).fit(X, y))
+    return found
+
+
+def main() -> None:
+    options = arguments(
+        __doc__ or "",
+        ("--part", {"choices": ["text", "tables", "more"], "help": "only this part"}),
+        ("--only", {"metavar": "NAMES", "help": "only these tasks or sets, separated by commas"}),
+        ("--folds", {"type": int, "default": FOLDS, "help": "of the text tasks, only the first so many of ten"}),
+        ("--no-batch", {"action": "store_true", "help": "without the batch learners, which take most of the time"}),
+    )
+    if not have_data():
+        return
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    print(machine(), flush=True)
+    only, result = options.only.split(",") if options.only else None, {}
+    for part, rows in (
+        ("text", lambda: text(options.folds)),
+        ("tables", lambda: sets(TABLES)),
+        ("more", lambda: sets(MORE)),
+    ):
+        if options.part not in (None, part):
+            continue
+        by_set: dict[str, list[dict[str, tuple[float, float | None, float]]]] = {}
+        for name, one in rows():
+            if only is None or name in only:
+                by_set.setdefault(name, []).append(judged(one, not options.no_batch))
+        if not by_set:
+            continue
+        result[part] = {name: _means(found) for name, found in by_set.items()}
+        report = _report(result[part])
+        print(f"\n{part}", table(*report), markdown(*report), sep="\n\n", flush=True)
+    write_json(options.json, result)
+
+
+def _mean(found: list[list[float | None] | tuple[float | None, ...]]) -> list[float | None]:
+    """Return the means, number by number; that of numbers that are not all known is not known."""
+    return [None if None in values else float(np.mean(values)) for values in zip(*found, strict=True)]
+
+
+def _means(found: list[dict[str, Any]]) -> dict[str, list[float | None]]:
+    """Return the means over the folds."""
+    return {learner: _mean([one[learner] for one in found]) for learner in found[0]}
+
+
+def _report(means: dict[str, dict[str, list[float | None]]]) -> tuple[list[str], list[list[str]]]:
+    learners = list(dict.fromkeys(learner for found in means.values() for learner in found))
+
+    def cell(values: list[float | None] | None) -> str:
+        if values is None or values[0] is None:
+            return "-"
+        return f"{100 * values[0]:.2f}" + ("" if values[1] is None else f" / {values[1]:.3f}")
+
+    def mean(learner: str) -> list[float | None] | None:
+        found = [of_set[learner] for of_set in means.values() if learner in of_set]
+        return _mean(found) if len(found) == len(means) else None
+
+    rows = [[name, *(cell(found.get(learner)) for learner in learners)] for name, found in means.items()]
+    return ["error in % / log-loss", *learners], [*rows, ["mean", *(cell(mean(learner)) for learner in learners)]]
+
+
+if __name__ == "__main__":
+    main()
