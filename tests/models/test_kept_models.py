@@ -29,7 +29,7 @@ def test_every_format_is_kept():
     assert {int(re.match(r"format(\d+)-", name)[1]) for name in KEPT} == set(range(1, FORMAT + 1))
 
 
-@pytest.mark.parametrize("name", [name for name in KEPT if name.startswith(("format3-", "format4-"))])
+@pytest.mark.parametrize("name", [name for name in KEPT if name.startswith(("format3-", "format4-", "format5-"))])
 def test_files_of_the_formats_that_are_written_are_byte_identical(name, tmp_path):
     load_either(FOLDER / f"{name}.cw").save(tmp_path / "again.cw")
     assert (tmp_path / "again.cw").read_bytes() == (FOLDER / f"{name}.cw").read_bytes()
