@@ -81,7 +81,7 @@ class AutoClassifier(BaseOnlineClassifier[Stack]):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = AutoClassifier().fit(X[:400], y[:400])
     >>> round(model.score(X[400:], y[400:]), 2)
-    0.98
+    0.96
     >>> list(model.members_)[:2]
     ['arow on standard', 'logistic on standard']
     """

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...covariances.dense import Dense
+from .summaries import weighted_members
 from .text import class_noun, counted
 
 if TYPE_CHECKING:
@@ -20,9 +21,12 @@ OPERATIONS = 3  # per number of a matrix and row (docs/full-covariance.md)
 def cost_of(learning: StreamLearner, first: Batch) -> tuple[str, dict[str, Any]] | None:
     """Return what the covariance costs with the classes of the first rows, as text and as plain data.
 
-    ``None`` for two classes, for one matrix over the features, and where a view makes columns of its own.
+    ``None`` for two classes, for one matrix over the features, where a view makes columns of its own, and for stacks,
+    which have matrices over few features only.
     """
     learner = learning.learner
+    if weighted_members(learner) is not None:
+        return None
     settings, covariance = learner.settings, learner.covariance
     if not isinstance(covariance, Dense) or not (learner.view is None or learner.view.keeps_columns):
         return None
