@@ -87,6 +87,13 @@ def test_other_rows_are_as_they_were(name, call, tmp_path):
     assert models[0].read_bytes() == models[1].read_bytes()
 
 
+def test_labels_and_weights_are_no_columns_of_numbers(ok, tmp_path):
+    rows = [{"label": k % 2, "weight": 1.0 + k % 3, "code": k % 4, "town": f"t{k % 7}"} for k in range(ROWS)]
+    path = write(tmp_path / "rows.csv", rows)
+    assert "view" not in ok("train", path, "-q", "--weight", "weight", "--category", "code")
+    assert "view standard" in ok("train", path, "-q", "--weight", "weight")
+
+
 def test_text_beside_numbers_is_read(call, tmp_path):
     rows = [row | {"note": "good news" if row["label"] == "yes" else "bad news"} for row in objects()]
     path, model = write(tmp_path / "rows.csv", [row | {"score": 1.0} for row in rows]), tmp_path / "m.cw"
