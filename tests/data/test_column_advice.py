@@ -144,11 +144,11 @@ def test_the_command_line_names_the_column(tmp_path, call, command):
         "label,a,b,income\n" + "".join(f"{k},{','.join(map(str, x))}\n" for k, x in zip(y, lines, strict=True))
     )
     svm.write_text("".join(f"{k} 1:{a} 2:{b} 7:{c}\n" for k, (a, b, c) in zip(y, lines, strict=True)))
-    options = ["--rules", "arow,pa"] if command == "compare" else ["--view", "none", "-o", tmp_path / "m.cw"]
+    options = ["--rules", "arow,pa"] if command == "compare" else ["-o", tmp_path / "m.cw"]
     for file, name, remedy in ((csv, "'income'", "leave it out with --drop"), (svm, "7", "leave it out")):
         with warnings.catch_warnings():
             warnings.simplefilter("always")
-            code, _, err = call(command, file, "-q", *options)
+            code, _, err = call(command, file, "-q", "--view", "none", *options)
         assert code == 0 and err.count("\n") == 1
         expected = (
             f"confidently: warning: column {name} makes up 99.9 % of the squared length of the rows, so that the "

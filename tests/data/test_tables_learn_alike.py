@@ -94,7 +94,7 @@ def learned(path, **how):
         features = Features() if stream.reading.named else None
         learner = StreamLearner(Learner(Settings("arow")), ClassTable(), features=features)
         margins = []
-        for batch in learner.learn(stream):
+        for batch in learner.learn(stream, advise=False):
             margins.append(learner.learner.decision(batch.matrix))
     return learner.learner, np.concatenate(margins)
 
