@@ -107,6 +107,21 @@ def test_a_text_of_several_classes_is_explained(ok, tmp_path):
     assert found["features"][0]["feature"] in ("k1x3", "k1x4")
 
 
+def test_words_beside_numbers_have_members_for_both(ok, tmp_path):
+    path = tmp_path / "data.jsonl"
+    generator = np.random.default_rng(0)
+    words = [f"w{k}" for k in range(500)]
+    with path.open("w") as file:
+        for _ in range(1200):
+            size, text = float(generator.normal()) * 1e4, list(generator.choice(words, 60))
+            label = (size > 0) == ("w1" in text or "w2" in text or "w3" in text or "w4" in text)
+            print(json.dumps({"text": " ".join(text), "size": size, "label": "yn"[label]}), file=file)
+    result = json.loads(ok("train", path, "--text", "text", "--label", "label", "--auto", "--json", "-q"))
+    assert [member["name"] for member in result["members"]] == [
+        "arow on standard", "logistic on standard", "arow on standard,nb", "naive Bayes", "arow on standard,idf",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -19,7 +19,7 @@ from ..views.view import View
 from .naive_bayes import NaiveBayes
 from .stack import ROWS_TO_CHOOSE, Member, Recipe, Stack
 
-DENSE = 0.25  # fraction of nonzero values from which on columns of numbers are a table
+DENSE = 0.1  # fraction of nonzero values from which on columns of numbers are a table
 MAX_TABLE = 4096  # columns of a table
 MAX_PAIRS = 64  # nonzero values of a row up to which they are multiplied with each other
 MAX_SPARSE_PAIRS = 40  # the same where rows are not tables, whose products are many more
@@ -70,7 +70,7 @@ def choose(X: _core.Matrix, columns: Columns, dtype: str = "float64") -> list[Re
         ]
     if d <= MAX_FULL:
         found.append(_gaussian(AROW(r=0.1), base, covariance="shared", dtype=dtype))
-    if table and d > MANY:
+    if np.count_nonzero(numeric) > MANY and plain < MANY:
         found.append(_gaussian(AROW(r=0.1), f"{base},cosines", dtype=dtype))
     return found
 

@@ -175,6 +175,18 @@ def chosen_reading(options: dict[str, Any], data: Sequence[str], view: View | No
         raise click.UsageError(str(error)) from None
 
 
+def chosen_raw_reading(options: dict[str, Any], data: Sequence[str]) -> ReaderOptions:
+    """Take the options of :func:`reading_options` out of ``options``; return how to read rows as they are, for a stack.
+
+    Every member's view scales rows itself; ``--normalize`` does it before, if it is given.
+    """
+    from ...views.standard import Standard
+
+    if not _is_cached(data) and options["normalize"] is None:
+        options["normalize"] = "none"
+    return chosen_reading(options, data, Standard())
+
+
 def chosen_counting(options: dict[str, Any], data: Sequence[str]) -> ReaderOptions:
     """Take the options of :func:`counting_options` out of ``options``; return how to read counts of words."""
     bits = options["bits"]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 from ...data.classes import check_classes
 from ...data.features import Features
 from ...data.selection import cut_at, in_blocks
-from ...views.standard import Standard
 from ..inputs import BadInput
 from ..options.learner import (
     chosen_calibration,
@@ -20,7 +19,7 @@ from ..options.learner import (
     new_stack,
     new_stream_learner,
 )
-from ..options.reading import chosen_reading
+from ..options.reading import chosen_raw_reading
 from ..options.rules import chosen_rule
 from ..options.view import chosen_view_and_reading
 from ..output.costs import cost_of
@@ -60,8 +59,8 @@ class ClassifierTraining(TrainingLoop):
     def new(self) -> None:
         options = self.options
         if options["auto"]:
-            self.view: View | None = Standard()  # that of some members
-            self.reading = chosen_reading(options, self.paths, self.view)
+            self.view: View | None = None  # the members have their own
+            self.reading = chosen_raw_reading(options, self.paths)
         else:
             self.view, self.reading, seen = chosen_view_and_reading(options, self.paths)
             if seen:
