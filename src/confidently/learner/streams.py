@@ -22,7 +22,7 @@ from ..data.memory.matrix import csr_matrix
 from ..data.reading import ReaderOptions
 from ..data.selection import first_together
 from ..memory import require_memory
-from ..views.columns import ZERO, Columns
+from ..views.columns import PLAIN, ZERO, Columns
 
 
 class StreamLearner:
@@ -168,8 +168,10 @@ class StreamLearner:
         if batch.new_features is None:
             first = self.learner.n_features + (self.reading.first_index if self.reading else 0)
             return Columns.alike(n, ZERO, [str(number) for number in range(first, first + n)])
-        tabular = self.reading is not None and self.reading.file_format.columns
-        return Columns.named(list(batch.new_features.names)[-n:], tabular)
+        names = list(batch.new_features.names)[-n:]
+        if self.reading is not None and self.reading.format == "text":
+            return Columns.alike(n, PLAIN, names)
+        return Columns.named(names, self.reading is not None and self.reading.file_format.columns)
 
 
 def prune_names(learner: Any, features: Features) -> None:

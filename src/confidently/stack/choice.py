@@ -50,18 +50,20 @@ def choose(X: _core.Matrix, columns: Columns, dtype: str = "float64") -> list[Re
         is_dense = per_row >= DENSE * d and d <= MAX_TABLE
         is_table = (is_dense or d <= MANY) and not _are_indicators(values, row)
         numeric = is_table & (kind == ZERO)
-    plain = per_row - np.isin(used, present[numeric]).sum() / max(n, 1)  # values a row that are not numbers
-    base = "standard" if numeric.any() and (d <= MANY or not _alike(values, used)) else "unit"
-    width = np.count_nonzero(numeric) + plain
-    table = bool(numeric.any())
+    of_numbers = np.isin(used, present[numeric])
+    numbers, plain = np.count_nonzero(numeric), np.count_nonzero(~of_numbers) / max(n, 1)
+    pixels = numbers > MANY and _alike(values[of_numbers], used[of_numbers])
+    table, width = numbers > 0, numbers + plain  # width: values a row, of numbers and others
+    base = "standard" if table and not pixels else "unit"
     found = [_gaussian(AROW(r=0.1), base, dtype=dtype), _gaussian(Logistic(), base, 3.0, dtype=dtype)]
-    if width <= (MAX_PAIRS if table else MAX_SPARSE_PAIRS):
+    words = d - numbers > MANY
+    if width <= (MAX_PAIRS if table and not words else MAX_SPARSE_PAIRS):
         pairs = [make_view(base), Pairs(max_terms=PAIR_TERMS)]
         found += [
             _gaussian(AROW(r=0.1), pairs, dtype=dtype, name=f"{base},pairs"),
             _gaussian(Logistic(), pairs, 30.0, dtype=dtype, name=f"{base},pairs"),
         ]
-    if d - np.count_nonzero(numeric) > MANY:
+    if words:
         before = "standard," if table else ""
         found += [
             _gaussian(AROW(r=0.3), f"{before}nb", dtype=dtype),
@@ -70,7 +72,7 @@ def choose(X: _core.Matrix, columns: Columns, dtype: str = "float64") -> list[Re
         ]
     if d <= MAX_FULL:
         found.append(_gaussian(AROW(r=0.1), base, covariance="shared", dtype=dtype))
-    if np.count_nonzero(numeric) > MANY and plain < MANY:
+    if numbers > MANY and plain < MANY:
         found.append(_gaussian(AROW(r=0.1), f"{base},cosines", dtype=dtype))
     return found
 
