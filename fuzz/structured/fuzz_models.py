@@ -15,12 +15,13 @@ from running import bounded, run
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from confidently import OnlineClassifier, OnlineMedLDA, load
+from confidently import VIEWS, AutoClassifier, OnlineClassifier, OnlineMedLDA, load
 from confidently.cli.training.checkpoint import check_training
 from confidently.models import file as model_file
 from confidently.models.file import ModelFileError
 from confidently.models.inspection import class_views, kept_examples
 from confidently.models.model import Model
+from confidently.stack.stack import Stack
 from confidently.topics.model import TopicModel, load_either
 from confidently.topics.views import topic_views
 
@@ -29,6 +30,7 @@ Y = {
     "binary": np.arange(40) % 2, "names": np.array(["ham", "spam"])[np.arange(40) % 2], "joint": np.arange(40) % 3,
     "one-vs-rest": np.arange(40) % 3, "multilabel": np.eye(3, dtype=int)[np.arange(40) % 3],
 }  # fmt: skip
+WORDS = (np.random.default_rng(1).random((40, 200)) < 0.3).astype(float)
 MOST_COLUMNS = 1000  # of the rows to predict; models of more features are looked at only
 
 
@@ -51,6 +53,12 @@ def models() -> Iterator[Any]:
         ):  # fmt: skip
             if (covariance, task) != ("shared", "one-vs-rest"):
                 yield OnlineClassifier(rule, covariance, multiclass=multiclass, **options).fit(X[:, :5], y)
+    for view in (*VIEWS, "standard,pairs"):
+        parameters = {"view__n": 4} if view == "cosines" else {}
+        yield OnlineClassifier("arow", view=view).set_params(**parameters).fit(X[:, :5], Y["joint"])
+    for y in (Y["names"], Y["joint"]):
+        yield AutoClassifier().fit(X[:, :5], y)
+        yield AutoClassifier().fit(WORDS, y)
     for task, settings in (("binary", {}), ("one-vs-rest", {"classifier": "averaging"}), ("multilabel", {})):
         yield OnlineMedLDA(2, random_state=0, **settings).fit(X, Y[task])
     yield OnlineMedLDA(None, max_topics=3, random_state=0).fit(X, Y["names"])
@@ -139,7 +147,9 @@ def _looked_at(path: Path) -> Model | TopicModel:
         model = load_either(path)
         topic_views(model)
         return model
-    if model.learner.covariance.keeps_examples:
+    if isinstance(model.learner, Stack):
+        pass
+    elif model.learner.covariance.keeps_examples:
         kept_examples(model)
     else:
         class_views(model)
@@ -150,8 +160,10 @@ def _looked_at(path: Path) -> Model | TopicModel:
 
 def is_quick(model: Model | TopicModel) -> bool:
     """Return whether predictions take a moment."""
+    if not isinstance(model, TopicModel):
+        return True
     settings = model.learner.settings
-    return not isinstance(model, TopicModel) or settings.prediction_samples + settings.prediction_burn_in < 100
+    return bool(settings.prediction_samples + settings.prediction_burn_in < 100)
 
 
 def answer(path: Path, model: Model | TopicModel) -> None:

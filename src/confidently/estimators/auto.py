@@ -21,7 +21,7 @@ from ..views.table import make_view
 from .base import BaseOnlineClassifier
 from .classifier import OnlineClassifier
 from .fitted import classifier_of
-from .parameters import check_settings, check_training, saved_training
+from .parameters import check_settings, check_training, saved_training, settings_of
 
 AUTO = "auto"
 
@@ -177,6 +177,6 @@ def _check_members(members: Any) -> None:
 
 def _recipe(k: int, member: OnlineClassifier, whole: AutoClassifier) -> Recipe:
     """Return how to make member k, whose state has the type of the whole."""
-    settings, view = member.settings(whole.dtype), make_view(member.view)
+    settings, view = settings_of(member, whole.dtype), make_view(member.view)
     names = "rows" if view is None else ",".join(part.name for part in view.views)
     return recipe(settings, view, f"{k + 1}. {settings.rule.name} on {names}", member.multiclass)

@@ -22,7 +22,7 @@ from ..views.columns import ZERO, Columns
 from ..views.table import make_view
 from ..views.view import View
 from .base import BaseOnlineClassifier
-from .parameters import SHARED, check_settings, check_unchanged, saved_settings
+from .parameters import check_settings, check_unchanged, saved_settings, settings_of
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -203,11 +203,7 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
 
     def _settings(self, n_classes: int, multilabel: bool) -> Settings:
         task = task_of(make_rule(self.rule), self.covariance, self.multiclass, n_classes, multilabel)
-        return replace(self.settings(self.dtype), task=task)
-
-    def settings(self, dtype: str) -> Settings:
-        """Return the settings of a learner of two classes with these parameters, and a state of this type."""
-        return Settings(**{name: getattr(self, name) for name in SHARED} | {"dtype": dtype})
+        return replace(settings_of(self, self.dtype), task=task)
 
     def _new_learner(self, n_features: int, n_classes: int, multilabel: bool) -> Learner:
         """Return an untrained learner; the columns of arrays are numbers, and those of sparse rows 0 where absent."""

@@ -24,6 +24,11 @@ def check_settings(classifier: Any, partial: bool) -> None:
     check_training(classifier, partial)
 
 
+def settings_of(classifier: Any, dtype: str) -> Settings:
+    """Return the settings of a learner of two classes with a classifier's parameters, and a state of this type."""
+    return Settings(**{name: getattr(classifier, name) for name in SHARED} | {"dtype": dtype})
+
+
 def check_training(classifier: Any, partial: bool) -> None:
     """Raise ``ValueError`` for an invalid setting of the training."""
     check_passes(classifier.passes)
