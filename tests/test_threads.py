@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from confidently import OnlineClassifier
+from confidently import AutoClassifier, OnlineClassifier
 from confidently.data import DataError, open_stream
 from confidently.exclusive import Exclusive
 from confidently.river import OnlineClassifier as DictClassifier
@@ -182,3 +182,16 @@ def test_a_process_forked_while_it_trains_leaves_the_context():
     if child == 0:
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_members_of_a_stack_learn_the_same_in_threads(tmp_path, monkeypatch):
+    generator = np.random.default_rng(0)
+    rows = sp.csr_array((generator.random((3000, 300)) < 0.2) * generator.random((3000, 300)))
+    y, saved = generator.integers(0, 3, 3000), []
+    for threads in (1, 4):
+        monkeypatch.setattr(sys.modules["confidently.stack.stack"], "processors", lambda n=threads: n)
+        model = AutoClassifier().fit(rows, y)
+        assert len(model.members_) >= 3
+        model.save(tmp_path / "model")
+        saved.append((tmp_path / "model").read_bytes())
+    assert saved[0] == saved[1]

@@ -165,6 +165,23 @@ def test_a_failed_call_leaves_the_classifier_unchanged(tmp_path):
         assert (tmp_path / "after").read_bytes() == (tmp_path / "before").read_bytes()
 
 
+def test_an_interrupted_call_leaves_the_classifier_unchanged(tmp_path, monkeypatch):
+    """Although members still train, in threads, when the interruption comes."""
+    X, y = words(rows=3000)
+    model = AutoClassifier().fit(X[:300], y[:300])
+    model.save(tmp_path / "before")
+    monkeypatch.setattr(sys.modules["confidently.stack.stack"], "processors", lambda: 4)
+
+    def interrupted(futures):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys.modules["confidently.stack.stack"], "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X, y)
+    model.save(tmp_path / "after")
+    assert (tmp_path / "after").read_bytes() == (tmp_path / "before").read_bytes()
+
+
 @pytest.fixture
 def table(tmp_path):
     generator = np.random.default_rng(0)

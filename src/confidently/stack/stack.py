@@ -221,8 +221,9 @@ class Stack:
         cost = None if log_loss is None else log_loss.copy()
         try:
             with ExitStack() as stack:
-                pool = stack.enter_context(_threads(len(self._groups()), len(examples)))
                 begun = [stack.enter_context(member.begin(examples)) for member in self.members]
+                # left first, so that no thread still trains when an error or an interruption is undone
+                pool = stack.enter_context(_threads(len(self._groups()), len(examples)))
                 for first in range(0, len(examples), ROWS_PER_STRIDE):
                     last = min(first + ROWS_PER_STRIDE, len(examples))
                     self._train(examples.part(first, last), begun, calibrate, log_loss, pool)
