@@ -122,6 +122,17 @@ def test_words_beside_numbers_have_members_for_both(ok, tmp_path):
     ]  # fmt: skip
 
 
+def test_objects_of_words_are_text(ok, tmp_path):
+    path = tmp_path / "data.jsonl"
+    generator = np.random.default_rng(0)
+    with path.open("w") as file:
+        for k in generator.integers(0, 2, 300):
+            words = {f"w{2 * j + (k if j < 20 else 0)}": int(j % 3 + 1) for j in generator.integers(0, 300, 50)}
+            print(json.dumps({"words": words, "label": "ab"[k]}), file=file)
+    result = json.loads(ok("train", path, "--label", "label", "--auto", "--json", "-q"))
+    assert "arow on nb" in [member["name"] for member in result["members"]]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

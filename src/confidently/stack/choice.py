@@ -20,6 +20,7 @@ from .naive_bayes import NaiveBayes
 from .stack import ROWS_TO_CHOOSE, Member, Recipe, Stack
 
 DENSE = 0.1  # fraction of nonzero values from which on columns of numbers are a table
+NUMBERS_THERE = 0.5  # fraction of the numbers of named columns that rows have; words as names of columns are rarer
 MAX_TABLE = 4096  # columns of a table
 MAX_PAIRS = 64  # nonzero values of a row up to which they are multiplied with each other
 MAX_SPARSE_PAIRS = 40  # the same where rows are not tables, whose products are many more
@@ -39,13 +40,16 @@ def choose(X: _core.Matrix, columns: Columns, dtype: str = "float64") -> list[Re
     n = min(X.shape[0], ROWS_TO_CHOOSE)
     values, used, start = _core.take_rows(X, None, 0, n)
     row = np.repeat(np.arange(n), np.diff(start))[values != 0]
+    stored, counts = np.unique(used, return_counts=True)
     values, used = values[values != 0], used[values != 0]
     present = np.unique(used)
     d = len(present) if n == ROWS_TO_CHOOSE else X.shape[1]  # a few rows do not show how many features there are
     kind = columns.kind[present]
     per_row = len(used) / max(n, 1)
-    if (kind == MISSING).any():
-        numeric = kind == MISSING
+    named = kind == MISSING
+    there = counts[np.searchsorted(stored, present[named])]  # rows that have a number, 0 included
+    if named.any() and there.sum() >= NUMBERS_THERE * n * len(there):
+        numeric = named
     else:
         is_dense = per_row >= DENSE * d and d <= MAX_TABLE
         is_table = (is_dense or d <= MANY) and not _are_indicators(values, row)
