@@ -1,5 +1,5 @@
 """Classifiers for River; see :mod:`confidently.estimators.river`."""
 
-from .estimators.river import OnlineClassifier, OnlineMultiLabelClassifier
+from .estimators.river import AutoClassifier, OnlineClassifier, OnlineMultiLabelClassifier
 
-__all__ = ["OnlineClassifier", "OnlineMultiLabelClassifier"]
+__all__ = ["AutoClassifier", "OnlineClassifier", "OnlineMultiLabelClassifier"]

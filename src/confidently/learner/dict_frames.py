@@ -37,7 +37,7 @@ class FrameRows(DictRows):
                     self._class(names[first])
                     self.grow_features()
                     labels = np.array([self.table.get(name) for name in names[first:last]], dtype=np.int32)
-                    self.learner.learn(as_matrix(rows[first:last], self.learner.settings.dtype), labels)
+                    self.learner.learn(as_matrix(rows[first:last], self.learner.dtype), labels)
         finally:
             self._make_room()  # also after an interruption, which may leave new arrays
 

@@ -63,11 +63,11 @@ class DictRows:
         self.zeros = view is not None and view.takes_values
         self.table = ClassTable(multilabel=multilabel)
         task = task_of(make_rule(settings["rule"]), settings["covariance"], multiclass, len(self.table), multilabel)
-        self.learner = Learner(Settings(task=task, **settings), len(self.table), view=view)
+        self.learner: Any = Learner(Settings(task=task, **settings), len(self.table), view=view)
         # the compiled loop over dicts only updates the features of the row, which it learns as they are
         self.as_matrices = self.learner.covariance.couples_features or view is not None
         self.fewer_than_two = True  # classes so far
-        self.largest = largest_value(self.learner.settings.dtype)
+        self.largest = largest_value(self.learner.dtype)
         self.core = _core.DictLearner(self.bits, MAX_COLUMNS, self.zeros)
         self._make_room()
 
@@ -103,7 +103,7 @@ class DictRows:
         except OverflowError:  # which leaves the learner as it was
             self.core.forget(known)
             self._make_room()
-            raise out_of_range(self.learner.settings.dtype) from None
+            raise out_of_range(self.learner.dtype) from None
 
     def learn_labels(self, x: Row, y: Mapping[Any, bool]) -> None:
         """Train on a row of any number of labels."""
@@ -154,7 +154,7 @@ class DictRows:
         """Make room in the learner for all features so far."""
         known = self.learner.n_features
         columns = None
-        if self.learner.view is not None and self.core.size > known:
+        if self.learner.wants_columns and self.core.size > known:
             names = list(self.features().since(known).names) if self.bits == EXACT else None
             more = self.core.size - known
             columns = Columns.alike(more, PLAIN) if names is None else Columns.named(names, tabular=True)
@@ -249,7 +249,7 @@ class DictRows:
         """Return mean and variance of each class's score; with two classes, of the second's margin over the first."""
         if self.only_class() is not None:
             return {}, {}
-        names = self.table.names[1:] if self.learner.settings.task == "binary" else self.table.names
+        names = self.table.names[1:] if self.learner.task == "binary" else self.table.names
         mean, variance = (np.ravel(found) for found in self._predict_row(x, "margin_distribution"))
         return dict(zip(names, mean.tolist(), strict=True)), dict(zip(names, variance.tolist(), strict=True))
 
@@ -270,7 +270,7 @@ class DictRows:
             learner.grow(n_features=self.core.size + 1)
         else:
             rows = rows[:, :-1]
-        return getattr(learner, method)(as_matrix(rows, learner.settings.dtype), *arguments)
+        return getattr(learner, method)(as_matrix(rows, learner.dtype), *arguments)
 
     # --- the posterior -----------------------------------------------------------------------------------------------
 
@@ -287,9 +287,7 @@ class DictRows:
         self.grow_features()
         by_class = getattr(self.learner, quantity)()
         by_name = [dict(zip(names, row[: len(names)].tolist(), strict=True)) for row in by_class]
-        return (
-            by_name[0] if self.learner.settings.task == "binary" else dict(zip(self.table.names, by_name, strict=True))
-        )
+        return by_name[0] if self.learner.task == "binary" else dict(zip(self.table.names, by_name, strict=True))
 
     # --- pickling ----------------------------------------------------------------------------------------------------
 
