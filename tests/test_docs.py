@@ -138,6 +138,8 @@ def test_examples_of_docstrings_run(module, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for test in doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(module)):
         report(test)
+    if module.startswith("confidently.plots"):
+        importlib.import_module("matplotlib.pyplot").close("all")  # too many open figures are a warning
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)

@@ -10,6 +10,7 @@ from confidently import (
     AROW,
     MIRA,
     RULES,
+    AutoClassifier,
     CWStdev,
     OnlineClassifier,
     OnlineMedLDA,
@@ -44,13 +45,14 @@ def main(folder: Path) -> None:
     assert_type(classifier.coef_, Floats)
     assert_type(classifier.n_seen_, int)
     assert_type(merge([classifier, classifier]), OnlineClassifier)
+    assert_type(AutoClassifier().fit(X, y).weights_, Floats)
     assert_type(MIRA().fit(X, y), MIRA)
     assert_type(progressive_validation(classifier, X, y), ProgressiveCurve)
     assert_type(OnlineMedLDA(2).fit((10 * X).astype(int), y), OnlineMedLDA)
 
     classifier.save(folder / "spam.cw")
     model = load(folder / "spam.cw")
-    assert_type(model, OnlineClassifier | OnlineMedLDA)
+    assert_type(model, OnlineClassifier | AutoClassifier | OnlineMedLDA)
     if isinstance(model, OnlineClassifier):
         assert_type(model.partial_fit(X, y), OnlineClassifier)
 

@@ -169,7 +169,7 @@ class StreamLearner:
             first = self.learner.n_features + (self.reading.first_index if self.reading else 0)
             return Columns.alike(n, ZERO, [str(number) for number in range(first, first + n)])
         names = list(batch.new_features.names)[-n:]
-        if self.reading is not None and self.reading.format == "text":
+        if self.reading is not None and self.reading.file_format.text:
             return Columns.alike(n, PLAIN, names)
         return Columns.named(names, self.reading is not None and self.reading.file_format.columns)
 

@@ -75,7 +75,7 @@ def choose(X: _core.Matrix, columns: Columns, dtype: str = "float64") -> list[Re
             _gaussian(AROW(r=0.3), f"{before}idf", dtype=dtype),
         ]
     if d <= MAX_FULL:
-        found.append(_gaussian(AROW(r=0.1), base, covariance="shared", dtype=dtype))
+        found.append(_gaussian(AROW(r=0.1), base, dtype=dtype, correlated=True))
     if numbers > MANY and plain < MANY:
         found.append(_gaussian(AROW(r=0.1), f"{base},cosines", dtype=dtype))
     return found
@@ -102,13 +102,14 @@ def _alike(values: np.ndarray, used: np.ndarray) -> bool:
 
 
 def _gaussian(
-    rule: Rule, view: str | list[View | None], prior_variance: float = 1.0, covariance: str = "diag", *, dtype: str,
-    name: str | None = None,
+    rule: Rule, view: str | list[View | None], prior_variance: float = 1.0, *, dtype: str, name: str | None = None,
+    correlated: bool = False,
 ) -> Recipe:  # fmt: skip
+    covariance = "shared" if correlated else "diag"
     settings = Settings(rule, covariance, prior_variance=prior_variance, dtype=dtype)
     seen = [part for part in view if part is not None] if isinstance(view, list) else view
     shown = name or str(view)
-    how = " with all covariances" if covariance != "diag" else ""
+    how = " with all covariances" if correlated else ""
     return recipe(settings, make_view(seen), f"{rule.name}{how} on {shown}")
 
 
