@@ -10,6 +10,7 @@ import pytest
 from confidently import AutoClassifier, load
 from confidently.data import open_stream
 from confidently.models.model import Model
+from confidently.models.stack_explanation import explain_stack
 from tests.command_line import rows
 
 MEMBERS = ["arow on standard", "logistic on standard", "arow on standard,pairs", "logistic on standard,pairs"]
@@ -131,6 +132,16 @@ def test_objects_of_words_are_text(ok, tmp_path):
             print(json.dumps({"words": words, "label": "ab"[k]}), file=file)
     result = json.loads(ok("train", path, "--label", "label", "--auto", "--json", "-q"))
     assert "arow on nb" in [member["name"] for member in result["members"]]
+
+
+def test_one_row_is_explained_at_a_time(ok, table, tmp_path):
+    model = tmp_path / "m.cw"
+    ok("train", table, "--label", "label", "--auto", "-o", model, "-q")
+    with (
+        open_stream(str(table), normalize="none", zeros=True, label="label") as stream,
+        pytest.raises(ValueError, match="explain takes one row at a time, got 1500"),
+    ):
+        explain_stack(Model.load(model), next(stream))
 
 
 @pytest.mark.parametrize(
