@@ -198,14 +198,16 @@ def opened(path, **options):
     return open_stream(str(path), normalize="none", zeros=True, label="label", **options)
 
 
-def test_streams_do_not_depend_on_their_batches(tmp_path, table, monkeypatch):
-    found = []
-    for batch_bytes in (500, 2**20):
-        monkeypatch.setattr(sys.modules["confidently.data.stream"], "BATCH_BYTES", batch_bytes, raising=False)
-        model = AutoClassifier().fit_stream(opened(table))
+def test_streams_do_not_depend_on_their_batches(tmp_path, table):
+    found, batches = [], []
+    for chunk_bytes in (500, 2**20):
+        with opened(table, chunk_bytes=chunk_bytes) as stream:
+            batches.append(sum(1 for _ in stream))
+        model = AutoClassifier().fit_stream(opened(table, chunk_bytes=chunk_bytes))
         assert list(model.members_)[:2] == TABLE[:2]
         model.save(tmp_path / "model")
         found.append((tmp_path / "model").read_bytes())
+    assert batches[0] > 10 > batches[1]
     assert found[0] == found[1]
     predicted = np.concatenate(list(model.predict_stream([str(table)], "predict")))
     truth = [line.split(",")[3] for line in Path(table).read_text().splitlines()[1:]]
