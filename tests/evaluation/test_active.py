@@ -97,6 +97,17 @@ def test_query_takes_the_least_sure():
     assert len(set(query(OnlineClassifier(), pool, 5, random_state=1))) == 5  # knows nothing: any
 
 
+def test_a_fraction_of_a_small_batch_is_random_on_average():
+    classifier, pool = learned(), rows(50, seed=2)[0]
+    least = query(classifier, pool, 5)
+    random = [
+        5 - np.isin(query(classifier, pool, 5, random_state=seed, explore=0.15), least).sum() for seed in range(400)
+    ]
+    assert set(random) <= {0, 1}
+    assert np.mean(random) == pytest.approx(0.75 * 45 / 46, abs=0.1)  # one of the 46 others is itself the fifth
+    assert len(set(query(classifier, pool, 5, random_state=0, explore=1.0))) == 5
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("budget", [0.05, 0.3, 1.0])
 def test_budget(strategy, budget):

@@ -116,7 +116,8 @@ def query(
     random_state : int or Generator, optional
         Also decides between rows of equal certainty.
     explore : float
-        Fraction of the k rows that are random, in [0, 1]: a safeguard against certain mistakes. The rest is rounded up.
+        Expected fraction of the k rows that are random, in [0, 1]: a safeguard against mistakes that look certain. Where
+        ``explore * k`` is not a whole number, it is rounded up or down at random.
 
     Returns
     -------
@@ -133,11 +134,13 @@ def query(
     n = pool.shape[0] if hasattr(pool, "shape") else len(pool)
     if isinstance(k, bool) or not 1 <= k <= n:
         raise ValueError(f"k must be between 1 and the {n} rows of the pool, got {k!r}")
-    shuffled = np.random.default_rng(random_state).permutation(n)
+    random = np.random.default_rng(random_state)
+    shuffled = random.permutation(n)
     if strategy == "random" or not hasattr(classifier, "learner_"):
         return shuffled[:k]
     by_certainty = shuffled[np.argsort(certainty(classifier, pool, strategy)[shuffled], kind="stable")]
-    least = by_certainty[: k - int(explore * k)]
+    at_random = int(explore * k + random.random()) if explore else 0
+    least = by_certainty[: k - at_random]
     return np.concatenate([least, shuffled[~np.isin(shuffled, least)][: k - len(least)]])
 
 
