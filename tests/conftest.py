@@ -1,7 +1,8 @@
-"""Hypothesis without chance and without clocks, the same examples everywhere; fixtures of the command line."""
+"""Hypothesis without chance and without clocks, the same examples everywhere; common fixtures."""
 
 import signal
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -30,6 +31,19 @@ def call(capsys):
         return code, captured.out, captured.err
 
     return called
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A table whose label needs the product of two columns of very different sizes."""
+    generator = np.random.default_rng(0)
+    lines = ["age,town,income,label"]
+    for _ in range(1500):
+        age, town, income = generator.integers(18, 90), generator.choice(["Rom", "Bonn", "Oslo"]), generator.normal()
+        lines.append(f"{age},{town},{1e6 * income:.2f},{'yes' if income * (age - 50) > 0 else 'no'}")
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
 
 
 @pytest.fixture

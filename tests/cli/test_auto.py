@@ -16,19 +16,6 @@ from tests.command_line import rows
 MEMBERS = ["arow on standard", "logistic on standard", "arow on standard,pairs", "logistic on standard,pairs"]
 
 
-@pytest.fixture
-def table(tmp_path):
-    """A table whose label needs the product of two columns of very different sizes."""
-    generator = np.random.default_rng(0)
-    lines = ["age,town,income,label"]
-    for _ in range(1500):
-        age, town, income = generator.integers(18, 90), generator.choice(["Rom", "Bonn", "Oslo"]), generator.normal()
-        lines.append(f"{age},{town},{1e6 * income:.2f},{'yes' if income * (age - 50) > 0 else 'no'}")
-    path = tmp_path / "rows.csv"
-    path.write_text("\n".join(lines) + "\n")
-    return path
-
-
 def test_a_stack_is_trained_evaluated_and_asked(ok, table, tmp_path):
     model = tmp_path / "m.cw"
     result = json.loads(ok("train", table, "--label", "label", "--auto", "-o", model, "--json", "-q"))

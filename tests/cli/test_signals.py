@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from confidently.cli.training.interrupts import Interrupted, Interruptions
 from tests.command_line import COMMAND, rows
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
@@ -53,6 +54,20 @@ def test_a_signal_leaves_no_temporary_file(ok, data, tmp_path, number, arguments
         assert waiting.wait() == 128 + number
         assert waiting.stderr.read() == "confidently: interrupted\n"
     assert set(tmp_path.iterdir()) == before
+
+
+def test_a_signal_ends_the_wait_for_a_batch():
+    handler, seen = signal.getsignal(signal.SIGTERM), []
+
+    def batches():
+        yield 1
+        signal.raise_signal(signal.SIGTERM)  # which the source of batches does not see
+        yield 2
+
+    with Interruptions() as interruptions, pytest.raises(Interrupted, match="SIGTERM"):
+        seen.extend(interruptions.watch(batches()))
+    assert seen == [1] and interruptions.received == signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) is handler
 
 
 def test_an_ignored_signal_stays_ignored(data, tmp_path):

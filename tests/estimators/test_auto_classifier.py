@@ -182,18 +182,6 @@ def test_an_interrupted_call_leaves_the_classifier_unchanged(tmp_path, monkeypat
     assert (tmp_path / "after").read_bytes() == (tmp_path / "before").read_bytes()
 
 
-@pytest.fixture
-def table(tmp_path):
-    generator = np.random.default_rng(0)
-    rows = ["age,town,income,label"]
-    for _ in range(1500):
-        age, town, income = generator.integers(18, 90), generator.choice(["Rom", "Bonn", "Oslo"]), generator.normal()
-        rows.append(f"{age},{town},{1e4 * income:.2f},{'yes' if income * (age - 50) > 0 else 'no'}")
-    path = tmp_path / "rows.csv"
-    path.write_text("\n".join(rows) + "\n")
-    return path
-
-
 def opened(path, **options):
     return open_stream(str(path), normalize="none", zeros=True, label="label", **options)
 

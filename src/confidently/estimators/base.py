@@ -69,19 +69,19 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
 
     def _check_parameters(self, partial: bool) -> None:
         """Raise ``ValueError`` or ``TypeError`` for an invalid one; ``partial``: whether only some rows are there."""
-        raise NotImplementedError(f"{type(self).__name__}._check_parameters")
+        raise NotImplementedError
 
     def _new_learner(self, n_features: int, n_classes: int, multilabel: bool) -> AnyLearner:
         """Return an untrained learner."""
-        raise NotImplementedError(f"{type(self).__name__}._new_learner")
+        raise NotImplementedError
 
     def _follow_parameters(self) -> None:
         """Continue with parameters that were changed after the last call, or raise ``ValueError``."""
-        raise NotImplementedError(f"{type(self).__name__}._follow_parameters")
+        raise NotImplementedError
 
     def _saved_parameters(self) -> dict[str, Any]:
         """Return the parameters that a model file keeps besides the learner's."""
-        raise NotImplementedError(f"{type(self).__name__}._saved_parameters")
+        raise NotImplementedError
 
     # --- training on arrays --------------------------------------------------------------------------------------
 

@@ -116,8 +116,8 @@ def query(
     random_state : int or Generator, optional
         Also decides between rows of equal certainty.
     explore : float
-        Expected fraction of the k rows that are random, in [0, 1]: a safeguard against mistakes that look certain. Where
-        ``explore * k`` is not a whole number, it is rounded up or down at random.
+        Expected fraction of the k rows that are random, in [0, 1]: a safeguard against mistakes that look certain.
+        Where ``explore * k`` is not a whole number, it is rounded up or down at random.
 
     Returns
     -------

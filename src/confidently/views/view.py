@@ -128,15 +128,15 @@ class View(Parametric):
 
     def new_arrays(self, n_classes: int) -> Arrays:
         """Return the arrays before any column is known."""
-        raise NotImplementedError(f"{type(self).__name__}.new_arrays")
+        raise NotImplementedError
 
     def grown(self, state: Arrays, new: Columns, n_classes: int) -> Arrays:
         """Return the arrays with more columns, or for more classes; those given stay unchanged."""
-        raise NotImplementedError(f"{type(self).__name__}.grown")
+        raise NotImplementedError
 
     def n_known(self, state: Arrays) -> int:
         """Return the number of columns that rows may have."""
-        raise NotImplementedError(f"{type(self).__name__}.n_known")
+        raise NotImplementedError
 
     def column_name(self, state: Arrays, column: int, name_of: Callable[[int], str]) -> str:
         """Return what a column of the rows that the view makes is called; ``name_of`` are the names of features."""
@@ -160,7 +160,7 @@ class View(Parametric):
 
     def shapes(self, packed: Arrays, n_features: int, n_classes: int) -> Shapes:
         """Return shape and type of every packed array."""
-        raise NotImplementedError(f"{type(self).__name__}.shapes")
+        raise NotImplementedError
 
     def values(self, packed: Arrays) -> Iterator[tuple[str, np.ndarray, Range]]:
         """Yield name, numbers and allowed range of packed arrays."""
@@ -176,7 +176,7 @@ class View(Parametric):
         ValueError
             If the parts cannot be merged, or have not continued from the base.
         """
-        raise NotImplementedError(f"{type(self).__name__}.merged")
+        raise NotImplementedError
 
     def columns_in(self, merged: Arrays, part: Placed) -> np.ndarray:
         """Return the numbers, in the merged model, of the columns of the rows that the view of a part makes."""
@@ -201,7 +201,7 @@ class View(Parametric):
 
     def exported(self, graph: Graph, x: str, state: Arrays) -> str:
         """Add what the view makes of dense rows to a graph, and return its name."""
-        raise NotImplementedError(f"{type(self).__name__}.exported")
+        raise NotImplementedError
 
     # --- as plain data --------------------------------------------------------------------------------------------
 
