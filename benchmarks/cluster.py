@@ -2,9 +2,11 @@
 
 Errors: film reviews as JSON lines, hashed binary words and word pairs of unit L2 norm, AROW with r = 0.1, one pass, 16
 partitions; compared with one classifier trained on all rows, and with several passes of one round each. No setting is
-chosen on the test rows. Rows are shuffled beforehand, the same for all. Speed: a generated svmlight file, one partition
-per worker; one worker and two take turns, and both clusters are started before. The possible gain of a second worker
-depends on the machine's processors: two processes that train on half of the file each, without merging, show it.
+chosen on the test rows. Rows are shuffled beforehand, the same for all. Stacks: the same for AutoClassifier on svmlight
+files of letters (numbers, 26 classes), colors of skin (three numbers) and the film reviews, with 8 partitions. Speed: a
+generated svmlight file, one partition per worker; one worker and two take turns, and both clusters are started before.
+The possible gain of a second worker depends on the machine's processors: two processes that train on half of the file
+each, without merging, show it.
 """
 
 from __future__ import annotations
@@ -21,9 +23,10 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from harness import FOLDER, arguments, have_data, machine, markdown, table, write_json
+from harness import FOLDER, arguments, have_data, load, machine, markdown, table, write_json
+from sklearn.datasets import dump_svmlight_file
 
-from confidently import AROW, OnlineClassifier, distributed
+from confidently import AROW, AutoClassifier, OnlineClassifier, distributed
 from confidently.data import ReaderOptions, open_stream
 from confidently.data.sources.file_range import FileRange
 from confidently.distributed.cluster import connected
@@ -32,6 +35,7 @@ PARTITIONS, R, SEED = 16, 0.1, 0
 ROUNDS, PASSES = (1, 2, 4, 8, 16, 32), (2, 4)
 READING = ReaderOptions(format="jsonl", text=("text",), ngrams=(1, 2), counts="binary")
 HEADER = ["learner", "test error %", "seconds", "MB moved per round"]
+STACK_SETS, STACK_PARTITIONS, STACK_ROUNDS = ("letter", "skin", "imdb"), 8, (1, 4, 16)
 SPEED_ROUNDS = (4, 16)
 BLOCK_ROWS, FEATURES, NONZEROS = 25_000, 100_000, 60
 
@@ -82,6 +86,30 @@ def errors(folder: Path, workers: int) -> list[list[str]]:
         for passes in PASSES:
             fit = partial(many, client=client, rounds=1, passes=passes)
             rows.append(measured(f"{PARTITIONS} partitions, {passes} passes of 1 round", fit, test, truth))
+    return rows
+
+
+def errors_of_stacks(folder: Path, workers: int) -> list[list[str]]:
+    rows = []
+    with connected(workers=workers) as client:
+        for name in STACK_SETS:
+            X, y, X_test, truth = load(name)
+            train, test = (str(folder / f"{name}.{part}.svm") for part in ("train", "test"))
+            dump_svmlight_file(X, y, train, zero_based=False)
+            dump_svmlight_file(X_test, truth, test, zero_based=False)
+
+            def one(report: Any, path: str = train) -> AutoClassifier:
+                return AutoClassifier().fit_stream(open_stream(path))
+
+            def many(report: Any, path: str = train, rounds: int = 1) -> AutoClassifier:
+                return distributed.fit(
+                    AutoClassifier(), path, client=client, partitions=STACK_PARTITIONS, rounds=rounds, progress=report
+                )
+
+            rows.append(measured(f"{name}, one process", one, test, truth))
+            for rounds in STACK_ROUNDS:
+                shown = f"{name}, {STACK_PARTITIONS} partitions, {rounds} rounds"
+                rows.append(measured(shown, partial(many, rounds=rounds), test, truth))
     return rows
 
 
@@ -142,10 +170,16 @@ def main() -> None:
         ("--gigabytes", {"type": float, "default": 1.0, "help": "size of the generated file; 0: skip the speed"}),
         ("--repetitions", {"type": int, "default": 5}),
         ("--no-errors", {"action": "store_true", "help": "measure the speed only"}),
+        ("--stacks", {"action": "store_true", "help": "measure the errors of stacks only"}),
     )
     print(machine())
     result: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
+        if options.stacks and have_data():
+            result["stacks"] = errors_of_stacks(Path(folder), options.workers)
+            print(table(HEADER, result["stacks"]), markdown(HEADER, result["stacks"]), sep="\n\n")
+            write_json(options.json, result)
+            return
         if options.gigabytes:
             result |= speed(Path(folder), options.gigabytes * 1e9, options.repetitions)
         if not options.no_errors and have_data():

@@ -134,10 +134,9 @@ def test_one_row_is_explained_at_a_time(ok, table, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--rule", "pa"], "--auto chooses its learners and trains them in one process; omit --rule"),
+        (["--rule", "pa"], "--auto chooses its learners; omit --rule"),
         (["--view", "standard", "--r", "0.5"], "omit --r, --view"),
         (["--covariance", "full"], "omit --covariance"),
-        (["--workers", "2"], "omit --workers"),
         (["--multilabel"], "--auto learns one class per row, got several labels"),
     ],
 )

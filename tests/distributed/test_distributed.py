@@ -25,7 +25,7 @@ with warnings.catch_warnings():
     import dask.dataframe as dd
     import pandas as pd
 
-from confidently import AROW, OnlineClassifier, distributed
+from confidently import AROW, AutoClassifier, OnlineClassifier, distributed
 from confidently.data import DataError, ReaderOptions, open_stream
 from confidently.data.sources.file_range import FileRange
 from confidently.distributed import rounds, sources, tasks
@@ -34,6 +34,7 @@ from confidently.distributed.change import advanced, merge_changes
 from confidently.distributed.cluster import connected
 from confidently.distributed.rounds import MAX_ATTEMPTS, Rounds
 from confidently.models.merging import merge_models
+from confidently.stack.stack import parts_of
 
 X, Y = load_digits(return_X_y=True)
 X = X / 16
@@ -70,8 +71,9 @@ def files(tmp_path_factory):
 def knows_the_same(one, other):
     """To the bit."""
     assert_array_equal(one.classes_, other.classes_)
-    for name, array in one.learner_.state.items():
-        assert_array_equal(array, other.learner_.state[name], err_msg=name)
+    for ours, theirs in zip(parts_of(one.learner_), parts_of(other.learner_), strict=True):
+        for name, array in ours.state.items():
+            assert_array_equal(array, theirs.state[name], err_msg=name)
 
 
 def error_of(classifier, path):
@@ -234,13 +236,16 @@ def test_near_to_one_learner_and_nothing_lost(client, files, kind):
     assert -np.log(p[np.arange(1400), np.argsort(fitted.classes_)[truth]]).mean() < 0.5
 
 
-def test_the_number_of_workers_does_not_matter(client, files):
+@pytest.mark.parametrize("kind", [OnlineClassifier, AutoClassifier])
+def test_the_number_of_workers_does_not_matter(client, files, kind):
     options = {"partitions": 5, "rounds": 3, "shuffle": "between"}
-    two = distributed.fit(OnlineClassifier(random_state=1), files / "all.vw", client=client, **options)
-    one = distributed.fit(OnlineClassifier(random_state=1), files / "all.vw", workers=1, **options)
+    two = distributed.fit(kind(random_state=1), files / "all.vw", client=client, **options)
+    one = distributed.fit(kind(random_state=1), files / "all.vw", workers=1, **options)
     knows_the_same(one, two)
-    other = distributed.fit(OnlineClassifier(random_state=2), files / "all.vw", client=client, **options)
-    assert other.n_seen_ == 1400 and not np.array_equal(one.coef_, other.coef_)
+    other = distributed.fit(kind(random_state=2), files / "all.vw", client=client, **options)
+    assert other.n_seen_ == 1400
+    scores = (list(model.predict_stream(files / "all.vw", "decision_function")) for model in (one, other))
+    assert not np.array_equal(*map(np.concatenate, scores))
 
 
 def test_arrays_and_frames_and_bags(client, files):
@@ -281,10 +286,10 @@ def slow(base, paths, job, calibrate, seed, marker):
     return tasks.learn_files(base, paths, job, calibrate, seed)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_killed_worker_loses_nothing(client, files, tmp_path, monkeypatch, workers):
+@pytest.mark.parametrize(("kind", "workers"), [(OnlineClassifier, 1), (OnlineClassifier, 2), (AutoClassifier, 2)])
+def test_a_killed_worker_loses_nothing(client, files, tmp_path, monkeypatch, kind, workers):
     """SIGKILL in the middle of a round; with one worker every copy of the base is lost as well."""
-    expected = distributed.fit(OnlineClassifier(), files / "all.vw", client=client, partitions=4, rounds=2)
+    expected = distributed.fit(kind(), files / "all.vw", client=client, partitions=4, rounds=2)
     marker, accounts = tmp_path / "pid", []
     monkeypatch.setattr(sources, "learn_files", partial(slow, marker=str(marker)))
     with connected(workers=workers) as other:
@@ -297,7 +302,7 @@ def test_a_killed_worker_loses_nothing(client, files, tmp_path, monkeypatch, wor
         killer = threading.Thread(target=kill)
         killer.start()
         fitted = distributed.fit(
-            OnlineClassifier(), files / "all.vw", client=other, partitions=4, rounds=2, progress=accounts.append
+            kind(), files / "all.vw", client=other, partitions=4, rounds=2, progress=accounts.append
         )
         killer.join()
     assert fitted.n_seen_ == 1400 and sum(account.rows for account in accounts) == 1400
@@ -399,7 +404,7 @@ def test_rows_in_memory_are_refused(client):
 def test_estimators_that_cannot_train_on_a_cluster(client, files):
     with pytest.raises(ValueError, match="partial_fit needs a fitted classifier; call fit first"):
         distributed.partial_fit(OnlineClassifier(), files / "all.vw", client=client)
-    with pytest.raises(TypeError, match="training on a cluster needs an OnlineClassifier, got Perceptron"):
+    with pytest.raises(TypeError, match="needs an OnlineClassifier or an AutoClassifier, got Perceptron"):
         distributed.fit(Perceptron(), files / "all.vw", client=client)
     on_arrays = OnlineClassifier().fit(X, Y)
     with pytest.raises(ValueError, match="trained on arrays, which do not define the columns of files"):

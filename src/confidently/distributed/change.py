@@ -13,8 +13,9 @@ from ..data.features import Features
 from ..learner.learner import Learner
 from ..learner.streams import prune_names
 from ..models.alignment import aligned
-from ..models.merging import merge_round
 from ..models.model import Model
+from ..models.stack_merging import merge_all_in_round
+from ..stack.stack import Stack, parts_of
 
 
 @dataclass
@@ -33,7 +34,7 @@ class Change:
     n_features : int
         Number of features of the base and new ones together.
     whole : bool
-        Whether all features count as changed.
+        Whether all features count as changed, as those of a stack always do.
     """
 
     model: Model
@@ -52,8 +53,10 @@ class Change:
 def model_bytes(model: Model) -> int:
     """Return the bytes of a model's arrays."""
     features = {} if model.features is None else model.features.arrays()
-    state = {**model.learner.state, "weights": model.learner.weights}
-    return sum(array.nbytes for array in [*state.values(), *features.values()])
+    arrays = list(features.values())
+    for part in parts_of(model.learner):
+        arrays += (part.state | ({"weights": part.weights} if isinstance(part, Learner) else {})).values()
+    return sum(array.nbytes for array in arrays)
 
 
 def change_of(base: Model, model: Model) -> Change:
@@ -61,7 +64,7 @@ def change_of(base: Model, model: Model) -> Change:
     learner = model.learner
     before = _reaching(base, learner.n_features).learner
     known = before.n_features
-    if whole := _may_differ_anywhere(before, learner):
+    if whole := isinstance(learner, Stack) or _may_differ_anywhere(before, learner):
         columns = np.arange(known, dtype=np.int32)
     else:
         first = learner.settings.fit_intercept
@@ -85,7 +88,7 @@ def merge_changes(base: Model, changes: Sequence[Change]) -> Change:
     if tables := [change.new for change in changes if change.new is not None]:
         among_new, new = aligned(tables)
         columns = [np.append(known, len(union) + among) for among in among_new]
-    merged = merge_round(common, models, columns)
+    merged = merge_all_in_round(common, models, columns)
     n = max(change.n_features for change in changes) if new is None else base.learner.n_features + len(new)
     return Change(merged, union, new, n, any(change.whole for change in changes))
 
@@ -108,11 +111,12 @@ def advanced(base: Model, change: Change) -> Model:
 
 
 def _reaching(model: Model, n_features: int) -> Model:
-    """Grow a model to a number of features; a model whose features have names or a view is unchanged.
+    """Grow a model to a number of features; a model whose features have names or a view, or a stack, is unchanged.
 
     Merging gives the features that it lacks to a model with a view, which knows what they were in its rows.
     """
-    if model.features is not None or model.learner.view is not None or model.learner.n_features >= n_features:
+    seen = isinstance(model.learner, Stack) or model.learner.view is not None
+    if model.features is not None or seen or model.learner.n_features >= n_features:
         return model
     learner = copy(model.learner)
     learner.state = dict(learner.state)
@@ -157,11 +161,12 @@ def _as_rows(weights: np.ndarray) -> np.ndarray:
 def _restricted(model: Model, columns: np.ndarray) -> Model:
     """Return a model on some of its features, without their names."""
     learner = copy(model.learner)
-    learner.state, learner.n_features = dict(learner.state), len(columns)
-    learner.state["weights"] = model.learner.weights
-    if len(columns) < model.learner.n_features:
-        first = int(learner.settings.fit_intercept)
-        learner.state["weights"] = model.learner.weights.take(np.append(np.arange(first), columns + first), axis=0)
+    if not isinstance(learner, Stack):
+        learner.state, learner.n_features = dict(learner.state), len(columns)
+        learner.state["weights"] = model.learner.weights
+        if len(columns) < model.learner.n_features:
+            first = int(learner.settings.fit_intercept)
+            learner.state["weights"] = model.learner.weights.take(np.append(np.arange(first), columns + first), axis=0)
     return replace(model, learner=learner, features=None, training={})
 
 

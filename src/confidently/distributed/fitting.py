@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numbers
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, TypeVar
 
 from distributed import Client
 from sklearn.utils import check_random_state
@@ -16,9 +16,9 @@ from ..data import ReaderOptions
 from ..data.classes import ClassTable, check_classes
 from ..data.features import Features
 from ..data.memory.labels import plain, training_of
+from ..estimators.auto import AutoClassifier
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.fitted import put_model
-from ..estimators.parameters import check_settings
 from ..estimators.streams import check_values_kept
 from ..models.model import Model
 from ..rules.ranges import check_choice
@@ -28,10 +28,12 @@ from .rounds import Round, Rounds
 from .training import DEFAULT_ROUNDS, SHUFFLE, surveyed, training_on_files
 
 Report = Callable[[Round], None]
+AnyEstimator = OnlineClassifier | AutoClassifier
+Estimator = TypeVar("Estimator", OnlineClassifier, AutoClassifier)
 
 
 def fit(
-    estimator: OnlineClassifier,
+    estimator: Estimator,
     data: Any,
     y: Any = None,
     *,
@@ -47,7 +49,7 @@ def fit(
     progress: bool | Report = False,
     reading: ReaderOptions | None = None,
     **how: Any,
-) -> OnlineClassifier:
+) -> Estimator:
     """Train from scratch on a cluster, in rounds after which the models of all partitions are merged.
 
     With the base N(mean_0, P_0^-1) of a round and the model N(mean_i, P_i^-1) of partition i after it::
@@ -59,8 +61,10 @@ def fit(
 
     Parameters
     ----------
-    estimator : OnlineClassifier
-        Without a kernel. It makes ``passes`` passes; its ``shuffle=True`` means "within".
+    estimator : OnlineClassifier or AutoClassifier
+        Without a kernel. It makes ``passes`` passes; its ``shuffle=True`` means "within". The members of an
+        AutoClassifier, unless given, are chosen once, by the first 1000 rows of all, so that all partitions train the
+        same; each member is merged as a single classifier is.
     data : path, list or dask.bag of paths; or dask.array or dask.dataframe
         Files, folders and globs as for :func:`confidently.data.open_stream`, which every worker can open; or rows of
         numbers.
@@ -89,7 +93,7 @@ def fit(
 
     Returns
     -------
-    OnlineClassifier
+    OnlineClassifier or AutoClassifier
         The estimator, fitted. Rows, mistakes and updates of all partitions are added.
 
     Raises
@@ -117,14 +121,15 @@ def fit(
         for name in ("learner_", "classes_", "source_", "features_", "feature_names_in_", "n_features_in_"):
             estimator.__dict__.pop(name, None)
         training = _Training(estimator, client, workers, partitions, rounds, shuffle, progress)
-        return training.run(data, y, sample_weight, classes, multilabel, on_error, reading, how)
+        training.run(data, y, sample_weight, classes, multilabel, on_error, reading, how)
+    return estimator
 
 
 def partial_fit(
-    estimator: OnlineClassifier, data: Any, y: Any = None, *, client: Client | str | None = None,
+    estimator: Estimator, data: Any, y: Any = None, *, client: Client | str | None = None,
     workers: int | None = None, partitions: int | None = None, rounds: int = DEFAULT_ROUNDS, shuffle: str | None = None,
     sample_weight: Any = None, on_error: str | int = "stop", progress: bool | Report = False,
-) -> OnlineClassifier:  # fmt: skip
+) -> Estimator:  # fmt: skip
     """Train on more data of the same kind on a cluster, in one pass; the parameters are those of :func:`fit`.
 
     Raises
@@ -136,28 +141,32 @@ def partial_fit(
         raise ValueError("partial_fit needs a fitted classifier; call fit first")
     with training_of(estimator):
         training = _Training(estimator, client, workers, partitions, rounds, shuffle, progress, estimator.as_model())
-        return training.run(data, y, sample_weight, None, None, on_error, None, {})
+        training.run(data, y, sample_weight, None, None, on_error, None, {})
+    return estimator
 
 
 class _Training:
     """The common part of ``fit`` and ``partial_fit``."""
 
     def __init__(
-        self, estimator: OnlineClassifier, client: Client | str | None, workers: int | None, partitions: int | None,
+        self, estimator: AnyEstimator, client: Client | str | None, workers: int | None, partitions: int | None,
         rounds: int, shuffle: str | None, progress: bool | Report, base: Model | None = None,
     ) -> None:  # fmt: skip
-        if not isinstance(estimator, OnlineClassifier):
-            raise TypeError(f"training on a cluster needs an OnlineClassifier, got {type(estimator).__name__}")
-        kind_of(estimator.covariance).require("distribute")
-        if estimator.forget:
-            raise ValueError(
-                "partitions are trained on in parallel, so no rows come last for forget to keep; use forget=0"
+        if not isinstance(estimator, (OnlineClassifier, AutoClassifier)):
+            raise TypeError(
+                f"training on a cluster needs an OnlineClassifier or an AutoClassifier, got {type(estimator).__name__}"
             )
+        estimator._check_parameters(partial=True)
+        for one in single_learners(estimator):
+            kind_of(one.covariance).require("distribute")
+            if one.forget:
+                raise ValueError(
+                    "partitions are trained on in parallel, so no rows come last for forget to keep; use forget=0"
+                )
         for name, number in (("partitions", partitions), ("rounds", rounds), ("workers", workers)):
             if number is not None and (not isinstance(number, numbers.Integral) or number < 1):
                 raise ValueError(f"{name} must be an integer >= 1, got {number!r}")
         check_choice("shuffle", shuffle, SHUFFLE)
-        check_settings(estimator, partial=True)
         self.estimator, self.base, self.progress = estimator, base, progress
         self.client, self.workers, self.partitions, self.rounds = client, workers, partitions, rounds
         self.shuffle = shuffle or ("within" if estimator.shuffle else None)
@@ -166,7 +175,7 @@ class _Training:
     def run(
         self, data: Any, y: Any, sample_weight: Any, classes: Any, multilabel: bool | None, on_error: str | int,
         reading: ReaderOptions | None, how: dict[str, Any],
-    ) -> OnlineClassifier:  # fmt: skip
+    ) -> None:  # fmt: skip
         with ExitStack() as stack:
             client = stack.enter_context(connected(self.client, self.workers))
             options: dict[str, Any] = {
@@ -189,7 +198,9 @@ class _Training:
             self._report(client, training, options)
             for summary in training:
                 self._show(summary)
-        return self._fitted(training.model)
+        model = training.model
+        check_classes(model.classes, model.learner.multilabel)
+        put_model(self.estimator, model)
 
     def _files(
         self, client: Client, paths: list[str], classes: Any, multilabel: bool | None, on_error: str | int,
@@ -216,10 +227,6 @@ class _Training:
         source = {**reading.as_dict(), "closed": classes is not None}
         return Model(self.estimator._new_learner(0, len(table), multilabel), table.names, features, estimator, source)
 
-    def _fitted(self, model: Model) -> OnlineClassifier:
-        check_classes(model.classes, model.learner.multilabel)
-        return put_model(self.estimator, model)
-
     def _report(self, client: Client, training: Rounds, options: dict[str, Any]) -> None:
         if self.progress is True:
             n = len(client.scheduler_info(n_workers=-1)["workers"])
@@ -233,3 +240,10 @@ class _Training:
             print(summary, file=sys.stderr)
         elif callable(self.progress):
             self.progress(summary)
+
+
+def single_learners(estimator: AnyEstimator) -> Sequence[OnlineClassifier]:
+    """Return the classifier itself, or the members that a stack was given."""
+    if isinstance(estimator, OnlineClassifier):
+        return [estimator]
+    return [] if isinstance(estimator.members, str) else estimator.members

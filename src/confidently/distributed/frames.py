@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 from dask import delayed
 from dask.base import is_dask_collection
-from distributed import Client
+from distributed import Client, Future
 
 from ..data.features import Features
 from ..data.memory.labels import plain
+from ..estimators.auto import AutoClassifier
 from ..estimators.parameters import multiclass_of
 from ..models.model import Model
 from .rounds import Rounds
 from .sources import Blocks
-from .tasks import Job, distinct
-from .training import grid_of
+from .tasks import Job, choose_by_rows, count, distinct, head
+from .training import grid_of, result_of
 
 UNKNOWN_ROWS = 2**20  # assumed for blocks of unknown size
 
@@ -58,7 +59,7 @@ class Frames:
     client : Client
     X, y, weight
         As in :func:`confidently.distributed.fit`.
-    estimator : OnlineClassifier
+    estimator : OnlineClassifier or AutoClassifier
     """
 
     def __init__(self, client: Client, X: Any, y: Any, weight: Any, estimator: Any) -> None:
@@ -96,7 +97,20 @@ class Frames:
             self.estimator.feature_names_in_ = np.array(self.names, dtype=object)
         learner = self.estimator._new_learner(self.n_features, len(names), self.y.ndim == 2)
         features = None if self.names is None else Features.named(self.names)
-        return Model(learner, names, features, settings_of(self.estimator))
+        model = Model(learner, names, features, settings_of(self.estimator))
+        return self._with_members(model) if learner.rows_to_prepare else model
+
+    def _with_members(self, model: Model) -> Model:
+        """Have a worker choose the members of a stack by the first rows."""
+        heads, rows = list[Future](), 0
+        for block in self.blocks:
+            whole = self.client.compute(block)
+            heads.append(self.client.submit(head, whole, model.learner.rows_to_prepare - rows))
+            rows += self.client.submit(count, heads[-1]).result()
+            if rows >= model.learner.rows_to_prepare:
+                break
+        chosen: Model = result_of(self.client.submit(choose_by_rows, model, heads, self.estimator, pure=False))
+        return chosen
 
     def training(
         self, model: Model, partitions: int, rounds: int, shuffle: str | None, seed: int, **options: Any
@@ -109,6 +123,8 @@ class Frames:
 
 def settings_of(estimator: Any) -> dict[str, Any]:
     """Return the settings that merging needs and the learner does not have."""
+    if isinstance(estimator, AutoClassifier):
+        return {}
     return {"multiclass": multiclass_of(estimator), "calibration": estimator.calibration}
 
 

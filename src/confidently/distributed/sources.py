@@ -119,7 +119,7 @@ class Blocks:
     client : Client
     blocks : list of Delayed
         Each a tuple: rows, labels, weights or None.
-    estimator : OnlineClassifier
+    estimator : OnlineClassifier or AutoClassifier
     sizes : list of int
         Sizes of the blocks, in the unit of the cells.
     """

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Batch, DataError, DataWarning, ReaderOptions, open_stream
+from ..data import Batch, DataError, DataWarning, ReaderOptions, Stream, open_stream
 from ..data.classes import ClassTable
 from ..data.memory.matrix import largest_value
 from ..data.selection import joined, select_rows
@@ -24,10 +24,12 @@ from ..data.sources.file_range import FileRange
 from ..data.stream import MAX_SKIPPED_SHOWN
 from ..learner.streams import StreamLearner
 from ..models.model import Model
+from ..stack.stack import HESSIAN, ROWS, WEIGHTS, members_in_turn, parts_of
 from .change import Change, change_of, merge_changes
 
 Seed = tuple[int, ...]
 Rows = tuple[Any, Any, Any]  # rows, their labels, their weights or None
+CALIBRATED = ("calibration", WEIGHTS, HESSIAN, ROWS)  # arrays of states that only a first pass changes
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,30 @@ class Failure:
     error: Exception
 
 
+def choose_by_files(model: Model, paths: Sequence[str], job: Job) -> Any:
+    """Return an untrained model with the features of the first rows of files, and members that these rows choose."""
+    learning = _copied(model, job.reading)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # as in learn_files
+            with _opened(paths, model, learning, job) as stream:
+                learning.prepare(stream)
+    except (DataError, OSError, ValueError) as error:
+        return Failure(error)
+    return replace(model, learner=learning.learner, features=learning.features)
+
+
+def choose_by_rows(model: Model, heads: Sequence[Rows], estimator: Any) -> Any:
+    """Return an untrained model with members that these rows choose."""
+    try:
+        classifier = _classifier(estimator, model)
+        classifier.learner_.prepare(classifier._matrix(_joined([head[0] for head in heads])))
+    except (ValueError, TypeError) as error:
+        return Failure(error)
+    return replace(model, learner=classifier.learner_)
+
+
+@members_in_turn()
 def learn_files(base: Model, paths: Sequence[str | FileRange], job: Job, calibrate: bool, seed: Seed) -> Any:
     """Train a copy of the base on the rows of some files or ranges of files."""
     began = time.monotonic()
@@ -83,11 +109,7 @@ def learn_files(base: Model, paths: Sequence[str | FileRange], job: Job, calibra
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # the survey of the files has reported them
-            stream = open_stream(
-                paths, job.reading, multilabel=job.multilabel, on_error=job.on_error, parsers=0,
-                largest=largest_value(base.learner.settings.dtype), features=learning.features,
-                classes=[str(name) for name in base.classes] if _skips_classes(base, job) else (),
-            )  # fmt: skip
+            stream = _opened(paths, base, learning, job)
             rows = 0
             with stream:
                 for batch in learning.learn(_arranged(stream, job, seed), calibrate):
@@ -98,29 +120,24 @@ def learn_files(base: Model, paths: Sequence[str | FileRange], job: Job, calibra
     return replace(learned, skipped=stream.skipped, skipped_examples=stream.skipped_examples)
 
 
+@members_in_turn()
 def learn_rows(
     base: Model, blocks: Sequence[Rows], estimator: Any, job: Job, calibrate: bool, seed: Seed
 ) -> Learned | Failure:
     """Train a copy of the base on rows, as ``partial_fit`` does."""
-    from sklearn.base import clone  # here, since tasks on files need no scikit-learn and start faster without it
-
-    from ..estimators.fitted import put_model
-
     began = time.monotonic()
     X, y, weights = (_joined([block[k] for block in blocks]) for k in range(3))
     if job.shuffle:
         order = np.random.default_rng(seed).permutation(X.shape[0])
         X, y, weights = (None if one is None else _taken(one, order) for one in (X, y, weights))
-    learner = copy(base.learner)
-    learner.state = {name: array.copy() for name, array in base.learner.state.items()}
-    classifier = put_model(clone(estimator), replace(base, learner=learner))
+    classifier = _classifier(estimator, base)
     if X.shape[0]:
         try:
             classifier.partial_fit(X, y, sample_weight=weights)
         except (ValueError, TypeError) as error:
             return Failure(error)
     if not calibrate:
-        classifier.learner_.state["calibration"] = base.learner.state["calibration"].copy()
+        _restore_calibration(classifier.learner_, base.learner)
     change = change_of(base, replace(base, learner=classifier.learner_))
     return Learned(change, X.shape[0], bytes_sent=change.nbytes, seconds=time.monotonic() - began)
 
@@ -152,6 +169,16 @@ def cut(block: Rows, first: int, last: int, size: int) -> Rows:
     return tuple(None if one is None else _taken(one, slice(a, b)) for one in block)  # type: ignore[return-value]
 
 
+def count(block: Rows) -> int:
+    """Return the number of rows of a block."""
+    return int(block[0].shape[0])
+
+
+def head(block: Rows, n: int) -> Rows:
+    """Return the first n rows of a block, or all that there are."""
+    return tuple(None if one is None else _taken(one, slice(0, n)) for one in block)  # type: ignore[return-value]
+
+
 def distinct(y: Any) -> np.ndarray:
     """Return the classes of a block of labels."""
     return np.unique(np.asarray(y))
@@ -163,10 +190,40 @@ def _learned(base: Model, learning: StreamLearner, rows: int, began: float) -> L
     return Learned(change, rows, float(learning.log_loss[0]), change.nbytes, time.monotonic() - began)
 
 
+def _opened(paths: Sequence[str | FileRange], base: Model, learning: StreamLearner, job: Job) -> Stream:
+    return open_stream(
+        paths, job.reading, multilabel=job.multilabel, on_error=job.on_error, parsers=0,
+        largest=largest_value(base.learner.dtype), features=learning.features,
+        classes=[str(name) for name in base.classes] if _skips_classes(base, job) else (),
+    )  # fmt: skip
+
+
+def _classifier(estimator: Any, base: Model) -> Any:
+    """Return a classifier with a copy of the base's learner, ready for rows."""
+    from sklearn.base import clone  # here, since tasks on files need no scikit-learn and start faster without it
+
+    from ..estimators.fitted import put_model
+
+    return put_model(clone(estimator), replace(base, learner=_learner_of(base)))
+
+
+def _learner_of(base: Model) -> Any:
+    """Return a copy of the base's learner with a state of its own."""
+    learner = copy(base.learner)
+    for part in parts_of(learner):
+        part.state = {name: array.copy() for name, array in part.state.items()}
+    return learner
+
+
+def _restore_calibration(learner: Any, base: Any) -> None:
+    """Undo what rows that were seen before have changed in calibrations and in the weights of a stack's members."""
+    for part, before in zip(parts_of(learner), parts_of(base), strict=True):
+        part.state |= {name: before.state[name].copy() for name in CALIBRATED if name in before.state}
+
+
 def _copied(base: Model, reading: ReaderOptions | None) -> StreamLearner:
     """Return a copy of the base's learner, ready for a stream."""
-    learner = copy(base.learner)
-    learner.state = {name: array.copy() for name, array in base.learner.state.items()}
+    learner = _learner_of(base)
     table = ClassTable(base.classes, learner.multilabel, base.source.get("closed", False))
     features = None if base.features is None else base.features.copy()
     return StreamLearner(learner, table, base.multiclass, features, reading)

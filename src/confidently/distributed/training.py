@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from distributed import Client
+from distributed import Client, Future
 
 from ..data import DataWarning, ReaderOptions
 from ..data.sources.source import is_uri
@@ -16,7 +16,7 @@ from ..models.model import Model
 from .cells import Cell, cells_of
 from .rounds import Rounds
 from .sources import Files, Survey, survey
-from .tasks import Failure, Job
+from .tasks import Failure, Job, choose_by_files
 
 DEFAULT_ROUNDS = 16
 SHUFFLE = (None, "within", "between")
@@ -39,10 +39,7 @@ def surveyed(
     """
     names = [os.fspath(path) for path in paths]
     absolute = [name if is_uri(name) or name == "-" else os.path.abspath(name) for name in names]
-    found = client.submit(survey, absolute, reading, how, multilabel, _skip(on_error), pure=False).result()
-    if isinstance(found, Failure):
-        raise found.error
-    assert isinstance(found, Survey)
+    found: Survey = result_of(client.submit(survey, absolute, reading, how, multilabel, _skip(on_error), pure=False))
     for text in found.warnings:
         warnings.warn(text, DataWarning, stacklevel=2)
     return found
@@ -53,9 +50,19 @@ def training_on_files(
     shuffle: str | None = None, seed: int = 0, on_error: str | int = "stop",
     class_weight: dict[Any, float] | str | None = None, calibrate: bool = True,
 ) -> Rounds:  # fmt: skip
-    """Return the rounds in which a model trains on files; the work is done when they are iterated over."""
+    """Return the rounds in which a model trains on files; the work is done when they are iterated over.
+
+    Only the members of a stack are chosen first, by the first rows of the files, so that all partitions have the same.
+
+    Raises
+    ------
+    confidently.data.DataError, OSError
+        If these rows cannot be read.
+    """
     grid = grid_of(found.sizes, found.divisible, partitions, rounds, shuffle, seed)
     job = Job(found.reading, found.multilabel, _skip(on_error), class_weight, shuffle is not None)
+    if model.learner.rows_to_prepare:
+        model = result_of(client.submit(choose_by_files, model, found.files, job, pure=False))
     max_skipped = on_error if isinstance(on_error, int) else float("inf")
     return Rounds(
         client,
@@ -76,6 +83,14 @@ def grid_of(
     """Return the cells of each partition in each round, in order or dealt out at random."""
     deal = np.random.default_rng(seed) if shuffle == "between" else None
     return cells_of(sizes, divisible, partitions, rounds, deal)
+
+
+def result_of(future: Future) -> Any:
+    """Return the result of a task, or raise its error in the data."""
+    found = future.result()
+    if isinstance(found, Failure):
+        raise found.error
+    return found
 
 
 def _skip(on_error: str | int) -> str:

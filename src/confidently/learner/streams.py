@@ -96,6 +96,14 @@ class StreamLearner:
                 first = last
             yield batch
 
+    def prepare(self, batches: Iterable[Batch]) -> None:
+        """Choose the members of a stack by the first rows, whose features are then known; nothing is learned."""
+        for batch in first_together(batches, self.learner.rows_to_prepare):
+            self._make_room(batch)
+            self.learner.prepare(batch.matrix)
+            self._keep_names(batch)
+            return
+
     def _new_classes(self, batch: Batch) -> list[int]:
         """Return the rows, in order, at which a new class changes the learner.
 

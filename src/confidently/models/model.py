@@ -17,7 +17,7 @@ from ..learner.learner import Learner
 from ..learner.streams import StreamPredictor
 from ..rules.ranges import check_choice
 from ..stack.naive_bayes import NaiveBayes
-from ..stack.stack import Stack
+from ..stack.stack import Stack, parts_of
 from ..views.view import View
 from . import file
 from .file import checked_arrays
@@ -185,12 +185,11 @@ class Model(SavedModel):
         return learner.state | own
 
     def check_values(self) -> None:
-        learner: Learner | Stack = self.learner
-        for member in [learner] if isinstance(learner, Learner) else [*learner.members, learner]:
-            if isinstance(member, Learner):
-                _check_values(member)
+        for part in parts_of(self.learner):
+            if isinstance(part, Learner):
+                _check_values(part)
             else:
-                member.check_values()
+                part.check_values()
 
     @staticmethod
     def unpacked(header: file.Header, arrays: State) -> Learner | Stack:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..stack.naive_bayes import ROWS as ROWS_OF_CLASSES
 from ..stack.stack import COUNTERS, HESSIAN, ROWS, WEIGHTS, Member, Stack
 from .alignment import all_classes, all_features, class_numbers
 from .merged_learner import MergeError
-from .merging import merge_models
+from .merging import merge_models, merge_round
 from .model import Model
 
 
@@ -46,17 +47,53 @@ def merge_all(
             raise MergeError(
                 f"{name} has {_text(own)}, {all_names[0]} {_text(members[0])}; merge stacks of the same members"
             )
-    parts, features, table = list[Member](), None, all_classes(together)
-    for k in range(len(members[0] or [])):
+    parts, features = list[Member](), None
+    for k, name in enumerate(models[0].learner.names):
         of_member = [_of_member(model, k) for model in together]
         if isinstance(models[0].learner.members[k], NaiveBayes):
-            parts.append(_merged_naive_bayes(together, k, base is not None, how))
+            columns, _ = all_features(together)
+            parts.append(_merged_naive_bayes(together, columns, k, base is not None, how))
             continue
         start = None if base is None else of_member[-1]
-        merged = merge_models(of_member[: len(models)], names, start, base_name, how)
+        with _named(name):
+            merged = merge_models(of_member[: len(models)], names, start, base_name, how)
         parts.append(merged.learner)
         features, source, classes = merged.features, merged.source, merged.classes
-    return _whole(models, base, parts, features, source, classes, len(table), how)
+    return _whole(models, base, parts, features, source, classes, how)
+
+
+def merge_all_in_round(base: Model, models: Sequence[Model], columns: Sequence[np.ndarray]) -> Model:
+    """Merge single learners or stacks whose training continued from a base in one round, without names of features.
+
+    The arguments are those of :func:`confidently.models.merging.merge_round`.
+
+    Raises
+    ------
+    MergeError
+        If what a view has learned cannot be merged.
+    """
+    if not isinstance(base.learner, Stack):
+        return merge_round(base, models, columns)
+    parts = list[Member]()
+    for k, (name, member) in enumerate(zip(base.learner.names, base.learner.members, strict=True)):
+        if isinstance(member, NaiveBayes):
+            of_base = np.arange(base.learner.n_features)
+            parts.append(_merged_naive_bayes([*models, base], [*columns, of_base], k, True, "product"))
+            continue
+        with _named(name):
+            merged = merge_round(_of_member(base, k), [_of_member(model, k) for model in models], columns)
+        parts.append(merged.learner)
+        source, classes = merged.source, merged.classes
+    return _whole(models, base, parts, None, source, classes, "product")
+
+
+@contextmanager
+def _named(member: str) -> Iterator[None]:
+    """Say which member of the stacks it is that cannot be merged."""
+    try:
+        yield
+    except MergeError as error:
+        raise MergeError(f"{member}: {error}") from None
 
 
 def _members(model: Model) -> list[tuple[str, str | None]] | None:
@@ -78,9 +115,14 @@ def _of_member(model: Model, k: int) -> Model:
     return Model(member, model.classes, model.features, estimator, model.source)
 
 
-def _merged_naive_bayes(models: Sequence[Model], k: int, has_base: bool, how: str) -> NaiveBayes:
-    """Return the sum of the counts, or their mean; those of a common base, the last model, count once."""
-    table, (columns, _) = all_classes(models), all_features(models)
+def _merged_naive_bayes(
+    models: Sequence[Model], columns: Sequence[np.ndarray], k: int, has_base: bool, how: str
+) -> NaiveBayes:
+    """Return the sum of the counts, or their mean; those of a common base, the last model, count once.
+
+    ``columns`` holds the columns of each model's features in the merged model.
+    """
+    table = all_classes(models)
     n_features = max(int(own.max(initial=-1)) + 1 for own in columns)
     merged = NaiveBayes(len(table), n_features)
     parts = len(models) - has_base
@@ -112,11 +154,12 @@ def _calibration(own: np.ndarray, classes: np.ndarray, n_classes: int) -> np.nda
 
 def _whole(
     models: Sequence[Model], base: Model | None, members: list[Member], features: Features | None,
-    source: dict[str, Any], classes: list[Any], n_classes: int, how: str,
+    source: dict[str, Any], classes: list[Any], how: str,
 ) -> Model:  # fmt: skip
     first: Stack = models[0].learner
     n_features = max(member.n_features for member in members)
     state = _mixture([model.learner.state for model in models], None if base is None else base.learner.state, how)
+    n_classes = max(member.n_classes for member in members)
     stack = Stack.of(members, first.names, first.multiclass, n_classes, n_features, first.dtype, state)
     if features is not None:
         prune_names(stack, features)

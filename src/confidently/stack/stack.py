@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -392,6 +393,11 @@ class Stack:
         check_within(COUNTERS, self.state[COUNTERS], COUNTS)
 
 
+def parts_of(learner: Learner | Stack) -> list[Member | Stack]:
+    """Return what has a state: the learner, or the members of a stack and the stack itself."""
+    return [*learner.members, learner] if isinstance(learner, Stack) else [learner]
+
+
 def _entropy(p: np.ndarray) -> np.ndarray:
     """Return the entropy of distributions along the last axis."""
     entropy: np.ndarray = -(p * np.log(np.maximum(p, np.finfo(np.float64).tiny))).sum(axis=-1)
@@ -411,9 +417,22 @@ class InTurn(Executor):
         return done
 
 
+@contextmanager
+def members_in_turn() -> Iterator[None]:
+    """Train members in the calling thread only, within this context: on clusters, other partitions use the rest."""
+    token = _one_thread.set(True)
+    try:
+        yield
+    finally:
+        _one_thread.reset(token)
+
+
+_one_thread = ContextVar("one_thread", default=False)
+
+
 def _threads(groups: int, rows: int) -> Executor:
     """Return what trains groups of members side by side, if there are rows enough to be worth it."""
-    n = min(groups, processors(), MAX_THREADS)
+    n = 1 if _one_thread.get() else min(groups, processors(), MAX_THREADS)
     return ThreadPoolExecutor(n) if n > 1 and rows >= ROWS_PER_THREAD else InTurn()
 
 

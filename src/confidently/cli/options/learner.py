@@ -182,7 +182,7 @@ def check_auto(ctx: click.Context, options: dict[str, Any]) -> None:
     """Reject options of a single learner next to ``--auto``."""
     if not options["auto"]:
         return
-    sections = ("Rule", "Learner", "Cluster")
+    sections = ("Rule", "Learner")
     given = [
         max(parameter.opts, key=len)
         for parameter in ctx.command.params
@@ -190,7 +190,7 @@ def check_auto(ctx: click.Context, options: dict[str, Any]) -> None:
         and is_given(ctx, str(parameter.name))
     ]  # fmt: skip
     if given:
-        raise click.UsageError(f"--auto chooses its learners and trains them in one process; omit {', '.join(given)}")
+        raise click.UsageError(f"--auto chooses its learners; omit {', '.join(given)}")
 
 
 def continued_learner(model: Model) -> StreamLearner:
