@@ -13,7 +13,7 @@ from confidently.covariances.examples import Examples, Progressive
 from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
-from confidently.stack.choice import recipe
+from confidently.stack.choice import new_stack, recipe
 from confidently.stack.naive_bayes import NaiveBayes
 from confidently.stack.stack import COUNTERS, HESSIAN, WEIGHTS, Recipe, Stack
 from confidently.views.columns import Columns
@@ -94,6 +94,10 @@ def recipes():
     ]
 
 
+def logits_alone(member, X):
+    return np.concatenate([member.logits_of(seen) for seen in member.seen_rows(X)])
+
+
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_a_stack_is_its_members_and_the_mixture_of_what_they_said_before_each_label(n_classes):
     generator = np.random.default_rng(0)
@@ -102,10 +106,11 @@ def test_a_stack_is_its_members_and_the_mixture_of_what_they_said_before_each_la
     stack = Stack(recipes(), n_classes=n_classes, n_features=D, columns=Columns.alike(D))
     alone = [one.make(n_classes, D, Columns.alike(D)) for one in recipes()]
     twin, mistakes, cost, loss = twins.Mixture(len(alone)), 0, np.zeros(1), 0.0
-    stack.learn(as_matrix(X), labels, log_loss=cost)
+    matrix = as_matrix(X)
+    stack.learn(matrix, labels, log_loss=cost)
     for i in range(N):
         row = as_matrix(X[[i]])
-        logits = np.stack([member.logits(row)[0] for member in alone])
+        logits = np.stack([logits_alone(member, row)[0] for member in alone])
         p = twin.probabilities(logits)
         mistakes += p[labels[i]] <= np.delete(p, labels[i]).max()
         loss -= log(twin.learn(logits, labels[i], 1.0))
@@ -118,8 +123,10 @@ def test_a_stack_is_its_members_and_the_mixture_of_what_they_said_before_each_la
     assert (stack.n_seen, stack.mistakes) == (N, mistakes)
     assert cost[0] == pytest.approx(loss, rel=1e-9)
     for member, other in zip(stack.members, alone, strict=True):
-        assert member.logits(as_matrix(X)) == pytest.approx(other.logits(as_matrix(X)), rel=1e-9, abs=1e-12)
-    expected = [twin.probabilities(np.stack([m.logits(as_matrix(X[[i]]))[0] for m in alone])) for i in range(N)]
+        assert logits_alone(member, as_matrix(X)) == pytest.approx(
+            logits_alone(other, as_matrix(X)), rel=1e-9, abs=1e-12
+        )
+    expected = [twin.probabilities(np.stack([logits_alone(m, as_matrix(X[[i]]))[0] for m in alone])) for i in range(N)]
     found = stack.probabilities(as_matrix(X))
     assert (found if n_classes > 2 else np.column_stack([1 - found, found])) == pytest.approx(
         np.array(expected), rel=1e-6
@@ -148,8 +155,26 @@ def test_logits_of_training_are_those_predicted_before_the_label(covariance, n_c
             learner.train(examples.part(first, last), transaction, True, part)
     for at, i in enumerate(order):
         row = as_matrix(X[[i]])
-        assert found[at] == pytest.approx(alone.logits(row)[0], rel=1e-6, abs=1e-9)
+        assert found[at] == pytest.approx(logits_alone(alone, row)[0], rel=1e-6, abs=1e-9)
         alone.learn(row, labels[[i]])
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_members_predict_together_what_each_predicts_alone(n_classes):
+    """Also members that see the same rows, of which there are more than are made at a time."""
+    generator = np.random.default_rng(3)
+    X = as_matrix(generator.normal(size=(2500, D)))
+    labels = generator.integers(0, n_classes, 2500).astype(np.int32)
+    stack = new_stack(n_classes, D)
+    stack.prepare(X)
+    stack.learn(X, labels)
+    assert len(stack.names) > len({member.view for member in stack.members})
+    assert np.array_equal(stack.logits(X), [logits_alone(member, X) for member in stack.members])
+    mean, variance = stack.margin_distribution(X)
+    alone = [[m.logit_deviations_of(seen) for seen in m.seen_rows(X)] for m in stack.members]
+    bound = np.tensordot(np.abs(stack.state[WEIGHTS]), [np.concatenate(of_member) for of_member in alone], 1)
+    assert variance.reshape(2500, -1) == pytest.approx(bound**2)
+    assert np.array_equal(mean, stack.decision(X))
 
 
 def test_later_passes_count_mistakes_and_leave_calibrations_and_weights():
@@ -159,12 +184,12 @@ def test_later_passes_count_mistakes_and_leave_calibrations_and_weights():
     stack = Stack(recipes(), n_classes=2, n_features=D, columns=Columns.alike(D))
     stack.learn(as_matrix(X), labels)
     weights, seen = stack.state[WEIGHTS].copy(), [m.state["calibration"].copy() for m in stack.members]
-    members = [m.logits(as_matrix(X)).copy() for m in stack.members]
+    members = stack.logits(as_matrix(X))
     before = stack.mistakes
     stack.learn(as_matrix(X), labels, calibrate=False)
     assert np.array_equal(stack.state[WEIGHTS], weights)
     assert all(np.array_equal(m.state["calibration"], was) for m, was in zip(stack.members, seen, strict=True))
-    assert not any(np.array_equal(m.logits(as_matrix(X)), was) for m, was in zip(stack.members, members, strict=True))
+    assert not any(map(np.array_equal, stack.logits(as_matrix(X)), members))
     assert stack.state[COUNTERS][0] == 2 * N
     assert before < stack.mistakes < 2 * before
 

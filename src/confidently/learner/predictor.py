@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -52,22 +52,8 @@ class Predictor(Posterior):
         found: tuple[np.ndarray, np.ndarray] = self._of_seen(X, self._top_margins)
         return found
 
-    def logits(self, X: _core.Matrix) -> np.ndarray:
-        """Return the calibrated scores of one class per row: those of which :meth:`probabilities` are made.
-
-        Shape (n, 1), the logarithm of the odds of class 1; or with more classes (n, n_classes), the largest of which is
-        0.
-        """
-        found: np.ndarray = self._of_seen(X, self._logits)
-        return found
-
-    def logit_deviations(self, X: _core.Matrix) -> np.ndarray:
-        """Return the standard deviations of the calibrated scores, in the shape of :meth:`decision`."""
-        found: np.ndarray = self._of_seen(X, self._logit_deviations)
-        return found
-
-    def _of_seen(self, X: _core.Matrix, f: Callable[[_core.Matrix], Any]) -> Any:
-        """Return what a function returns of the rows, an array or a pair, as the learner sees them.
+    def seen_rows(self, X: _core.Matrix) -> Iterator[_core.Matrix]:
+        """Yield the rows as the learner sees them, some at a time.
 
         Raises
         ------
@@ -78,10 +64,17 @@ class Predictor(Posterior):
         if not is_checked(X, self.settings.dtype):
             check_rows(X, self.settings.dtype)
         if self.view is None:
-            return f(X)
+            yield X
+            return
         n = X.shape[0]
-        strides = [(first, min(ROWS_PER_VIEW, n - first)) for first in range(0, max(n, 1), ROWS_PER_VIEW)]
-        found = [f(self.view.see(self.state, X, first, rows).matrix(self.width)) for first, rows in strides]
+        for first in range(0, max(n, 1), ROWS_PER_VIEW):
+            yield self.view.see(self.state, X, first, min(ROWS_PER_VIEW, n - first)).matrix(self.width)
+
+    def _of_seen(self, X: _core.Matrix, f: Callable[[_core.Matrix], Any]) -> Any:
+        """Return what a function returns, an array or a pair, of the rows as the learner sees them."""
+        found = [f(seen) for seen in self.seen_rows(X)]
+        if len(found) == 1:
+            return found[0]
         if isinstance(found[0], tuple):
             return tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
         return np.concatenate(found)
@@ -108,12 +101,18 @@ class Predictor(Posterior):
         scores = self._by_class(self._moderated(X))
         return calibration.softmax(scores, state) if self.settings.several else calibration.sigmoid(scores, state)
 
-    def _logits(self, X: _core.Matrix) -> np.ndarray:
+    def logits_of(self, X: _core.Matrix) -> np.ndarray:
+        """Return the calibrated scores of rows as the learner sees them: those of which probabilities are made.
+
+        Shape (n, 1), the logarithm of the odds of class 1; or with more classes (n, n_classes), the largest of which is
+        0.
+        """
         return calibration.logits(self._moderated(X), self.state["calibration"])
 
-    def _logit_deviations(self, X: _core.Matrix) -> np.ndarray:
-        deviation, slopes = np.sqrt(self._margin_distribution(X)[1]), self._slopes(X)
-        scaled: np.ndarray = deviation * (slopes if deviation.ndim == 1 else slopes[:, None])
+    def logit_deviations_of(self, X: _core.Matrix) -> np.ndarray:
+        """Return the standard deviations of the calibrated scores, in the shape of :meth:`logits_of`."""
+        deviation = np.sqrt(self._margin_distribution(X)[1])
+        scaled: np.ndarray = deviation.reshape(len(deviation), -1) * self._slopes(X)[:, None]
         return scaled
 
     def slope(self, X: _core.Matrix) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..views.columns import Columns
 from ..views.view import COUNTED, appended
 
 FREQUENCY, ENTRIES, ROWS, KNOWN, CALIBRATION = "frequency", "entries", "rows", "known", "calibration"
+MAX_SLOPE, MAX_CURVATURE = 1e80, 1e200
 
 
 class NaiveBayes:
@@ -91,11 +92,19 @@ class NaiveBayes:
             len(examples), calibrate, progressive.logits, transaction.log,
         )  # fmt: skip
 
-    def logits(self, X: _core.Matrix) -> np.ndarray:
+    def seen_rows(self, X: _core.Matrix) -> Iterator[_core.Matrix]:
+        """Yield checked rows as naive Bayes sees them: as they are."""
+        yield X
+
+    def logits_of(self, X: _core.Matrix) -> np.ndarray:
         """Return calibrated scores of checked rows, shape (n, columns)."""
         scores = np.empty((X.shape[0], self.columns))
         _core.naive_bayes_scores(self.state, X, scores)
         return logits(scores, self.state[CALIBRATION])
+
+    def logit_deviations_of(self, X: _core.Matrix) -> np.ndarray:
+        """Return the standard deviations of the scores: 0, since there is no Gaussian."""
+        return np.zeros((X.shape[0], self.columns))
 
     @property
     def slope(self) -> float:
@@ -140,9 +149,6 @@ class NaiveBayes:
             check_within(name, self.state[name], COUNTED)
         check_within("the slope of naive Bayes", self.state[CALIBRATION][:1], Range(0.0, MAX_SLOPE))
         check_within("the calibration of naive Bayes", self.state[CALIBRATION][1:], within(MAX_CURVATURE))
-
-
-MAX_SLOPE, MAX_CURVATURE = 1e80, 1e200
 
 
 class Restoring:

@@ -286,14 +286,42 @@ class Stack:
 
     def logits(self, X: _core.Matrix) -> np.ndarray:
         """Return the members' calibrated scores, shape (members, n, columns)."""
+        return self._scores(X)[0]
+
+    def _scores(self, X: _core.Matrix, uncertain: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return the members' calibrated scores, and if ``uncertain`` their standard deviations.
+
+        Members with the same view are asked together, so that its rows are made once.
+        """
         if not is_checked(X, self.dtype):
             check_rows(X, self.dtype)
-        return np.stack([member.logits(X) for member in self.members]).clip(-_core.max_logit, _core.max_logit)
+        n, groups = X.shape[0], [group for _, group in self._groups()]
+        shape = len(self.members), n, 1 if self.n_classes <= 2 else self.n_classes
+        logits, deviations = np.zeros(shape), np.zeros(shape if uncertain else 0)
+
+        def fill(group: list[int]) -> None:
+            first = 0
+            for seen in self.members[group[0]].seen_rows(X):
+                last = first + seen.shape[0]
+                for k in group:
+                    logits[k, first:last] = self.members[k].logits_of(seen)
+                    if uncertain:
+                        deviations[k, first:last] = self.members[k].logit_deviations_of(seen)
+                first = last
+
+        with _threads(len(groups), n) as pool:
+            for filled in [pool.submit(fill, group) for group in groups]:
+                filled.result()
+        return logits.clip(-_core.max_logit, _core.max_logit), deviations
+
+    def _mixed(self, scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the weighted sum over the members: for two classes, shape (n,), otherwise (n, n_classes)."""
+        mixed: np.ndarray = np.einsum("g,gnk->nk", weights, scores)
+        return mixed[:, 0] if self.n_classes <= 2 else mixed
 
     def decision(self, X: _core.Matrix) -> np.ndarray:
         """Return the mixed scores: for two classes, shape (n,), the logarithm of the odds; otherwise (n, n_classes)."""
-        mixed: np.ndarray = np.einsum("g,gnk->nk", self.state[WEIGHTS], self.logits(X))
-        return mixed[:, 0] if self.n_classes <= 2 else mixed
+        return self._mixed(self.logits(X), self.state[WEIGHTS])
 
     def probabilities(self, X: _core.Matrix, method: str | None = "progressive") -> np.ndarray:
         """Return the probability of class 1, shape (n,), or with more classes of each, (n, n_classes)."""
@@ -310,12 +338,9 @@ class Stack:
         The standard deviation of a sum is at most the sum of the standard deviations, |w_g| a_g sd_g, whatever their
         correlations. Naive Bayes has no variance.
         """
-        mean = self.decision(X)
-        deviation = np.zeros_like(mean)
-        for weight, member in zip(self.state[WEIGHTS], self.members, strict=True):
-            if isinstance(member, Learner):
-                deviation += abs(weight) * member.logit_deviations(X)
-        return mean, deviation**2
+        weights = self.state[WEIGHTS]
+        logits, deviations = self._scores(X, uncertain=True)
+        return self._mixed(logits, weights), self._mixed(deviations, np.abs(weights)) ** 2
 
     def top_margins(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and bound of the variance of the margin between each row's two best classes, shape (n,)."""
