@@ -291,9 +291,9 @@ def test_headers_that_are_no_objects(text, saved):
         load(saved)
 
 
-def bomb(path, rule, n_features=2 * 10**8):
+def bomb(path, rule, n_features=2 * 10**8, view=None):
     """Write a model of few touched features among many; return its size."""
-    OnlineClassifier(rule).fit(csr_matrix(([1.0, 2.0], ([0, 1], [3, 7])), shape=(2, 50)), [0, 1]).save(path)
+    OnlineClassifier(rule, view=view).fit(csr_matrix(([1.0, 2.0], ([0, 1], [3, 7])), shape=(2, 50)), [0, 1]).save(path)
     header, arrays = contents_of(path)
     assert "weights.rows" in arrays
     write_contents(path, header | {"n_features": n_features}, arrays)
@@ -310,10 +310,10 @@ def looked_at(path, ok):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("rule", ["arow", "pa"])
-def test_looking_at_a_small_file_takes_little_memory(rule, tmp_path, ok):
+@pytest.mark.parametrize(("rule", "view"), [("arow", None), ("pa", None), ("arow", "unit")])
+def test_looking_at_a_small_file_takes_little_memory(rule, view, tmp_path, ok):
     """Whatever number of features it declares."""
-    assert bomb(tmp_path / "m.cw", rule) < 3000
+    assert bomb(tmp_path / "m.cw", rule, view=view) < 3000
     shown, peak = looked_at(tmp_path / "m.cw", ok)
     assert peak < 30e6
     assert shown["features"] == 2 * 10**8
@@ -331,8 +331,9 @@ def test_looking_at_a_small_kernel_model_takes_little_memory(kernel, tmp_path, o
     assert peak < 2e6 and shown["features"] == 2 * 10**8
 
 
-def test_what_is_shown_does_not_depend_on_the_features_left_out(tmp_path, ok):
-    bomb(tmp_path / "m.cw", "arow", 1000)
+@pytest.mark.parametrize("view", [None, "unit"])
+def test_what_is_shown_does_not_depend_on_the_features_left_out(tmp_path, ok, view):
+    bomb(tmp_path / "m.cw", "arow", 1000, view)
     found = class_views(Model.load_touched(tmp_path / "m.cw"))
     assert found == class_views(Model.load(tmp_path / "m.cw"))
 

@@ -9,9 +9,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ..covariances.settings import DTYPES, Settings
+from ..covariances.settings import DTYPES
 from ..covariances.state import Size, State, check_rows, check_within
-from ..covariances.table import make_covariance
 from ..data.features import Features
 from ..learner.learner import Learner
 from ..learner.streams import StreamPredictor
@@ -150,7 +149,9 @@ class Model(SavedModel):
         """Read a model file without its features that are at the prior and have no names.
 
         So a small file takes little memory, however many features it declares. ``if_needed``: they are left out only
-        if the model is larger than the memory. The errors are those of :meth:`load`.
+        if the model is larger than the memory, and can predict without them, as it cannot where a view makes rows of
+        all their values. Nothing is left out of stacks, of covariances that couple features, and where a view makes
+        columns or has arrays of its own. The errors are those of :meth:`load`.
         """
         contents = file.read(path, cls.kind)
         rows = contents.arrays.get("weights.rows")
@@ -158,10 +159,10 @@ class Model(SavedModel):
             return cls.from_contents(contents)
         with file.damage_reported(path):
             header = contents.header
-            settings = Settings.from_header(header.settings)
-            covariance, size = make_covariance(settings), Size(header.n_features, header.n_classes)
-            whole = covariance.couples_features or header.view
-            if whole or (if_needed and file.fits_memory(covariance.shapes(size))):
+            learner, size = Learner.from_header(vars(header), {}), Size(header.n_features, header.n_classes)
+            view, settings, covariance = learner.view, learner.settings, learner.covariance
+            whole = covariance.couples_features or not (view is None or _is_of_rows(view))
+            if whole or (if_needed and (view is not None or file.fits_memory(covariance.shapes(size)))):
                 return cls.from_contents(contents)
             check_rows(rows, header.n_features + settings.fit_intercept)
             kept = np.union1d(np.arange(settings.fit_intercept), rows)
@@ -217,6 +218,11 @@ class Model(SavedModel):
                 member.check_values()
         stack.check_values()
         return stack
+
+
+def _is_of_rows(view: View) -> bool:
+    """Return whether a view transforms every row by itself, without arrays of its own."""
+    return view.keeps_columns and not view.packed(view.new_arrays(n_classes=2), n_features=0)
 
 
 def _packed(learner: Learner) -> State:
