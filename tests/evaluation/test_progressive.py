@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from scipy.stats import t
+from sklearn.base import clone
 from sklearn.linear_model import Perceptron
 from sklearn.metrics import log_loss
 
-from confidently import MIRA, OnlineClassifier, progressive_validation
+from confidently import MIRA, AutoClassifier, OnlineClassifier, progressive_validation
 from confidently.data import open_stream
 from tests.command_line import rows
+from tests.estimators.test_auto_classifier import words
+from tests.twins.stack import Mixture
 
 
 def noisy(n=120, d=6, classes=2, seed=0):
@@ -45,6 +48,55 @@ def test_one_run_is_the_plain_loop(classes, multiclass):
         np.testing.assert_allclose(found[0], wanted, rtol=1e-9)
     np.testing.assert_array_equal(curve.error[0], expected[0] / curve.rows)
     np.testing.assert_array_equal(curve.models[0].coef_, progressive_validation(model, X, y, at=50).models[0].coef_)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_run_of_a_stack_is_the_loop_over_its_members_and_their_mixture(classes):
+    """Members that learn alone, row by row, and the twin of the mixture; each row is predicted first."""
+    X, y = noisy(n=90, d=3, classes=classes)
+    X[:, 1] *= 1e3
+    members = [
+        OnlineClassifier(view="standard"),
+        OnlineClassifier("logistic", prior_variance=3.0, view="standard"),
+        OnlineClassifier("probit", view="unit"),
+        OnlineClassifier(covariance="shared", view="standard"),
+    ]
+    unchanged = clone(members)
+    mixture, losses, wrong = Mixture(len(members)), [], []
+    for i in range(len(y)):
+        row = X[i : i + 1]
+        logits = np.zeros((len(members), classes))
+        if i:
+            logits = np.array([member.predict_log_proba(row)[0] for member in members])
+        if classes == 2:
+            logits = logits[:, 1:] - logits[:, :1]
+        wrong.append(i == 0 or mixture.probabilities(logits).argmax() != y[i])  # the first row is a tie
+        losses.append(-np.log(mixture.learn(logits, y[i], 1.0)))
+        for member in members:
+            member.partial_fit(row, y[i : i + 1], classes=range(classes))
+    curve = progressive_validation(AutoClassifier(unchanged), X, y, at=1)
+    np.testing.assert_array_equal(curve.mistakes[0], np.cumsum(wrong))
+    np.testing.assert_allclose(curve.log_loss[0], np.cumsum(losses), rtol=1e-6)
+    np.testing.assert_array_equal(curve.updates[0, -1], sum(member.updates_ for member in members))
+    np.testing.assert_allclose(curve.models[0].weights_, mixture.weights, rtol=1e-6)
+    assert curve.models[0].predict(X).shape == y.shape
+
+
+def test_the_first_rows_of_each_order_choose_the_members_of_a_stack():
+    """By a thousand rows, not by one: of words there are many. ``fit`` counts the same mistakes, in each order."""
+    X, y = words(rows=1200)
+    curve = progressive_validation(AutoClassifier(), X, y, permutations=2, passes=2, at=600, random_state=3)
+    rng = np.random.RandomState(3)
+    for run in range(2):
+        order = np.concatenate([rng.permutation(1200), rng.permutation(1200)])
+        model = AutoClassifier().fit(X[order[:1200]], y[order[:1200]])
+        assert list(curve.models[run].members_) == list(model.members_)
+        assert "naive Bayes" in model.members_
+        assert curve.mistakes[run, 1] == model.mistakes_
+    assert (curve.log_loss[:, 0] < 600 * np.log(2)).all()
+    assert np.isnan(curve.log_loss[:, 2:]).all()
+    given = AutoClassifier([OnlineClassifier("arow"), OnlineClassifier("probit", view="idf")])
+    assert progressive_validation(given, X, y).mistakes[0, -1] == given.fit(X, y).mistakes_
 
 
 def test_labels_cost_the_sum_over_labels():
@@ -102,17 +154,18 @@ def test_mira_and_other_classifiers_run_too():
 
 
 @pytest.mark.parametrize("at", [7, [5, 100, 299], None])
-def test_stream_is_the_matrix(tmp_path, at):
+@pytest.mark.parametrize("model", [OnlineClassifier("arow"), AutoClassifier()])
+def test_stream_is_the_matrix(tmp_path, model, at):
     path = tmp_path / "data.svm"
     path.write_text(rows(labels=("-1", "+1")))
     with open_stream(path, chunk_bytes=1000) as stream:
-        curve = progressive_validation(OnlineClassifier("arow"), stream, at=at)
+        curve = progressive_validation(model, stream, at=at)
     with open_stream(path) as stream:
         batch = next(iter(stream))
     X = csr_matrix((batch.values, batch.columns, batch.start))
     names = [label.name for label in batch.new_labels]
     y = np.array(names)[batch.labels]
-    expected = progressive_validation(OnlineClassifier("arow"), X, y, at=300 if at is None else at)
+    expected = progressive_validation(model, X, y, at=300 if at is None else at)
     np.testing.assert_array_equal(curve.rows, expected.rows)
     np.testing.assert_array_equal(curve.mistakes, expected.mistakes)
     np.testing.assert_array_equal(curve.updates, expected.updates)
@@ -143,7 +196,7 @@ def test_a_confidence_that_is_no_fraction():
 @pytest.mark.parametrize(
     ("model", "at", "error", "message"),
     [
-        (Perceptron(), None, TypeError, "a stream needs an OnlineClassifier, got Perceptron"),
+        (Perceptron(), None, TypeError, "a stream needs an OnlineClassifier or an AutoClassifier, got Perceptron"),
         (OnlineClassifier(), 0, ValueError, "at must be a number of rows >= 1, got 0"),
     ],
 )

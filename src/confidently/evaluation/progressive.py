@@ -18,14 +18,18 @@ from ..data import Batch, Stream
 from ..data.classes import ClassTable
 from ..data.memory.labels import class_numbers, class_weights, distinct, is_multilabel, labels_of_rows
 from ..data.memory.matrix import as_matrix
+from ..estimators.auto import AutoClassifier
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.mira import MIRA
 from ..estimators.streams import check_values_kept
+from ..learner.learner import Learner
 from ..learner.streams import StreamLearner
+from ..stack.stack import Stack
 
 N_POINTS = 100  # of a curve over a matrix
 ROWS_PER_POINT = 1000  # of a curve over a stream
 COUNTS = ("mistakes", "updates", "log_loss")
+ONLINE = (OnlineClassifier, AutoClassifier)  # whose learners count mistakes and log-loss themselves
 
 
 @dataclass(frozen=True)
@@ -93,10 +97,12 @@ def progressive_validation(
     Parameters
     ----------
     model : estimator
-        An :class:`OnlineClassifier`, a :class:`MIRA`, or any classifier with ``partial_fit`` (slow: it predicts row
-        by row). It is cloned, not changed.
+        An :class:`OnlineClassifier`, an :class:`AutoClassifier`, a :class:`MIRA`, or any classifier with
+        ``partial_fit`` (slow: it predicts row by row). It is cloned, not changed. The members of an AutoClassifier are
+        chosen by the columns of the first 1000 rows of each run, as :meth:`AutoClassifier.fit_stream` does; labels have
+        no part in that, so every row is still predicted before its label is used.
     X : array, sparse matrix or :class:`confidently.data.Stream`
-        Rows; a stream (one run, one pass, :class:`OnlineClassifier` only) needs no ``y``.
+        Rows; a stream (one run, one pass, :class:`OnlineClassifier` and :class:`AutoClassifier` only) needs no ``y``.
     y : array of shape (n,), or indicator matrix
         Labels.
     classes : array, optional
@@ -154,7 +160,7 @@ def progressive_validation(
     else:
         orders = [np.concatenate([generator.permutation(n) for _ in range(passes)]) for _ in range(permutations)]
     known = None if is_multilabel(y) else distinct(y) if classes is None else np.unique(classes)
-    run = _run_online if isinstance(model, OnlineClassifier) else _run_counting if isinstance(model, MIRA) else _run_any
+    run = _run_online if isinstance(model, ONLINE) else _run_counting if isinstance(model, MIRA) else _run_any
     found = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(run)(clone(model), X, y, known, order, rows, n) for order in orders
     )
@@ -176,23 +182,30 @@ def _points(at: int | Sequence[int] | None, total: int, stride: int) -> np.ndarr
 
 
 def _run_online(
-    model: OnlineClassifier,
+    model: OnlineClassifier | AutoClassifier,
     X: Any,
     y: np.ndarray,
     known: np.ndarray | None,
     order: np.ndarray,
     rows: np.ndarray,
     n: int,
-) -> tuple[dict[str, list[float]], OnlineClassifier]:
-    """Run the compiled learner from point to point. The first row creates it and has the loss of a uniform guess."""
+) -> tuple[dict[str, list[float]], OnlineClassifier | AutoClassifier]:
+    """Run the compiled learner from point to point. The first row creates it and has the loss of a uniform guess.
+
+    One row does not show what the columns are, so a stack begins again, with members that the first rows choose.
+    """
     model.partial_fit(X[order[:1]], y[order[:1]], classes=known)
-    learner, cost = model.learner_, np.zeros(1)
+    learner: Learner | Stack = model.learner_
+    done, cost = 1, np.zeros(1)
     cost[0] = y.shape[1] * log(2) if known is None else log(len(known))
+    if isinstance(model, AutoClassifier):
+        learner = model.learner_ = model._new_learner(learner.n_features, learner.n_classes, multilabel=False)
+        learner.prepare(as_matrix(X[order[: learner.rows_to_prepare]], learner.dtype))
+        done, cost[0] = 0, 0.0
     labels, start = labels_of_rows(y) if known is None else (class_numbers(y, model.classes_), None)
     weights = class_weights(model.class_weight, model.classes_, y, known is None)
-    matrix = as_matrix(X, learner.settings.dtype)
+    matrix = as_matrix(X, learner.dtype)
     curves: dict[str, list[float]] = {name: [] for name in COUNTS}
-    done = 1
     for row in rows:
         for first, last in _within_passes(done, int(row), n):
             part = np.ascontiguousarray(order[first:last], dtype=np.int64)
@@ -240,15 +253,17 @@ def _run_any(
 
 def _over_stream(model: Any, stream: Stream, classes: Any, at: int | Sequence[int] | None) -> ProgressiveCurve:
     """Run once over a stream of batches, which are cut where a point is due."""
-    if not isinstance(model, OnlineClassifier):
-        raise TypeError(f"a stream needs an OnlineClassifier, got {type(model).__name__}")
+    if not isinstance(model, ONLINE):
+        raise TypeError(f"a stream needs an OnlineClassifier or an AutoClassifier, got {type(model).__name__}")
     table = ClassTable([] if classes is None else list(classes), stream.multilabel, closed=classes is not None)
     learner = clone(model)._new_learner(0, len(table), stream.multilabel)
     check_values_kept(learner.view, stream.reading)
     learning = StreamLearner(learner, table, model.multiclass, reading=stream.reading)
     dues = _dues(ROWS_PER_POINT if at is None else at)
     points, seen, due = [], 0, next(dues)
-    for part in learning.learn(_cut(stream, _dues(ROWS_PER_POINT if at is None else at))):
+    for part in learning.learn(
+        stream, divide=lambda batches: _cut(batches, _dues(ROWS_PER_POINT if at is None else at))
+    ):
         seen += len(part)
         if seen == due:
             points.append(_point(seen, learning))

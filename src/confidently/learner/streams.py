@@ -6,7 +6,7 @@ The result does not depend on how the stream is divided into batches: a feature 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,10 @@ class StreamLearner:
         self.reading = reading
         self.log_loss = np.zeros(1)
 
-    def learn(self, batches: Iterable[Batch], calibrate: bool = True, advise: bool = True) -> Iterator[Batch]:
+    def learn(
+        self, batches: Iterable[Batch], calibrate: bool = True, advise: bool = True,
+        divide: Callable[[Iterator[Batch]], Iterator[Batch]] | None = None,
+    ) -> Iterator[Batch]:  # fmt: skip
         """Train on the batches of one stream; yield each batch after training on it.
 
         Parameters
@@ -65,6 +68,8 @@ class StreamLearner:
             Whether this is the first pass, whose margins calibrate the probabilities.
         advise : bool
             Whether to warn of rows and columns that are perhaps not meant as they are, in the first pass.
+        divide : callable, optional
+            Yields the same rows in other batches, after the members of a stack are chosen by the first rows together.
 
         Raises
         ------
@@ -76,10 +81,9 @@ class StreamLearner:
             batches = warn_if_sorted(batches)
             if not self.learner.n_features:  # otherwise training continues, and has warned before
                 batches = warn_of_batch_columns(batches, self.reading, self.learner.wants_columns)
-        for batch in first_together(batches, self.learner.rows_to_prepare):
+        prepared = self._prepared(batches)
+        for batch in prepared if divide is None else divide(prepared):
             seen, number_of = len(number_of), np.append(number_of, np.zeros(len(batch.new_labels), np.int32))
-            self._make_room(batch)
-            self.learner.prepare(batch.matrix)
             new_classes, first = self._new_classes(batch), 0
             while first < len(batch):
                 last = self._cut(batch, new_classes, first)
@@ -98,11 +102,16 @@ class StreamLearner:
 
     def prepare(self, batches: Iterable[Batch]) -> None:
         """Choose the members of a stack by the first rows, whose features are then known; nothing is learned."""
+        for batch in self._prepared(batches):
+            self._keep_names(batch)
+            return
+
+    def _prepared(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """Yield the same rows, after the first of them have chosen the members of a stack."""
         for batch in first_together(batches, self.learner.rows_to_prepare):
             self._make_room(batch)
             self.learner.prepare(batch.matrix)
-            self._keep_names(batch)
-            return
+            yield batch
 
     def _new_classes(self, batch: Batch) -> list[int]:
         """Return the rows, in order, at which a new class changes the learner.
