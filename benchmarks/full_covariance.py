@@ -1,7 +1,8 @@
 """Full covariance: products of matrices compared with row-by-row updates and the machine's rate of products; kernels.
 
-Parts: ``speed`` (random dense rows), ``data`` (usps and mnist, one shared covariance), ``kernel`` (usps), ``picture``
-(error against time). Everything in one table is timed in turn, in one run; medians.
+Parts: ``speed`` (random dense rows), ``data`` (usps and mnist, one shared covariance), ``classes`` (usps and letter: a
+matrix that the classes share, one of all weights, one per class), ``kernel`` (usps), ``picture`` (error against time).
+Everything in one table is timed in turn, in one run; medians.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from confidently.learner.learner import Learner
 SIZES = (100, 200, 300, 500, 1000, 2000, 4000)
 RULES = ("arow", "cw_stdev")
 ROWS = 1024
+PARTS = ("speed", "data", "classes", "kernel", "picture")
 # rule, several classes, budget
 KERNELS = (
     ("cw_stdev", "joint", 500), ("cw_stdev", "joint", 1000), ("cw_stdev", "joint", 2000),
@@ -135,7 +137,7 @@ def data() -> list[list[Any]]:
             "LinearSVC": LinearSVC(max_iter=200),
         }
         if name == "usps":
-            models["cw_stdev, full joint"] = OnlineClassifier("cw_stdev", "full")
+            models["cw_stdev, full joint"] = OnlineClassifier("cw_stdev", "full", multiclass="joint")
         for label, model in models.items():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # LinearSVC stops before it converges
@@ -145,8 +147,23 @@ def data() -> list[list[Any]]:
     return lines
 
 
+def classes() -> list[list[Any]]:
+    """Part 3: several classes that share a matrix, or have one each, or one of all weights."""
+    lines = []
+    for name in ("usps", "letter"):
+        split = load(name)
+        for rule in ("arow", "cw_stdev", "logistic"):
+            own = ("joint", "one-vs-rest", "softmax") if rule == "logistic" else ("joint", "one-vs-rest")
+            for multiclass in (None, *own):
+                model = OnlineClassifier(rule, "full", multiclass=multiclass)
+                lines.append([name, rule, multiclass or "shared", *timed(model, split)])
+                print(*lines[-1], sep="  ", flush=True)
+    print(table(["data", "rule", "multiclass", "seconds", "test error %"], lines))
+    return lines
+
+
 def kernel() -> list[list[Any]]:
-    """Part 3: kernel learners on usps compared with SVC."""
+    """Part 4: kernel learners on usps compared with SVC."""
     split, lines = load("usps"), []
     X = split[0]
     gamma = 1.0 / (X.shape[1] * X.var())  # SVC's default
@@ -166,7 +183,7 @@ def kernel() -> list[list[Any]]:
 
 
 def picture(file: Path) -> None:
-    """Part 4: test error against seconds of training, one pass."""
+    """Part 5: test error against seconds of training, one pass."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -198,18 +215,20 @@ def picture(file: Path) -> None:
 def main() -> None:
     options = arguments(
         __doc__,
-        ("--part", {"choices": ["speed", "data", "kernel", "picture"], "action": "append", "help": "default: all"}),
+        ("--part", {"choices": PARTS, "action": "append", "help": "default: all"}),
         ("--rule", {"choices": RULES, "action": "append", "help": "of the speed; default: all"}),
         ("--sizes", {"type": int, "nargs": "*", "default": list(SIZES), "help": "numbers of features"}),
         ("--repetitions", {"type": int, "default": 5}),
     )
-    parts, found = options.part or ["speed", "data", "kernel", "picture"], {}
+    parts, found = options.part or PARTS, {}
     print(machine())
     if "speed" in parts:
         found["speed"] = speed(options.rule or list(RULES), options.sizes, options.repetitions)
     if set(parts) - {"speed"} and have_data():
         if "data" in parts:
             found["data"] = data()
+        if "classes" in parts:
+            found["classes"] = classes()
         if "kernel" in parts:
             found["kernel"] = kernel()
         if "picture" in parts:

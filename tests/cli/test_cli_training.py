@@ -152,10 +152,22 @@ def test_examples_nothing_satisfies_are_reported(ok, tmp_path):
     [
         (
             [],
-            "one matrix of 9 x 9 numbers for 3 classes and 3 weights of each, 0.0 MB and up to 243 operations per row",
+            "one matrix of 3 x 3 numbers, shared by 3 classes, 0.0 MB and up to 27 operations per row; "
+            "--multiclass joint keeps one matrix of 9 x 9\n",
         ),
+        (
+            ["--multiclass", "joint"],
+            "one matrix of 9 x 9 numbers for 3 classes and 3 weights of each, 0.0 MB and up to 243 operations per row; "
+            "--covariance shared keeps one matrix of 3 x 3\n",
+        ),
+        (["--classes", "0,1,2"], "one matrix of 3 x 3 numbers, shared by 3 classes"),
         (["--multiclass", "one-vs-rest"], "3 matrices of 3 x 3 numbers for 3 classes and 3 weights of each"),
-        (["--rule", "logistic"], "3 matrices of 3 x 3 numbers"),
+        (["--rule", "logistic", "--multiclass", "softmax"], "3 matrices of 3 x 3 numbers"),
+        (
+            ["--rule", "logistic"],
+            "one matrix of 3 x 3 numbers, shared by 3 classes, 0.0 MB and up to 27 operations per row; "
+            "--multiclass softmax keeps 3 matrices of 3 x 3\n",
+        ),
         (["--multilabel"], "3 matrices of 3 x 3 numbers for 3 labels"),
         (["--multilabel", "--multiclass", "joint"], "one matrix of 12 x 12 numbers for 3 labels"),
     ],

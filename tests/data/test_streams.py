@@ -137,12 +137,13 @@ def test_features_that_come_late_are_scaled_like_all_others(tmp_path, rule, dtyp
         assert whole.learner.state["folded"] != 1  # or nothing was tested
 
 
+@pytest.mark.parametrize("multiclass", [None, "joint"])
 @pytest.mark.parametrize("covariance", OVER_WEIGHTS)
-def test_a_third_class_finds_the_same_learner_wherever_the_bytes_are_cut(tmp_path, covariance):
+def test_a_third_class_finds_the_same_learner_wherever_the_bytes_are_cut(tmp_path, covariance, multiclass):
     file = tmp_path / "rows.svm"
     file.write_bytes(text_of(TASKS["five classes"]()))
     for average in (False, True):
-        options = {"covariance": covariance, "average": average, "prior_variance": 0.3}
+        options = {"covariance": covariance, "average": average, "prior_variance": 0.3, "multiclass": multiclass}
         whole = trained(file, **options)
         for size in SIZES:
             assert_same(whole, trained(file, chunk_bytes=size, **options))

@@ -104,7 +104,8 @@ def test_attributes_explain_the_answers(task, covariance):
     """decision = X coef' + intercept; variances follow from variance_ and covariance_."""
     X, y = TASKS[task]()
     X = X[:, :12]
-    classifier = OnlineClassifier("cw_stdev", covariance).fit(X, y)
+    multiclass = "joint" if task == "multiclass" else None
+    classifier = OnlineClassifier("cw_stdev", covariance, multiclass=multiclass).fit(X, y)
     decision = (X @ classifier.coef_.T + classifier.intercept_).squeeze()
     np.testing.assert_allclose(classifier.decision_function(X), decision, atol=1e-9)
     mean, variance = classifier.margin_distribution(X)

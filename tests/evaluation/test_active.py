@@ -63,7 +63,8 @@ def test_certainty_of_several_classes(covariance, multiclass):
 @pytest.mark.parametrize("classes", [2, 3])
 def test_change_is_the_divergence_that_learning_makes(rule, classes):
     """Learn each row with either label, and compare the Gaussians before and after."""
-    classifier, X = learned(classes, rule=rule, covariance="full", prior_variance=0.3), rows(12, seed=1)[0]
+    settings = {"covariance": "full", "multiclass": "joint", "prior_variance": 0.3}
+    classifier, X = learned(classes, rule=rule, **settings), rows(12, seed=1)[0]
     certainties, found = certainty(classifier, X), np.zeros(12)
     for k, (second, best) in enumerate(np.argsort(classifier.predict_proba(X), axis=1)[:, -2:]):
         for label, probability in ((best, norm.cdf(certainties[k])), (second, norm.sf(certainties[k]))):

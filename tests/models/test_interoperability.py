@@ -29,7 +29,9 @@ CASES = [
     ("classes", {"rule": "logistic"}),
     ("classes", {"rule": "logistic", "covariance": "shared"}),
     ("classes", {"rule": "logistic", "calibration": None}),
+    ("classes", {"covariance": "full"}),
     ("classes", {"rule": "logistic", "covariance": "full", "calibration": None}),
+    ("classes", {"rule": "logistic", "covariance": "full", "multiclass": "softmax", "calibration": None}),
     ("labels", {}),
     ("labels", {"calibration": None}),
     ("labels", {"rule": "logistic", "calibration": None}),
@@ -95,7 +97,7 @@ def test_an_onnx_graph_has_the_names_of_features():
     ("task", "settings", "message"),
     [
         ("binary", {"covariance": "kernel"}, "not linear"),
-        ("classes", {"covariance": "full"}, "covariances of all classes"),
+        ("classes", {"covariance": "full", "multiclass": "joint"}, "covariances of all classes"),
         ("classes", {"calibration": None}, "are integrals"),
     ],
 )

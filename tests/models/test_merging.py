@@ -210,7 +210,8 @@ def test_disjoint_features(rule, covariance):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("classes", [("a", "b"), ("a", "b", "c")])
 def test_an_untrained_model_adds_nothing(rule, covariance, classes):
-    model = learned(rule=rule, covariance=covariance, classes=classes, average=True)
+    multiclass = make_rule(rule).multiclass
+    model = learned(rule=rule, covariance=covariance, multiclass=multiclass, classes=classes, average=True)
     nothing = OnlineClassifier(**model.get_params(deep=False)).partial_fit(
         np.zeros((1, 6)), [classes[0]], classes=classes, sample_weight=[0.0]
     )
@@ -233,7 +234,8 @@ def test_one_model_is_itself():
 @pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 @pytest.mark.parametrize("classes", [("a", "b"), ("a", "b", "c")])
 def test_order_does_not_matter(covariance, classes):
-    parts = [learned(seed=seed, covariance=covariance, classes=classes) for seed in range(3)]
+    settings = {"covariance": covariance, "classes": classes, "multiclass": "joint"}
+    parts = [learned(seed=seed, **settings) for seed in range(3)]
     first, X = merge(parts), rows(20, seed=9)[0]
     for order in itertools.permutations(parts):
         assert_same_gaussian(merge(order), first)
@@ -280,11 +282,13 @@ def test_float32():
 # --- classes ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("multiclass", [None, "joint"])
 @pytest.mark.parametrize("covariance", OVER_WEIGHTS)
-def test_third_class_of_another_model(covariance):
+def test_third_class_of_another_model(covariance, multiclass):
     """Merging with an untrained third class equals announcing the class to the model later."""
-    model = learned(covariance=covariance)
-    nothing = OnlineClassifier(covariance=covariance, prior_variance=PRIOR).partial_fit(
+    settings = {"covariance": covariance, "multiclass": multiclass, "prior_variance": PRIOR}
+    model = learned(**settings)
+    nothing = OnlineClassifier(**settings).partial_fit(
         np.zeros((1, 6)), ["c"], classes=["a", "b", "c"], sample_weight=[0.0]
     )
     merged = merge([model, nothing])

@@ -72,6 +72,9 @@ class Covariance:
         Whether training uses matrix products, whose last digits depend on the number of rows per product.
     keeps_examples : bool
         Whether the posterior is stored as coefficients of examples instead of weights of features.
+    for_classes : str, optional
+        Name of the kind that replaces it with three or more classes, unless the user has chosen their task. For two
+        classes, both are the same.
     """
 
     name: ClassVar[str]
@@ -81,6 +84,7 @@ class Covariance:
     couples_classes: ClassVar[bool] = False
     by_products: ClassVar[bool] = False
     keeps_examples: ClassVar[bool] = False
+    for_classes: ClassVar[str | None] = None
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -149,11 +153,11 @@ class Covariance:
         """Add this kind's entries, at the prior, to a state that has the common ones."""
         raise self._undefined("add_entries")
 
-    def grown(self, state: State, old: Size, new: Size, multiclass: str = "joint") -> tuple[Settings, State]:
+    def grown(self, state: State, old: Size, new: Size, several: Covariance | None = None) -> tuple[Settings, State]:
         """Return settings and state with room for more features and classes, which start at the prior.
 
-        The arrays of the given state stay unchanged. A binary learner that gets a third class becomes a ``multiclass``
-        one with the same beliefs about the first two.
+        The arrays of the given state stay unchanged. A binary learner that gets a third class continues with
+        ``several`` and the same beliefs about the first two.
         """
         raise self._undefined("grown")
 

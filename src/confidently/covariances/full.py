@@ -14,6 +14,7 @@ class Full(Dense):
 
     name = "full"
     compiled_name = "full"
+    for_classes = "shared"
 
     def grow_classes(self, state: State, n_classes: int) -> None:
         super().grow_classes(state, n_classes)

@@ -88,7 +88,7 @@ class Kernel(Covariance):
     def add_entries(self, state: State, size: Size) -> None:
         state.update(new_entries(self.settings, size.n_classes))
 
-    def grown(self, state: State, old: Size, new: Size, multiclass: str = "joint") -> tuple[Settings, State]:
+    def grown(self, state: State, old: Size, new: Size, several: Covariance | None = None) -> tuple[Settings, State]:
         """Return settings and state; support rows are 0 in new features, and their pairs of classes stay valid."""
         if new.n_classes <= old.n_classes:
             return self.settings, state

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..rules.ranges import check_choice
 from ..rules.rule import Rule
 from .covariance import Covariance
@@ -26,28 +28,45 @@ def kind_of(name: str) -> type[Covariance]:
     return COVARIANCES[name]
 
 
-def task_of(rule: Rule, covariance: str, multiclass: str | None, n_classes: int, multilabel: bool) -> str:
-    """Return the task of a learner.
+def of_classes(rule: Rule, covariance: str, multiclass: str | None) -> tuple[str, str]:
+    """Return covariance and task of a learner of three or more classes.
 
     Parameters
     ----------
     rule : Rule
     covariance : str
+        What the user has chosen, or a learner of two classes has.
     multiclass : {"joint", "one-vs-rest", "softmax"}, optional
-        What the user has chosen. By default the rule's own with several classes; with labels "one-vs-rest", unless the
-        covariance couples all of them.
-    n_classes : int
-    multilabel : bool
-        Whether a row has any number of labels instead of one class.
+        What the user has chosen. Without a choice, the task is the rule's own, and a covariance of all weights gives
+        way to one that the classes share.
 
     Raises
     ------
     ValueError
-        For a task that the rule, the covariance or multilabel data cannot have.
+        For a task that the rule or the covariance cannot have.
+
+    Examples
+    --------
+    >>> from confidently import AROW
+    >>> of_classes(AROW(), "full", None), of_classes(AROW(), "full", "joint")
+    (('shared', 'joint'), ('full', 'joint'))
     """
-    several = check_multiclass(rule, multiclass)
-    if not multilabel:
-        return several if n_classes > 2 else "binary"
+    task, kind = check_multiclass(rule, multiclass), kind_of(covariance)
+    if multiclass is None and kind.for_classes is not None:
+        kind = kind_of(kind.for_classes)
+    kind.check_task(task)
+    return kind.name, task
+
+
+def of_labels(rule: Rule, covariance: str, multiclass: str | None) -> str:
+    """Return the task of a learner of multilabel rows: by default one-vs-rest, unless the covariance couples labels.
+
+    Raises
+    ------
+    ValueError
+        For a task that the rule or multilabel rows cannot have.
+    """
+    check_multiclass(rule, multiclass)
     if multiclass == "softmax":
         raise ValueError(
             'multiclass="softmax" chooses one of several classes, and multilabel rows have any number of labels; use '
@@ -56,6 +75,29 @@ def task_of(rule: Rule, covariance: str, multiclass: str | None, n_classes: int,
     if multiclass is None:
         multiclass = "joint" if kind_of(covariance).couples_classes else "one-vs-rest"
     return next(task for task, name in MULTILABEL.items() if name == multiclass)
+
+
+def with_classes(settings: Settings, multiclass: str | None, n_classes: int, multilabel: bool = False) -> Settings:
+    """Return the settings of a learner with the task and the covariance that its classes, or labels, need.
+
+    Raises
+    ------
+    ValueError
+        As :func:`of_classes`, with two classes too, since more may follow, or :func:`of_labels`.
+    """
+    if multilabel:
+        return replace(settings, task=of_labels(settings.rule, settings.covariance, multiclass))
+    covariance, task = of_classes(settings.rule, settings.covariance, multiclass)
+    return replace(settings, covariance=covariance, task=task) if n_classes > 2 else replace(settings, task="binary")
+
+
+def saved_multiclass(rule: Rule, covariance: str, multiclass: str | None) -> str | None:
+    """Return what model files keep of the choice of a task.
+
+    None if there was none and the covariance depends on that; otherwise the task.
+    """
+    task = check_multiclass(rule, multiclass)
+    return None if multiclass is None and kind_of(covariance).for_classes is not None else task
 
 
 def make_covariance(settings: Settings) -> Covariance:

@@ -6,7 +6,6 @@ Only :class:`UncorrelatedWeights` assumes a form of Sigma.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -73,17 +72,16 @@ class WeightCovariance(Covariance):
         """
         return np.zeros((rows, self.planes, columns), dtype=self.settings.dtype)
 
-    def grown(self, state: State, old: Size, new: Size, multiclass: str = "joint") -> tuple[Settings, State]:
+    def grown(self, state: State, old: Size, new: Size, several: Covariance | None = None) -> tuple[Settings, State]:
         state, grown = dict(state), self
         room = len(state["weights"]) - self.settings.fit_intercept
         if new.n_features > room:
             self.grow_features(state, self.room(new.n_features, room))
         if new.n_classes > old.n_classes:
             if self.settings.task == "binary":
-                wider = self.kind.of(replace(self.settings, task=multiclass))
-                assert isinstance(wider, WeightCovariance)
-                self.split(state, wider)
-                grown = wider
+                assert isinstance(several, WeightCovariance)
+                self.split(state, several)
+                grown = several
             grown.grow_classes(state, new.n_classes)
         return grown.settings, state
 

@@ -13,7 +13,6 @@ from distributed import Client, Future
 from ..data.features import Features
 from ..data.memory.labels import plain
 from ..estimators.auto import AutoClassifier
-from ..estimators.parameters import multiclass_of
 from ..models.model import Model
 from .rounds import Rounds
 from .sources import Blocks
@@ -125,7 +124,7 @@ def settings_of(estimator: Any) -> dict[str, Any]:
     """Return the settings that merging needs and the learner does not have."""
     if isinstance(estimator, AutoClassifier):
         return {}
-    return {"multiclass": multiclass_of(estimator), "calibration": estimator.calibration}
+    return {"multiclass": estimator.multiclass, "calibration": estimator.calibration}
 
 
 def _blocks(collection: Any) -> list[Any]:

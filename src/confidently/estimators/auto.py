@@ -144,16 +144,18 @@ class AutoClassifier(BaseOnlineClassifier[Stack]):
     @property
     def members_(self) -> dict[str, OnlineClassifier | NaiveBayes]:
         return {
-            name: self._as_classifier(member) if isinstance(member, Learner) else member
-            for name, member in zip(self._fitted.names, self._fitted.members, strict=True)
+            name: self._as_classifier(member, multiclass) if isinstance(member, Learner) else member
+            for name, member, multiclass in zip(
+                self._fitted.names, self._fitted.members, self._fitted.multiclass, strict=True
+            )
         }
 
     @property
     def weights_(self) -> NDArray[np.float64]:
         return self._fitted.state[WEIGHTS].copy()
 
-    def _as_classifier(self, learner: Learner) -> OnlineClassifier:
-        model = Model(learner, [], None, {"multiclass": learner.settings.rule.multiclass, "calibration": "progressive"})
+    def _as_classifier(self, learner: Learner, multiclass: str | None) -> OnlineClassifier:
+        model = Model(learner, [], None, {"multiclass": multiclass, "calibration": "progressive"})
         classifier = classifier_of(model)
         classifier.learner_, classifier.classes_ = copy(learner), self.classes_
         classifier.n_features_in_ = self.n_features_in_

@@ -13,7 +13,7 @@ from scipy.sparse import diags_array
 from sklearn.utils.validation import check_is_fitted
 
 from ..covariances.settings import Settings
-from ..covariances.table import resolved, task_of
+from ..covariances.table import resolved, with_classes
 from ..learner.learner import Learner
 from ..learner.posterior import Marginal
 from ..rules import make_rule
@@ -49,9 +49,10 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
         available as ``rule__eta`` and so on.
     covariance : str, default="diag"
         How Sigma is stored, by name: "diag", one variance per weight, is the fastest; "full" has the covariances of all
-        weights (of all classes: (K d)^2 numbers), "shared" one d x d matrix for all classes, and "kernel" coefficients
-        of the training examples, in the feature space of a kernel. ``docs/full-covariance.md`` lists every covariance.
-        Rules that gain no precision keep Sigma at its prior in each of them.
+        weights, "shared" one d x d matrix for all classes, and "kernel" coefficients of the training examples, in the
+        feature space of a kernel. With three or more classes, "full" is "shared" unless ``multiclass`` is given: then
+        it has (K d)^2 numbers ("joint") or K d^2. ``docs/full-covariance.md`` lists every covariance. Rules that gain
+        no precision keep Sigma at its prior in each of them.
     prior_variance : float, default=1.0
         Variance of every weight, including the intercept, before training; > 0.
     fit_intercept : bool, default=True
@@ -202,8 +203,7 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
         return saved_settings(self)
 
     def _settings(self, n_classes: int, multilabel: bool) -> Settings:
-        task = task_of(make_rule(self.rule), self.covariance, self.multiclass, n_classes, multilabel)
-        return replace(settings_of(self, self.dtype), task=task)
+        return with_classes(settings_of(self, self.dtype), self.multiclass, n_classes, multilabel)
 
     def _new_learner(self, n_features: int, n_classes: int, multilabel: bool) -> Learner:
         """Return an untrained learner; the columns of arrays are numbers, and those of sparse rows 0 where absent."""

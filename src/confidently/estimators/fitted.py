@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..covariances.settings import MULTILABEL, Settings
-from ..covariances.table import task_of
+from ..covariances.table import of_classes, of_labels
 from ..data.memory.labels import with_class_weight
 from ..models.model import Model
 from .base import BaseOnlineClassifier
@@ -30,10 +30,11 @@ def classifier_of(model: Model) -> OnlineClassifier:
 def _multiclass(settings: Settings, estimator: dict[str, Any]) -> str | None:
     """Return the parameter ``multiclass`` of a saved classifier, None where it is the default."""
     if settings.multilabel:
-        default = task_of(settings.rule, settings.covariance, None, 0, multilabel=True)
-        return None if settings.task == default else MULTILABEL[settings.task]
-    multiclass: str = estimator.get("multiclass", settings.task if settings.several else "joint")
-    return None if multiclass == settings.rule.multiclass else multiclass
+        chosen = settings.task != of_labels(settings.rule, settings.covariance, None)
+        return MULTILABEL[settings.task] if chosen else None
+    multiclass: str | None = estimator.get("multiclass", settings.task if settings.several else "joint")
+    default = of_classes(settings.rule, settings.covariance, None)
+    return None if (settings.covariance, multiclass) == default else multiclass
 
 
 def put_model(classifier: AnyClassifier, model: Model) -> AnyClassifier:

@@ -6,8 +6,8 @@ import numbers
 from dataclasses import fields, replace
 from typing import Any
 
-from ..covariances.settings import DTYPES, Settings, check_multiclass
-from ..covariances.table import kind_of, make_covariance
+from ..covariances.settings import DTYPES, Settings
+from ..covariances.table import make_covariance, of_classes
 from ..data.memory.labels import check_class_weight, plain_class_weight
 from ..rules import make_rule
 from ..rules.ranges import check_choice
@@ -18,7 +18,7 @@ TRAINING = ("passes", "shuffle", "class_weight", "random_state")
 
 def check_settings(classifier: Any, partial: bool) -> None:
     """Raise ``ValueError`` for an invalid setting; ``partial`` is whether only some of the rows are there."""
-    kind_of(classifier.covariance).check_task(multiclass_of(classifier))
+    of_classes(make_rule(classifier.rule), classifier.covariance, classifier.multiclass)
     check_choice("dtype", classifier.dtype, DTYPES)
     check_choice("calibration", classifier.calibration, ("progressive", None))
     check_training(classifier, partial)
@@ -33,11 +33,6 @@ def check_training(classifier: Any, partial: bool) -> None:
     """Raise ``ValueError`` for an invalid setting of the training."""
     check_passes(classifier.passes)
     check_class_weight(classifier.class_weight, partial)
-
-
-def multiclass_of(classifier: Any) -> str:
-    """Return a classifier's task with three or more classes."""
-    return check_multiclass(make_rule(classifier.rule), classifier.multiclass)
 
 
 def check_passes(passes: Any) -> None:
@@ -61,7 +56,7 @@ def check_unchanged(settings: Settings, wanted: Settings, same_view: bool) -> Se
 
 def saved_settings(classifier: Any) -> dict[str, Any]:
     """Return the settings that a model file keeps besides the learner's."""
-    own = {"multiclass": multiclass_of(classifier), "calibration": classifier.calibration}
+    own = {"multiclass": classifier.multiclass, "calibration": classifier.calibration}
     return own | saved_training(classifier)
 
 

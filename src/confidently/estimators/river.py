@@ -122,7 +122,7 @@ class OnlineClassifier(DictClassifier):
         Update rule: a name in ``confidently.RULES`` or a rule such as ``CWStdev(eta=0.9)``.
     covariance : str, default="diag"
         How Sigma is stored, by name, as in :class:`confidently.OnlineClassifier`, but not "kernel". Training is fastest
-        with "diag".
+        with "diag". With the third class, "full" becomes "shared" unless ``multiclass`` is given.
     prior_variance : float, default=1.0
         Variance of every weight before training; > 0.
     fit_intercept : bool, default=True

@@ -13,7 +13,7 @@ from itertools import product, repeat
 from typing import Any
 
 from ..covariances.settings import Settings
-from ..covariances.table import task_of
+from ..covariances.table import with_classes
 from ..data import Batch, DataError, Stream
 from ..data.advice import warn_if_sorted
 from ..data.classes import ClassTable, Name, check_classes
@@ -121,7 +121,7 @@ def compare(
         Also try every combination of the values in each rule's :meth:`~confidently.rules.rule.Rule.grid`. The best of
         a grid is selected by the error that is reported for it, which makes this error slightly optimistic.
     multiclass : {"joint", "one-vs-rest", "softmax"}, optional
-        How three or more classes are learned; by default as each rule does.
+        How three or more classes are learned; by default as each rule does, and ``covariance="full"`` is "shared".
     classes : sequence of int or str
         All classes in their order, if they are known beforehand.
     view : str, View or list of these, optional
@@ -209,9 +209,8 @@ class Contender:
         reading: ReaderOptions, settings: dict[str, Any],
     ) -> None:  # fmt: skip
         self.rule, self.default = rule, default
-        covariance = settings.get("covariance", "diag")
-        task = task_of(rule, covariance, multiclass, len(classes), classes.multilabel)
-        learner = Learner(Settings(rule, task=task, **settings), len(classes), view=view)
+        chosen = with_classes(Settings(rule, **settings), multiclass, len(classes), classes.multilabel)
+        learner = Learner(chosen, len(classes), view=view)
         self.stream_learner = StreamLearner(learner, classes, multiclass, reading=reading)
         self.rows, self.seconds = 0, 0.0
         self.curve: list[tuple[int, float]] = []

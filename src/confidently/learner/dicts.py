@@ -15,15 +15,14 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..covariances.settings import Settings, check_multiclass
+from ..covariances.settings import Settings
 from ..covariances.state import out_of_range
-from ..covariances.table import kind_of, task_of
+from ..covariances.table import kind_of, with_classes
 from ..data.classes import ClassTable
 from ..data.features import Features, Strings
 from ..data.memory.matrix import MAX_COLUMNS, MAX_WEIGHT, as_matrix, csr_matrix, largest_value
 from ..data.request import EXACT
 from ..exclusive import ConcurrentUse, Exclusive
-from ..rules import make_rule
 from ..rules.ranges import Range, check_choice, check_number
 from ..views.columns import PLAIN, Columns
 from ..views.table import make_view
@@ -49,8 +48,7 @@ class DictRows:
     def __init__(self, parameters: dict[str, Any], multilabel: bool) -> None:
         settings = dict(parameters)
         kind_of(settings["covariance"]).require("stream")
-        multiclass = settings.pop("multiclass", None)
-        self.multiclass = check_multiclass(make_rule(settings["rule"]), multiclass)
+        self.multiclass = settings.pop("multiclass", None)
         self.calibration = settings.pop("calibration")
         check_choice("calibration", self.calibration, ("progressive", None))
         bits = settings.pop("hash_bits")
@@ -62,8 +60,8 @@ class DictRows:
             raise ValueError(f"the view {view.name} needs names of features, which hash_bits drops; use hash_bits=None")
         self.zeros = view is not None and view.takes_values
         self.table = ClassTable(multilabel=multilabel)
-        task = task_of(make_rule(settings["rule"]), settings["covariance"], multiclass, len(self.table), multilabel)
-        self.learner: Any = Learner(Settings(task=task, **settings), len(self.table), view=view)
+        chosen = with_classes(Settings(**settings), self.multiclass, len(self.table), multilabel)
+        self.learner: Any = Learner(chosen, len(self.table), view=view)
         # the compiled loop over dicts only updates the features of the row, which it learns as they are
         self.as_matrices = self.learner.covariance.couples_features or view is not None
         self.fewer_than_two = True  # classes so far

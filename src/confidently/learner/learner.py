@@ -7,15 +7,16 @@ scikit-learn.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .. import _core
 from ..covariances.examples import Examples, Progressive
-from ..covariances.settings import Settings, check_multiclass
+from ..covariances.settings import Settings
 from ..covariances.state import Size, State, out_of_range
-from ..covariances.table import kind_of, resolved
+from ..covariances.table import make_covariance, of_classes, resolved
 from ..data.memory.matrix import MAX_WEIGHT, check_rows, is_checked, largest_value, refuse
 from ..views.columns import Columns
 from ..views.table import view_of
@@ -137,11 +138,15 @@ class Learner(Predictor):
     ) -> None:
         """Make room for more features or classes, which start at the prior; smaller numbers change nothing.
 
-        A binary learner that gets a third class becomes a ``multiclass`` one, by default the rule's, with the same
-        beliefs about the first two. ``columns`` is what is known about the new features; by default they are plain.
+        A binary learner that gets a third class becomes a ``multiclass`` one, with the same beliefs about the first
+        two. By default the task is the rule's own and ``covariance="full"`` becomes "shared". ``columns`` is what is
+        known about the new features; by default they are plain.
         """
-        multiclass = check_multiclass(self.settings.rule, multiclass)
-        kind_of(self.settings.covariance).check_task(multiclass if n_classes > 2 else "binary")
+        several = None
+        if n_classes > 2:
+            covariance, task = of_classes(self.settings.rule, self.settings.covariance, multiclass)
+            if self.settings.task == "binary":
+                several = make_covariance(replace(self.settings, covariance=covariance, task=task))
         new = Size(max(n_features, self.n_features), max(n_classes, self.n_classes))
         state, width = self.state, new.n_features
         if self.view is not None and new != (self.n_features, self.n_classes):
@@ -149,7 +154,7 @@ class Learner(Predictor):
             state = state | self.view.grown(state, known, new.n_classes)
             width = self.view.n_columns(state, new.n_features)
         wider = Size(max(width, self.width), new.n_classes)
-        self.settings, self.state = self.covariance.grown(state, self.size, wider, multiclass)
+        self.settings, self.state = self.covariance.grown(state, self.size, wider, several)
         self.n_features, self.n_classes = new
 
     # --- learning ------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..covariances.settings import MULTILABEL, Settings
+from ..covariances.table import of_classes, saved_multiclass
 from ..data.classes import ClassTable
 from ..data.features import Features, Strings
 from ..data.reading import ReaderOptions
@@ -26,6 +27,8 @@ def differences(one: Model, other: Model) -> Iterator[tuple[str, str, str]]:
         if left[name] != right[name]:
             yield name, left[name], right[name]
             return
+    if _of_classes(one) == _of_classes(other):
+        right |= {name: left[name] for name in ("covariance", "multiclass")}
     for name in dict.fromkeys([*left, *right]):
         a, b = left.get(name), right.get(name)
         if a != b:
@@ -34,7 +37,9 @@ def differences(one: Model, other: Model) -> Iterator[tuple[str, str, str]]:
 
 def _form(model: Model) -> dict[str, Any]:
     settings, estimator = model.learner.settings, model.estimator
-    several = model.multiclass if settings.task == "binary" else MULTILABEL.get(settings.task, settings.task)
+    several: str | None = MULTILABEL.get(settings.task, settings.task)
+    if settings.task == "binary":
+        several = saved_multiclass(settings.rule, settings.covariance, model.multiclass)
     features = "numbered" if model.features is None else "hashed" if model.features.bounded else "named"
     return {
         "rule": settings.rule.name,
@@ -42,12 +47,23 @@ def _form(model: Model) -> dict[str, Any]:
         **{name: getattr(settings, name) for name in COMPARED},
         **_view(model),
         "labels": "any number per row" if settings.multilabel else "one per row",
-        "multiclass": several,
+        "multiclass": several or "default",
         "calibration": estimator.get("calibration", "progressive"),
         "rows from": "files" if model.source else "arrays",
         **{name: value for name, value in _reading(model).items() if name not in NOT_OF_FEATURES},
         "features": features,
     }
+
+
+def _of_classes(model: Model) -> tuple[str, str]:
+    """Return the covariance and the task that a model has, or with two classes gets with a third.
+
+    Those of two classes do not matter: covariances that become the same one are the same until then.
+    """
+    settings = model.learner.settings
+    if settings.task == "binary":
+        return of_classes(settings.rule, settings.covariance, model.multiclass)
+    return settings.covariance, settings.task
 
 
 def _view(model: Model) -> dict[str, Any]:

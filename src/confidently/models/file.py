@@ -66,7 +66,7 @@ class Source:
 class Estimator:
     """Those of the estimator's parameters that are used before training checks them."""
 
-    multiclass: Literal["joint", "one-vs-rest", "softmax"] = "joint"
+    multiclass: Literal["joint", "one-vs-rest", "softmax"] | None = "joint"
     calibration: Literal["progressive"] | None = None
     class_weight: str | list[tuple[Name, float]] | None = None
     n_jobs: Annotated[int, Interval(-(2**16), 2**16)] | None = None

@@ -287,9 +287,9 @@ def _trimmed(learner: Learner) -> Learner:
 
 
 def _split(learner: Learner, settings: Settings) -> Learner:
-    """Return a learner of two classes as a learner of the merged task."""
+    """Return a learner of two classes as a learner of the merged task and covariance."""
     wider, state = copy(learner), dict(learner.state)
-    wider.settings = replace(learner.settings, task=settings.task)
+    wider.settings = replace(learner.settings, covariance=settings.covariance, task=settings.task)
     learner.covariance.split(state, wider.covariance)
     wider.state = state
     return wider

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..covariances.settings import Settings
+from ..covariances.table import with_classes
 from ..learner.learner import Learner
 from ..learner.streams import prune_names
 from ..views.view import Arrays, Placed, View
@@ -90,7 +92,7 @@ class _Union:
             columns = [view.columns_in(merged, one) for one in placed]
             self.of_view = view.unpacked(merged, self.n_features)
             width = view.n_columns(self.of_view, self.n_features)
-        space = Space(_settings(models, n_classes), width, n_classes)
+        space = Space(_settings(models, models[n_bases], n_classes), width, n_classes)
         parts = [
             Part(name, model.learner, own, numbers, space, seen_classes(model, table))
             for name, model, own, numbers in zip(names, models, columns, classes, strict=True)
@@ -130,13 +132,16 @@ def _listed(classes: Sequence[Any]) -> str:
     return ", ".join(map(repr, classes[:MAX_LISTED])) + (", ..." if len(classes) > MAX_LISTED else "")
 
 
-def _settings(models: Sequence[Model], n_classes: int) -> Any:
-    """Return the settings of the merged learner: the common ones, with the task that the classes need."""
+def _settings(models: Sequence[Model], first: Model, n_classes: int) -> Settings:
+    """Return the settings of the merged learner: the first's, with the task and covariance that the classes need.
+
+    Models of two classes may have different covariances that are the same until a third class comes.
+    """
+    settings: Settings = first.learner.settings
     several = [model.learner.settings for model in models if model.learner.task != "binary"]
-    settings = models[-1].learner.settings
     if several:
-        return replace(settings, task=several[0].task)
-    return replace(settings, task=models[-1].multiclass) if n_classes > 2 else settings
+        return replace(settings, covariance=several[0].covariance, task=several[0].task)
+    return with_classes(settings, first.multiclass, n_classes)
 
 
 def _prior(space: Space) -> Part:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..covariances.settings import DTYPES
 from ..covariances.state import Size, State, check_rows, check_within
+from ..covariances.table import saved_multiclass
 from ..data.features import Features
 from ..learner.learner import Learner
 from ..learner.streams import StreamPredictor
@@ -139,10 +140,18 @@ class Model(SavedModel):
     learner: Any
 
     @property
-    def multiclass(self) -> str:
-        """The task of the classifier with three or more classes."""
-        found: str = self.estimator.get("multiclass", "joint")
+    def multiclass(self) -> str | None:
+        """The task that was chosen for three or more classes, if one was."""
+        found: str | None = self.estimator.get("multiclass", "joint")
         return found
+
+    def header(self) -> dict[str, Any]:
+        header = super().header()
+        if "multiclass" in self.estimator and isinstance(self.learner, Learner):
+            settings = self.learner.settings
+            multiclass = saved_multiclass(settings.rule, settings.covariance, self.multiclass)
+            header["estimator"] = self.estimator | {"multiclass": multiclass}
+        return header
 
     @classmethod
     def load_touched(cls, path: str | os.PathLike[str], if_needed: bool = False) -> Self:

@@ -12,7 +12,6 @@ from .. import _core
 from ..covariances.state import State
 from ..data.features import Features
 from ..learner.calibration import merged as merged_calibration
-from ..learner.learner import Learner
 from ..learner.streams import prune_names
 from ..stack.naive_bayes import CALIBRATION, ENTRIES, FREQUENCY, KNOWN, NaiveBayes
 from ..stack.naive_bayes import ROWS as ROWS_OF_CLASSES
@@ -108,10 +107,7 @@ def _text(members: list[tuple[str, str | None]] | None) -> str:
 
 def _of_member(model: Model, k: int) -> Model:
     member = model.learner.members[k]
-    multiclass = model.learner.multiclass[k]
-    if multiclass is None and isinstance(member, Learner):
-        multiclass = member.settings.rule.multiclass
-    estimator = {"multiclass": multiclass, "calibration": "progressive"}
+    estimator = {"multiclass": model.learner.multiclass[k], "calibration": "progressive"}
     return Model(member, model.classes, model.features, estimator, model.source)
 
 

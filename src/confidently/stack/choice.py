@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from .. import _core
-from ..covariances.settings import Settings, check_multiclass
+from ..covariances.settings import Settings
+from ..covariances.table import with_classes
 from ..learner.learner import Learner
 from ..rules import AROW, Logistic
 from ..rules.rule import Rule
@@ -117,7 +117,6 @@ def recipe(settings: Settings, view: View | None, name: str, multiclass: str | N
     """Return the recipe of a learner with these settings, whose task follows from the number of classes."""
 
     def make(n_classes: int, n_features: int, columns: Columns) -> Member:
-        task = check_multiclass(settings.rule, multiclass) if n_classes > 2 else "binary"
-        return Learner(replace(settings, task=task), n_classes, n_features, view=view, columns=columns)
+        return Learner(with_classes(settings, multiclass, n_classes), n_classes, n_features, view=view, columns=columns)
 
     return Recipe(name, make, multiclass)

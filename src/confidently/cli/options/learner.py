@@ -39,8 +39,9 @@ _SETTINGS = [
         "--covariance",
         type=click.Choice(OVER_WEIGHTS),
         default="diag",
-        help="Store the covariance of the weights in this form: diag, one variance per weight, is the fastest. Kernels "
-        "are available in Python (OnlineClassifier).",
+        help="Store the covariance of the weights in this form: diag, one variance per weight, is the fastest. With "
+        "three or more classes, full is shared unless --multiclass is given. Kernels are available in Python "
+        "(OnlineClassifier).",
     ),
     click.option(
         "--projection",
@@ -137,23 +138,21 @@ def new_stream_learner(
     click.UsageError
         If the options do not fit together.
     """
-    from ...covariances.settings import Settings, check_multiclass
-    from ...covariances.table import kind_of, task_of
+    from ...covariances.settings import Settings
+    from ...covariances.table import kind_of, with_classes
     from ...data.classes import ClassTable
     from ...learner.learner import Learner
     from ...learner.streams import StreamLearner
 
     table = ClassTable(classes, multilabel, closed=bool(classes))
     try:
-        several = check_multiclass(rule, options["multiclass"])
-        task = task_of(rule, options["covariance"], options["multiclass"], len(table), multilabel)
         kind_of(options["covariance"]).require("stream")
-        kind_of(options["covariance"]).check_task(several)
-        settings = Settings(rule, task=task, forget=options["forget"], **chosen_settings(options))
+        settings = Settings(rule, forget=options["forget"], **chosen_settings(options))
+        settings = with_classes(settings, options["multiclass"], len(table), multilabel)
         learner = Learner(settings, len(table), view=view)
     except (TypeError, ValueError) as error:
         raise click.UsageError(str(error)) from None
-    return StreamLearner(learner, table, several, features, reading)
+    return StreamLearner(learner, table, options["multiclass"], features, reading)
 
 
 def new_stack(

@@ -118,7 +118,7 @@ class ClassifierTraining(TrainingLoop):
     def _with_cost(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """Yield the same batches; say what the covariance costs before training on the first."""
         for number, batch in enumerate(batches):
-            if number == 0 and (found := cost_of(self.learner, batch)) is not None:
+            if number == 0 and (found := cost_of(self.learner, batch, self.options["covariance"])) is not None:
                 self.report.note("covariance", found[0], **found[1])
             yield batch
 

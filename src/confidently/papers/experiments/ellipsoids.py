@@ -122,8 +122,9 @@ class Contender:
             return FIRST_ORDER[self.rule](**parameters, fit_intercept=False)
         rule = make_rule(self.rule, **parameters)
         return self.learner(
-            rule, self.covariance, prior_variance=self.prior, fit_intercept=False, rows_per_product=rows_per_product
-        )
+            rule, self.covariance, prior_variance=self.prior, fit_intercept=False, multiclass="joint",
+            rows_per_product=rows_per_product,
+        )  # fmt: skip
 
 
 def iellip(covariance: str, b: float = B, c: float = C, name: str | None = None, **more: Any) -> Contender:
