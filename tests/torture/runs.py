@@ -96,7 +96,9 @@ class Runs:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        environment = {**os.environ, "LD_PRELOAD": str(built(folder)), "PYTHONMALLOC": "malloc"}
+        # a sanitizer's runtime comes first
+        libraries = f"{os.environ.get('LD_PRELOAD', '')} {built(folder)}"
+        environment = {**os.environ, "LD_PRELOAD": libraries, "PYTHONMALLOC": "malloc"}
         self.process = subprocess.Popen(
             [sys.executable, "-c", ZYGOTE], text=True, bufsize=1, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             env=environment,
