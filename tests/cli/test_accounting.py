@@ -144,3 +144,13 @@ def test_sizes_are_those_of_the_files(ok, data, tmp_path):
         assert found == path.stat().st_size
         path.unlink()
         assert f"{found:,} bytes" in ok(*command, "-o", path)
+
+
+@pytest.mark.parametrize("options", [[], ["--auto"]])
+def test_bytes_do_not_run_ahead_of_training(ok, tmp_path, options):
+    """Rows that are parsed in one go, or together choose the members of a stack, count as they are trained on."""
+    path = tmp_path / "data.svm"
+    path.write_text("".join(f"{k % 2} 1:{k % 97 + 1:04} 2:{k * k % 89 + 1:04}\n" for k in range(1500)))
+    events = [json.loads(line) for line in ok("train", path, "--json", *options).splitlines()]
+    parts = [(event["rows"], event["bytes_read"]) for event in events if event.get("event") == "progress"]
+    assert parts == [(1000, path.stat().st_size * 2 // 3), (1500, path.stat().st_size)]

@@ -68,15 +68,20 @@ def _announcing(batch: Batch, before: Batch) -> Batch:
 def cut_at(batches: Iterable[Batch], done: int, next_cut: Callable[[int], int]) -> Iterator[Batch]:
     """Yield the same rows in batches that end after every number of rows in the sequence ``n = next_cut(n)``.
 
-    ``done`` rows came before these.
+    ``done`` rows came before these. A part of a batch counts its share of the bytes read, so that progress does not run
+    ahead of training.
     """
+    read = None if done else 0  # by the end of the last batch, if known
     for batch in batches:
         first = 0
         while (last := first + next_cut(done) - done) < len(batch):
-            yield _exact(batch.rows(first, last))
+            part = _exact(batch.rows(first, last))
+            if read is not None:
+                part.bytes_read = read + (batch.bytes_read - read) * last // len(batch)
+            yield part
             done, first = done + last - first, last
         yield _exact(batch.rows(first, len(batch))) if first else batch
-        done += len(batch) - first
+        done, read = done + len(batch) - first, batch.bytes_read
 
 
 def in_blocks(batches: Iterable[Batch], size: int) -> Iterator[Batch]:
