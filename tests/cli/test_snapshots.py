@@ -61,6 +61,7 @@ COMMAND_LINES = {
     "compare": [
         "compare two.svm -q --rules pa,arow,cw_stdev", "compare two.svm -q --rules pa,arow --json",
         "compare three.svm -q --rules pa1,arow --grid", "compare bad.svm -q --rules pa --on-error skip",
+        "compare two.svm -q --auto --rules pa,arow",
     ],
     "inspect": [
         "inspect m.cw", "inspect m.cw --json --top 2", "inspect three.cw --top 2 --class x", "inspect sets.cw --top 1",

@@ -198,3 +198,91 @@ def test_settings_of_learners_are_those_of_train(ok, data):
     options = ["--average", "--min-variance", "1e-3", "--prior-variance", "0.2", "--dtype", "float32"]
     (trial,) = json.loads(ok("compare", data, "--rules", "arow", "--json", *options))["trials"]
     assert trial["mistakes"] == json.loads(ok("train", data, "-q", "--json", *options))["mistakes"]
+
+
+# --- beside a stack -------------------------------------------------------------------------------------------------
+
+
+def written(folder, kind, n=1300):
+    """Write rows of two classes, the second of which comes late; return the file and the options that read it."""
+    random = np.random.default_rng(0)
+    y = np.where(np.arange(n) < 60, 0, random.integers(2, size=n))
+    X = random.normal(size=(n, 4)) * [1.0, 5.0, 0.5, 1.0] + y[:, None] * [1.0, 2.0, 0.5, 0.0]
+    X[random.random((n, 4)) < 0.1] = 0.0
+    words = [" ".join(f"w{k}" for k in random.integers(0, 300, 6) + 100 * label) for label in y]
+    if kind == "table":
+        lines = ["a,b,c,d,town,y", *(f"{','.join(map(str, x))},t{k % 5},c{k}" for x, k in zip(X, y, strict=True))]
+        options = ["--label", "y"]
+    elif kind == "numbers":
+        lines, options = [f"{k} " + " ".join(f"{j}:{v}" for j, v in enumerate(x, 1)) for x, k in zip(X, y)], []  # noqa: B905
+    else:
+        lines, options = [f"c{k}\t{text}" for text, k in zip(words, y, strict=True)], ["--format", "text"]
+    path = folder / f"rows.{'csv' if kind == 'table' else 'svm' if kind == 'numbers' else 'txt'}"
+    path.write_text("\n".join(lines) + "\n")
+    return path, options
+
+
+@pytest.mark.parametrize("n", [300, 1300])
+@pytest.mark.parametrize("kind", ["table", "numbers", "words"])
+def test_the_stack_and_the_rules_are_those_of_training_each_alone(ok, tmp_path, kind, n):
+    """Although a stack scales rows itself, and rules have them scaled."""
+    path, options = written(tmp_path, kind, n)
+    found = json.loads(ok("compare", path, "--auto", "--rules", "arow,pa", "-q", "--json", *options))
+    trials = {trial["rule"]: trial for trial in found["trials"]}
+    assert trials.keys() == {"auto", "arow", "pa"} and found["rows"] == n
+    for name, trial in trials.items():
+        chosen = ["--auto"] if name == "auto" else ["--rule", name]
+        alone = json.loads(ok("train", path, "-q", "--json", *chosen, *options))
+        assert [trial[key] for key in ("mistakes", "updates")] == [alone[key] for key in ("mistakes", "updates")], name
+        assert trial["log_loss"] == pytest.approx(alone["log_loss"], rel=1e-9)
+        assert trial["curve"]["error"][-1] == trial["error"]
+    members = json.loads(ok("train", path, "-q", "--json", "--auto", *options))["members"]
+    assert [m["name"] for m in trials["auto"]["members"]] == [m["name"] for m in members]
+    assert [m["weight"] for m in trials["auto"]["members"]] == pytest.approx([m["weight"] for m in members], rel=1e-6)
+    assert trials["auto"]["infeasible"] is None and "members" not in trials["arow"]
+
+
+def test_a_stack_is_compared_alike_for_any_threads_and_batches(tmp_path):
+    path, _ = written(tmp_path, "numbers")
+    whole = numbers(compared(path, ["arow"], auto=True, threads=1))
+    assert [rule for rule, *_ in whole].count(None) == 1
+    assert numbers(compared(path, ["arow"], auto=True, threads=3, chunk_bytes=900)) == whole
+
+
+def test_the_stack_is_a_row_of_the_table_and_a_line_of_the_plot(call, ok, tmp_path, monkeypatch):
+    path, options = written(tmp_path, "table")
+    text = ok("compare", path, *options, "-q", "--auto", "--rules", "arow,pa", "--grid", "--plot", tmp_path / "x.svg")
+    (line,) = (line for line in text.splitlines() if " auto " in line)
+    assert "5 members" in line
+    assert " auto" in (tmp_path / "x.svg").read_text()
+    monkeypatch.setattr(compare_progress, "SILENT_SECONDS", 0.0)
+    code, _, err = call("compare", path, *options, "--auto", "--rules", "pa")
+    assert code == 0 and err.splitlines()[-1].split()[0] == "1,300" and err.splitlines()[-1].endswith(" auto")
+
+
+def test_a_stack_beside_rules_reads_standard_input_once(tmp_path):
+    path, options = written(tmp_path, "words")
+    done = subprocess.run([*COMMAND, "compare", "-", "--auto", "--rules", "pa", "--json", *options],
+                          input=path.read_bytes(), capture_output=True, check=True)  # fmt: skip
+    assert json.loads(done.stdout)["rows"] == 1300
+
+
+@pytest.mark.parametrize("options", [["--multilabel"], []])
+def test_a_stack_of_labels_is_refused(call, tmp_path, options):
+    path = tmp_path / "data.svm"
+    path.write_text(rows(100, ("1,2", "2", "3,1")))
+    code, out, err = call("compare", path, "--auto", *options)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("confidently: error: --auto learns one class per row, got several labels; omit it")
+    with pytest.raises(ValueError, match="auto=True learns one class per row, got several labels; use auto=False"):
+        compared(path, auto=True)
+
+
+def test_views_know_all_columns_of_a_batch(ok, tmp_path):
+    """Of which the parts up to the points of a curve announce only some: categories that come late, as words do."""
+    path, options = tmp_path / "late.csv", ["--label", "y"]
+    path.write_text("a,town,y\n" + "".join(f"{k % 7},t{k // 20},{'xz'[k * k % 3 % 2]}\n" for k in range(600)))
+    (trial,) = json.loads(ok("compare", path, "--rules", "arow", "-q", "--json", *options))["trials"]
+    alone = json.loads(ok("train", path, "-q", "--json", *options))
+    assert (trial["mistakes"], trial["log_loss"]) == (alone["mistakes"], pytest.approx(alone["log_loss"]))
+    assert alone["view"][0]["name"] == "standard" and alone["features"] == 31

@@ -1,4 +1,4 @@
-"""Comparing many rules in one pass over a stream: every learner trains on every batch.
+"""Comparing many rules, and a stack, in one pass over a stream: every learner trains on every batch.
 
 Learners share no state, so the results are those of training each rule separately, for any number of threads.
 """
@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import product, repeat
+from itertools import product
 from typing import Any
 
 from ..covariances.settings import Settings
@@ -19,15 +19,20 @@ from ..data.advice import warn_if_sorted
 from ..data.classes import ClassTable, Name, check_classes
 from ..data.column_advice import warn_of_batch_columns
 from ..data.reading import ReaderOptions
+from ..data.selection import first_together
 from ..data.sources.background import processors
 from ..estimators.streams import check_values_kept
 from ..learner.learner import Learner
+from ..learner.raw_rows import as_read
 from ..learner.streams import StreamLearner
 from ..rules import RULES, make_rule
 from ..rules.rule import Rule
+from ..stack.choice import new_stack
+from ..stack.stack import Stack, members_in_turn
 from ..views.table import make_view
 from ..views.view import View
 
+AUTO = "auto"  # what the stack is called
 MIN_SPACING = 50  # rows between the first points of a learning curve
 SPACING_DIVISOR = 20  # later points lie (rows seen)/20 rows apart
 
@@ -38,7 +43,8 @@ class Trial:
 
     Attributes
     ----------
-    rule : Rule
+    rule : Rule or None
+        None for the stack.
     default : bool
         Whether the rule's parameters are the defaults or those passed, not from its grid.
     rows, mistakes, updates : int
@@ -52,11 +58,11 @@ class Trial:
         Computing time of training, without reading and without waiting for a processor.
     curve : list of (int, float)
         Progressive validation error after so many rows.
-    learner : Learner
+    learner : Learner or Stack
         The trained learner.
     """
 
-    rule: Rule
+    rule: Rule | None
     default: bool
     rows: int
     mistakes: int
@@ -65,7 +71,12 @@ class Trial:
     log_loss: float
     seconds: float
     curve: list[tuple[int, float]]
-    learner: Learner
+    learner: Learner | Stack
+
+    @property
+    def name(self) -> str:
+        """The name of the rule; ``"auto"`` for the stack."""
+        return name_of(self.rule)
 
     @property
     def error(self) -> float:
@@ -75,7 +86,7 @@ class Trial:
     @property
     def parameters(self) -> dict[str, float]:
         """The rule's parameters that are set."""
-        return {name: value for name, value in self.rule.get_params().items() if value is not None}
+        return set_parameters(self.rule)
 
 
 @dataclass(frozen=True)
@@ -86,25 +97,31 @@ class Comparison:
     classes: list[Name | None]
 
     def best_by_rule(self) -> list[Trial]:
-        """Return the best trial of every rule, the best first."""
+        """Return the best trial of every rule, and that of the stack, the best first."""
         found: dict[str, Trial] = {}
         for trial in self.trials:
-            found.setdefault(trial.rule.name, trial)
+            found.setdefault(trial.name, trial)
         return list(found.values())
 
+    def best_rule(self) -> Trial:
+        """Return the best trial of all rules."""
+        return next(trial for trial in self.trials if trial.rule is not None)
+
     def default_of(self, name: str) -> Trial:
-        """Return the trial of a rule with its default parameters, or those passed."""
-        return next(trial for trial in self.trials if trial.rule.name == name and trial.default)
+        """Return the trial of a rule with its default parameters, or those passed; ``"auto"`` names the stack's."""
+        return next(trial for trial in self.trials if trial.name == name and trial.default)
 
 
 def compare(
     stream: Stream,
     rules: Sequence[str | Rule] | None = None,
     *,
+    auto: bool = False,
     grid: bool = False,
     multiclass: str | None = None,
     classes: Sequence[Name] = (),
     view: str | View | Sequence[str | View] | None = None,
+    reading: ReaderOptions | None = None,
     threads: int | None = None,
     progress: Callable[[Batch, Contender], None] | None = None,
     **settings: Any,
@@ -117,6 +134,9 @@ def compare(
         Of :func:`confidently.data.open_stream`; it is read once.
     rules : sequence of str or Rule, optional
         By default all of ``confidently.RULES``.
+    auto : bool
+        Also train the stack of :class:`confidently.AutoClassifier`. Its members have settings and views of their own,
+        and scale rows themselves: open the stream with ``normalize="none"`` and, if columns have names, ``zeros=True``.
     grid : bool
         Also try every combination of the values in each rule's :meth:`~confidently.rules.rule.Rule.grid`. The best of
         a grid is selected by the error that is reported for it, which makes this error slightly optimistic.
@@ -125,13 +145,15 @@ def compare(
     classes : sequence of int or str
         All classes in their order, if they are known beforehand.
     view : str, View or list of these, optional
-        What every learner sees of a row, as in :class:`confidently.OnlineClassifier`; by default the row.
+        What every rule's learner sees of a row, as in :class:`confidently.OnlineClassifier`; by default the row.
+    reading : ReaderOptions, optional
+        How the rules' learners would read the rows, if the stream has read them as they are for the stack.
     threads : int, optional
         Learners that train at the same time; by default one per processor. Does not change the results.
     progress : callable, optional
         Called after each batch with the batch and the learner with the fewest mistakes so far.
     **settings
-        Settings of every learner: ``covariance``, ``prior_variance``, ...
+        Settings of every rule's learner: ``covariance``, ``prior_variance``, ...; ``dtype`` is also the stack's.
 
     Returns
     -------
@@ -142,7 +164,7 @@ def compare(
     DataError
         If the stream raises it.
     ValueError
-        If a setting is out of its range.
+        If a setting is out of its range, or rows have several labels with ``auto``.
 
     Examples
     --------
@@ -156,25 +178,27 @@ def compare(
     >>> [(trial.rule.name, trial.mistakes) for trial in found.trials]
     [('arow', 2), ('pa', 2)]
     """
-    view = make_view(view)
-    check_values_kept(view, stream.reading)
+    if auto and stream.multilabel:
+        raise ValueError("auto=True learns one class per row, got several labels; use auto=False")
+    seen_as, view = stream.reading if reading is None else reading, make_view(view)
+    check_values_kept(view, seen_as)
+
+    def table() -> ClassTable:
+        return ClassTable(classes, stream.multilabel, closed=bool(classes))
+
     contenders = [
-        Contender(
-            rule,
-            default,
-            ClassTable(classes, stream.multilabel, closed=bool(classes)),
-            multiclass,
-            view,
-            stream.reading,
-            settings,
-        )
+        Contender(rule, default, _of_rule(rule, table(), multiclass, view, seen_as, settings))
         for rule, default in contending_rules(rules, grid)
     ]
+    if auto:
+        contenders.append(Contender(None, True, _stack(table(), stream.reading, settings.get("dtype", "float64"))))
     with ThreadPoolExecutor(threads or processors(), thread_name_prefix="confidently-learner") as pool:
         viewed = contenders[0].learner.wants_columns
-        advised = warn_of_batch_columns(warn_if_sorted(stream), stream.reading, viewed)
-        for batch, parts in _cut_at_points(advised):
-            list(pool.map(Contender.learn, contenders, repeat(parts)))  # a list, so that errors are raised here
+        advised = warn_of_batch_columns(warn_if_sorted(stream), seen_as, viewed)
+        for batch in first_together(advised, contenders[-1].learner.rows_to_prepare):
+            seen = batch if reading is None else as_read(batch, reading)
+            each = [batch if contender.rule is None else seen for contender in contenders]
+            list(pool.map(Contender.learn, contenders, each))  # a list, so that errors are raised here
             if progress is not None:
                 progress(batch, min(contenders, key=Contender.order))
     if contenders[0].rows == 0:
@@ -182,6 +206,17 @@ def compare(
     check_classes(contenders[0].stream_learner.classes.names, stream.multilabel)
     contenders.sort(key=Contender.order)
     return Comparison([contender.trial() for contender in contenders], contenders[0].stream_learner.classes.names)
+
+
+def name_of(rule: Rule | None) -> str:
+    """Return the name of a rule, or of the stack."""
+    return AUTO if rule is None else rule.name
+
+
+def set_parameters(rule: Rule | None) -> dict[str, float]:
+    """Return a rule's parameters that are set; a stack has none."""
+    parameters = {} if rule is None else rule.get_params()
+    return {name: value for name, value in parameters.items() if value is not None}
 
 
 def contending_rules(rules: Sequence[str | Rule] | None, grid: bool) -> list[tuple[Rule, bool]]:
@@ -204,37 +239,54 @@ def contending_rules(rules: Sequence[str | Rule] | None, grid: bool) -> list[tup
 class Contender:
     """A learner that trains on a stream part by part and records its results."""
 
-    def __init__(
-        self, rule: Rule, default: bool, classes: ClassTable, multiclass: str | None, view: View | None,
-        reading: ReaderOptions, settings: dict[str, Any],
-    ) -> None:  # fmt: skip
-        self.rule, self.default = rule, default
-        chosen = with_classes(Settings(rule, **settings), multiclass, len(classes), classes.multilabel)
-        learner = Learner(chosen, len(classes), view=view)
-        self.stream_learner = StreamLearner(learner, classes, multiclass, reading=reading)
+    def __init__(self, rule: Rule | None, default: bool, stream_learner: StreamLearner) -> None:
+        self.rule, self.default, self.stream_learner = rule, default, stream_learner
         self.rows, self.seconds = 0, 0.0
         self.curve: list[tuple[int, float]] = []
-        self._steps = self.stream_learner.learn(self._batches(), advise=False)
+        self._due = MIN_SPACING  # rows up to the next point
+        self._steps = stream_learner.learn(self._batches(), advise=False, divide=self._parts)
 
     def _batches(self) -> Iterator[Batch]:
         while True:
             yield self._batch
 
-    def learn(self, parts: Sequence[Batch]) -> None:
-        """Train on the next rows; each part but the last ends where the learning curve has a point."""
-        began = time.thread_time()
-        for part in parts:
-            self._batch = part
-            next(self._steps)
-            self.rows += len(part)
-            if part is not parts[-1]:
-                self._add_point()
+    def _parts(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """Yield the same rows in parts that end where the curve has a point; only the count of rows decides where."""
+        for batch in batches:
+            first = 0
+            while first < len(batch):
+                last = min(first + self._due - self.rows, len(batch))
+                yield batch.rows(first, last)
+                first = last
+
+    def learn(self, batch: Batch) -> None:
+        """Train on the next rows, in this thread only: other learners use the other processors."""
+        began, end = time.thread_time(), self.rows + len(batch)
+        self._batch = batch
+        with members_in_turn():
+            if self.learner.rows_to_prepare:
+                self.stream_learner.prepare([batch])
+            while self.rows < end:
+                self.rows += len(next(self._steps))
+                if self.rows == self._due:
+                    self._add_point()
+                    self._due += max(MIN_SPACING, self._due // SPACING_DIVISOR)
         self.seconds += time.thread_time() - began
 
     @property
-    def learner(self) -> Learner:
-        learner: Learner = self.stream_learner.learner
+    def learner(self) -> Learner | Stack:
+        learner: Learner | Stack = self.stream_learner.learner
         return learner
+
+    @property
+    def name(self) -> str:
+        """The name of the rule; ``"auto"`` for the stack."""
+        return name_of(self.rule)
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The rule's parameters that are set."""
+        return set_parameters(self.rule)
 
     @property
     def log_loss(self) -> float:
@@ -259,18 +311,15 @@ class Contender:
         )  # fmt: skip
 
 
-def _cut_at_points(stream: Iterable[Batch]) -> Iterator[tuple[Batch, list[Batch]]]:
-    """Yield batches with their rows in parts that end where learning curves have points; the last part is the rest.
+def _of_rule(
+    rule: Rule, classes: ClassTable, multiclass: str | None, view: View | None, reading: ReaderOptions,
+    settings: dict[str, Any],
+) -> StreamLearner:  # fmt: skip
+    """Return a learner with this rule, untrained."""
+    chosen = with_classes(Settings(rule, **settings), multiclass, len(classes), classes.multilabel)
+    return StreamLearner(Learner(chosen, len(classes), view=view), classes, multiclass, reading=reading)
 
-    The points depend on the count of rows only.
-    """
-    rows, due = 0, MIN_SPACING
-    for batch in stream:
-        parts, first = [], 0
-        while rows + len(batch) >= due:
-            parts.append(batch.rows(first, due - rows))
-            first = due - rows
-            due += max(MIN_SPACING, due // SPACING_DIVISOR)
-        parts.append(batch.rows(first, len(batch)))
-        rows += len(batch)
-        yield batch, parts
+
+def _stack(classes: ClassTable, reading: ReaderOptions, dtype: str) -> StreamLearner:
+    """Return a stack, whose members the first rows will choose."""
+    return StreamLearner(new_stack(len(classes), dtype=dtype), classes, reading=reading)

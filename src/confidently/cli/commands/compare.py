@@ -1,4 +1,4 @@
-"""``confidently compare``: many rules in one pass over the data."""
+"""``confidently compare``: many rules, and a stack, in one pass over the data."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import click
 from ..inputs import open_data, reported, total_bytes
 from ..options.arguments import POSITIVE_INTEGER, data_argument, json_option, quiet_option
 from ..options.command import Command
-from ..options.learner import chosen_classes, chosen_settings, settings_options
+from ..options.learner import check_one_class, chosen_classes, chosen_settings, settings_options
 from ..options.plot import check_plot, plot_option
-from ..options.reading import on_error_option, reading_options
+from ..options.reading import chosen_raw_reading, on_error_option, reading_options
 from ..options.view import chosen_view_and_reading, view_options
-from ..output.summaries import learner_facts, stored_text
+from ..output.summaries import learner_facts, stored_text, weighted_members
 from ..output.text import class_name, class_noun, counted, parameters_text, percent, say, table
 
 if TYPE_CHECKING:
@@ -33,6 +33,11 @@ BEST_MARK = "*"
     "--rules", "rule_names", default="all", metavar="NAMES",
     help="Compare these rules, separated by commas; confidently rules lists them.",
 )  # fmt: skip
+@click.option(
+    "--auto", is_flag=True,
+    help="Also train several learners on different views of the rows and mix them, as train --auto does. The settings "
+    "of learners are those of the rules.",
+)  # fmt: skip
 @click.option("--grid", is_flag=True, help="Also try several parameters of each rule; show the best and the default.")
 @settings_options
 @view_options
@@ -48,9 +53,11 @@ def compare(
     Every rule predicts every row before training on it. The table shows the fraction of rows misclassified (the
     progressive validation error), the mean log-loss of the calibrated probabilities, the number of updates, and the
     seconds of computing time spent on training. The best rule is marked. DATA are files, or - for standard input. All
-    rules share one pass on several threads; the results equal those of training each rule alone.
+    rules share one pass on several threads; the results equal those of training each rule alone. With --auto the table
+    has one row more, named auto.
     """
     check_plot(plot)
+    check_one_class(options["auto"] and options["multilabel"])
     rules, names = _chosen(rule_names), chosen_classes(classes)
     with reported():
         found, skipped = _compare(data, rules, names, options)
@@ -77,6 +84,7 @@ def _compare(
     from ...evaluation.comparison import compare as compare_rules
     from ..output.comparison import ComparisonProgress
 
+    raw = chosen_raw_reading(dict(options), data) if options["auto"] else None
     view, reading, seen = chosen_view_and_reading(options, data)
     if seen and not options["quiet"]:
         say(seen, err=True)
@@ -84,11 +92,13 @@ def _compare(
     progress = None if options["quiet"] else ComparisonProgress(total_bytes(data))
     with (
         progress or nullcontext(),
-        open_data(data, reading, options["dtype"], multilabel=multilabel, on_error=on_error) as stream,
+        open_data(data, raw or reading, options["dtype"], multilabel=multilabel, on_error=on_error) as stream,
     ):
+        check_one_class(options["auto"] and stream.multilabel)
         try:
             found = compare_rules(
-                stream, rules, grid=options["grid"], multiclass=options["multiclass"], classes=names, view=view,
+                stream, rules, auto=options["auto"], grid=options["grid"], multiclass=options["multiclass"],
+                classes=names, view=view, reading=None if raw in (None, reading) else reading,
                 threads=options["threads"], progress=None if progress is None else progress.learned,
                 **chosen_settings(options),
             )  # fmt: skip
@@ -100,16 +110,16 @@ def _compare(
 
 
 def _result(found: Comparison) -> dict[str, Any]:
-    settings = found.trials[0].learner.settings
+    single: Any = found.best_rule().learner
     best_of_rule = found.best_by_rule()
     return {
         "rows": found.trials[0].rows,
-        "task": settings.task,
-        "covariance": settings.covariance,
-        "view": learner_facts(found.trials[0].learner)["view"],
-        "prior_variance": settings.prior_variance,
+        "task": single.settings.task,
+        "covariance": single.settings.covariance,
+        "view": learner_facts(single)["view"],
+        "prior_variance": single.settings.prior_variance,
         "classes": [class_name(None) if name is None else name for name in found.classes],
-        "features": found.trials[0].learner.n_features,
+        "features": single.n_features,
         "trials": [
             {**_entry(trial), "best": k == 0, "best_of_rule": any(trial is best for best in best_of_rule)}
             for k, trial in enumerate(found.trials)
@@ -118,42 +128,48 @@ def _result(found: Comparison) -> dict[str, Any]:
 
 
 def _entry(trial: Trial) -> dict[str, Any]:
+    members = weighted_members(trial.learner)
     return {
-        "rule": trial.rule.name,
+        "rule": trial.name,
         "parameters": trial.parameters,
+        **({} if members is None else {"members": members}),
         "default": trial.default,
         "error": trial.error,
         "mistakes": trial.mistakes,
         "log_loss": trial.log_loss,
         "updates": trial.updates,
-        "infeasible": trial.infeasible if trial.rule.counts_misses else None,
+        "infeasible": trial.infeasible if trial.rule is not None and trial.rule.counts_misses else None,
         "seconds": round(trial.seconds, 6),
         "curve": {"rows": [rows for rows, _ in trial.curve], "error": [error for _, error in trial.curve]},
     }
 
 
+def _parameters(trial: Trial) -> str:
+    members = weighted_members(trial.learner)
+    return parameters_text(trial.parameters) if members is None else counted(len(members), "member")
+
+
 def _text(found: Comparison, options: dict[str, Any], plot: str | None, skipped: int) -> str:
-    first = found.trials[0]
-    settings, stored = first.learner.settings, stored_text(learner_facts(first.learner))
+    first, single = found.trials[0], found.best_rule().learner
     header = ["", "rule", "parameters", "error", "log-loss", "updates", "seconds"]
     rows = [
         [
             BEST_MARK if trial is first else "",
-            trial.rule.name,
-            parameters_text(trial.parameters),
+            trial.name,
+            _parameters(trial),
             percent(trial.error),
             f"{trial.log_loss:.4f}",
             f"{trial.updates:,}",
             f"{trial.seconds:.2f}",
-            *([percent(found.default_of(trial.rule.name).error)] if options["grid"] else []),
+            *([percent(found.default_of(trial.name).error)] if options["grid"] else []),
         ]
         for trial in found.best_by_rule()
     ]
     if options["grid"]:
         header.append("default error")
     lines = [
-        f"{counted(first.rows, 'row')}, {len(found.classes):,} {class_noun(settings.task)}, "
-        f"{counted(first.learner.n_features, 'feature')}, {stored}, "
+        f"{counted(first.rows, 'row')}, {len(found.classes):,} {class_noun(single.task)}, "
+        f"{counted(single.n_features, 'feature')}, {stored_text(learner_facts(single))}, "
         f"{counted(len(found.trials), 'learner')} in one pass",
         "",
         table([header, *rows], lefts=3),

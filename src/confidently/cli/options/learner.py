@@ -164,17 +164,22 @@ def new_stack(
     Raises
     ------
     click.UsageError
-        For data of several labels per row.
+        As :func:`check_one_class`.
     """
     from ...data.classes import ClassTable
     from ...learner.streams import StreamLearner
     from ...stack.choice import new_stack
 
-    if multilabel:
-        raise click.UsageError("--auto learns one class per row, got several labels; omit it")
+    check_one_class(multilabel)
     table = ClassTable(classes, closed=bool(classes))
     stack = new_stack(len(table), dtype=options["dtype"])
     return StreamLearner(stack, table, None, features, reading)
+
+
+def check_one_class(multilabel: bool) -> None:
+    """Reject data of several labels per row, which a stack does not learn."""
+    if multilabel:
+        raise click.UsageError("--auto learns one class per row, got several labels; omit it")
 
 
 def check_auto(ctx: click.Context, options: dict[str, Any]) -> None:

@@ -50,8 +50,8 @@ class ComparisonProgress:
             self.report.begin(1, 1, self.now, self.total_bytes)
             self.reporting = True
         if self.reporting:
-            parameters = parameters_text(best.rule.get_params()).replace(", ", " ")
-            self.best = f"{best.rule.name} {parameters}".rstrip()
+            parameters = parameters_text(best.parameters).replace(", ", " ")
+            self.best = f"{best.name} {parameters}".rstrip()
             self.report.update(self.now)
 
     def _line(self, now: Counts, since: Counts) -> str:

@@ -191,7 +191,7 @@ def plot_comparison(found: Comparison) -> Figure:
 
 def _trial_name(trial: Trial) -> str:
     parameters = parameters_text(trial.parameters)
-    return f"{100 * trial.error:.2f} %  {trial.rule.name}" + (f"({parameters})" if parameters else "")
+    return f"{100 * trial.error:.2f} %  {trial.name}" + (f"({parameters})" if parameters else "")
 
 
 def plot_risk_coverage(curve: RiskCoverage, rows: int) -> Figure:
