@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from confidently import AutoClassifier, load
+from confidently.cli.output import plots
 from confidently.data import open_stream
 from confidently.models.model import Model
 from confidently.models.stack_explanation import explain_stack
+from confidently.stack.stack import HESSIAN, WEIGHTS
 from tests.command_line import rows
 
 MEMBERS = ["arow on standard", "logistic on standard", "arow on standard,pairs", "logistic on standard,pairs"]
@@ -154,8 +156,23 @@ def test_sets_of_labels_are_refused(call, tmp_path):
     assert "--auto learns one class per row" in err
 
 
-def test_a_plot_of_a_stack_is_refused(call, ok, table, tmp_path):
-    ok("train", table, "--label", "label", "--auto", "-o", tmp_path / "m.cw", "-q")
-    code, _, err = call("inspect", tmp_path / "m.cw", "--plot", tmp_path / "plot.png")
-    assert code == 2
-    assert "is a stack of learners, which has no plot" in err
+def test_plots_draw_members_and_what_they_and_features_add(ok, table, tmp_path):
+    model, plot, row = tmp_path / "m.cw", tmp_path / "plot.png", "age,town,income,label\n70,Rom,2000000,yes\n"
+    ok("train", table, "--label", "label", "--auto", "-o", model, "-q")
+    for options in ([], ["--row", row, "--top", 3]):
+        assert ok("inspect", model, "--plot", plot, *options).endswith(f"Plot: {plot}\n")
+        assert plot.read_bytes().startswith(b"\x89PNG")
+        plot.unlink()
+    loaded = Model.load(model)
+    (axes,) = plots.plot_members(loaded.learner).axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == loaded.learner.names
+    assert [bar.get_width() for bar in axes.patches] == loaded.learner.state[WEIGHTS].tolist()
+    covariance = np.linalg.inv(loaded.learner.state[HESSIAN] + np.eye(len(loaded.learner.names)) / 0.3**2)
+    lengths = [end[0] - start[0] for start, end in axes.collections[0].get_segments()]
+    assert lengths == pytest.approx(4 * np.sqrt(covariance.diagonal()))
+    with open_stream(str(table), normalize="none", zeros=True, label="label") as stream:
+        found = explain_stack(loaded, next(stream).rows(0, 1))
+    for axes, parts in zip(plots.plot_stack_row(found, 3).axes, (5, 4), strict=True):
+        widths = [bar.get_width() for bar in axes.patches]
+        assert len(widths) == parts + 1
+        assert sum(widths[:-1]) == pytest.approx(widths[-1]) == pytest.approx(found.mean)

@@ -361,6 +361,17 @@ class Stack:
         divergence: np.ndarray = np.maximum(_entropy(p.mean(axis=0)) - _entropy(p).mean(axis=0), 0.0)
         return divergence
 
+    def weight_deviations(self) -> np.ndarray:
+        """Return the standard deviations of the members' weights, shape (members,).
+
+        The covariance is (H + tau I)^-1, that of the Gaussian with the curvature of the log-loss over the rows that
+        still count, and of the damping.
+        """
+        hessian = self.state[HESSIAN]
+        covariance = np.linalg.inv(hessian + _core.weight_precision * np.eye(len(hessian)))
+        deviations: np.ndarray = np.sqrt(np.diag(covariance))
+        return deviations
+
     # --- counts ---------------------------------------------------------------------------------------------------
 
     @property

@@ -55,7 +55,8 @@ def inspect(
     and 0. The second list shows features with many updates and yet an uncertain sign: of the half of the seen features
     whose variance has shrunk most, those with the smallest |mean|/std. With --row, the command shows the contribution
     of each feature to the mean and to the variance of the margin. Kernel models have no weights of features: for them
-    it shows the examples with the largest coefficients.
+    it shows the examples with the largest coefficients. For a stack of learners (train --auto) it shows the members and
+    their weights, and with --row the contribution of each member and of each feature.
     """
     check_plot(plot)
     if row is None:
@@ -171,17 +172,24 @@ def _features(kept: KeptExample) -> str:
 def _inspect_stack(
     model: Model, path: str, row: str | None, top: int, class_name: str | None, plot: str | None, as_json: bool
 ) -> None:
-    if plot:
-        raise BadInput(f"{path} is a stack of learners, which has no plot; omit --plot")
     check_class(model, class_name)
+    drawn = f"\n\nPlot: {plot}" if plot else ""
     if row is None:
+        if plot:
+            from ..output.plots import plot_members, save_plot
+
+            save_plot(plot_members(model.learner), plot)
         facts = model_facts(model, path)
-        say(json.dumps(facts) if as_json else model_text(facts))
+        say(json.dumps(facts) if as_json else model_text(facts) + drawn)
         return
     from ...models.stack_explanation import explain_stack
 
     found = explain_stack(model, _row(model, row), class_name)
-    say(json.dumps(_stack_explained(found, top)) if as_json else _stack_row_text(found, top))
+    if plot:
+        from ..output.plots import plot_stack_row, save_plot
+
+        save_plot(plot_stack_row(found, top), plot)
+    say(json.dumps(_stack_explained(found, top)) if as_json else _stack_row_text(found, top) + drawn)
 
 
 def _stack_explained(found: StackExplanation, top: int) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from ...data.sources.whole_files import new_file
 from ...plots.abstention import RiskCoverageDisplay
 from ...printable import printable
+from ...stack.stack import WEIGHTS, Stack
 from .text import counted, parameters_text
 
 if TYPE_CHECKING:
@@ -22,13 +23,14 @@ if TYPE_CHECKING:
     from ...models.explanation import Explanation
     from ...models.inspection import ClassView
     from ...models.model import Model
+    from ...models.stack_explanation import StackExplanation
     from ...topics.model import TopicModel
     from ...topics.views import TopicsOfClass, TopicView
 
 MIN_WIDTH = 6.5  # inches of a figure, for its title
 POSITIVE_COLOR, NEGATIVE_COLOR = "tab:blue", "tab:red"
 MAX_CLASSES, MAX_TOPIC_CLASSES = 9, 6
-MAX_NAME, MAX_TOPIC_NAME = 28, 56  # characters of a bar's name
+MAX_NAME, MAX_MEMBER_NAME, MAX_TOPIC_NAME = 28, 44, 56  # characters of a bar's name
 WORDS_PER_TOPIC = 6
 COLORS = 10  # of matplotlib's cycle; further lines are dashed
 FIRST_ROW = 100  # earlier errors are averages of too few rows to mean much
@@ -103,6 +105,37 @@ def plot_row(found: Explanation, top: int) -> Figure:
     return figure
 
 
+def plot_members(stack: Stack) -> Figure:
+    """Plot the weight of each member of a stack with two standard deviations to either side."""
+    figure = Figure(figsize=(7.5, 1.2 + 0.27 * len(stack.names)), layout="constrained")
+    axes = figure.subplots()
+    names = [_shortened(name, MAX_MEMBER_NAME) for name in stack.names]
+    _draw_bars(axes, names, stack.state[WEIGHTS].tolist(), (2.0 * stack.weight_deviations()).tolist())
+    axes.set_title("Weights of the members: mean ± two standard deviations", loc="left", fontsize=11)
+    return figure
+
+
+def plot_stack_row(found: StackExplanation, top: int) -> Figure:
+    """Plot what each member and, below, each feature of a row adds to the margin, the largest on top."""
+    shown, rest = found.features[:top], found.features[top:]
+    features = [(_shortened(_feature_name(part.feature)), part.mean) for part in shown]
+    if rest:
+        features.append((counted(len(rest), "other"), sum(part.mean for part in rest)))
+    members = [(_shortened(part.name, MAX_MEMBER_NAME), part.mean) for part in found.members]
+    lists, margin = {"Members": members, "Features": features}, ("margin", found.mean)
+    bars = [1 + len(parts) for parts in lists.values()]
+    figure = Figure(figsize=(7.5, 1.8 + 0.27 * sum(bars)), layout="constrained")
+    for axes, (title, parts) in zip(figure.subplots(2, 1, sharex=True, height_ratios=bars), lists.items(), strict=True):
+        names, means = zip(*parts, margin, strict=True)
+        spread = 2.0 * math.sqrt(max(found.variance, 0.0))
+        _draw_bars(axes, list(names), list(means), [0.0] * len(parts) + [spread])
+        axes.axhline(len(parts) - 0.5, color="0.7", linewidth=0.8)
+        axes.set_title(title, loc="left", fontsize=10)
+    sides = f"{_class_name(found.supported)} (right) against {_class_name(found.rival)} (left)"
+    figure.suptitle(f"Contributions to the margin of {sides}", fontsize=12)
+    return figure
+
+
 def _plot_panels(
     model: Model | TopicModel, panels: Sequence[Panel], left_out: int, title: str, max_columns: int, width: float
 ) -> Figure:
@@ -148,9 +181,9 @@ def _feature_name(feature: str | int) -> str:
     return f"feature {feature}" if isinstance(feature, int) else feature
 
 
-def _shortened(name: str) -> str:
+def _shortened(name: str, most: int = MAX_NAME) -> str:
     name = printable(name)
-    return _escaped(name if len(name) <= MAX_NAME else name[: MAX_NAME - 1] + "…")
+    return _escaped(name if len(name) <= most else name[: most - 1] + "…")
 
 
 def _topic_name(topic: TopicView) -> str:
