@@ -29,8 +29,9 @@ Y = {
     **dict.fromkeys(MULTILABEL, RNG.integers(0, 2, (60, 3))),
 }
 LEARNED_BY = {
+    "joint": {"multiclass": "joint"},
     "one-vs-rest": {"multiclass": "one-vs-rest"},
-    "softmax": {"rule": "logistic"},
+    "softmax": {"rule": "logistic", "multiclass": "softmax"},
     **{task: {"multiclass": multiclass} for task, multiclass in MULTILABEL.items()},
 }
 ROW, NEW_ROW = {"a": 1.0, "b": 2.0}, {"a": 1.0, "unknown": 3.0}
