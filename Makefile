@@ -43,7 +43,6 @@ bench: $(VENV)/installed
 	$(BIN)/python benchmarks/cluster.py --no-errors
 	$(BIN)/python -m pip install --quiet vowpalwabbit
 	$(BIN)/python benchmarks/peers.py
-	$(BIN)/python benchmarks/progressive.py
 
 # The documentation as a site in build/site. Warnings and broken internal links are errors.
 docs: $(VENV)/docs

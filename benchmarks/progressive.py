@@ -2,7 +2,7 @@
 
 The rows of every set, shuffled, are written as VW text. Vowpal Wabbit (hinge and logistic loss, otherwise defaults),
 AROW and ``train --auto`` (nothing set) read the file once and report the error of the labels that they predicted. Means
-over ORDERS orders. ``make bench`` installs Vowpal Wabbit.
+over ORDERS orders. Vowpal Wabbit is installed by ``pip install vowpalwabbit``.
 """
 
 from __future__ import annotations
