@@ -63,7 +63,7 @@ def test_it_is_the_stack_of_the_same_rows():
                 1.0 if isinstance(value, str) else value
             )
     labels = np.array([model._rows.table.get(y) for _, y in pairs], dtype=np.int32)
-    stack = new_stack(2, len(names), Columns.named(names, tabular=True))
+    stack = new_stack(2, len(names), Columns.named(names))
     stack.prepare(as_matrix(X))
     stack.learn(as_matrix(X), labels)
     assert list(model.members.values()) == pytest.approx(stack.state["mixture.weights"].tolist(), abs=0.05)

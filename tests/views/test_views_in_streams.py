@@ -10,7 +10,7 @@ import pytest
 import confidently
 from confidently import OnlineClassifier
 from confidently.data import DataError, features, open_stream
-from confidently.views.columns import MISSING, PLAIN, ZERO, Columns
+from confidently.views.columns import MARKS, MISSING, PLAIN, Columns
 from confidently.views.table import make_view
 from tests.command_line import process
 
@@ -165,9 +165,12 @@ def test_numbered_features_are_0_where_they_are_absent(tmp_path):
 
 
 def test_the_columns_of_features_are_told_by_their_names():
-    names = ["age", "town=Rome", "note:red", "a.b"]
-    assert Columns.named(names, tabular=True).kind.tolist() == [MISSING, PLAIN, PLAIN, MISSING]
-    assert Columns.named(names, tabular=False).kind.tolist() == [ZERO] * 4
+    names = ["age", "town=Rome", "", "note:red", "größe", "ü=", "a.b"]
+    marked = [False, True, False, True, False, True, False]
+    assert Columns.named(names).kind.tolist() == [PLAIN if mark else MISSING for mark in marked]
+    assert features.Strings.of(names).having(MARKS).tolist() == marked
+    assert features.Strings.of(names).part(2, 6).having(MARKS).tolist() == marked[2:6]
+    assert features.Strings.of([]).having(MARKS).tolist() == []
 
 
 @pytest.mark.parametrize("view", ["idf", "pairs", "unit,pairs", make_view("cosines", n=5)])

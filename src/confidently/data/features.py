@@ -53,6 +53,12 @@ class Strings:
         for first, last in pairwise(start):
             yield raw[first:last]
 
+    def having(self, characters: str) -> np.ndarray:
+        """Return for each string whether it has one of these ASCII characters."""
+        at = np.flatnonzero(np.logical_or.reduce([self.text == code for code in characters.encode("ascii")]))
+        found: np.ndarray = np.diff(np.searchsorted(at, self.start)) > 0
+        return found
+
     def part(self, first: int, last: int) -> Strings:
         """Return the strings from ``first`` to ``last - 1``."""
         begin, end = self.start[first], self.start[last]

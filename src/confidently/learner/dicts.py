@@ -155,7 +155,7 @@ class DictRows:
         if self.learner.wants_columns and self.core.size > known:
             names = list(self.features().since(known).names) if self.bits == EXACT else None
             more = self.core.size - known
-            columns = Columns.alike(more, PLAIN) if names is None else Columns.named(names, tabular=True)
+            columns = Columns.alike(more, PLAIN) if names is None else Columns.named(names)
         self.learner.grow(n_features=self.core.size, columns=columns)
 
     def _make_room(self) -> None:

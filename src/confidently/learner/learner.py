@@ -128,7 +128,8 @@ class Learner(Predictor):
 
     def sizes(self) -> np.ndarray:
         """Return the largest absolute weight of every feature; where a view makes columns of it, of all of them."""
-        sizes: np.ndarray = np.abs(self.weights[self.settings.fit_intercept :, 0]).max(axis=1, initial=0.0)
+        by_class = np.abs(self.weights[self.settings.fit_intercept :, 0])
+        sizes: np.ndarray = by_class[:, 0] if by_class.shape[1] == 1 else by_class.max(axis=1, initial=0.0)
         return sizes if self.view is None else self.view.by_feature(self.state, sizes)
 
     # --- growing -------------------------------------------------------------------------------------------------

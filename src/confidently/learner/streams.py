@@ -22,7 +22,7 @@ from ..data.memory.matrix import csr_matrix
 from ..data.reading import ReaderOptions
 from ..data.selection import first_together
 from ..memory import require_memory
-from ..views.columns import PLAIN, ZERO, Columns
+from ..views.columns import MARKS, PLAIN, ZERO, Columns
 
 
 class StreamLearner:
@@ -184,11 +184,14 @@ class StreamLearner:
             return None
         if batch.new_features is None:
             first = self.learner.n_features + (self.reading.first_index if self.reading else 0)
-            return Columns.alike(n, ZERO, [str(number) for number in range(first, first + n)])
-        names = list(batch.new_features.names)[-n:]
+            return Columns.alike(n, ZERO, range(first, first + n))
+        all_names = batch.new_features.names
+        names = all_names.part(len(all_names) - n, len(all_names))
         if self.reading is not None and self.reading.file_format.text:
             return Columns.alike(n, PLAIN, names)
-        return Columns.named(names, self.reading is not None and self.reading.file_format.columns)
+        if self.reading is not None and self.reading.file_format.columns:
+            return Columns.of_table(names, names.having(MARKS))
+        return Columns.alike(n, ZERO, names)
 
 
 def prune_names(learner: Any, features: Features) -> None:

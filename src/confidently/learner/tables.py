@@ -17,7 +17,7 @@ from ..data.formats.files import Path
 from ..data.reading import ReaderOptions
 from ..data.sources.source import peeked
 from ..data.stream import open_stream
-from ..views.columns import MISSING, Columns
+from ..views.columns import MARKS, MISSING, Columns
 
 ROWS_TO_INFER = 1000
 MIN_PRESENT = 0.5  # of the numbers that rows would have if every row had every numeric column
@@ -51,8 +51,8 @@ def has_numeric_columns(paths: Sequence[Path], reading: ReaderOptions) -> bool:
 def _has_numbers(batch: Batch) -> bool:
     if batch.new_features is None:
         return False
-    columns = np.unique(batch.columns)
-    numbers = Columns.named(list(batch.new_features.names), tabular=True).kind == MISSING
+    columns, names = np.unique(batch.columns), batch.new_features.names
+    numbers = Columns.of_table(names, names.having(MARKS)).kind == MISSING
     numeric = np.flatnonzero(numbers[columns])
     present = np.isin(batch.columns, columns[numeric]).sum()
     return len(numeric) > 0 and bool(present >= MIN_PRESENT * len(numeric) * len(batch))

@@ -60,7 +60,7 @@ class StackRows(FrameRows):
         stack = self.learner
         if len(kept) in CHOICES:
             names = list(self.features().names)
-            columns = Columns.named(names, tabular=True)
+            columns = Columns.named(names)
             stack = new_stack(len(self.table), self.core.size, columns, self.learner.dtype)
             stack.prepare(_matrix(kept, self.core.size)[0])
         same = stack.names == self.learner.names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 # Kinds of columns (core/views/standard.hpp): plain ones, such as words and categories, are not numbers to standardize;
 # the others are, and their absence from a row means that the value is not known, or that it is 0.
 PLAIN, MISSING, ZERO = 0, 1, 2
+MARKS = "=:"  # in rows with named columns, of ``column=category`` and ``column:word``, which are plain
 
 
 @dataclass(frozen=True)
@@ -20,34 +21,39 @@ class Columns:
     ----------
     kind : int8 array
         :data:`PLAIN`, :data:`MISSING` or :data:`ZERO`, by column.
-    names : sequence of str, optional
-        Their names; columns without names are called by their numbers, from 0.
+    names : iterable, optional
+        Their names, or numbers that stand for them, to be read more than once; columns without names are called by
+        their numbers, from 0.
     """
 
     kind: np.ndarray
-    names: Sequence[str] | None = None
+    names: Iterable[object] | None = None
 
     @classmethod
-    def alike(cls, n: int, kind: int = PLAIN, names: Sequence[str] | None = None) -> Columns:
+    def alike(cls, n: int, kind: int = PLAIN, names: Iterable[object] | None = None) -> Columns:
         """Return n columns of one kind."""
         return cls(np.full(n, kind, dtype=np.int8), names)
 
     @classmethod
-    def named(cls, names: Sequence[str], tabular: bool) -> Columns:
-        """Return columns of features of these names.
+    def of_table(cls, names: Iterable[str], marked: Sequence[bool] | np.ndarray) -> Columns:
+        """Return columns of rows with named columns: numbers that may be missing, but plain where a name is marked."""
+        return cls(np.where(np.asarray(marked, dtype=bool), PLAIN, MISSING).astype(np.int8), names)
 
-        In rows with named columns (``tabular``), ``column=category`` and ``column:word`` are plain, and other features
-        are numbers that may be missing; in other rows, a feature is 0 where it is absent.
-        """
-        kinds = [PLAIN if "=" in name or ":" in name else MISSING for name in names] if tabular else ZERO
-        return cls(np.full(len(names), kinds, dtype=np.int8), names)
+    @classmethod
+    def named(cls, names: Sequence[str]) -> Columns:
+        """Return columns of rows with named columns, marked where a name has one of :data:`MARKS`."""
+        return cls.of_table(names, [any(mark in name for mark in MARKS) for name in names])
 
     def joined(self, more: Columns) -> Columns:
         """Return these columns and more after them."""
         names = None
         if self.names is not None or more.names is not None:
-            names = [*(self.names or map(str, range(len(self)))), *(more.names or map(str, range(len(more))))]
+            names = [*self.given_names(0), *more.given_names(len(self))]
         return Columns(np.concatenate([self.kind, more.kind]), names)
+
+    def given_names(self, first: int) -> Iterable[str]:
+        """Yield the names of the columns, of which the first has this number."""
+        return map(str, range(first, first + len(self)) if self.names is None else self.names)
 
     def __len__(self) -> int:
         return len(self.kind)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,9 +83,7 @@ class Pairs(View):
         if self.columns is None:
             return np.zeros(len(new), dtype=NUMBER)
         number = {name: k for k, name in enumerate(self._groups)}
-        names: Iterable[str] = (
-            map(str, range(known, known + len(new))) if new.names is None else map(column_of, new.names)
-        )
+        names = map(column_of, new.given_names(known))
         return np.fromiter((number.get(name, -1) for name in names), dtype=NUMBER, count=len(new))
 
     def _crossed(self) -> np.ndarray:
