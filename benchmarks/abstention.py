@@ -27,7 +27,7 @@ LEARNERS = {
     "cw_stdev": OnlineClassifier(CWStdev(eta=0.9)),
     "probit": OnlineClassifier(Probit(noise=0.3)),
     "logistic": OnlineClassifier(Logistic()),
-    FULL: OnlineClassifier(AROW(r=0.1), "full"),
+    FULL: OnlineClassifier(AROW(r=0.1), "full", multiclass="joint"),
 }
 DIAGONAL = [name for name in LEARNERS if name != FULL]
 SHORT = (100, 1000)  # rows of short training
