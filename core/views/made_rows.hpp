@@ -48,10 +48,11 @@ class MadeRows {
 
     void end_row() { start.push_back(static_cast<std::int64_t>(value.size())); }
 
-    // Ends a row, which is scaled to unit L2 norm unless it is empty.
-    void end_row_of_unit_norm() {
+    // Ends a row, which is scaled to unit L2 norm unless it is empty; `left_out` is the sum of squares of values that belong
+    // to the row but have no column.
+    void end_row_of_unit_norm(double left_out = 0.0) {
         const auto first = static_cast<std::size_t>(start.back());
-        const double length = norm(value.data() + first, value.size() - first);
+        const double length = std::hypot(norm(value.data() + first, value.size() - first), std::sqrt(left_out));
         const double scale = 1.0 / length;
         if (std::isfinite(scale))
             for (std::size_t i = first; i < value.size(); ++i) value[i] *= scale;

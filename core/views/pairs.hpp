@@ -48,19 +48,23 @@ struct Pairs {
         return all;
     }
 
-    // Terms without a number are left out.
+    // Terms without a number are left out, but count in the row's length, as they do once they have one.
     void see(const Row& row, MadeRows& out) const {
         const double length = norm(row.value, static_cast<std::size_t>(row.size));
         if (length == 0.0) return out.end_row();
+        double left_out = 0.0;  // sum of squares
         const auto add = [&](std::int32_t a, std::int32_t b, double x) {
-            if (const std::int32_t term = table.find(a, b); term != kNoTerm) out.add(term, x);
+            if (const std::int32_t term = table.find(a, b); term != kNoTerm)
+                out.add(term, x);
+            else
+                left_out += x * x;
         };
         for (std::int32_t i = 0; i < row.size; ++i) add(row.column[i], kNoFeature, row.value[i] / length);
         each_product(row, [&](std::int32_t i, std::int32_t k) {
             add(row.column[i], row.column[k], (i == k ? 1.0 : kSqrtTwo) * (row.value[i] / length) * (row.value[k] / length));
         });
         out.sort_row();  // terms are numbered as rows bring them
-        out.end_row_of_unit_norm();
+        out.end_row_of_unit_norm(left_out);
     }
 
   private:

@@ -101,12 +101,11 @@ class Pairs:
         yield from ((i, j) for i in columns for j in columns if i <= j and self.wanted(i, j))
 
     def see(self, row, learning=True):
-        x, seen = unit(row), {}
+        x, made = unit(row), {}
         for term in self.terms(x):
             factor = 1.0 if len(term) == 1 or term[0] == term[1] else sqrt(2.0)
-            if learning or term in self.known:
-                seen[term] = factor * np.prod([x[j] for j in term])
-        return unit(seen)
+            made[term] = factor * np.prod([x[j] for j in term])
+        return {term: value for term, value in unit(made).items() if learning or term in self.known}
 
     def learn(self, row, labels, w):
         self.known.update(self.terms(row))

@@ -29,7 +29,7 @@ class Pairs(View):
     of the features. For rows of at most a few dozen numbers and categories; of longer ones, pair chosen columns.
 
     Every term is a column of its own, without hashing. Terms are numbered as rows bring them, so that the learner has
-    weights only for those that occur. Unseen features are left out of products.
+    weights only for those that occur. A term that has not occurred counts in the length of a row and has no weight.
 
     Parameters
     ----------
@@ -174,7 +174,13 @@ class Pairs(View):
         )
         right = graph.add("Add", graph.add("Mul", right, graph.constant(product)), graph.constant(~product))
         factor = graph.constant(np.where(product & ~square, np.sqrt(2.0), 1.0))
-        return unit_rows(graph, graph.add("Mul", graph.add("Mul", left, right), factor))
+        terms = graph.add("Mul", graph.add("Mul", left, right), factor)
+        # of all terms, with numbers or not: 1 + sum_ab C_ab s_a s_b, with s_a the sum of squares of the features of group a
+        of_group = state[GROUP][:, None] == np.arange(len(self._groups))
+        s = graph.add("MatMul", graph.add("Mul", x, x), graph.constant(of_group))
+        of_pairs = graph.add("Mul", graph.add("MatMul", s, graph.constant(state[CROSSED])), s)
+        squares = graph.add("ReduceSum", of_pairs, graph.constant([1], np.int64), keepdims=1)
+        return graph.add("Div", terms, graph.add("Sqrt", graph.add("Add", squares, graph.constant([1.0]))))
 
     def _with_terms(self, state: Arrays, rows: Labelled) -> Arrays:
         """Return the arrays with the terms of rows; those given stay unchanged."""
