@@ -175,7 +175,7 @@ class Pairs(View):
         right = graph.add("Add", graph.add("Mul", right, graph.constant(product)), graph.constant(~product))
         factor = graph.constant(np.where(product & ~square, np.sqrt(2.0), 1.0))
         terms = graph.add("Mul", graph.add("Mul", left, right), factor)
-        # of all terms, with numbers or not: 1 + sum_ab C_ab s_a s_b, with s_a the sum of squares of the features of group a
+        # all terms have the squared length 1 + sum_ab C_ab s_a s_b, s_a: the sum of squares of the features of group a
         of_group = state[GROUP][:, None] == np.arange(len(self._groups))
         s = graph.add("MatMul", graph.add("Mul", x, x), graph.constant(of_group))
         of_pairs = graph.add("Mul", graph.add("MatMul", s, graph.constant(state[CROSSED])), s)
