@@ -291,7 +291,8 @@ def view_arrays(name: str) -> Arrays:
 
 
 # features that the rows lack
-UNSEEN = tuple(f"{name}: longer" for name in ("idf.frequency", "nb.frequency", "pairs.group", "cosines.direction"))
+COUNTS = ("idf.frequency", "nb.frequency", "pairs.group", "cosines.direction", "first.place")
+UNSEEN = tuple(f"{name}: longer" for name in COUNTS)
 TERMS = ("first", "second", "size", "slots")
 
 

@@ -16,6 +16,7 @@
 
 #include "learner/tasks.hpp"
 #include "views/cosines.hpp"
+#include "views/first.hpp"
 #include "views/idf.hpp"
 #include "views/naive_bayes.hpp"
 #include "views/pairs.hpp"
@@ -24,7 +25,7 @@
 
 namespace confidently {
 
-using Views = std::tuple<Unit, Standard, Idf, NaiveBayesScale, Pairs, Cosines>;
+using Views = std::tuple<Unit, Standard, Idf, NaiveBayesScale, Pairs, Cosines, First>;
 
 inline std::vector<std::string> view_names() {
     return []<std::size_t... I>(std::index_sequence<I...>) {

@@ -24,6 +24,7 @@ __version__ = "0.1.0"
 LAZY = {  # public names that are imported when they are used, and their modules
     "VIEWS": "views.table",
     "Cosines": "views.cosines",
+    "First": "views.first",
     "Idf": "views.idf",
     "MIRA": "estimators.mira",
     "NaiveBayesScale": "views.naive_bayes",
@@ -48,6 +49,7 @@ if TYPE_CHECKING:  # type checkers see the same names and no others
     from .evaluation.progressive import progressive_validation as progressive_validation
     from .topics.estimator import OnlineMedLDA as OnlineMedLDA
     from .views.cosines import Cosines as Cosines
+    from .views.first import First as First
     from .views.idf import Idf as Idf
     from .views.naive_bayes import NaiveBayesScale as NaiveBayesScale
     from .views.pairs import Pairs as Pairs

@@ -9,6 +9,7 @@ import pytest
 
 from confidently import OnlineClassifier
 from confidently.data import open_stream
+from confidently.views.first import First
 from confidently.views.pairs import Pairs
 from confidently.views.table import VIEWS
 
@@ -46,7 +47,7 @@ def session_of(model, dtype="float32"):
     ],
     ids=str,
 )  # fmt: skip
-@pytest.mark.parametrize("view", [*EVERY, Pairs(columns=[(0, 1), (3, 3)])], ids=str)
+@pytest.mark.parametrize("view", [*EVERY, First(n=3), Pairs(columns=[(0, 1), (3, 3)])], ids=str)
 def test_the_graph_predicts_the_same(view, settings, dtype):
     X, y = rows()
     model = OnlineClassifier(view=view, **settings).fit(X[:200], y[:200])

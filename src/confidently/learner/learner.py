@@ -149,7 +149,7 @@ class Learner(Predictor):
             if self.settings.task == "binary":
                 several = make_covariance(replace(self.settings, covariance=covariance, task=task))
         new = Size(max(n_features, self.n_features), max(n_classes, self.n_classes))
-        state, width = self.state, new.n_features
+        state, width = self.state, new.n_features if self.view is None else self.width
         if self.view is not None and new != (self.n_features, self.n_classes):
             known = Columns.alike(new.n_features - self.n_features) if columns is None else columns
             state = state | self.view.grown(state, known, new.n_classes)

@@ -13,6 +13,7 @@ from ..learner.learner import Learner
 from ..rules import AROW, Logistic
 from ..rules.rule import Rule
 from ..views.columns import MISSING, ZERO, Columns
+from ..views.first import First
 from ..views.pairs import Pairs
 from ..views.table import make_view
 from ..views.view import View
@@ -34,8 +35,8 @@ def choose(X: _core.Matrix, columns: Columns, dtype: str = "float64") -> list[Re
 
     A table is dense, or has numeric columns by name; its columns are standardized, and other rows are scaled to unit
     norm. All members see rows of this kind: AROW and logistic; with few values a row, both on products of two; with up
-    to 128 columns, AROW with all covariances; with many sparse columns, AROW on two views for text, and naive Bayes;
-    with many dense columns, AROW on cosines.
+    to 128 columns, AROW with all covariances, of the first 128 if more follow; with many sparse columns, AROW on two
+    views for text, and naive Bayes; with many dense columns, AROW on cosines.
     """
     n = min(X.shape[0], ROWS_TO_CHOOSE)
     values, used, start = _core.take_rows(X, None, 0, n)
@@ -75,7 +76,8 @@ def choose(X: _core.Matrix, columns: Columns, dtype: str = "float64") -> list[Re
             _gaussian(AROW(r=0.3), f"{before}idf", dtype=dtype),
         ]
     if d <= MAX_FULL:
-        found.append(_gaussian(AROW(r=0.1), base, dtype=dtype, correlated=True))
+        few = [make_view(base), First(n=MAX_FULL)]  # a stream may bring more, of which a matrix would have the square
+        found.append(_gaussian(AROW(r=0.1), few, dtype=dtype, name=base, correlated=True))
     if numbers > MANY and plain < MANY:
         found.append(_gaussian(AROW(r=0.1), f"{base},cosines", dtype=dtype))
     return found

@@ -8,6 +8,7 @@ from typing import Any
 from ..rules.ranges import UnknownChoice
 from .chain import Chain
 from .cosines import Cosines
+from .first import First
 from .idf import Idf
 from .naive_bayes import NaiveBayesScale
 from .pairs import Pairs
@@ -16,7 +17,7 @@ from .unit import Unit
 from .view import View
 
 # In the order of core/views/table.hpp.
-VIEWS: dict[str, type[View]] = {cls.name: cls for cls in (Unit, Standard, Idf, NaiveBayesScale, Pairs, Cosines)}
+VIEWS: dict[str, type[View]] = {cls.name: cls for cls in (Unit, Standard, Idf, NaiveBayesScale, Pairs, Cosines, First)}
 NONE = "none"
 
 

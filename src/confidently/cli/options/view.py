@@ -21,7 +21,7 @@ VIEW_OPTIONS = [
         "--view",
         metavar="NAMES",
         help="Transform each row by these views, separated by commas, before training on it: unit, standard, idf, nb, "
-        "pairs, cosines; or none. With standard, rows of named columns are not scaled to unit L2 norm before.  "
+        "pairs, cosines, first; or none. With standard, rows of named columns are not scaled to unit L2 norm before.  "
         "[default: standard for tables with numeric columns, otherwise none]",
     ),
     click.option(
