@@ -3,6 +3,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "bindings/learner_settings.hpp"
 #include "views/table.hpp"
 
@@ -27,6 +29,11 @@ void require_rows(const Matrix& matrix, std::int64_t n_features, const Optional<
     if (order) require_below(order->data() + first, n, matrix.rows->n_rows, "order out of range");
 }
 
+// About how many values n rows of a matrix have.
+std::size_t values_of(const Matrix& matrix, std::int64_t n) {
+    return static_cast<std::size_t>(double(matrix.stored) * double(n) / double(std::max<std::int64_t>(matrix.rows->n_rows, 1)));
+}
+
 // Calls f(view) with the view of a name over the arrays of a state, without the interpreter lock.
 template <class F>
 void open_view(const std::string& name, const Dict& state, UndoLog* undo, const Matrix& matrix,
@@ -44,7 +51,7 @@ PythonRows see(const std::string& name, const Dict& state, const Matrix& matrix,
     MadeRows rows;
     open_view(name, state, nullptr, matrix, std::nullopt, first, n, [&](auto& view) {
         nb::gil_scoped_release release;
-        rows = made(view, *matrix.rows, nullptr, first, n, nullptr);
+        rows = made(view, *matrix.rows, values_of(matrix, n), nullptr, first, n, nullptr);
     });
     return python_rows(std::move(rows));
 }
@@ -65,7 +72,7 @@ PythonRows learn(const std::string& name, const Dict& state, const Matrix& matri
         if constexpr (requires { view.n_classes; })
             require(view.n_classes == n_classes, "the statistics do not match the classes");
         nb::gil_scoped_release release;
-        rows = made(view, *matrix.rows, data_or_null(order), first, n, &counted);
+        rows = made(view, *matrix.rows, values_of(matrix, n), data_or_null(order), first, n, &counted);
     });
     return python_rows(std::move(rows));
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 namespace confidently {
@@ -15,24 +16,46 @@ class Undo {
         Real before;
     };
 
+    Undo() = default;
+    Undo(const Undo&) = delete;
+    Undo& operator=(const Undo&) = delete;
+
     // Room for so many more changes, which the caller fills in.
     Change* extend(std::size_t more) {
-        if (size_ + more > changes_.size()) changes_.resize(std::max(size_ + more, 2 * changes_.size()));
-        Change* added = changes_.data() + size_;
-        size_ += more;
+        while (current_ < blocks_.size() && blocks_[current_].size - blocks_[current_].used < more) ++current_;
+        if (current_ == blocks_.size()) {
+            const std::size_t size = std::max(more, kBlock);
+            blocks_.push_back({std::unique_ptr<Change[]>(new Change[size]), size, 0});
+        }
+        Block& block = blocks_[current_];
+        Change* added = block.changes.get() + block.used;
+        block.used += more;
         return added;
     }
 
     void note(Real* number) { *extend(1) = {number, *number}; }
-    void clear() { size_ = 0; }
+
+    void clear() {
+        for (Block& block : blocks_) block.used = 0;
+        current_ = 0;
+    }
 
     void roll_back() {
-        for (; size_ > 0; --size_) *changes_[size_ - 1].number = changes_[size_ - 1].before;
+        for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block)
+            for (std::size_t i = block->used; i-- > 0;) *block->changes[i].number = block->changes[i].before;
+        clear();
     }
 
   private:
-    std::vector<Change> changes_;
-    std::size_t size_ = 0;
+    // Blocks are neither copied nor zeroed as the log grows, and small enough that memory is used again for the next one.
+    struct Block {
+        std::unique_ptr<Change[]> changes;
+        std::size_t size, used;
+    };
+    static constexpr std::size_t kBlock = 4096;
+
+    std::vector<Block> blocks_;
+    std::size_t current_ = 0;
 };
 
 }  // namespace confidently

@@ -32,6 +32,13 @@ class MadeRows {
     std::vector<std::int32_t> column;
     std::vector<std::int64_t> start{0};
 
+    // Makes room for so many values of so many rows, of which there may be more.
+    void reserve(std::size_t values, std::size_t rows) {
+        value.reserve(values);
+        column.reserve(values);
+        start.reserve(rows + 1);
+    }
+
     CONFIDENTLY_INLINE void add(std::int32_t j, double x) {
         if (x == 0.0) return;
         column.push_back(j);

@@ -60,10 +60,12 @@ struct Counted {
 };
 
 // The n rows that a view makes of those of a matrix in an order (nullptr: as they come) from its entry `first` on. With
-// labels and weights, each row is counted in after it was seen, unless its weight is 0.
+// labels and weights, each row is counted in after it was seen, unless its weight is 0. `values`: about so many they have.
 template <class View>
-MadeRows made(View& view, const Rows& rows, const std::int64_t* order, std::int64_t first, std::int64_t n, const Counted* counted) {
+MadeRows made(View& view, const Rows& rows, std::size_t values, const std::int64_t* order, std::int64_t first, std::int64_t n,
+              const Counted* counted) {
     MadeRows out;
+    out.reserve(values, static_cast<std::size_t>(n));
     RowBuffer buffer;
     for (std::int64_t i = 0; i < n; ++i) {
         const Row row = rows.at(order ? order[first + i] : first + i, false, buffer);
