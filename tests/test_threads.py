@@ -189,7 +189,7 @@ def test_members_of_a_stack_learn_the_same_in_threads(tmp_path, monkeypatch):
     rows = sp.csr_array((generator.random((3000, 300)) < 0.2) * generator.random((3000, 300)))
     y, saved = generator.integers(0, 3, 3000), []
     for threads in (1, 4):
-        monkeypatch.setattr(sys.modules["confidently.stack.stack"], "processors", lambda n=threads: n)
+        monkeypatch.setattr(sys.modules["confidently.stack.threads"], "processors", lambda n=threads: n)
         model = AutoClassifier().fit(rows, y)
         assert len(model.members_) >= 3
         model.save(tmp_path / "model")

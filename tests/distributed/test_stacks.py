@@ -26,7 +26,8 @@ from confidently.distributed.change import advanced, merge_changes
 from confidently.distributed.cluster import connected
 from confidently.models.stack_merging import merge_all
 from confidently.stack.naive_bayes import ENTRIES, FREQUENCY, KNOWN, ROWS, NaiveBayes
-from confidently.stack.stack import COUNTERS, WEIGHTS, InTurn, _threads, members_in_turn
+from confidently.stack.stack import COUNTERS, WEIGHTS
+from confidently.stack.threads import InTurn, _one_thread, members_in_turn, threads_for
 from tests.command_line import process
 
 N = 1600
@@ -173,16 +174,14 @@ def test_merging_changes_is_merging_stacks(texts):
 
 def test_partitions_leave_the_processors_to_each_other():
     with members_in_turn():
-        assert isinstance(_threads(4, 10_000), InTurn)
+        assert isinstance(threads_for(4, 10_000), InTurn)
         with ThreadPoolExecutor(1) as pool:  # of this thread only
             assert pool.submit(_one_more_thread).result()
     assert _one_more_thread()
 
 
-def _one_more_thread(monkeypatched=None):
-    from confidently.stack import stack
-
-    return not stack._one_thread.get()
+def _one_more_thread():
+    return not _one_thread.get()
 
 
 # --- the command line -----------------------------------------------------------------------------------------------

@@ -170,7 +170,7 @@ def test_an_interrupted_call_leaves_the_classifier_unchanged(tmp_path, monkeypat
     X, y = words(rows=3000)
     model = AutoClassifier().fit(X[:300], y[:300])
     model.save(tmp_path / "before")
-    monkeypatch.setattr(sys.modules["confidently.stack.stack"], "processors", lambda: 4)
+    monkeypatch.setattr(sys.modules["confidently.stack.threads"], "processors", lambda: 4)
 
     def interrupted(futures):
         raise KeyboardInterrupt

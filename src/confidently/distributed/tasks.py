@@ -24,7 +24,8 @@ from ..data.sources.file_range import FileRange
 from ..data.stream import MAX_SKIPPED_SHOWN
 from ..learner.streams import StreamLearner
 from ..models.model import Model
-from ..stack.stack import HESSIAN, ROWS, WEIGHTS, members_in_turn, parts_of
+from ..stack.stack import HESSIAN, ROWS, WEIGHTS, parts_of
+from ..stack.threads import members_in_turn
 from .change import Change, change_of, merge_changes
 
 Seed = tuple[int, ...]

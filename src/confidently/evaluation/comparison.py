@@ -28,7 +28,8 @@ from ..learner.streams import StreamLearner
 from ..rules import RULES, make_rule
 from ..rules.rule import Rule
 from ..stack.choice import new_stack
-from ..stack.stack import Stack, members_in_turn
+from ..stack.stack import Stack
+from ..stack.threads import members_in_turn
 from ..views.table import make_view
 from ..views.view import View
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, wait
+from contextlib import ExitStack
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -16,19 +15,17 @@ from ..arrays import predicted_numbers
 from ..covariances.examples import Examples, Progressive
 from ..covariances.state import COUNT, COUNTS, REAL, Shapes, State, check_within, within
 from ..data.memory.matrix import check_rows, is_checked
-from ..data.sources.background import processors
 from ..learner.calibration import inside, logistic, softmax
 from ..learner.learner import Learner
 from ..views.columns import Columns
 from ..views.view import COUNTED, View
 from .naive_bayes import NaiveBayes
+from .threads import threads_for
 
 ROWS_PER_STRIDE = 2048  # of which all members' scores are kept until the mixture has learned them
 ROWS_TO_CHOOSE = 1000  # from which members are chosen
 WEIGHTS, HESSIAN, ROWS, COUNTERS = "mixture.weights", "mixture.hessian", "mixture.rows", "mixture.counters"
 MAX_WEIGHT, MAX_HESSIAN = 1e6, 1e30
-MAX_THREADS = 8
-ROWS_PER_THREAD = 256  # rows of a call from which on members learn in threads
 GAUSSIAN = "gaussian"  # the kind of members that are learners with a Gaussian
 
 Member = Learner | NaiveBayes
@@ -224,7 +221,7 @@ class Stack:
             with ExitStack() as stack:
                 begun = [stack.enter_context(member.begin(examples)) for member in self.members]
                 # left first, so that no thread still trains when an error or an interruption is undone
-                pool = stack.enter_context(_threads(len(self._groups()), len(examples)))
+                pool = stack.enter_context(threads_for(len(self._groups()), len(examples)))
                 for first in range(0, len(examples), ROWS_PER_STRIDE):
                     last = min(first + ROWS_PER_STRIDE, len(examples))
                     self._train(examples.part(first, last), begun, calibrate, log_loss, pool)
@@ -309,7 +306,7 @@ class Stack:
                         deviations[k, first:last] = self.members[k].logit_deviations_of(seen)
                 first = last
 
-        with _threads(len(groups), n) as pool:
+        with threads_for(len(groups), n) as pool:
             for filled in [pool.submit(fill, group) for group in groups]:
                 filled.result()
         return logits.clip(-_core.max_logit, _core.max_logit), deviations
@@ -438,38 +435,6 @@ def _entropy(p: np.ndarray) -> np.ndarray:
     """Return the entropy of distributions along the last axis."""
     entropy: np.ndarray = -(p * np.log(np.maximum(p, np.finfo(np.float64).tiny))).sum(axis=-1)
     return entropy
-
-
-class InTurn(Executor):
-    """Runs what is submitted at once, in the thread that submits it."""
-
-    def submit(self, run: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
-        """Return what was run."""
-        done: Future[Any] = Future()
-        try:
-            done.set_result(run(*args, **options))
-        except BaseException as error:
-            done.set_exception(error)
-        return done
-
-
-@contextmanager
-def members_in_turn() -> Iterator[None]:
-    """Train members in the calling thread only, within this context: on clusters, other partitions use the rest."""
-    token = _one_thread.set(True)
-    try:
-        yield
-    finally:
-        _one_thread.reset(token)
-
-
-_one_thread = ContextVar("one_thread", default=False)
-
-
-def _threads(groups: int, rows: int) -> Executor:
-    """Return what trains groups of members side by side, if there are rows enough to be worth it."""
-    n = 1 if _one_thread.get() else min(groups, processors(), MAX_THREADS)
-    return ThreadPoolExecutor(n) if n > 1 and rows >= ROWS_PER_THREAD else InTurn()
 
 
 def _header(member: Member) -> dict[str, Any]:
