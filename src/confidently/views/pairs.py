@@ -29,7 +29,7 @@ class Pairs(View):
     of the features. For rows of at most a few dozen numbers and categories; of longer ones, pair chosen columns.
 
     Every term is a column of its own, without hashing. Terms are numbered as rows bring them, so that the learner has
-    weights only for those that occur. A term that has not occurred counts in the length of a row and has no weight.
+    weights only for those that occur. A term that has not occurred counts towards a row's length, without a weight.
 
     Parameters
     ----------
