@@ -49,7 +49,7 @@ docs: $(VENV)/docs
 	$(BIN)/python -m sphinx -q -n -W --keep-going docs build/site
 	$(BIN)/python docs/site/check_links.py build/site
 
-# The pictures of the front page, of docs/plots.md, docs/active-learning.md, docs/abstaining.md and docs/design.md.
+# The pictures of the front page, of docs/gallery.md, docs/active-learning.md, docs/uncertainty.md and docs/design.md.
 pictures: $(VENV)/installed
 	$(BIN)/python docs/pictures/house.py
 	$(BIN)/python docs/pictures/front.py

@@ -25,7 +25,7 @@ Before any work, a command checks the files that it will write: each must be in 
 neither an input nor written by another option, under any name. So must the files that training writes beside a model:
 `MODEL.checkpoint`, `MODEL.checkpoint.best`, `MODEL.training-cache` and `MODEL.training-holdout`.
 
-`FORMAT` is the name of a [format](reading-data.md); `--help` lists the names.
+`FORMAT` is the name of a [format](data-formats.md); `--help` lists the names.
 
 Every parameter of a rule is an option too, such as `--r 0.5` for `arow`: see [the rules](mathematics.md#the-rules).
 `--covariance` takes one of [these](full-covariance.md) except kernels.

@@ -1,11 +1,11 @@
-"""Write the table of formats in reading-data.md from the table in the package: python docs/formats.py."""
+"""Write the table of formats in data-formats.md from the table in the package: python docs/formats.py."""
 
 import re
 from pathlib import Path
 
 from confidently.data.formats.table import TABLE
 
-PAGE = Path(__file__).with_name("reading-data.md")
+PAGE = Path(__file__).with_name("data-formats.md")
 REFRESH = "python docs/formats.py"
 HEAD = "| format | name | suffixes | row | features |\n|---|---|---|---|---|\n"
 CACHE = "| [cache](cache-file.md) | | any | binary | as in the source |\n"
@@ -20,7 +20,7 @@ def table() -> str:
 def page() -> str:
     """Return the whole page with the current table."""
     text, count = OLD.subn(lambda _: table(), PAGE.read_text(encoding="utf-8"))
-    assert count == 1, "reading-data.md has one table of formats"
+    assert count == 1, "data-formats.md has one table of formats"
     return text
 
 

@@ -41,7 +41,7 @@ FILE = re.compile(r"`([\w/]+\.(?:py|pyi|hpp|cpp))`")
 NAME = re.compile(r"`(confidently(?:\.[A-Za-z_]\w*)+)")
 DIRECTIVE = re.compile(r"^\.\. (?:(currentmodule)|auto\w+):: *([\w.]+)", re.MULTILINE)
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
-THEIR_OPTIONS = {"coming-from-vowpal-wabbit.md": re.compile(r"^\|[^|]*\||`-l`,[^.]*", re.MULTILINE)}  # options of vw
+THEIR_OPTIONS = {"migrating-from-vowpal-wabbit.md": re.compile(r"^\|[^|]*\||`-l`,[^.]*", re.MULTILINE)}  # options of vw
 
 
 @dataclass
@@ -210,7 +210,7 @@ def test_the_front_page_has_the_measured_means():
         ]
         return {cells[0]: cells for cells in lines if cells}
 
-    full, short = rows(ROOT / "docs/choosing-a-rule.md"), rows(ROOT / "README.md")
+    full, short = rows(ROOT / "docs/benchmarks.md"), rows(ROOT / "README.md")
     mean = full["test error in %"].index("mean")
     both = [learner for learner in short if len(full.get(learner, ())) > mean]
     assert len(both) == 10

@@ -1,4 +1,4 @@
-"""The words of a text, by the definition in docs/reading-data.md, in plain Python."""
+"""The words of a text, by the definition in docs/data-formats.md, in plain Python."""
 
 import runpy
 from functools import cache

@@ -8,7 +8,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 FOLDER = Path(__file__).parent
-PAGES = ("plots.md", "active-learning.md", "abstaining.md")
+PAGES = ("gallery.md", "active-learning.md", "uncertainty.md")
 
 if __name__ == "__main__":
     os.chdir(FOLDER)

@@ -91,7 +91,7 @@ class Format:
 
 TABLE = (
     Format(
-        name="svmlight", title="svmlight", suffixes=(".svm", ".svmlight", ".libsvm"),
+        name="svmlight", title="svmlight", page="svmlight.md", suffixes=(".svm", ".svmlight", ".libsvm"),
         syntax="`label index:value ... # comment`", features="numbered",
         reader="lines:read_lines", lines=True, named=False, keepable=(), line_writer="svmlight_line",
         example="a 1:2\nb 2:1\n",

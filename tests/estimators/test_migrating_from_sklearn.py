@@ -1,4 +1,4 @@
-"""What docs/coming-from-scikit-learn.md claims: where scikit-learn's learners and ours agree, and where they differ."""
+"""What docs/migrating-from-scikit-learn.md claims: where scikit-learn's learners and ours agree, and where they differ."""
 
 import inspect
 import re
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
     SKLEARN < (1, 8), reason='SGDClassifier(learning_rate="pa1") came with scikit-learn 1.8'
 )
 
-PAGE = Path(__file__).parents[2] / "docs" / "coming-from-scikit-learn.md"
+PAGE = Path(__file__).parents[2] / "docs" / "migrating-from-scikit-learn.md"
 PASSES = 3
 FORMS = {"pa1": PA1, "pa2": PA2}
 ETA = 0.3  # of the perceptron
