@@ -1,4 +1,4 @@
-"""What docs/migrating-from-scikit-learn.md claims: where scikit-learn's learners and ours agree, and where they differ."""
+"""What docs/migrating-from-scikit-learn.md claims: where scikit-learn and this package agree, and where they differ."""
 
 import inspect
 import re
