@@ -48,6 +48,7 @@ bench: $(VENV)/installed
 docs: $(VENV)/docs
 	$(BIN)/python -m sphinx -q -n -W --keep-going docs build/site
 	$(BIN)/python docs/site/check_links.py build/site
+	$(BIN)/python docs/site/check_pages.py build/site
 
 # The pictures of the front page, of docs/gallery.md, docs/active-learning.md, docs/uncertainty.md and docs/design.md.
 pictures: $(VENV)/installed
@@ -55,7 +56,7 @@ pictures: $(VENV)/installed
 	$(BIN)/python docs/pictures/front.py
 	$(BIN)/python docs/pictures/draw.py
 
-# All experiments of the papers, with reports in out/, and docs/papers.md from these. DATA: folder of the data sets.
+# All experiments of the papers, with reports in out/, and their pages from these. DATA: folder of the data sets.
 DATA ?= ../shared/data
 papers: $(VENV)/installed
 	nice $(BIN)/confidently reproduce cw2008 --out out/cw2008 --data $(DATA) --jobs 2

@@ -1,5 +1,7 @@
-"""Write command-line.md from the help of the commands: python docs/command_line.py."""
+"""Write command-line.md from the options of the commands: python docs/command_line.py."""
 
+import re
+from inspect import cleandoc
 from pathlib import Path
 
 import click
@@ -10,11 +12,12 @@ from confidently.data.formats.table import FORMATS, WRITABLE
 
 PAGE = Path(__file__).with_name("command-line.md")
 REFRESH = "python docs/command_line.py"
-WIDTH = 100
 LISTS_OF_FORMATS = [f"[{'|'.join(names)}]" for names in (FORMATS, WRITABLE)]  # the table of formats has them
+OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 HEAD = f"""# Command line
 
-Written by `{REFRESH}` from the output of `--help`. The [tutorial](tutorial.md) shows the commands at work.
+Written by `{REFRESH}` from the options of the commands; `confidently COMMAND --help` prints the same. The
+[tutorial](tutorial.md) shows the commands at work. Every option has an address of its own: click on its name.
 
 Exit codes: 0 for success; 2 for bad usage, bad input or too little memory, with one line on standard error; 130, 143 or
 129 after an interruption (Ctrl-C, SIGTERM, SIGHUP), when training has completed the current batch and saved a
@@ -34,34 +37,80 @@ Every parameter of a rule is an option too, such as `--r 0.5` for `arow`: see [t
 
 def page() -> str:
     """Return the whole page."""
-    shown = {"terminal_width": WIDTH, "max_content_width": WIDTH}
-    top = click.Context(cli, info_name="confidently", **{**cli.context_settings, **shown})
-    return "\n".join([HEAD, *_sections(cli, top, shown)])
+    return "\n".join([HEAD, *_commands(cli, click.Context(cli, info_name="confidently", **cli.context_settings))])
 
 
-def _sections(command: click.Command, context: click.Context, shown: dict[str, int]) -> list[str]:
-    """Return the help of a command and of all commands below it."""
-    of_rules = [parameter for parameter in command.params if (parameter.name or "").startswith(PREFIX)]
-    covariances = [parameter for parameter in command.params if parameter.name == "covariance"]
-    for option in of_rules:  # the tables of rules have them: no rule is listed twice
-        option.hidden = True  # type: ignore[attr-defined]
-    for option in covariances:  # nor is any covariance, which full-covariance.md lists
-        option.metavar = "NAME"
-    try:
-        text = command.get_help(context)
-    finally:
-        for option in of_rules:
-            option.hidden = False  # type: ignore[attr-defined]
-        for option in covariances:
-            option.metavar = None
-    for names in LISTS_OF_FORMATS:
-        text = text.replace(names, "FORMAT")
-    lines = [line.rstrip() for line in text.splitlines()]
-    sections = [f"## {context.command_path}\n\n```text\n" + "\n".join(lines) + "\n```\n"]
-    for name in command.list_commands(context) if isinstance(command, click.Group) else ():
-        below = command.get_command(context, name)
-        sections += _sections(below, click.Context(below, info_name=name, parent=context, **shown), shown)
-    return sections
+def _commands(command: click.Command, context: click.Context) -> list[str]:
+    """Return the sections of a command and of all commands below it."""
+    usage = " ".join(command.collect_usage_pieces(context))
+    parts = [
+        f"## {context.command_path}\n",
+        f"```text\n{context.command_path} {usage}\n```\n",
+        _text(command.help or ""),
+    ]
+    below = {}
+    if isinstance(command, click.Group):
+        below = {name: command.get_command(context, name) for name in command.list_commands(context)}
+        rows = [
+            f"| [`{context.command_path} {name}`](#{context.command_path.replace(' ', '-')}-{name}) "
+            f"| {_prose(_summary(command))} |\n"
+            for name, command in below.items()
+        ]
+        parts += ["| command | effect |\n| --- | --- |\n" + "".join(rows)]
+    parts += [f"**{title}**\n\n{table}" for title, table in _tables(command, context).items()]
+    if command.epilog:
+        parts.append(_text(command.epilog))
+    for name, other in below.items():
+        parts += _commands(other, click.Context(other, info_name=name, parent=context, **other.context_settings))
+    return parts
+
+
+def _summary(command: click.Command) -> str:
+    return (command.help or "").split("\n\n")[0].replace("\n", " ")
+
+
+def _text(text: str) -> str:
+    """Return help in Markdown: paragraphs that click must not wrap are code."""
+    return "".join(map(_paragraph, cleandoc(text).split("\n\n")))
+
+
+def _paragraph(text: str) -> str:
+    if not text.startswith("\b"):
+        return f"{_prose(' '.join(text.split()))}\n\n"
+    lines = cleandoc(text[1:]).splitlines()
+    return "```text\n" + "".join(f"{line}\n" for line in lines) + "```\n\n"
+
+
+def _tables(command: click.Command, context: click.Context) -> dict[str, str]:
+    """Return the tables of options by the title of their section."""
+    tables = {"Options": ""}  # first, as in the help
+    for option in command.get_params(context):
+        if not isinstance(option, click.Option) or (option.name or "").startswith(PREFIX):
+            continue  # the tables of rules have their parameters
+        names, text = option.get_help_record(context) or ("", "")
+        if option.name == "covariance":  # full-covariance.md lists them
+            names = "--covariance NAME"
+        for formats in LISTS_OF_FORMATS:
+            names = names.replace(formats, "FORMAT")
+        effect, _, default = text.removesuffix("]").partition("  [")
+        long = max(option.opts, key=lambda name: name.startswith("--"))
+        anchor = f"{context.command_path} {long.lstrip('-')}".replace(" ", "-")
+        name = f'<a id="{anchor}" href="#{anchor}"><code>{_html(names)}</code></a>'
+        title = getattr(option, "section", "Options")
+        tables[title] = (tables.get(title) or "| option | effect | default |\n| --- | --- | --- |\n") + (
+            f"| {name} | {_prose(effect)} | {_prose(default.removeprefix('default: '))} |\n"
+        )
+    return {title: table for title, table in tables.items() if table}
+
+
+def _html(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "&#124;")
+
+
+def _prose(text: str) -> str:
+    """Return text in Markdown, with options as code."""
+    text = re.sub(r"([\\*_<|$`\[\]])", r"\\\1", " ".join(text.split()))
+    return OPTION.sub(lambda found: f"`{found[0]}`", text)
 
 
 if __name__ == "__main__":

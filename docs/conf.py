@@ -4,9 +4,7 @@ import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
-from sphinx.application import Sphinx
-
-from confidently import RULES
+from confidently import RULES, VIEWS
 
 sys.path.insert(0, str(Path(__file__).parent / "site"))
 
@@ -31,6 +29,16 @@ nitpick_ignore_regex = [("py:(class|obj)", r"(?!confidently\b).*")]  # types of 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 4
 
+templates_path = ["site/templates"]
+autosummary_generate = True
+autosummary_context = {
+    "rules": [f"confidently.{rule.__name__}" for rule in RULES.values()],
+    "views": [f"confidently.{view.__name__}" for view in VIEWS.values()],
+    "river_members": [
+        *("learn_one", "predict_one", "predict_proba_one", "margin_distribution_one"),
+        *("learn_many", "predict_many", "predict_proba_many", "weights", "variances", "members", "save"),
+    ],
+}
 autodoc_typehints = "none"  # docstrings have types, with shapes and ranges
 autodoc_member_order = "bysource"
 autodoc_class_signature = "mixed"
@@ -39,7 +47,7 @@ numpydoc_xref_param_type = False
 highlight_language = "text"
 
 html_theme = "furo"
-html_title = "confidently"
+html_title = f"confidently {version}"
 html_static_path = ["site/static"]
 html_favicon = "site/static/favicon.svg"
 html_css_files = ["katex/katex.min.css", "style.css"]
@@ -52,16 +60,5 @@ html_math_renderer = "formulas"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 copybutton_only_copy_prompt_lines = True
-pygments_style = "friendly"
+pygments_style = "default"  # with monokai, 4.5 : 1 of contrast or more: site/check_pages.py
 pygments_dark_style = "monokai"
-
-
-def list_rules(app: Sphinx, page: str, source: list[str]) -> None:
-    """Enter every rule where its page says RULE-CLASSES."""
-    if page == "api/rules":
-        classes = "\n\n".join(f".. autoclass:: {rule.__name__}" for rule in RULES.values())
-        source[0] = source[0].replace("RULE-CLASSES", classes)
-
-
-def setup(app: Sphinx) -> None:
-    app.connect("source-read", list_rules)

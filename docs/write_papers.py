@@ -1,30 +1,49 @@
-"""Write papers.md and its pictures from the results of `make papers`: python docs/write_papers.py out.
+"""Write the pages of the papers and their pictures from the results of `make papers`: python docs/write_papers.py out.
 
-Results of ``--quick`` are rejected without ``--reduced``, with which the page marks them. The page is the reports in
-Markdown: their text, figures, tables and claims, in their order. A paper without results keeps its section of the page.
+papers.md is the overview, paper-NAME.md the page of a paper.
+
+Results of ``--quick`` are rejected without ``--reduced``, with which the page marks them. The page of a paper is its
+report in Markdown: a table of the verdicts, then text, figures, tables and claims, in their order. A paper without
+results keeps its page.
 """
 
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent
-PAGE = FOLDER / "papers.md"
 PAPERS = {
     "cw2008": "Exact convex confidence-weighted learning (Crammer, Dredze & Pereira 2008)",
     "ellipsoid2009": "Online learning by ellipsoid method (Yang, Jin & Ye 2009)",
     "bayespa2014": "Online Bayesian passive-aggressive learning (Shi & Zhu 2014)",
 }
+COUNT = re.compile(r"^(\d+ of \d+) claims were reproduced", re.MULTILINE)
 TOO_WIDE = ("text_error",)  # tables that only the report has
 HEAD = """# The papers, reproduced
 
-`confidently reproduce` runs the experiments of three papers and reports for each claim whether it was reproduced. It
-writes one page (`report.html`, with all figures in it), the figures as PNG and SVG, the tables as CSV, and every number
-in `results.json`. `--quick` runs at a reduced size, `--seed` is the random seed, `--data` is the folder of the data
-sets (experiments without their data are skipped), `--jobs` the number of processes, `--axes` the shape of the points
-that `cw2008` draws. The guarantees are in [mathematics](mathematics.md#guarantees).
+`confidently reproduce` runs the experiments of three papers and reports for each claim whether it was reproduced.
+
+| paper | claims reproduced |
+| --- | ---: |
+{papers}
+
+The claims are the papers' unless they are marked as ours. Each page begins with the table of its claims.
+
+```{{toctree}}
+:hidden:
+
+{pages}
+```
+
+## Running the experiments
+
+The command writes one page (`report.html`, with all figures in it), the figures as PNG and SVG, the tables as CSV, and
+every number in `results.json`. `--quick` runs at a reduced size, `--seed` is the random seed, `--data` is the folder of
+the data sets (experiments without their data are skipped), `--jobs` the number of processes, `--axes` the shape of the
+points that `cw2008` draws. The guarantees are in [mathematics](mathematics.md#guarantees).
 
 <!-- not run: takes minutes -->
 ```console
@@ -33,34 +52,60 @@ $ confidently reproduce ellipsoid2009 --out out/ellipsoid2009 --data DATA --jobs
 $ confidently reproduce bayespa2014 --out out/bayespa2014 --data DATA --jobs 2
 ```
 
-`docs/write_papers.py` generates the rest of this page from `results.json`; `make papers` runs all experiments in full
-and updates the page. The claims are the papers' unless they are marked as ours.
+`make papers` runs all experiments in full. `docs/write_papers.py` generates these pages from `results.json`.
 """
 
 
-def page(results: dict[str, Any]) -> str:
-    """Return the whole page; sections without results stay as they are."""
-    sections = _sections() | {PAPERS[name]: _paper(PAPERS[name], found) for name, found in results.items()}
-    return "\n".join([HEAD, *(sections[title] for title in PAPERS.values() if title in sections)])
+def page_of(name: str) -> Path:
+    """Return the page of a paper."""
+    return FOLDER / f"paper-{name}.md"
 
 
-def _sections() -> dict[str, str]:
-    """Return the sections of the page by title."""
-    parts = PAGE.read_text(encoding="utf-8").split("\n## ")[1:] if PAGE.exists() else []
-    return {part.partition("\n")[0]: f"## {part}".rstrip("\n") + "\n" for part in parts}
+def overview() -> str:
+    """Return the page that lists the papers, with the numbers of claims on their pages."""
+    pages = {name: page_of(name) for name in PAPERS if page_of(name).exists()}
+    counts = {name: COUNT.search(page.read_text(encoding="utf-8")) for name, page in pages.items()}
+    rows = [f"| [{PAPERS[name]}]({pages[name].name}) | {count[1] if count else ''} |" for name, count in counts.items()]
+    return HEAD.format(papers="\n".join(rows), pages="\n".join(page.stem for page in pages.values()))
 
 
-def _paper(title: str, found: dict[str, Any]) -> str:
+def paper(name: str, found: dict[str, Any]) -> str:
+    """Return the page of a paper."""
     held = sum(claim["holds"] for claim in found["claims"])
     settings = ", ".join(f"{key} {_cell(value)}" for key, value in found["settings"].items() if _is_plain(value))
-    lines = [f"## {title}", "", f"{held} of {len(found['claims'])} claims were reproduced. Settings: {settings}.", ""]
+    lines = [
+        f"# {PAPERS[name]}",
+        "",
+        f"{held} of {len(found['claims'])} claims were reproduced. Settings: {settings}.",
+        "",
+    ]
     if found["settings"]["quick"]:
         lines += ["**These are results at the reduced size of `--quick`, not of the full run.**", ""]
+    lines += _verdicts(found)
     for section in found["sections"]:
-        lines += [f"### {section['title']}", ""]
+        lines += [f"## {section['title']}", ""]
         for part in section["parts"]:
             lines += _part(part, found)
     return "\n".join(lines)
+
+
+def _verdicts(found: dict[str, Any]) -> list[str]:
+    """Return the table of the claims, those that were not reproduced first."""
+    claims = [
+        (part["claim"], section["title"])
+        for section in found["sections"]
+        for part in section["parts"]
+        if "claim" in part
+    ]
+    rows = [
+        f"| {claim['verdict']} | {_escaped(claim['says'])} | [{_escaped(title)}](#{_anchor(title)}) |"
+        for claim, title in sorted(claims, key=lambda pair: pair[0]["holds"])
+    ]
+    return ["| verdict | claim | section |", "| --- | --- | --- |", *rows, ""] if rows else []
+
+
+def _anchor(title: str) -> str:
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def _is_plain(value: Any) -> bool:
@@ -113,7 +158,8 @@ def main(out: Path, reduced: bool = False) -> None:
                 if "figure" in part:
                     picture = f"{part['figure']}.png"
                     shutil.copy(out / name / picture, FOLDER / "pictures" / f"{name}-{picture}")
-    PAGE.write_text(page(results), encoding="utf-8")
+        page_of(name).write_text(paper(name, found), encoding="utf-8")
+    FOLDER.joinpath("papers.md").write_text(overview(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import contextlib
 import doctest
 import importlib
+import importlib.util
 import io
 import os
 import pkgutil
@@ -39,7 +40,8 @@ FOLDERS = ("src", "core", "tests", "benchmarks", "docs", "fuzz")
 PATH = re.compile(rf"(?<![\w./-])(?:{'|'.join(FOLDERS)})/[\w.*/-]*[\w*/]")
 FILE = re.compile(r"`([\w/]+\.(?:py|pyi|hpp|cpp))`")
 NAME = re.compile(r"`(confidently(?:\.[A-Za-z_]\w*)+)")
-DIRECTIVE = re.compile(r"^\.\. (?:(currentmodule)|auto\w+):: *([\w.]+)", re.MULTILINE)
+REFERENCE = ROOT / "docs" / "api" / "index.md"
+LISTED = re.compile(r"^\.\. currentmodule:: ([\w.]+)|^   ([\w.]+)$", re.MULTILINE)  # in the reference
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 THEIR_OPTIONS = {"migrating-from-vowpal-wabbit.md": re.compile(r"^\|[^|]*\||`-l`,[^.]*", re.MULTILINE)}  # options of vw
 
@@ -167,18 +169,27 @@ def test_paths_and_files_on_pages_exist(page):
 
 @pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
 def test_names_on_pages_exist(page):
-    """Names in backticks that begin with confidently, and what the reference takes its text from."""
-    names, module = NAME.findall(outside_blocks(page)), ""
-    for current, name in DIRECTIVE.findall(page.read_text(encoding="utf-8")):
-        if current:
-            module = name
-        else:
-            names.append(name if name.startswith("confidently.") else f"{module}.{name}")
+    """Names in backticks that begin with confidently."""
+    names = NAME.findall(outside_blocks(page))
     for name in names:
         try:
             pkgutil.resolve_name(name)
         except (ImportError, AttributeError) as error:
             raise AssertionError(f"{page.name} names {name}: {error}") from error
+
+
+def test_the_reference_lists_all_public_names():
+    """Every name of a public module has an entry, and every entry exists."""
+    module, listed = "", set()
+    for current, name in LISTED.findall(REFERENCE.read_text(encoding="utf-8")):
+        module = current or module
+        listed.add(f"{module}.{name}")
+    objects = {id(pkgutil.resolve_name(name)) for name in listed if not name.endswith(".")}
+    constants = {"RULES", "VIEWS", "STRATEGIES", "FORMATS"}
+    for module in ("", ".active", ".data", ".distributed", ".plots", ".river", ".theory"):
+        public = importlib.import_module(f"confidently{module}")
+        missing = {name for name in public.__all__ if id(getattr(public, name)) not in objects}
+        assert missing <= constants, f"docs/api/index.md lacks {missing - constants}"
 
 
 @pytest.mark.parametrize("page", [page for page in TEXTS if page.name != "CHANGELOG.md"], ids=lambda page: page.name)
@@ -239,3 +250,13 @@ def test_blocks_are_found(tmp_path):
     assert (first.language, first.line, first.run) == ("python", 4, True)
     assert (second.commands(), second.run) == (["confidently rules    --json"], False)
     assert (third.commands(), third.run) == (["confidently rules | head -1"], True)
+
+
+def test_faint_code_is_found():
+    spec = importlib.util.spec_from_file_location("check_pages", ROOT / "docs" / "site" / "check_pages.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    style = ".highlight { background: #f0f0f0; }\n.highlight .go { color: #888888 } /* Generic.Output */\n"
+    dark = 'body[data-theme="dark"] .highlight { background: #272822; color: #f8f8f2 }\n'
+    assert module.faint(style + dark) == [".highlight .go #888888 has a contrast of 3.11"]
+    assert module.contrast("#000", "#ffffff") == 21

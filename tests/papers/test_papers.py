@@ -410,7 +410,6 @@ def test_page_of_the_docs_is_made_of_the_results(tmp_path, monkeypatch):
     (tmp_path / "docs" / "pictures").mkdir(parents=True)
     (tmp_path / "docs" / "pictures" / "cw2008-gone.png").touch()
     monkeypatch.setattr(write_papers, "FOLDER", tmp_path / "docs")
-    monkeypatch.setattr(write_papers, "PAGE", tmp_path / "docs" / "papers.md")
     for name in write_papers.PAPERS:
         report = Report(name, "title", {"seed": 1, "quick": False})
         report.section("Part", "x_i < 1")
@@ -420,19 +419,21 @@ def test_page_of_the_docs_is_made_of_the_results(tmp_path, monkeypatch):
         report.figure("line", "a line", figure)
         report.write(tmp_path / name)
     write_papers.main(tmp_path)
-    page = (tmp_path / "docs" / "papers.md").read_text()
+    pages = {file.name: file.read_text() for file in (tmp_path / "docs").glob("*.md")}
+    assert set(pages) == {"papers.md", *(f"paper-{name}.md" for name in write_papers.PAPERS)}
     for piece in (
         "0 of 1 claims were reproduced. Settings: seed 1, quick False.", r"x\_i \< 1", "| x | 0.1235 |",
-        "* **Not reproduced**: up it is Why: because", "![a line](pictures/ellipsoid2009-line.png)",
+        "| not reproduced | up | [Part](#part) |\n\n## Part\n", "* **Not reproduced**: up it is Why: because",
+        "![a line](pictures/ellipsoid2009-line.png)",
     ):  # fmt: skip
-        assert piece in page
+        assert piece in pages["paper-ellipsoid2009.md"]
+    for name, title in write_papers.PAPERS.items():
+        assert f"| [{title}](paper-{name}.md) | 0 of 1 |" in pages["papers.md"]
     pictures = sorted(file.name for file in (tmp_path / "docs" / "pictures").iterdir())
     assert pictures == ["bayespa2014-line.png", "cw2008-line.png", "ellipsoid2009-line.png"]
-    sections = [line for line in page.splitlines() if line.startswith("## ")]
-    assert sections == [f"## {title}" for title in write_papers.PAPERS.values()]
-    (tmp_path / "cw2008" / "results.json").unlink()  # the section and pictures of a paper not run again stay
+    (tmp_path / "cw2008" / "results.json").unlink()  # the page and pictures of a paper not run again stay
     write_papers.main(tmp_path)
-    assert (tmp_path / "docs" / "papers.md").read_text() == page
+    assert {file.name: file.read_text() for file in (tmp_path / "docs").glob("*.md")} == pages
     assert sorted(file.name for file in (tmp_path / "docs" / "pictures").iterdir()) == pictures
     report.settings["quick"] = True
     report.write(tmp_path / report.name)
