@@ -117,5 +117,6 @@ void bind_tables(nb::module_& m);
 void bind_dicts(nb::module_& m);
 void bind_views(nb::module_& m);
 void bind_stack(nb::module_& m);
+void bind_build(nb::module_& m);
 
 }  // namespace confidently::python

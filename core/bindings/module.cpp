@@ -13,4 +13,5 @@ NB_MODULE(_core, m) {
     confidently::python::bind_dicts(m);
     confidently::python::bind_views(m);
     confidently::python::bind_stack(m);
+    confidently::python::bind_build(m);
 }

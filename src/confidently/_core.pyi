@@ -550,3 +550,7 @@ def mixture_learn(
     | None = None,
     log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
 ) -> None: ...
+def build() -> dict[str, Any]:
+    """
+    Return how the module was built, and which instruction sets the processor has.
+    """

@@ -74,7 +74,10 @@ RUNS = {
     "cache": ["cache {f}/data.jsonl -o {f}/c.cache", "cache {f}/bad.csv -o {f}/c.cache"],
     "rules": ["rules x\x1b[31m"],
     "reproduce": ["reproduce x\x1b[31m", "reproduce cw2008 --data {f}/missing --out {f}/out"],
+    "sample": ["sample x\x1b[31m -o {f}/s", "sample messages --rows 2 -o {f}/\x1b[31m"],
     "demo": ["demo --out {f}/bad.csv"],
+    "doctor": ["doctor"],
+    "completion": ["completion x\x1b[31m"],
 }  # fmt: skip
 
 

@@ -71,6 +71,7 @@ COMMAND_LINES = {
     "merge": ["merge m.cw n.cw -o all.cw", "merge m.cw n.cw --how mean -o all.cw --json", "merge {parts} -o all.cw"],
     "cache": ["cache two.svm -o two.cache", "cache bad.svm --on-error skip -o bad.cache --json"],
     "convert": ["convert few.svm -o few.jsonl", "convert few.svm -o few.csv --json"],
+    "sample": ["sample messages -o s.jsonl", "sample clicks --rows 1 --seed 2 -o s.csv --json"],
     "rules": ["rules", "rules arow", "rules cw_stdev --json"],
     "topics train": [
         "topics train words.txt --topics 2 -o t.topics", "topics train words.txt --topics 2 --json --passes 2",
@@ -79,7 +80,7 @@ COMMAND_LINES = {
     "topics show": ["topics show t.topics --words 3", "topics show t.topics --json --words 2 --top 1"],
     "topics predict": ["topics predict t.topics few.txt --proba", "topics predict t.topics few.txt --json --no-topics"],
 }  # fmt: skip
-ELSEWHERE = {"demo", "reproduce"}  # take long, and have tests of their own
+ELSEWHERE = {"demo", "reproduce", "doctor", "completion"}  # long, or not the same everywhere; they have their own tests
 
 
 def make_files():

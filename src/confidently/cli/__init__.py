@@ -14,10 +14,12 @@ from importlib import import_module
 from typing import Any, TextIO
 
 import click
+from click.shell_completion import CompletionItem
 
-from .. import __version__
 from ..data.sources.whole_files import WINDOWS
 from ..printable import printable
+from .completion import complete
+from .environment import version_text
 from .output.text import say
 
 # The first line of each command's help; listing it here avoids importing the commands to list them.
@@ -33,7 +35,10 @@ COMMANDS = {
     "cache": "Parse data once into a binary cache.",
     "rules": "List the update rules, or show one in detail.",
     "reproduce": "Run a paper's experiments and report which of its claims are reproduced.",
+    "sample": "Write made-up data to try the other commands on.",
     "demo": "Train on 1,200 digits and predict 597 more with probabilities.",
+    "doctor": "Show what this installation is made of and check that it works.",
+    "completion": "Print a script that completes commands and options in bash, zsh or fish.",
 }
 REFUSED_MEMORY = (  # in messages of the system and of Python
     "cannot allocate memory", "can't start new thread", "failed to map segment", "without exception set",
@@ -63,6 +68,10 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         return getattr(import_module(f"{self.package}.{name}"), name) if name in self.about else None
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
+        commands = [CompletionItem(name, help=text) for name, text in self.about.items() if name.startswith(incomplete)]
+        return commands + click.Command.shell_complete(self, ctx, incomplete)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(self.about.items()))
@@ -74,7 +83,14 @@ class LazyGroup(click.Group):
     about=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
-@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda ctx, _, given: _say_version(ctx, given),
+    help="Show the version, the compiler and the system.",
+)
 def cli() -> None:
     """Train linear classifiers in one pass and predict with uncertainty.
 
@@ -83,6 +99,12 @@ def cli() -> None:
     confidently predict spam.cw new.svm --proba
     confidently evaluate spam.cw test.svm
     """
+
+
+def _say_version(ctx: click.Context, given: bool) -> None:
+    if given and not ctx.resilient_parsing:
+        say(version_text())
+        ctx.exit()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -125,6 +147,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         given = list(sys.argv[1:] if arguments is None else arguments)
         with warnings.catch_warnings():
             warnings.showwarning = _warn
+            completed = complete(cli)
+            if completed is not None:
+                return completed
             with cli.make_context("confidently", list(given), obj=given) as context:
                 cli.invoke(context)
         sys.stdout.flush()

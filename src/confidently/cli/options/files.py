@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import click
+from click.shell_completion import CompletionItem
 
 from ...data.sources.whole_files import PARTIAL, probe
 from ..inputs import reported
@@ -33,13 +34,16 @@ class Writes:
     beside: tuple[str, ...] = ()
 
 
-class FileName(click.ParamType[Any]):
+class FileName(click.types.StringParamType):
     """A name that is not empty."""
 
     name = "file"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return value if value else self.fail("expected the name of a file, got ''", param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[Any]]:
+        return [CompletionItem(incomplete, type="file")]
 
 
 class InputFile(Reads, FileName):
