@@ -34,7 +34,7 @@ MODULES = [
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 COMMAND = "$ "
 NOT_RUN = re.compile(r"<!-- not run: \S.* -->")
-DATA = re.compile(r"<!-- data: (\S.*) -->")  # files of the shared data that the page's commands need
+DATA = re.compile(r"<!-- data: (\S.*) -->")  # files of the shared data that the blocks below need
 CHECKED = "<!-- outputs are checked -->"  # commands must print what the page shows; ... stands for any text
 FOLDERS = ("src", "core", "tests", "benchmarks", "docs", "fuzz")
 PATH = re.compile(rf"(?<![\w./-])(?:{'|'.join(FOLDERS)})/[\w.*/-]*[\w*/]")
@@ -54,6 +54,7 @@ class Block:
     text: str
     line: int
     run: bool
+    data: tuple[str, ...] = ()
 
     def commands(self):
         """The block's shell commands."""
@@ -72,17 +73,19 @@ class Block:
 
 def blocks(page):
     """The fenced blocks of a page, in order."""
-    found, language, before = [], None, ""
+    found, language, before, data = [], None, "", ()
     for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
         if line.startswith("```") and language is None:
             language, start, content = line[3:].strip(), number + 1, []
         elif line.startswith("```"):
-            found.append(Block(language, "\n".join(content) + "\n", start, not NOT_RUN.fullmatch(before)))
+            found.append(Block(language, "\n".join(content) + "\n", start, not NOT_RUN.fullmatch(before), data))
             language, before = None, ""
         elif language is not None:
             content.append(line)
         elif line.strip():
             before = line.strip()
+            if needed := DATA.fullmatch(before):
+                data += tuple(needed[1].split())
     assert language is None, f"{page.name}: the block that begins in line {start} has no end"
     return found
 
@@ -126,9 +129,11 @@ def test_blocks_of_pages_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     text, namespace = page.read_text(encoding="utf-8"), {"__name__": "__main__"}
-    for name in " ".join(DATA.findall(text)).split():
-        Path(Path(name).name).symlink_to(shared_data(str(Path(name).parent)) / Path(name).name)
+    linked = 0
     for block in blocks(page):
+        for name in map(Path, block.data[linked:]):
+            Path(name.name).symlink_to(shared_data(str(name.parent)) / name.name)
+        linked = len(block.data)
         if block.run and block.language == "python":
             run_python(block, namespace, page)
         elif block.run and any("confidently" in command for command in block.commands()):
@@ -243,12 +248,13 @@ def headings(page):
 def test_blocks_are_found(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(
-        "text\n\n```python\na = 1\n```\n\n<!-- not run: needs a network -->\n"
+        "text\n\n```python\na = 1\n```\n\n<!-- data: a/b.gz c/d.gz -->\n<!-- not run: needs a network -->\n"
         "```console\n$ confidently rules \\\n  --json\nout\n```\n```console\n$ confidently rules | head -1\n```\n"
     )
     first, second, third = blocks(page)
     assert (first.language, first.line, first.run) == ("python", 4, True)
     assert (second.commands(), second.run) == (["confidently rules    --json"], False)
+    assert (first.data, third.data) == ((), ("a/b.gz", "c/d.gz"))
     assert (third.commands(), third.run) == (["confidently rules | head -1"], True)
 
 
