@@ -64,7 +64,7 @@ struct Column {
         const std::uint8_t kind = bytes.next();
         const bool has_lists = kind & 4;
         arrow.which = which;
-        use = {std::string(1, static_cast<char>('a' + which)), static_cast<Use>(bytes.next() % 6), {}};
+        use = {std::string(1, static_cast<char>('a' + which)), static_cast<Use>(bytes.next() % 8), {}};
         if (which == 0) use.kept = {0};
         if (has_lists && use.use == Use::none) use = {use.name, Use::value, {}};  // kept values are one string per row
         if (has_lists) use.kept.clear();

@@ -12,7 +12,7 @@ std::vector<ColumnUse> uses(const std::vector<std::string>& names) {
     std::vector<ColumnUse> columns;
     bool kept = false;
     for (const std::string& name : names) {
-        const std::size_t use = std::string_view("nvctlw").find(name.empty() ? 'v' : name[0]);
+        const std::size_t use = std::string_view("nvctlwud").find(name.empty() ? 'v' : name[0]);
         columns.push_back({name, use == std::string_view::npos ? Use::value : static_cast<Use>(use), {}});
         if (!kept && name.ends_with('k')) columns.back().kept = {0};
         kept |= name.ends_with('k');
@@ -49,8 +49,8 @@ struct TableReader {
         return reader.finish();
     }
 
-    // The columns of codes inferred from the first rows, of which the first piece may have enough.
-    std::vector<std::string> codes(std::string_view text, std::size_t cut) {
+    // What the cells of the first rows are, of which the first piece may have enough.
+    std::vector<CellCounts> counts(std::string_view text, std::size_t cut) {
         constexpr std::int64_t kRows = 4;
         for (const bool last : {false, true}) {
             std::string_view piece = last ? text.substr(cut) : text.substr(0, cut);
@@ -60,7 +60,7 @@ struct TableReader {
                 if (!described) continue;
                 piece = "";
             }
-            if (const auto found = reader.codes(piece, last, kRows)) return *found;
+            if (const auto found = reader.counts(piece, last, kRows)) return *found;
         }
         return {};
     }
@@ -83,11 +83,11 @@ std::vector<std::string> given_columns(const fuzz::Choices& choices) {
     }
 }
 
-// Which columns are inferred to be codes does not depend on the cuts.
-void check_codes(const fuzz::Choices& choices, const std::vector<std::string>& columns, const std::string& text) {
+// What the first cells are does not depend on the cuts.
+void check_counts(const fuzz::Choices& choices, const std::vector<std::string>& columns, const std::string& text) {
     try {
-        const auto whole = TableReader(choices, columns).codes(text, text.size());
-        const auto cut = TableReader(choices, columns).codes(text, text.size() / 2);
+        const auto whole = TableReader(choices, columns).counts(text, text.size());
+        const auto cut = TableReader(choices, columns).counts(text, text.size() / 2);
         CHECK(whole == cut);
     } catch (const std::invalid_argument&) {  // an invalid header
     }
@@ -103,7 +103,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto make = [&](std::size_t) { return TableReader(choices, columns); };
     // An invalid header is an error even if rows are skipped, and so are too many columns. A header cannot be left out,
     // nor can lines whose rows may span several.
-    check_codes(choices, columns, std::string(fuzz::text_of(data, size)));
+    check_counts(choices, columns, std::string(fuzz::text_of(data, size)));
     fuzz::run_check(choices, fuzz::Text{fuzz::text_of(data, size)}, !choices.skips() || choices.has_few_columns() || header,
                     !quotes && !header, make);
     return 0;

@@ -10,10 +10,10 @@ using namespace confidently;
 // Keys and columns with a use.
 json::KeyOptions keys_of(const fuzz::Choices& choices) {
     switch (choices.more >> 3 & 3) {
-        case 0: return {"label", "weight", {"drop"}, {"category"}, {"text"}, {}, {}};
-        case 1: return {"label", "w", {"d", "a.d"}, {"c", "a.c"}, {"t", "d.t"}, {"k", "d.k", "a"}, {}};
-        case 2: return {"a", "", {}, {}, {}, {}, {"b", "d.c"}};
-        default: return {"d.l", "d.w", {"d"}, {"a"}, {"a.t", "d.t"}, {"label", "d.a.0"}, {}};
+        case 0: return {"label", "weight", {"drop"}, {"category"}, {"text"}, {}, {}, {}};
+        case 1: return {"label", "w", {"d", "a.d"}, {"c", "a.c"}, {"t", "d.t"}, {"k", "d.k", "a"}, {}, {}};
+        case 2: return {"a", "", {}, {}, {}, {}, {"b", "d.c", "t"}, {"t", "d.c"}};
+        default: return {"d.l", "d.w", {"d"}, {"a"}, {"a.t", "d.t"}, {"label", "d.a.0"}, {}, {}};
     }
 }
 

@@ -68,10 +68,11 @@ void bind_readers(nb::module_& m) {
     m.def("line_reader", [](const std::string& format, const ReaderOptions& options, bool zero_based, const NgramOptions& ngrams,
                             const std::string& label, const std::string& weight, const std::vector<std::string>& drop,
                             const std::vector<std::string>& category, const std::vector<std::string>& text,
-                            const std::vector<std::string>& keep, const std::vector<std::string>& only) {
-        return make_line_reader(format, {zero_based, ngrams, {label, weight, drop, category, text, keep, only}}, options);
+                            const std::vector<std::string>& keep, const std::vector<std::string>& only,
+                            const std::vector<std::string>& dates) {
+        return make_line_reader(format, {zero_based, ngrams, {label, weight, drop, category, text, keep, only, dates}}, options);
     }, "format"_a, "options"_a, nb::kw_only(), "zero_based"_a, "ngrams"_a, "label"_a, "weight"_a, "drop"_a, "category"_a,
-       "text"_a, "keep"_a, "only"_a);
+       "text"_a, "keep"_a, "only"_a, "dates"_a);
     nb::class_<LineReader>(m, "LineReader")
         .def("parse", [](LineReader& reader, const nb::bytes& begun, const nb::bytes& text, std::int64_t line) {
             nb::gil_scoped_release release;

@@ -1,4 +1,5 @@
 // Bindings of the readers of tables.
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -21,9 +22,12 @@ std::optional<nb::typed<nb::list, nb::bytes>> header_of(CsvReader& reader, const
     return names;
 }
 
-std::optional<std::vector<std::string>> codes_of(CsvReader& reader, const nb::bytes& text, bool last, std::int64_t rows) {
-    return reader.codes({text.c_str(), text.size()}, last, rows);
+std::optional<std::vector<CellCounts>> counts_of(CsvReader& reader, const nb::bytes& text, bool last, std::int64_t rows) {
+    return reader.counts({text.c_str(), text.size()}, last, rows);
 }
+
+// Text of cells, which may be any bytes.
+nb::bytes bytes_of(const std::string& text) { return nb::bytes(text.data(), text.size()); }
 
 Dict feed_text(CsvReader& reader, const nb::bytes& text) {
     ParsedRows rows;
@@ -112,20 +116,39 @@ void bind_tables(nb::module_& m) {
         .value("category", Use::category)
         .value("text", Use::text)
         .value("label", Use::label)
-        .value("weight", Use::weight);
+        .value("weight", Use::weight)
+        .value("number", Use::number)
+        .value("date", Use::date);
+    nb::enum_<DateFeatures::PartUse>(m, "PartUse")
+        .value("none", DateFeatures::PartUse::none)
+        .value("number", DateFeatures::PartUse::number)
+        .value("category", DateFeatures::PartUse::category);
     nb::class_<ColumnUse>(m, "ColumnUse")
-        .def("__init__", [](ColumnUse* self, const std::string& name, Use use, const std::vector<std::size_t>& kept) {
-            new (self) ColumnUse{name, use, kept};
-        }, "name"_a, "use"_a, "kept"_a)
+        .def("__init__", [](ColumnUse* self, const std::string& name, Use use, const std::vector<std::size_t>& kept,
+                            const DateFeatures::PartUses& parts) {
+            new (self) ColumnUse{name, use, kept, parts};
+        }, "name"_a, "use"_a, "kept"_a, "parts"_a = DateFeatures::kNumbers)
         .def_ro("name", &ColumnUse::name)
         .def_ro("use", &ColumnUse::use)
-        .def_ro("kept", &ColumnUse::kept);
+        .def_ro("kept", &ColumnUse::kept)
+        .def_ro("parts", &ColumnUse::parts);
+    nb::class_<CellCounts>(m, "CellCounts")
+        .def_ro("numbers", &CellCounts::numbers)
+        .def_ro("missing", &CellCounts::missing)
+        .def_ro("dates", &CellCounts::dates)
+        .def_ro("formatted", &CellCounts::formatted)
+        .def_ro("others", &CellCounts::others)
+        .def_ro("moments", &CellCounts::moments)
+        .def_prop_ro("different", [](const CellCounts& counts) { return counts.different.size(); })
+        .def_prop_ro("first", [](const CellCounts& counts) { return bytes_of(counts.first); })
+        .def_prop_ro("first_missing", [](const CellCounts& counts) { return bytes_of(counts.first_missing); })
+        .def_prop_ro("first_formatted", [](const CellCounts& counts) { return bytes_of(counts.first_formatted); });
     nb::class_<CsvReader>(m, "CsvReader")
         .def("__init__", [](CsvReader* self, const ReaderOptions& options, const NgramOptions& ngrams, char delimiter, bool quotes) {
             new (self) CsvReader({delimiter, quotes}, options, ngrams);
         }, "options"_a, "ngrams"_a, nb::kw_only(), "delimiter"_a, "quotes"_a)
         .def("header", &header_of, "text"_a)
-        .def("codes", &codes_of, "text"_a, nb::kw_only(), "last"_a, "rows"_a)
+        .def("counts", &counts_of, "text"_a, nb::kw_only(), "last"_a, "rows"_a)
         .def("describe", &describe<CsvReader>, "columns"_a)
         .def("feed", &feed_text, "text"_a)
         .def("finish", [](CsvReader& reader) { return python_rows(reader.finish()); })

@@ -9,50 +9,34 @@
 #include <string_view>
 #include <vector>
 
+#include "data/dates.hpp"
 #include "data/decimal.hpp"
+#include "data/missing.hpp"
 #include "data/ngrams.hpp"
 #include "data/rows_out.hpp"
+#include "data/steady_feature.hpp"
 #include "data/tokens.hpp"
 #include "data/utf8.hpp"
 
 namespace confidently {
 
-enum class Use { none, value, category, text, label, weight };
+// value: a number or a category, cell by cell; number: the same, but NA and the like are missing; date: a date or a time.
+enum class Use { none, value, category, text, label, weight, number, date };
 
 struct ColumnUse {
     std::string name;
     Use use;
     std::vector<std::size_t> kept;  // positions of this column among the kept strings of a row
+    DateFeatures::PartUses parts = DateFeatures::kNumbers;  // of a date
 };
 
-// A feature that most rows have: its column is looked up once, until features are forgotten.
-class SteadyFeature {
-  public:
-    explicit SteadyFeature(std::string name) : name_(std::move(name)) {}
-
-    void add(double value, RowWriter& rows) {
-        if (value == 0.0 && !rows.options.zeros) return;
-        if (column_ < 0 || forgotten_ != rows.forgotten()) {
-            column_ = rows.column_of(kNoPrefix, name_);
-            forgotten_ = rows.forgotten();
-        }
-        rows.add(column_, value);
-    }
-
-  private:
-    static inline const Namespace kNoPrefix{""};
-
-    std::string name_;
-    std::int32_t column_ = -1;
-    std::uint64_t forgotten_ = 0;
-};
-
-// One column. Numbers are features with the column's name, categories column=value, n-grams column:n-gram; an empty cell adds no
-// feature, nor does 0 unless zeros are wanted.
+// One column. Numbers are features with the column's name, categories column=value, n-grams column:n-gram, dates column.time and so on; an
+// empty cell adds no feature, nor does 0 unless zeros are wanted.
 class CellColumn {
   public:
     explicit CellColumn(const ColumnUse& use)
-        : use(use.use), name(use.name), kept(use.kept), number_(use.name), category_(use.name + "="), text_(use.name + ":") {}
+        : use(use.use), name(use.name), kept(use.kept), number_(use.name), category_(use.name + "="), text_(use.name + ":"),
+          date_(use.name, use.parts) {}
 
     const Use use;
     const std::string name;
@@ -66,7 +50,9 @@ class CellColumn {
         for (const std::size_t which : kept) rows.keep(which, text);
         switch (use) {
             case Use::none: break;
-            case Use::value: value(trimmed(text), rows); break;
+            case Use::value:
+            case Use::number: value(trimmed(text), rows); break;
+            case Use::date: date(trimmed(text), rows); break;
             case Use::category: category(trimmed(text), rows); break;
             case Use::text: ngrams.add(text_, text, rows); break;
             case Use::label: labels(trimmed(text), rows); break;
@@ -92,8 +78,13 @@ class CellColumn {
             if (!(std::fabs(x) <= rows.options.largest)) rows.check(x, text);
             return number(x, rows);
         }
+        if (use == Use::number && is_missing(text)) return;
         if (!may_be_not_finite(text) || !is_not_finite(text)) return category(text, rows);
         if ((text.back() | 0x20) != 'n') fail(text, "cell", "is not finite; leave it out, impute it, or take the column as a category (--category) or text (--text)");
+    }
+
+    void date(std::string_view text, RowWriter& rows) {
+        if (!is_missing(text) && !date_.add(text, rows)) category(text, rows);
     }
 
     static bool may_be_not_finite(std::string_view text) {
@@ -110,6 +101,7 @@ class CellColumn {
 
     SteadyFeature number_;
     Namespace category_, text_;
+    DateFeatures date_;
 };
 
 }  // namespace confidently

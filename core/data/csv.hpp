@@ -28,6 +28,39 @@ struct CsvFormat {
     bool quotes;  // whether cells may be quoted
 };
 
+// What the first cells of a column are, of which those that are empty and NaN do not count.
+struct CellCounts {
+    static constexpr std::size_t kSeveral = 3;
+
+    std::int64_t numbers = 0, missing = 0, dates = 0, formatted = 0, others = 0;
+    std::int64_t moments = 0;                      // cells that can be read as a date, whatever they are
+    std::set<std::string, std::less<>> different;  // values of dates, formatted numbers and others, up to kSeveral
+    std::string first, first_missing, first_formatted;
+
+    bool operator==(const CellCounts&) const = default;
+
+    // The byte behind text must not continue a number.
+    void add(std::string_view text) {
+        if (text.empty() || is_not_finite(text)) return;
+        if (is_missing(text)) return count(missing, first_missing, text);
+        if (first.empty()) first = text;
+        moments += read_moment(text).has_value();
+        double x;
+        if (read_decimal(text.data(), x) == text.data() + text.size()) {
+            ++numbers;
+            return;
+        }
+        if (different.size() < kSeveral && !different.contains(text)) different.emplace(text);
+        if (is_formatted_number(text)) return count(formatted, first_formatted, text);
+        ++(is_date(text) ? dates : others);
+    }
+
+  private:
+    static void count(std::int64_t& n, std::string& first, std::string_view text) {
+        if (n++ == 0) first = text;
+    }
+};
+
 class CsvReader {
   public:
     CsvReader(CsvFormat format, ReaderOptions options, NgramOptions ngrams)
@@ -61,19 +94,19 @@ class CsvReader {
         for (const ColumnUse& column : columns) columns_.emplace_back(column);
     }
 
-    // Returns the columns, among those whose type is inferred, that look like codes in the first rows: at least half of their cells are not
-    // numbers, and these have several values. Returns nothing while there are too few rows, unless text is the last one. A reader that is
-    // asked for codes reads no rows.
-    std::optional<std::vector<std::string>> codes(std::string_view text, bool last, std::int64_t rows) {
+    // Counts the cells of the first rows, column by column. Returns nothing while there are too few rows, unless text is the last one. A reader
+    // that counts cells reads no rows.
+    std::optional<std::vector<CellCounts>> counts(std::string_view text, bool last, std::int64_t rows) {
         keep(text);
         if (last && !buffer_.empty()) buffer_ += '\n';
-        std::vector<Tally> tallies(columns_.size());
+        std::vector<CellCounts> found(columns_.size());
         const char *p = buffer_.data(), *end = p + buffer_.size();
         for (; rows > 0 && p != end; --rows) {
             const char* next = nullptr;
             try {
                 next = cut(beginning(p), end);
-                if (next && cells_.size() == columns_.size()) count_cells(tallies);
+                if (next && cells_.size() == columns_.size())
+                    for (std::size_t k = 0; k < columns_.size(); ++k) found[k].add(trimmed(text_of(cells_[k])));
             } catch (const RowError&) {
                 next = line_end(p, end);
             }
@@ -81,9 +114,6 @@ class CsvReader {
             p = next;
         }
         if (rows > 0 && !last) return std::nullopt;
-        std::vector<std::string> found;
-        for (std::size_t k = 0; k < columns_.size(); ++k)
-            if (tallies[k].looks_like_codes()) found.push_back(columns_[k].name);
         return found;
     }
 
@@ -105,32 +135,6 @@ class CsvReader {
         std::string_view text;
         bool escaped;  // contains doubled quotes
     };
-
-    // Counts of the cells of a column.
-    struct Tally {
-        static constexpr std::size_t kSeveral = 3;
-
-        std::int64_t numbers = 0, others = 0;
-        std::set<std::string, std::less<>> different;  // values of the other cells, up to kSeveral
-
-        bool looks_like_codes() const { return others >= numbers && different.size() >= kSeveral; }
-    };
-
-    void count_cells(std::vector<Tally>& tallies) {
-        for (std::size_t k = 0; k < columns_.size(); ++k) {
-            if (columns_[k].use != Use::value) continue;
-            const std::string_view text = trimmed(text_of(cells_[k]));
-            if (text.empty() || is_not_finite(text)) continue;
-            double x;
-            if (read_decimal(text.data(), x) == text.data() + text.size()) {
-                ++tallies[k].numbers;
-                continue;
-            }
-            ++tallies[k].others;
-            auto& different = tallies[k].different;
-            if (different.size() < Tally::kSeveral && !different.contains(text)) different.emplace(text);
-        }
-    }
 
     ParsedRows parsed(std::string_view text, bool last) {
         writer.begin_batch(line_ + 1);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/dates.hpp"
 #include "data/hashing.hpp"
 #include "data/rows_out.hpp"
 
@@ -21,9 +23,10 @@ struct KeyOptions {
     std::string label, weight;  // "": none
     std::vector<std::string> drop, category, text, keep;
     std::vector<std::string> only;  // keys that are read, with those below them; empty: all
+    std::vector<std::string> dates;
 };
 
-enum class Role { feature, category, text, label, weight, drop };
+enum class Role { feature, category, text, date, label, weight, drop };
 
 struct Key {
     std::string path;
@@ -35,6 +38,7 @@ struct Key {
     Key *first = nullptr, *next = nullptr;  // the first key of the last object here, and the key that followed this one
     std::vector<Key*> elements;    // of a list here, by position
     std::unique_ptr<Namespace> names;      // of its categories, or of its n-grams
+    std::unique_ptr<DateFeatures> dates;   // of Role::date
 
     const Namespace& space() {
         if (!names) names = std::make_unique<Namespace>(path + (role == Role::text ? ':' : '='));
@@ -108,7 +112,19 @@ class Keys {
         key.opaque = key.role == Role::drop && !asked_below(key.path + '.');
         if (const auto kept = std::find(options_.keep.begin(), options_.keep.end(), key.path); kept != options_.keep.end())
             key.keep = kept - options_.keep.begin();
+        if (key.role == Role::date) key.dates = std::make_unique<DateFeatures>(key.path, parts_of(key.path));
         return key;
+    }
+
+    // The features of a key of dates may be named as if they were keys below it.
+    DateFeatures::PartUses parts_of(const std::string& path) const {
+        DateFeatures::PartUses uses;
+        for (std::size_t k = 0; k < uses.size(); ++k) {
+            const Role role = role_of(path + DateFeatures::kNames[k], Role::feature);
+            uses[k] = role == Role::drop ? DateFeatures::PartUse::none
+                      : role == Role::category ? DateFeatures::PartUse::category : DateFeatures::PartUse::number;
+        }
+        return uses;
     }
 
     // A key without a use of its own has that of the key around it.
@@ -118,9 +134,11 @@ class Keys {
         };
         if (path == options_.label) return Role::label;
         if (!options_.weight.empty() && path == options_.weight) return Role::weight;
-        if (is_in(options_.drop) || !is_wanted(path)) return Role::drop;
+        const bool has_dates = is_in(options_.dates);
+        if (is_in(options_.drop) || !(is_wanted(path) || (has_dates && is_part_wanted(path)))) return Role::drop;
         if (is_in(options_.text)) return Role::text;
         if (is_in(options_.category)) return Role::category;
+        if (has_dates) return Role::date;
         return is_in(options_.only) ? Role::feature : around;
     }
 
@@ -129,6 +147,11 @@ class Keys {
             return path.starts_with(key) && (path.size() == key.size() || path[key.size()] == '.');
         };
         return options_.only.empty() || std::any_of(options_.only.begin(), options_.only.end(), has);
+    }
+
+    bool is_part_wanted(const std::string& path) const {
+        return std::any_of(std::begin(DateFeatures::kNames), std::end(DateFeatures::kNames),
+                           [&](const char* part) { return is_wanted(path + part); });
     }
 
     bool asked_below(const std::string& prefix) const {

@@ -2,6 +2,7 @@
 //
 //   number, true, false       the feature named by the key, with the number, 1 or 0 as its value; 0 is left out unless zeros are wanted
 //   string                    the feature key=string, with the value 1
+//   string of a date          the features key.time, key.hour and key.weekday, if the key is one of dates
 //   null, ""                  nothing
 //   object                    its members; their keys follow the object's, separated by a dot
 //   list                      of strings: a bag, key=string each; of numbers and lists: by position, key.0, key.1, ...;
@@ -16,6 +17,7 @@
 
 #include "data/json_keys.hpp"
 #include "data/json_text.hpp"
+#include "data/missing.hpp"
 
 namespace confidently {
 
@@ -167,7 +169,7 @@ class JsonLinesFormat {
             label(p, text, rows);
         } else if (key.role == Role::text) {
             ngrams_.add(key.space(), text, rows);
-        } else if (key.role != Role::drop) {
+        } else if (key.role != Role::drop && !(key.dates && (is_missing(text) || key.dates->add(text, rows)))) {
             rows.add(key.space(), text, 1.0);
         }
     }

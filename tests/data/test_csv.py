@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from confidently.data import DataError, open_stream
 
+MISSING = ("?", "na", "n/a", "#n/a", "<na>", "null", "none")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 
 
@@ -37,7 +38,7 @@ def read(path, **options):
     return named_rows(open_stream(path, **{"vocabulary": True, "normalize": "none", **options}))
 
 
-def features_slowly(row, category=(), text=()):
+def features_slowly(row, category=(), text=(), numbers=()):
     features = {}
     for column, written in row.items():
         cell = written.strip(" \t\r")
@@ -47,21 +48,26 @@ def features_slowly(row, category=(), text=()):
         elif column not in category and NUMBER.fullmatch(cell):
             if float(cell):
                 features[column] = float(cell)
+        elif column in numbers and cell.lower() in MISSING:
+            pass
         elif cell and (column in category or cell.lower().lstrip("+-") != "nan"):
             features[f"{column}={cell}"] = 1.0
     return features
 
 
-def codes_slowly(rows, columns):
-    """Columns half of whose cells or more are no numbers in the first 1,000 rows, and three of these different."""
-    found = []
+def kinds_slowly(rows, columns):
+    """Columns of codes, at least half of whose first 1,000 cells are no numbers, three of these different; of numbers,
+    which more than half are."""
+    codes, numbers = [], []
     for column in columns:
         cells = [row[column].strip(" \t\r") for row in rows[:1000]]
-        cells = [cell for cell in cells if cell and cell.lower().lstrip("+-") != "nan"]
+        cells = [cell for cell in cells if cell.lower().lstrip("+-") not in ("", "nan") and cell.lower() not in MISSING]
         others = [cell for cell in cells if not NUMBER.fullmatch(cell)]
         if 2 * len(others) >= len(cells) and len(set(others)) >= 3:
-            found.append(column)
-    return found
+            codes.append(column)
+        if 2 * len(others) < len(cells):
+            numbers.append(column)
+    return codes, numbers
 
 
 numbers = st.one_of(st.floats(-1e100, 1e100).map(repr), st.integers(-1000, 1000).map(str))
@@ -83,6 +89,9 @@ odd_cells = [
     "a=b",
     "ß:1",
     "007",
+    "NA",
+    "?",
+    "n/a",
 ]
 cells = numbers | st.sampled_from(odd_cells) | st.text(' abc",\n\t;ÄΩé', max_size=6)
 cells = cells.filter(lambda cell: cell.strip(" \t\r").lower().lstrip("+-") not in ("inf", "infinity"))
@@ -91,6 +100,7 @@ tables = st.lists(st.tuples(st.sampled_from(["1", "-1", "b"]), cells, cells, cel
 
 @given(tables, st.sampled_from(["\n", "\r\n"]), st.booleans(), st.sampled_from([1, 3, 17, 1 << 20]))
 @example([("1", '"', '""', ',"\n"')], "\r\n", False, 1)
+@pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")
 def test_reads_as_the_csv_module_wherever_the_text_is_cut(tmp_path_factory, rows, end, quote_all, chunk_bytes):
     file = tmp_path_factory.mktemp("csv") / "rows.csv"
     with open(file, "w", newline="", encoding="utf-8") as out:
@@ -98,9 +108,9 @@ def test_reads_as_the_csv_module_wherever_the_text_is_cut(tmp_path_factory, rows
         csv.writer(out, lineterminator=end, quoting=quoting).writerows([("label", "a", "b", "c d"), *rows])
     with open(file, newline="", encoding="utf-8") as text:
         written = list(csv.DictReader(text))
-    codes = codes_slowly(written, "a")
+    codes, numbers = kinds_slowly(written, "a")
     expected = [
-        ([int(y) if y != "b" else y], features_slowly(row, ["b", *codes], ["c d"]))
+        ([int(y) if y != "b" else y], features_slowly(row, ["b", *codes], ["c d"], numbers))
         for row in written
         for y in [row.pop("label")]
     ]
@@ -125,10 +135,10 @@ def test_columns_of_codes_are_categories_throughout(tmp_path, chunk_bytes, heade
     text = "".join(["label,code,n\n", *lines] if header else lines)
     columns = {} if header else {"columns": ["label", "code", "n"]}
     with open_stream(written(tmp_path, text), on_error="skip", chunk_bytes=chunk_bytes, **columns) as stream:
-        assert stream.reading.codes == ("code",)
+        assert (stream.reading.codes, stream.reading.numbers) == (("code",), ("n",))
     rows = read(written(tmp_path, text), on_error="skip", chunk_bytes=chunk_bytes, **columns)
     assert rows[0] == ([1], {"code=9e1": 1.0, "n": 5.0}) and rows[2] == ([1], {"code=77": 1.0, "n": 5.0})
-    assert ([0], {"code=85751e34": 1.0, "n=NA": 1.0}) in rows
+    assert ([0], {"code=85751e34": 1.0}) in rows
     rows = read(written(tmp_path, text), on_error="skip", chunk_bytes=chunk_bytes, codes=(), **columns)
     assert rows[0] == ([1], {"code": 90.0, "n": 5.0}) and rows[1] == ([1], {"code=a5": 1.0, "n": 5.0})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -11,13 +12,15 @@ from contextlib import suppress
 import numpy as np
 
 from .batch import Batch
-from .reading import MAX_LISTED, ReaderOptions
+from .reading import MAX_LISTED, ReaderOptions, date_features
 from .request import ReadRequest
 from .sources.compression import Chunk
 
 MIN_TEXT_BYTES = 24  # of a cell that looks like text
 MIN_TEXT_ROWS = 100  # fewer do not show that a column is text
 MIN_TEXT_FRACTION = 0.5  # of the rows
+MIN_DATES = 10  # different ones, in the first rows
+DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}($|[Tt ])")
 MIN_ID_ROWS = 200  # fewer may have a class each
 MAX_LABEL_FRACTION = 0.5  # of the rows
 MIN_SORTED_ROWS = 1000  # fewer may be in any order
@@ -41,9 +44,26 @@ def warn_if_text(batch: Batch) -> None:
     cells = [name.partition("=") for name in names.take(long)]
     for column, found in Counter(column for column, _, cell in cells if len(cell) >= MIN_TEXT_BYTES).items():
         if found >= enough:
-            _warn(
+            warn(
                 f"column {column!r} has {found:,} different long values in the first {len(batch):,} rows, each read as "
                 f"a category; use --text {column} to read their words, or --drop {column} to leave the column out"
+            )
+
+
+def warn_if_dates(batch: Batch, reading: ReaderOptions) -> None:
+    """Warn of columns of the first batch that are read as categories and hold dates."""
+    if len(batch) < MIN_TEXT_ROWS or batch.new_features is None:
+        return
+    names = batch.new_features.names
+    cells = (name.partition("=") for name in names.take(np.flatnonzero(names.having("="))))
+    dates, others = Counter[str](), Counter[str]()
+    for column, _, cell in cells:
+        (dates if DATE.match(cell) else others)[column] += 1
+    for column, found in dates.items():
+        if found >= MIN_DATES and not others[column] and column not in reading.category:
+            warn(
+                f"column {column!r} has {found:,} different dates in the first {len(batch):,} rows, each read as a "
+                f"category; use --dates {column} to read them as numbers, or --category {column} to leave them"
             )
 
 
@@ -51,7 +71,7 @@ def warn_if_ids(batch: Batch) -> None:
     """Warn if most rows of the first batch have a label of their own."""
     rows, labels = len(batch), len(batch.new_labels)
     if rows >= MIN_ID_ROWS and labels > MAX_LABEL_FRACTION * rows:
-        _warn(
+        warn(
             f"{labels:,} of the first {rows:,} rows have a new label; is it an id? Training takes memory and time in "
             "proportion to the number of classes; in tables, name the column of labels with --label"
         )
@@ -60,7 +80,7 @@ def warn_if_ids(batch: Batch) -> None:
 def warn_if_unknown(batch: Batch, known: int) -> None:
     """Warn if the model knows no feature of the first batch; it knows the first ``known`` columns."""
     if len(batch) >= MIN_ROWS and len(batch.columns) and batch.columns.min() >= known:
-        _warn(
+        warn(
             f"the model knows none of the features of the first {len(batch):,} rows; are these rows like those that it "
             "was trained on?"
         )
@@ -89,7 +109,7 @@ class LabelOrder:
         expected = self.rows * (1.0 - float(np.sum((self.counts / self.rows) ** 2)))
         if expected >= MIN_EXPECTED_CHANGES and self.changes < MAX_SORTED_FRACTION * expected:
             times = "once" if self.changes == 1 else f"{self.changes:,} times"
-            _warn(
+            warn(
                 f"rows are sorted by label, which changes {times} in {self.rows:,} rows, compared with about "
                 f"{expected:,.0f} times in random order; shuffle the rows, because the last ones count most"
             )
@@ -133,6 +153,7 @@ def warn_if_columns_missing(
 def _columns_with_a_use(reading: ReaderOptions, request: ReadRequest) -> dict[str, str]:
     """Return the columns that should be there, with the option that names each."""
     uses = dict.fromkeys(reading.text, "text") | dict.fromkeys(reading.category, "category")
+    uses |= dict.fromkeys(reading.dates, "dates")
     if not request.freeze:  # to predict, what was dropped in training need not be there
         uses |= dict.fromkeys(reading.drop, "drop") | dict.fromkeys(reading.only, "only")
     if reading.weight is not None and not request.ignore_labels:
@@ -140,7 +161,9 @@ def _columns_with_a_use(reading: ReaderOptions, request: ReadRequest) -> dict[st
     # without multilabel, the absence of labels is an error
     if reading.label is not None and request.multilabel and not request.ignore_labels:
         uses[reading.label] = "label"
-    return uses | dict.fromkeys(request.keep, "keep")
+    uses |= dict.fromkeys(request.keep, "keep")
+    features = {name for column in reading.dates for name in date_features(column)}
+    return {column: use for column, use in uses.items() if column not in features}
 
 
 def _warn_of_missing(name: str, text: bytes, missing: dict[str, str]) -> None:
@@ -154,7 +177,7 @@ def _warn_of_missing(name: str, text: bytes, missing: dict[str, str]) -> None:
     listed = ", ".join(list(seen)[:MAX_LISTED]) + (", ..." if len(seen) > MAX_LISTED else "")
     for column, use in missing.items():
         if column not in seen and rows >= (1 if use == "keep" else MIN_ROWS):
-            _warn(f"{name}: no column {column!r} (--{use}) in the first {rows:,} rows; there are {listed}")
+            warn(f"{name}: no column {column!r} (--{use}) in the first {rows:,} rows; there are {listed}")
 
 
 def _columns(row: object, prefix: str = "") -> Iterator[str]:
@@ -165,5 +188,6 @@ def _columns(row: object, prefix: str = "") -> Iterator[str]:
             yield from _columns(value, f"{prefix}{key}.")
 
 
-def _warn(text: str) -> None:
+def warn(text: str) -> None:
+    """Warn of data that are perhaps not meant as they are read."""
     warnings.warn(text, DataWarning, stacklevel=2)

@@ -15,7 +15,7 @@ import numpy as np
 
 from .advice import DataWarning
 from .batch import Batch
-from .reading import ReaderOptions
+from .reading import ReaderOptions, date_features
 
 MIN_ROWS = 200  # fewer do not show what a column is
 FIRST_ROWS = 16  # in which every column is looked at, for those that may be meant
@@ -27,6 +27,7 @@ ROWS_SQUARED_PER_INTEGER = 20
 DATES = (19_000_101, 21_001_231)  # written as the integer yyyymmdd
 # Seconds since 1970, from 1990 to 2100. So that no sum of money is taken for one, times must lie within 30 years.
 SECONDS, SECONDS_SPAN = (631_152_000, 4_102_444_800), 30 * 366 * 86_400
+PARTS_OF_DATES = "replace it by features such as the hour"
 UNITS = (1, 10**3, 10**6, 10**9)  # of timestamps, per second
 
 
@@ -96,7 +97,7 @@ def warn_of_array_columns(X: Any, names: Sequence[str] | None, viewed: bool) -> 
     """
     if X.shape[0] >= MIN_ROWS:
         rows = _SparseRows(X.data, X.indices, X.indptr) if hasattr(X, "tocsr") else _DenseRows(X)
-        _warn_of(rows, viewed, partial(_name_of, names), "view='standard'", "leave it out")
+        _warn_of(rows, viewed, partial(_name_of, names), "view='standard'", "leave it out", PARTS_OF_DATES)
 
 
 def _name_of(names: Sequence[str] | None, column: int) -> str:
@@ -110,9 +111,19 @@ def warn_of_batch_columns(batches: Iterable[Batch], reading: ReaderOptions | Non
         if number == 0 and len(batch) >= MIN_ROWS:
             tabular = reading is not None and reading.file_format.columns
             leave_out = "leave it out with --drop" if tabular else "leave it out"
+            read_dates = "read it as dates with --dates" if tabular else PARTS_OF_DATES
             rows = _SparseRows(batch.values, batch.columns, batch.start)
-            _warn_of(rows, viewed, partial(_name_in, batch, reading), "--view standard", leave_out)
+            name_of, dates = partial(_name_in, batch, reading), _features_of_dates(batch, reading)
+            _warn_of(rows, viewed, name_of, "--view standard", leave_out, read_dates, dates)
         yield batch
+
+
+def _features_of_dates(batch: Batch, reading: ReaderOptions | None) -> list[int]:
+    """Return the columns of the first batch that dates became, which are no ids even if they ascend."""
+    if reading is None or not reading.dates or batch.new_features is None:
+        return []
+    wanted = {name for column in reading.dates for name in date_features(column)}
+    return [column for column, name in enumerate(batch.new_features.names) if name in wanted]
 
 
 def _name_in(batch: Batch, reading: ReaderOptions | None, column: int) -> str:
@@ -123,19 +134,25 @@ def _name_in(batch: Batch, reading: ReaderOptions | None, column: int) -> str:
     return repr(name)
 
 
-def _warn_of(rows: _Rows, viewed: bool, name_of: Callable[[int], str], view: str, leave_out: str) -> None:
+def _warn_of(
+    rows: _Rows, viewed: bool, name_of: Callable[[int], str], view: str, leave_out: str, read_dates: str,
+    dates: Sequence[int] = (),
+) -> None:  # fmt: skip
     with np.errstate(all="ignore"):  # invalid values are reported by training
-        for column, text in _found(rows, viewed, view, leave_out):
+        for column, text in _found(rows, viewed, view, leave_out, read_dates, dates):
             warnings.warn(f"column {name_of(column)} {text}", DataWarning, stacklevel=4)
 
 
-def _found(rows: _Rows, viewed: bool, view: str, leave_out: str) -> Iterator[tuple[int, str]]:
+def _found(
+    rows: _Rows, viewed: bool, view: str, leave_out: str, read_dates: str, dates: Sequence[int]
+) -> Iterator[tuple[int, str]]:
     """Yield suspicious columns, with what they are and what to do."""
     columns, first = rows.first()
     if len(columns) < 2:
         return
     integers = np.flatnonzero((first[0] != first[1]) & (first == np.rint(first)).all(axis=0))
     ids = integers[(np.diff(np.sort(first[:, integers], axis=0), axis=0) != 0).all(axis=0)]
+    ids = ids[~np.isin(columns[ids], dates)]
     times = np.flatnonzero((first >= DATES[0]).all(axis=0))
     found = set()
     for column in columns[np.union1d(ids, times)].tolist():
@@ -143,7 +160,7 @@ def _found(rows: _Rows, viewed: bool, view: str, leave_out: str) -> Iterator[tup
         if _is_time(values):
             found.add(column)
             like = f"looks like a timestamp ({values[0]:.0f} in the first row)"
-            yield column, f"{like}; {leave_out}, or replace it by features such as the hour"
+            yield column, f"{like}; {leave_out}, or {read_dates}"
         elif _is_id(values):
             found.add(column)
             like = f"has a different integer in each of the first {len(values):,} rows"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .. import _core
@@ -16,6 +16,7 @@ DEFAULT_LABEL = "label"  # name of the column of labels
 MAX_BITS = 30
 MAX_NGRAM = 16
 MAX_LISTED = 30  # columns, in a message
+DATE_PARTS = ("time", "hour", "weekday")  # the features of a column of dates, as core/data/dates.hpp has them
 CHOICES = {"analyzer": ("word", "char"), "counts": ("count", "binary"), "normalize": ("l2", "none")}
 
 
@@ -40,7 +41,15 @@ class ReaderOptions:
         Formats with named columns: columns of numbers to read as categories, and columns of text to read as n-grams.
     codes : tuple of str, optional
         CSV and TSV: columns of codes, whose cells are categories even if they look like numbers; by default inferred
-        from the first rows (``confidently.data.formats.codes.infer_codes``).
+        from the first rows (``confidently.data.formats.inference.infer_columns``).
+    dates : tuple of str
+        Formats with named columns: columns of dates and times, which become numbers. In CSV and TSV, columns whose
+        first cells are all dates are added. Parts of a date may be named in ``drop``, ``only`` and ``category``.
+    numbers : tuple of str
+        CSV and TSV: columns of numbers, in which ``?``, ``NA`` and the like are missing values; others that the first
+        rows show are added. Parquet and Feather: those of the first file.
+    header : tuple of str, optional
+        Formats with a header: the columns of features in the first file; ``None``: not looked at yet.
     analyzer : {"word", "char"}
         Unit of the n-grams.
     ngrams : (int, int)
@@ -70,6 +79,9 @@ class ReaderOptions:
     category: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
     codes: tuple[str, ...] | None = None
+    dates: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = field(default=(), compare=False)
+    header: tuple[str, ...] | None = field(default=None, compare=False)
     analyzer: str = "word"
     ngrams: tuple[int, int] = (1, 1)
     counts: str = "count"
@@ -84,7 +96,7 @@ class ReaderOptions:
             raise ValueError(f"unknown format {self.format!r}; expected one of {', '.join(FORMATS)}")
         if self.normalize is None:
             object.__setattr__(self, "normalize", "l2" if self.named else "none")
-        for name in ("columns", "drop", "only", "category", "text", "codes", "ngrams"):
+        for name in ("columns", "drop", "only", "category", "text", "codes", "dates", "numbers", "header", "ngrams"):
             given = getattr(self, name)
             if given is not None:
                 object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
@@ -107,7 +119,7 @@ class ReaderOptions:
             )
 
     def _check_columns(self) -> None:
-        given = [name for name in ("label", "weight", "category", "text") if getattr(self, name)]
+        given = [name for name in ("label", "weight", "category", "text", "dates", "numbers") if getattr(self, name)]
         if given and not self.file_format.columns:
             listed = ", ".join(table.WITH_COLUMNS)
             raise ValueError(f"{given[0]} is for formats with named columns ({listed}); {self.format} has none")
@@ -157,5 +169,10 @@ class ReaderOptions:
         ValueError
             If an option is not of its type, or not allowed.
         """
-        options: ReaderOptions = conform({"codes": ()} | dict(source), cls, "source")
+        options: ReaderOptions = conform({"codes": (), "header": ()} | dict(source), cls, "source")
         return options
+
+
+def date_features(column: str) -> list[str]:
+    """Return the names of the features of a column of dates."""
+    return [f"{column}.{part}" for part in DATE_PARTS]

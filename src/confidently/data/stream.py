@@ -8,11 +8,11 @@ from importlib import import_module
 from itertools import chain
 from typing import Any
 
-from .advice import warn_if_ids, warn_if_text, warn_if_unknown
+from .advice import warn_if_dates, warn_if_ids, warn_if_text, warn_if_unknown
 from .batch import Batch, DataError
 from .cache.reading import read_cache, reading_of_caches
 from .features import Features
-from .formats.codes import infer_codes
+from .formats.inference import infer_columns
 from .formats.table import Format, format_of
 from .reading import ReaderOptions
 from .request import ReadRequest
@@ -66,6 +66,7 @@ class Stream:
         self._count_skipped(batch)
         if self.advise:
             warn_if_text(batch)
+            warn_if_dates(batch, self.reading)
             self.advise = False
         if self.known is not None:
             warn_if_unknown(batch, self.known)
@@ -182,7 +183,7 @@ def open_stream(
         reading = ReaderOptions(format=format or format_of(files), **how)
     elif format is not None or how:
         reading = replace(reading, format=format or reading.format, **how)
-    reading = infer_codes(files, reading)
+    reading = infer_columns(files, reading)
     skip = on_error != "stop"
     request = ReadRequest(
         multilabel=False if skip and multilabel is None else multilabel, ignore_labels=ignore_labels, largest=largest,

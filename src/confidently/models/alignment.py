@@ -17,7 +17,8 @@ from .model import Model
 
 # All settings but the rule (compared with its parameters), the task (it changes with the classes) and the block size.
 COMPARED = [field.name for field in fields(Settings) if field.name not in ("rule", "task", "rows_per_product")]
-NOT_OF_FEATURES = ("label", "weight", "closed")  # options of a model's source that do not affect its features
+# Options of a model's source that do not affect its features.
+NOT_OF_FEATURES = ("label", "weight", "closed", "numbers", "header")
 
 
 def differences(one: Model, other: Model) -> Iterator[tuple[str, str, str]]:

@@ -154,4 +154,7 @@ def _source(models: Sequence[Model]) -> dict[str, Any]:
     source = dict(models[0].source)
     if "closed" in source:
         source["closed"] = all(model.source.get("closed", False) for model in models)
+    for name in ("numbers", "header"):  # a column may be missing from some of the files
+        if all(model.source.get(name) for model in models):
+            source[name] = list(dict.fromkeys(column for model in models for column in model.source[name]))
     return source

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 NGRAM_OPTIONS = ("analyzer", "ngrams", "counts")
 NAME_OPTIONS = ("bits", "vocabulary")
-COLUMN_OPTIONS = ("label", "weight", "category", "text")
+COLUMN_OPTIONS = ("label", "weight", "category", "text", "dates")
 SELECTION = ("drop", "only")  # of columns or namespaces
 READING = (
-    "format", "zero_based", "columns", "label", "weight", "drop", "only", "category", "text", "analyzer", "ngrams",
-    "counts", "bits", "vocabulary", "encoding", "normalize", "zeros",
+    "format", "zero_based", "columns", "label", "weight", "drop", "only", "category", "text", "dates", "analyzer",
+    "ngrams", "counts", "bits", "vocabulary", "encoding", "normalize", "zeros",
 )  # fmt: skip
 
 COUNTING = tuple(
@@ -75,6 +75,13 @@ _OPTIONS = [
     ),
     click.option(
         "--text", metavar="NAME", multiple=True, help="Tables: read this column as text, in n-grams. Repeatable."
+    ),
+    click.option(
+        "--dates",
+        metavar="NAME",
+        multiple=True,
+        help="Tables: read this column as dates and times, which become numbers. Repeatable.  [default: in CSV and TSV "
+        "inferred from the first 1,000 rows, otherwise by the column's type]",
     ),
     click.option(
         "--analyzer",
@@ -145,7 +152,7 @@ def chosen_reading(options: dict[str, Any], data: Sequence[str], view: View | No
     """
     from ...data import ReaderOptions
     from ...data.cache.reading import reading_of_caches
-    from ...data.formats.codes import infer_codes
+    from ...data.formats.inference import infer_columns
     from ...data.sources.paths import expand_paths
 
     given = {name: options.pop(name) for name in READING}
@@ -170,7 +177,7 @@ def chosen_reading(options: dict[str, Any], data: Sequence[str], view: View | No
     if "ngrams" in given:
         given["ngrams"] = _ngrams(given["ngrams"])
     try:
-        return infer_codes(files, ReaderOptions(**given))
+        return infer_columns(files, ReaderOptions(**given))
     except ValueError as error:
         raise click.UsageError(str(error)) from None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,7 +92,7 @@ class Cache(CacheFile):
         """Return whether reading the origin in this way would return these rows."""
         same = origin.multilabel in (self.origin.multilabel, self.multilabel)
         return (
-            origin.lasting and reading == self.reading and list(keep) == self.keep and same
+            origin.lasting and reading.as_dict() == self.reading.as_dict() and list(keep) == self.keep and same
             and replace(origin, multilabel=None) == replace(self.origin, multilabel=None)
         )  # fmt: skip
 
@@ -127,7 +127,7 @@ def reading_of_caches(paths: Sequence[str | os.PathLike[str]], reading: ReaderOp
 
 def _difference(there: ReaderOptions, wanted: ReaderOptions) -> str:
     left, right = there.as_dict(), wanted.as_dict()
-    different = [name for name in left if left[name] != right[name]]
+    different = [one.name for one in fields(there) if one.compare and left[one.name] != right[one.name]]
     return "; ".join(f"{name} is {left[name]!r} there, {right[name]!r} here" for name in different)
 
 

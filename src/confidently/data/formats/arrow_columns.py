@@ -16,6 +16,8 @@ from ..batch import DataError
 LISTS = (types.is_list, types.is_large_list, types.is_fixed_size_list)
 NUMBER_TYPES = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
 EXACT_DIGITS, EXACT_POWER = 15, 22  # integers of so many digits, and powers of ten up to this one, are doubles
+SECONDS_PER_DAY, SECONDS_PER_HOUR = 86_400, 3600
+TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # per second
 NULL_BUFFER = np.empty(0, dtype=np.uint8)
 
 
@@ -25,6 +27,11 @@ def is_any(kind: pa.DataType, tests: tuple[Callable[[pa.DataType], bool], ...]) 
 
 def is_string(kind: pa.DataType) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or kind == pa.string_view())
+
+
+def is_date(kind: pa.DataType) -> bool:
+    """Return whether a type is one of dates, times of day, or both."""
+    return bool(types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind))
 
 
 class Leaf(NamedTuple):
@@ -64,8 +71,12 @@ def check_kind(name: str, column: str, kind: pa.DataType, use: _core.Use) -> Non
         raise DataError(f"{where}, expected text")
     if use == _core.Use.category and types.is_temporal(of):
         return
+    if use == _core.Use.date and not is_any(kind, LISTS) and (is_date(kind) or number or string):
+        return
     if types.is_temporal(of):
-        raise DataError(f"{where}; dates and times cannot be features; drop it, or read it as a category")
+        raise DataError(f"{where}; these cannot be features; drop it, or read it as a category")
+    if use == _core.Use.date:
+        raise DataError(f"{where}, expected dates or times")
     if not (number or string):
         raise DataError(f"{where}, which cannot be features; drop it")
 
@@ -84,6 +95,40 @@ def arrow_column(which: int, array: pa.Array, use: _core.Use) -> _core.ArrowColu
         return _core.ArrowColumn(which, numbers=_numbers(array), **_validity(array), **lists)
     array = _strings(array, use)
     return _core.ArrowColumn(which, **_text(array), **_validity(array), **lists)
+
+
+def date_column(which: int, array: pa.Array, part: str, use: _core.Use) -> _core.ArrowColumn:
+    """Return a feature of an array of dates or times of day: its time, hour or weekday, as a number or a category.
+
+    Notes
+    -----
+    core/data/dates.hpp computes the same from text, with the same roundings.
+    """
+    local = pc.local_timestamp(array) if types.is_timestamp(array.type) and array.type.tz else array
+    seconds, fraction = _seconds(array if part == "time" else local)
+    days, second = np.divmod(seconds, SECONDS_PER_DAY)
+    if part == "time":
+        found = (seconds.astype(np.float64) + fraction) / SECONDS_PER_DAY
+    elif part == "hour":
+        found = (second.astype(np.float64) + fraction) / SECONDS_PER_HOUR
+    else:
+        found = ((days + 3) % 7 + 1).astype(np.float64)  # 1970 began on a Thursday
+    if use == _core.Use.category:
+        whole = pa.array(np.floor(found).astype(np.int64), mask=array.is_null().to_numpy(zero_copy_only=False))
+        whole = whole.cast(pa.large_string())
+        return _core.ArrowColumn(which, **_text(whole), **_validity(whole))
+    return _core.ArrowColumn(which, numbers=found, **_validity(array))
+
+
+def _seconds(array: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """Return whole seconds since 1970 or midnight, and the fractions of seconds beyond them."""
+    kind = array.type
+    if types.is_date(kind):
+        array, kind = array.cast(pa.timestamp("s")), pa.timestamp("s")
+    of_32_bits = types.is_time(kind) and kind.bit_width == 32
+    ticks = array.view(pa.int32() if of_32_bits else pa.int64()).fill_null(0).to_numpy().astype(np.int64)
+    seconds, rest = np.divmod(ticks, TICKS[kind.unit])
+    return seconds, (rest * (TICKS["ns"] // TICKS[kind.unit])).astype(np.float64) / TICKS["ns"]
 
 
 def _entries(which: int, array: pa.DictionaryArray, lists: dict[str, Any]) -> _core.ArrowColumn:

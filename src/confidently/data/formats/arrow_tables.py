@@ -8,14 +8,15 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from typing import IO, Any, NamedTuple
 
 import pyarrow as pa
+from pyarrow import types
 
 from ... import _core
 from ..batch import Batch, DataError
-from ..reading import ReaderOptions
+from ..reading import DATE_PARTS, ReaderOptions
 from ..request import ReadRequest
 from ..sources.background import in_background
-from ..sources.source import opened
-from .arrow_columns import arrow_column, check_kind, leaves
+from ..sources.source import display_name, opened
+from .arrow_columns import LISTS, NUMBER_TYPES, Leaf, arrow_column, check_kind, date_column, is_any, is_date, leaves
 from .columns import column_uses
 from .files import Path, batches_of_files
 
@@ -43,19 +44,8 @@ class Table(NamedTuple):
 Opener = Callable[[str, IO[bytes], ReadRequest], Table]
 
 
-def read_parquet(paths: Sequence[Path], reading: ReaderOptions, request: ReadRequest) -> Iterator[Batch]:
-    """Yield the rows of one Parquet file after the other, their labels as lists."""
-    return _read_tables(paths, reading, request, _parquet)
-
-
-def read_feather(paths: Sequence[Path], reading: ReaderOptions, request: ReadRequest) -> Iterator[Batch]:
-    """Yield the rows of one Feather file after the other, their labels as lists."""
-    return _read_tables(paths, reading, request, _ipc)
-
-
-def _read_tables(
-    paths: Sequence[Path], reading: ReaderOptions, request: ReadRequest, table_of: Opener
-) -> Iterator[Batch]:
+def read_tables(paths: Sequence[Path], reading: ReaderOptions, request: ReadRequest) -> Iterator[Batch]:
+    """Yield the rows of one Parquet or Feather file after the other, their labels as lists."""
     reader = _core.ArrowReader(request.options(reading), reading.ngram_options())
     if (known := request.features) is not None:
         reader.restore(known.key, known.names.text, known.names.start, request.freeze)
@@ -63,7 +53,7 @@ def _read_tables(
     def parsed(name: str, path: Path) -> Iterator[tuple[dict[str, Any], int]]:
         with opened(path) as file:
             try:
-                yield from _parsed(name, reader, table_of(name, file, request), reading, request)
+                yield from _parsed(name, reader, OPENERS[reading.format](name, file, request), reading, request)
             except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
                 if "decrypt" in str(error).lower():
                     raise DataError(f"{name} is encrypted; write it again without encryption") from None
@@ -72,38 +62,85 @@ def _read_tables(
     return batches_of_files(paths, parsed, request.keep, unit="row")
 
 
+class _Described(NamedTuple):
+    """A column as the reader knows it, and where it comes from: a leaf, or a part of the dates in one."""
+
+    use: _core.ColumnUse
+    leaf: str
+    part: str = ""
+
+
+def declared_columns(path: Path, reading: ReaderOptions, request: ReadRequest) -> Iterator[tuple[str, _core.Use]]:
+    """Yield the columns of features of a file; those that are declared as dates or numbers have that use."""
+    name = display_name(path)
+    with opened(path) as file:
+        schema = OPENERS[reading.format](name, file, request).schema
+        for leaf, use in _used(name, schema, reading, request):
+            if use.use not in (_core.Use.none, _core.Use.label, _core.Use.weight):
+                of = leaf.kind.value_type if is_any(leaf.kind, LISTS) else leaf.kind
+                number = use.use == _core.Use.value and is_any(of, NUMBER_TYPES)
+                yield leaf.name, _core.Use.number if number else use.use
+
+
+def _used(
+    name: str, schema: pa.Schema, reading: ReaderOptions, request: ReadRequest
+) -> list[tuple[Leaf, _core.ColumnUse]]:
+    """Return the columns, or parts of structs, that a schema declares, and their uses."""
+    found = [leaf for _, leaf in _numbered_leaves(schema)]
+    dates = [leaf.name for leaf in found if is_date(leaf.kind)]
+    return list(zip(found, column_uses(name, [leaf.name for leaf in found], reading, request, dates), strict=True))
+
+
+def _numbered_leaves(schema: pa.Schema) -> Iterator[tuple[int, Leaf]]:
+    """Yield the columns of a schema, or parts of structs, with the position of each column."""
+    for k, field in enumerate(schema):
+        if not PANDAS_INDEX.fullmatch(field.name):
+            for leaf in leaves(field.name, field.type):
+                yield k, leaf
+
+
 def _parsed(
     name: str, reader: Any, table: Table, reading: ReaderOptions, request: ReadRequest
 ) -> Iterator[tuple[dict[str, Any], int]]:
-    columns = [
-        (k, leaf)
-        for k, field in enumerate(table.schema)
-        if not PANDAS_INDEX.fullmatch(field.name)
-        for leaf in leaves(field.name, field.type)
-    ]
-    uses = column_uses(name, [leaf.name for _, leaf in columns], reading, request)
-    wanted = {}
-    for (k, leaf), use in zip(columns, uses, strict=True):
+    wanted, described, kept = {}, list[_Described](), list[_Described]()
+    used = _used(name, table.schema, reading, request)
+    for (k, leaf), (_, use) in zip(_numbered_leaves(table.schema), used, strict=True):
         check_kind(name, leaf.name, leaf.kind, use.use)
         if use.use != _core.Use.none or use.kept:
             wanted[leaf.name] = k
+        described += _described(leaf, use)
+        if use.kept:
+            kept.append(_Described(_core.ColumnUse(leaf.name, _core.Use.none, use.kept), leaf.name))
     if not wanted:  # metadata alone would be believed how many rows there are
         raise DataError(f"{name} has no columns to read, apart from those that are dropped and the label")
-    described = [_core.ColumnUse(use.name, use.use, []) for use in uses if use.use != _core.Use.none]
-    described += [_core.ColumnUse(use.name, _core.Use.none, use.kept) for use in uses if use.kept]
-    reader.describe(described)
+    described += kept
+    reader.describe([column.use for column in described])
     for part in in_background(table.parts(wanted), request.ahead(BATCHES_AHEAD)):
         if part.n_rows:
             yield reader.feed(part.n_rows, _converted(name, part.columns, described)), part.bytes_read
 
 
-def _converted(name: str, arrays: dict[str, pa.Array], described: list[_core.ColumnUse]) -> list[_core.ArrowColumn]:
+def _described(leaf: Leaf, use: _core.ColumnUse) -> Iterator[_Described]:
+    """Yield the columns that a leaf becomes: several if it holds dates and not their text, none if it is not used."""
+    if use.use == _core.Use.date and is_date(leaf.kind):
+        parts = DATE_PARTS if not types.is_time(leaf.kind) else ("hour",)
+        for part, of_part in zip(DATE_PARTS, use.parts, strict=True):
+            if part in parts and of_part != _core.PartUse.none:
+                as_category = of_part == _core.PartUse.category
+                its_use = _core.Use.category if as_category else _core.Use.value
+                yield _Described(_core.ColumnUse(f"{leaf.name}.{part}", its_use, []), leaf.name, part)
+    elif use.use != _core.Use.none:
+        yield _Described(_core.ColumnUse(leaf.name, use.use, [], use.parts), leaf.name)
+
+
+def _converted(name: str, arrays: dict[str, pa.Array], described: list[_Described]) -> list[_core.ArrowColumn]:
     columns = []
-    for which, column in enumerate(described):
+    for which, (use, leaf, part) in enumerate(described):
         try:
-            columns.append(arrow_column(which, arrays[column.name], column.use))
+            array = arrays[leaf]
+            columns.append(date_column(which, array, part, use.use) if part else arrow_column(which, array, use.use))
         except pa.ArrowException as error:
-            raise DataError(f"{name}: column {column.name!r} cannot be read: {error}") from None
+            raise DataError(f"{name}: column {leaf!r} cannot be read: {error}") from None
     return columns
 
 
@@ -185,3 +222,6 @@ def _record_batches(
 def _rows_of(chunk_bytes: int, n_rows: int, n_bytes: int) -> int:
     """Return the number of rows that take about ``chunk_bytes``."""
     return min(max(chunk_bytes * n_rows // max(n_bytes, 1), 1), MAX_ROWS)
+
+
+OPENERS: dict[str, Opener] = {"parquet": _parquet, "feather": _ipc}

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from ... import _core
 from ..batch import DataError
-from ..reading import DEFAULT_LABEL, MAX_LISTED, ReaderOptions
+from ..reading import DEFAULT_LABEL, MAX_LISTED, ReaderOptions, date_features
 from ..request import ReadRequest
 
 
 def column_uses(
-    name: str, columns: Sequence[str], reading: ReaderOptions, request: ReadRequest
+    name: str, columns: Sequence[str], reading: ReaderOptions, request: ReadRequest, dates: Sequence[str] = ()
 ) -> list[_core.ColumnUse]:
-    """Return the use of each column of the table called ``name``.
+    """Return the use of each column of the table called ``name``, of which ``dates`` are declared as such.
 
     Raises
     ------
@@ -23,7 +23,10 @@ def column_uses(
     """
     label = reading.label or DEFAULT_LABEL
     _check_presence(name, columns, reading, request, label)
-    uses = dict.fromkeys(reading.only, _core.Use.value) | {label: _core.Use.label}
+    uses = dict.fromkeys(reading.only, _core.Use.value)
+    if reading.file_format.delimiter is not None:
+        uses |= dict.fromkeys(reading.numbers, _core.Use.number)
+    uses |= dict.fromkeys([*dates, *reading.dates], _core.Use.date) | {label: _core.Use.label}
     codes = [*(reading.codes or ()), *reading.category]
     uses |= dict.fromkeys(codes, _core.Use.category) | dict.fromkeys(reading.text, _core.Use.text)
     if reading.weight is not None:
@@ -33,7 +36,10 @@ def column_uses(
     if request.ignore_labels:
         uses[label] = _core.Use.none
     kept = [[k for k, name in enumerate(request.keep) if name == column] for column in columns]
-    found = [_core.ColumnUse(column, _use_of(column, uses), which) for column, which in zip(columns, kept, strict=True)]
+    found = [
+        _core.ColumnUse(column, _use_of(column, uses), which, _parts_of(column, reading))
+        for column, which in zip(columns, kept, strict=True)
+    ]
     counts = Counter(use.name for use in found if use.use != _core.Use.none or use.kept)
     if twice := [column for column, n in counts.items() if n > 1]:
         raise DataError(f"{name} has {counts[twice[0]]} columns called {twice[0]!r}; rename or drop them")
@@ -45,7 +51,18 @@ def _left_out(columns: Sequence[str], reading: ReaderOptions, label: str) -> lis
     if not reading.only:
         return []
     chosen = {label, reading.weight, *reading.only}
-    return [column for column in columns if not chosen & set(_containing(column))]
+    return [column for column in columns if not chosen & {*_containing(column), *date_features(column)}]
+
+
+def _parts_of(column: str, reading: ReaderOptions) -> list[_core.PartUse]:
+    """Return the use of each feature of a column, if it is one of dates."""
+
+    def use_of(part: str) -> _core.PartUse:
+        if part in reading.drop or (reading.only and not {part, *_containing(column)} & set(reading.only)):
+            return _core.PartUse.none
+        return _core.PartUse.category if part in reading.category else _core.PartUse.number
+
+    return [use_of(part) for part in date_features(column)]
 
 
 def _containing(column: str) -> list[str]:
@@ -74,7 +91,7 @@ def _if_headless(reading: ReaderOptions) -> str:
 def _check_presence(
     name: str, columns: Sequence[str], reading: ReaderOptions, request: ReadRequest, label: str
 ) -> None:
-    there = {name for column in columns for name in _containing(column)}
+    there = {name for column in columns for name in [*_containing(column), *date_features(column)]}
     listed = ", ".join(columns[:MAX_LISTED]) + (", ..." if len(columns) > MAX_LISTED else "")
     if label not in there:
         listed += _if_headless(reading)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ... import _core
@@ -45,23 +45,24 @@ def new_reader(reading: ReaderOptions, request: ReadRequest) -> _core.CsvReader:
 
 
 def rows_below_header(
-    name: str, reader: _core.CsvReader, chunks: Iterable[Chunk], reading: ReaderOptions, request: ReadRequest
-) -> Iterator[Chunk]:
+    name: str, reader: _core.CsvReader, chunks: Iterable[Chunk], columns: Sequence[str],
+    describe: Callable[[Sequence[str]], None],
+) -> Iterator[Chunk]:  # fmt: skip
     """Describe the columns to a reader, then yield the chunks of rows; the reader holds the first rows already."""
-    described, done = bool(reading.columns), 0
+    described, done = bool(columns), 0
     if described:
-        reader.describe(column_uses(name, reading.columns, reading, request))
+        describe(columns)
     for data, done in chunks:
         if described:
             yield Chunk(data, done)
         elif (header := reader.header(data)) is not None:
-            reader.describe(column_uses(name, _names(name, header), reading, request))
+            describe(_names(name, header))
             described = True
             yield Chunk(b"", done)
     if not described:
         if (header := reader.header(b"\n")) is None:
             raise DataError(f"{name} has only blank lines")
-        reader.describe(column_uses(name, _names(name, header), reading, request))
+        describe(_names(name, header))
         yield Chunk(b"", done)
 
 
@@ -70,7 +71,11 @@ def _parsed(
 ) -> Iterator[tuple[dict[str, Any], int]]:
     text = read_chunks(path, request.chunk_bytes, reading.encoding)
     done, chunks = 0, in_background(text, request.ahead(CHUNKS_AHEAD))
-    for data, done in rows_below_header(name, reader, chunks, reading, request):
+
+    def describe(columns: Sequence[str]) -> None:
+        reader.describe(column_uses(name, columns, reading, request))
+
+    for data, done in rows_below_header(name, reader, chunks, reading.columns, describe):
         yield reader.feed(data), done
     yield reader.finish(), done
 

@@ -119,5 +119,5 @@ def parser_of(reading: ReaderOptions, request: ReadRequest, own_columns: bool) -
         reading.format, request.options(reading, own_columns), zero_based=reading.zero_based,
         ngrams=reading.ngram_options(), label=reading.label or DEFAULT_LABEL, weight=reading.weight or "",
         drop=reading.drop, category=reading.category, text=reading.text, keep=request.keep,
-        only=reading.only,
+        only=reading.only, dates=reading.dates,
     )  # fmt: skip

@@ -84,6 +84,11 @@ class Format:
         return self.example is None
 
     @property
+    def header(self) -> bool:
+        """Whether a file names its columns once, for all rows."""
+        return self.columns and not self.lines
+
+    @property
     def writable(self) -> bool:
         """Whether rows can be written in it."""
         return self.line_writer is not None or self.table_writer is not None
@@ -129,12 +134,12 @@ TABLE = (
     Format(
         name="parquet", title="Parquet", page="tables.md", suffixes=(".parquet", ".pq"),
         syntax="a row of the table", features="by column",
-        reader="arrow_tables:read_parquet", columns=True, table_writer="parquet_writer", predictions=True,
+        reader="arrow_tables:read_tables", columns=True, table_writer="parquet_writer", predictions=True,
     ),
     Format(
         name="feather", title="Feather", page="tables.md", suffixes=(".feather", ".arrow", ".ipc"),
         syntax="a row of the table", features="by column",
-        reader="arrow_tables:read_feather", columns=True, table_writer="feather_writer",
+        reader="arrow_tables:read_tables", columns=True, table_writer="feather_writer",
     ),
 )  # fmt: skip
 

@@ -1,0 +1,184 @@
+// Dates and times as text of ISO 8601 or as time since 1970, and the features that they become.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "data/decimal.hpp"
+#include "data/rows_out.hpp"
+#include "data/steady_feature.hpp"
+
+namespace confidently {
+
+struct Moment {
+    bool has_date = false;  // otherwise only the hour is known
+    double time = 0.0;     // days since 1970-01-01, in UTC
+    double hour = 0.0;     // as written, from 0 to 24, a leap second at midnight; 0 without a time
+    double weekday = 0.0;  // as written, from 1, Monday, to 7
+};
+
+// Reads the text from its beginning on.
+class MomentReader {
+  public:
+    explicit MomentReader(std::string_view text) : text_(text) {}
+
+    // date, time, or date T time, where a space may stand for the T; a time may have an offset from UTC.
+    std::optional<Moment> read() {
+        Moment moment;
+        moment.has_date = date();
+        if (moment.has_date ? !at_end() && !((skip('T') || skip('t') || skip(' ')) && time(true)) : !time(false)) return std::nullopt;
+        if (!at_end()) return std::nullopt;
+        const double second = static_cast<double>(second_) + static_cast<double>(nanosecond_) / 1e9;
+        moment.time = (static_cast<double>(days_ * 86'400 + second_ - offset_) + static_cast<double>(nanosecond_) / 1e9) / 86'400.0;
+        moment.hour = second / 3600.0;
+        moment.weekday = weekday_;
+        return moment;
+    }
+
+  private:
+    bool at_end() const { return at_ == text_.size(); }
+
+    bool skip(char c) {
+        const bool there = !at_end() && text_[at_] == c;
+        at_ += there;
+        return there;
+    }
+
+    // Reads so many digits, a number up to most.
+    bool digits(std::size_t n, int most, int& value) {
+        if (text_.size() - at_ < n) return false;
+        value = 0;
+        for (const std::size_t end = at_ + n; at_ != end; ++at_) {
+            if (!is_digit(text_[at_])) return false;
+            value = 10 * value + (text_[at_] - '0');
+        }
+        return value <= most;
+    }
+
+    // YYYY-MM-DD or YYYYMMDD; goes back if there is none.
+    bool date() {
+        int year = 0, month = 0, day = 0;
+        const bool there = digits(4, 9999, year) && [&] {
+            const bool extended = skip('-');
+            return digits(2, 12, month) && (!extended || skip('-')) && digits(2, 31, day);
+        }();
+        const std::chrono::year_month_day found{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+                                                std::chrono::day(static_cast<unsigned>(day))};
+        if (!there || !found.ok()) {
+            at_ = 0;
+            return false;
+        }
+        const std::chrono::sys_days number = found;
+        days_ = number.time_since_epoch().count();
+        weekday_ = static_cast<int>(std::chrono::weekday(number).iso_encoding());
+        return true;
+    }
+
+    // hh:mm, hh:mm:ss and hh:mm:ss.fraction, behind a date also without colons.
+    bool time(bool behind_date) {
+        int hour = 0, minute = 0, second = 0;
+        if (!digits(2, 23, hour)) return false;
+        const bool extended = skip(':');
+        if ((!extended && !behind_date) || !digits(2, 59, minute)) return false;
+        const bool has_seconds = extended ? skip(':') : !at_end() && is_digit(text_[at_]);
+        if (has_seconds && !(digits(2, 60, second) && fraction())) return false;  // 60: a leap second
+        second_ = 3600 * hour + 60 * minute + second;
+        return offset();
+    }
+
+    bool fraction() {
+        if (!skip('.') && !skip(',')) return true;
+        const std::size_t first = at_;
+        for (std::int64_t unit = 100'000'000; !at_end() && is_digit(text_[at_]); ++at_, unit /= 10) nanosecond_ += unit * (text_[at_] - '0');
+        return at_ > first;
+    }
+
+    // Z, +hh, +hhmm or +hh:mm.
+    bool offset() {
+        if (at_end() || skip('Z') || skip('z')) return true;
+        const bool west = skip('-');
+        int hour = 0, minute = 0;
+        if ((!west && !skip('+')) || !digits(2, 23, hour)) return false;
+        if ((skip(':') || !at_end()) && !digits(2, 59, minute)) return false;
+        offset_ = (west ? -60 : 60) * (60 * hour + minute);
+        return true;
+    }
+
+    std::string_view text_;
+    std::size_t at_ = 0;
+    std::int64_t days_ = 0, second_ = 0, nanosecond_ = 0, offset_ = 0;  // seconds: of the day
+    int weekday_ = 0;
+};
+
+// Seconds, milliseconds, microseconds or nanoseconds since 1970, by their size: seconds until the year 5138.
+inline std::optional<Moment> moment_of_number(double number) {
+    constexpr double most = 1e11, seconds_per_day = 86'400.0;
+    double seconds = number;
+    for (int k = 0; k < 3 && std::fabs(seconds) >= most; ++k) seconds /= 1e3;
+    if (!(std::fabs(seconds) < most)) return std::nullopt;
+    const double day = std::floor(seconds / seconds_per_day);
+    const auto weekday = (static_cast<std::int64_t>(day) % 7 + 10) % 7 + 1;  // 1970 began on a Thursday
+    return Moment{true, seconds / seconds_per_day, (seconds - day * seconds_per_day) / 3600.0, static_cast<double>(weekday)};
+}
+
+// The byte behind text must not continue a number.
+inline std::optional<Moment> read_moment(std::string_view text) {
+    if (const auto moment = MomentReader(text).read()) return moment;
+    double number;
+    return read_decimal(text.data(), number) == text.data() + text.size() ? moment_of_number(number) : std::nullopt;
+}
+
+// Whether text is surely a date: not a number, nor a time, which may be a score or a duration.
+inline bool is_date(std::string_view text) {
+    if (text.size() < 10 || text[4] != '-') return false;
+    const auto moment = MomentReader(text).read();
+    return moment && moment->has_date;
+}
+
+// The features of a column of dates and times: column.time, column.hour and column.weekday.
+class DateFeatures {
+  public:
+    enum class PartUse { none, number, category };
+    static constexpr std::size_t kParts = 3;
+    using PartUses = std::array<PartUse, kParts>;
+    static constexpr const char* kNames[] = {".time", ".hour", ".weekday"};
+    static constexpr PartUses kNumbers{PartUse::number, PartUse::number, PartUse::number};
+
+    DateFeatures(const std::string& column, const PartUses& uses)
+        : parts_{Part(column + kNames[0], uses[0]), Part(column + kNames[1], uses[1]), Part(column + kNames[2], uses[2])} {}
+
+    // Returns false, and adds nothing, if the text is not a date or a time. The byte behind it must not continue a number.
+    bool add(std::string_view text, RowWriter& rows) {
+        const auto moment = read_moment(text);
+        if (!moment) return false;
+        if (moment->has_date) parts_[0].add(moment->time, rows);
+        parts_[1].add(moment->hour, rows);
+        if (moment->has_date) parts_[2].add(moment->weekday, rows);
+        return true;
+    }
+
+  private:
+    struct Part {
+        Part(const std::string& name, PartUse use) : use(use), number(name), category(name + "=") {}
+
+        void add(double value, RowWriter& rows) {
+            if (use == PartUse::number) number.add(value, rows);
+            if (use == PartUse::category) rows.add(category, std::to_string(static_cast<std::int64_t>(std::floor(value))), 1.0);
+        }
+
+        PartUse use;
+        SteadyFeature number;
+        Namespace category;
+    };
+
+    std::array<Part, kParts> parts_;
+};
+
+}  // namespace confidently

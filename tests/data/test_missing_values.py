@@ -1,0 +1,123 @@
+"""What tables write for a missing number is missing, and what numbers with separators are taken for is said once."""
+
+import warnings
+
+import pytest
+
+from confidently.data import DataWarning, open_stream
+from tests.command_line import process
+from tests.data.test_csv import read, written
+
+TOKENS = ["?", "NA", "na", "N/A", "n/a", "#N/A", "<NA>", "NULL", "null", "Null", "None", "none", "nan", "NaN", ""]
+
+
+def table(cells, column="x"):
+    return f"label,{column}\n" + "".join(f"a,{cell}\n" for cell in cells)
+
+
+def said(path, **options):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        for _ in open_stream(path, **options):
+            pass
+    assert all(warning.category is DataWarning for warning in found)
+    return [str(warning.message) for warning in found]
+
+
+@pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")
+@pytest.mark.parametrize("token", TOKENS)
+def test_among_numbers_they_are_missing(tmp_path, token):
+    rows = read(written(tmp_path, table(["1", token, "2", "x", "5", token])))
+    assert [row for _, row in rows] == [{"x": 1.0}, {}, {"x": 2.0}, {"x=x": 1.0}, {"x": 5.0}, {}]
+
+
+@pytest.mark.parametrize("token", ["?", "NA", "n/a", "None"])
+def test_among_categories_they_are_categories(tmp_path, token):
+    for cells in (["a", token, "b"], ["1", token, "a", "b"], [token, token, token], ["1", token, "x"]):
+        file = written(tmp_path, table(cells))
+        assert said(file) == []
+        assert [row for _, row in read(file)][1] == {f"x={token}": 1.0}
+    for options in ({"category": "x"}, {"codes": ()}):
+        file = written(tmp_path, table(["1", token, "2"]))
+        assert said(file, **options) == []
+        assert [row for _, row in read(file, **options)][1] == {f"x={token}": 1.0}
+
+
+def test_they_are_missing_in_later_rows_too_and_said_once(tmp_path):
+    file = written(tmp_path, table(["1"] * 1000 + ["NA"]))
+    assert said(file) == []
+    assert read(file)[-1] == (["a"], {})
+    file = written(tmp_path, table(["?"] + ["1"] * 3 + ["NA"]))
+    text = (
+        "column 'x' (?): among numbers, ?, NA, N/A, NULL, None and NaN in any case are missing values, as empty cells "
+        "are; use --category x to read every value as a category"
+    )
+    assert said(file) == [text]
+    out = process("train", file, "-o", tmp_path / "m.cw")
+    assert out.stderr.count("missing values") == 1
+
+
+@pytest.mark.parametrize("cell", ["1,000", "1_000", "0x1F", "-1,234.5", "3,5", "1,234,567"])
+def test_what_numbers_with_separators_are_taken_for_is_said(tmp_path, cell):
+    file = written(tmp_path, table(["1", f'"{cell}"', "2"]))
+    text = f"column 'x' ({cell}): numbers with separators and hexadecimal ones are read as categories; write them with "
+    assert said(file) == [f"{text}digits and a decimal point only"]
+    assert read_quietly(file)[1] == {f"x={cell}": 1.0}
+
+
+@pytest.mark.parametrize("cell", ["1-2", "x", ",5", "5,", "0x", "1 000", "1.2.3", "12:30", "5%"])
+def test_other_cells_are_no_numbers_with_separators(tmp_path, cell):
+    assert said(written(tmp_path, table(["1", f'"{cell}"', "2"]))) == []
+
+
+def read_quietly(path):
+    with warnings.catch_warnings(action="ignore", category=DataWarning):
+        return [row for _, row in read(path)]
+
+
+def test_models_of_earlier_versions_read_as_they_did(tmp_path):
+    """They have no list of columns of numbers or dates, and know the cells as categories."""
+    file = written(tmp_path, "label,x,when\n" + "a,1,2024-01-05\nb,NA,2024-01-06\n" * 3)
+    with warnings.catch_warnings(action="ignore", category=DataWarning):
+        reading = open_stream(file).reading
+    assert (reading.numbers, reading.dates) == (("x",), ("when",))
+    old = {name: value for name, value in reading.as_dict().items() if name not in ("numbers", "dates", "header")}
+    stream = open_stream(file, type(reading).from_dict(old), vocabulary=True)
+    assert [name for batch in stream for name in batch.new_features.names] == [
+        "x", "when=2024-01-05", "x=NA", "when=2024-01-06",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_dates_in_strings_are_said(tmp_path, suffix):
+    days = [f"2024-01-{day:02}" for day in range(1, 31)] * 5
+    file = tmp_path / f"rows.{suffix}"
+    if suffix == "jsonl":
+        file.write_text("".join(f'{{"label": "a", "when": "{day}"}}\n' for day in days))
+    else:
+        pa = pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow.parquet").write_table(pa.table({"label": ["a"] * 150, "when": days}), file)
+    text = (
+        "column 'when' has 30 different dates in the first 150 rows, each read as a category; use --dates when to read "
+        "them as numbers, or --category when to leave them"
+    )
+    assert said(file) == [text]
+    assert said(file, dates="when") == said(file, category="when") == []
+
+
+def test_dates_one_after_the_other_are_no_ids(tmp_path):
+    import datetime
+
+    first = datetime.date(2020, 1, 1)
+    lines = [f"{'ab'[k % 2]},{first + datetime.timedelta(days=k)},{k % 7}" for k in range(400)]
+    out = process("train", written(tmp_path, "label,when,n\n" + "\n".join(lines)), "-o", tmp_path / "m.cw")
+    assert "an id" not in out.stderr and out.stderr.count("dates and times") == 1
+
+
+def test_a_number_that_looks_like_a_timestamp_can_be_read_as_a_date(tmp_path):
+    lines = [f"{'ab'[k % 2]},{1_700_000_000 + 977 * k},{k % 7}" for k in range(400)]
+    file = written(tmp_path, "label,when,n\n" + "\n".join(lines))
+    out = process("train", file, "-o", tmp_path / "m.cw")
+    assert "leave it out with --drop, or read it as dates with --dates" in out.stderr
+    out = process("train", file, "-o", tmp_path / "m.cw", "--dates", "when", "--json")
+    assert "timestamp" not in out.stderr and '"features": 4' in out.stdout
