@@ -17,7 +17,7 @@ def test_columns_and_json_say_the_same(ok, tmp_path, labels):
     path.write_text(rows(200, labels))
     ok("train", path, "-q", "-o", model)
     heading, *lines = ok("predict", model, path, "--proba", "--margin", "--variance").splitlines()
-    names = [str(name) for name in Model.load(model).classes]
+    names = sorted(str(name) for name in Model.load(model).classes)
     each = [""] if len(names) == 2 else [f":{name}" for name in names]
     first = "labels" if "," in labels[0] else "class"
     expected = [first, *(f"proba:{n}" for n in names), *(f"margin{e}" for e in each), *(f"variance{e}" for e in each)]
@@ -85,7 +85,7 @@ def test_evaluation_of_sets_agrees_with_scikit_learn(ok, tmp_path):
     ok("train", path, "-q", "-o", model)
     result = json.loads(ok("evaluate", model, path, "--json"))
     found = [json.loads(line) for line in ok("predict", model, path, "--margin", "--json").splitlines()]
-    names = Model.load(model).classes
+    names = sorted(Model.load(model).classes)
     labels = [line.split(" ")[0] for line in path.read_text().splitlines()]
     truth = np.array([[str(name) in label.split(",") for name in names] for label in labels])
     predicted = np.array([[name in entry["labels"] for name in names] for entry in found])

@@ -125,7 +125,7 @@ def test_labels_that_appear_in_another_order(here):
             replace(one, classes=["spam", None], source=one.source | {"closed": False}).save("c-met.cw")
         assert command("merge", *(f"{part}-{name}.cw" for part in ("a", "b", "c")), "-o", f"{name}.cw") == 0
     same, met = load("same.cw"), load("met.cw")
-    assert list(met.classes_) == list(same.classes_) == ["spam", "ham"]
+    assert list(met.classes_) == list(same.classes_) == ["ham", "spam"]
     np.testing.assert_allclose(met.coef_, same.coef_, rtol=1e-9, atol=1e-12)
     probabilities = [next(model.predict_stream(["b.txt"], "predict_proba")) for model in (same, met)]
     np.testing.assert_allclose(*probabilities, rtol=1e-7)

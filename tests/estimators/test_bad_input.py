@@ -3,6 +3,7 @@
 import copy
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
@@ -71,6 +72,21 @@ BAD_LABELS = {
     "too few": ({"y": [0, 1, 1]}, "inconsistent numbers of samples"),
     "nan": ({"y": [0, 1, np.nan, 1]}, "NaN"),
     "measurements": ({"y": [0.1, 0.7, 0.3, 1.5]}, "Unknown label type"),
+    "none": ({"y": [0, None, 1, 1]}, "y: row 1 has no label, got None; leave out the row or label it"),
+    "none among strings": ({"y": pd.Series(["a", "b", None, "a"])}, "y: row 2 has no label, got (None|nan)"),
+    "missing strings": ({"y": pd.Series(["a", "b", None, "a"], dtype="string")}, "y: row 2 has no label, got <NA>"),
+    "nan among strings": ({"y": np.array(["a", np.nan, "b", "a"], dtype=object)}, "y: row 1 has no label, got nan"),
+    "mixed": ({"y": np.array(["a", 1, "b", 2], dtype=object)}, "y: labels mix strings and numbers; use one type"),
+    "tuples of labels": (
+        {"y": [("a", "b"), ("a",), (), ("b",)]},
+        r"y: expected one label per row, got \('a', 'b'\) in row 0; .* use sklearn.preprocessing.MultiLabelBinarizer",
+    ),
+    "lists of numbers": ({"y": [[1], [2, 3], [], [1]]}, r"y: expected one label per row, got \[1\] in row 0"),
+    "sets of labels": ({"y": [{"a"}, {"b"}, set(), {"b"}]}, r"y: expected one label per row, got \{'a'\} in row 0"),
+    "lists of as many": (
+        {"y": [[1, 2], [2, 3], [1, 3], [1, 4]]},
+        "Unknown label type: .*MultiLabelBinarizer makes one",
+    ),
     "negative weight": (
         {"y": Y, "sample_weight": [1, 1, -1, 1]},
         r"sample_weight must be finite and >= 0, got -1.0 in row 2",

@@ -426,9 +426,22 @@ def test_a_failed_write_leaves_the_old_file(saved, monkeypatch):
     assert [p.name for p in saved.parent.iterdir()] == ["m.cw"]
 
 
+def test_errors_of_saving_name_the_folder_and_no_temporary_file(tmp_path):
+    classifier = OnlineClassifier().fit([[0.0], [1.0]], [0, 1])
+    folder = tmp_path / "missing"
+    with pytest.raises(FileNotFoundError) as found:
+        classifier.save(folder / "m.cw")
+    assert f"the folder {folder} does not exist" in str(found.value) and str(folder / "m.cw") in str(found.value)
+    (tmp_path / "file").touch()
+    with pytest.raises(NotADirectoryError) as found:
+        classifier.save(tmp_path / "file" / "m.cw")
+    assert f"{tmp_path / 'file'} is not a folder" in str(found.value)
+    assert found.value.filename == str(tmp_path / "file" / "m.cw")
+
+
 def test_unsavable_classes_are_rejected(tmp_path):
     classifier = OnlineClassifier().fit([[0.0], [1.0]], [0, 1])
-    classifier.classes_ = np.array([(1,), (2,)], dtype=object)
+    classifier._class_order.names = [(1,), (2,)]
     with pytest.raises(TypeError, match="numbers or strings"):
         classifier.save(tmp_path / "m.cw")
     assert not list(tmp_path.iterdir())

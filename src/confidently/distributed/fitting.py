@@ -118,7 +118,7 @@ def fit(
     1400
     """
     with training_of(estimator):
-        for name in ("learner_", "classes_", "source_", "features_", "feature_names_in_", "n_features_in_"):
+        for name in ("learner_", "_class_order", "source_", "features_", "feature_names_in_", "n_features_in_"):
             estimator.__dict__.pop(name, None)
         training = _Training(estimator, client, workers, partitions, rounds, shuffle, progress)
         training.run(data, y, sample_weight, classes, multilabel, on_error, reading, how)

@@ -55,6 +55,7 @@ class AutoClassifier(BaseOnlineClassifier[Stack]):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
     members_ : dict of str to OnlineClassifier or NaiveBayes
         The members by name, as they are now.
     weights_ : ndarray of shape (n_members,)
@@ -157,7 +158,7 @@ class AutoClassifier(BaseOnlineClassifier[Stack]):
     def _as_classifier(self, learner: Learner, multiclass: str | None) -> OnlineClassifier:
         model = Model(learner, [], None, {"multiclass": multiclass, "calibration": "progressive"})
         classifier = classifier_of(model)
-        classifier.learner_, classifier.classes_ = copy(learner), self.classes_
+        classifier.learner_, classifier._class_order = copy(learner), self._class_order
         classifier.n_features_in_ = self.n_features_in_
         for name in ("feature_names_in_", "features_", "source_"):
             if hasattr(self, name):

@@ -13,13 +13,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..arrays import predicted_numbers
 from ..data import Stream
 from ..data.advice import warn_if_labels_sorted
+from ..data.class_order import ClassOrder
 from ..data.classes import ClassTable
 from ..data.column_advice import warn_of_array_columns
 from ..data.features import Features
 from ..data.memory.frames import as_table, describe_columns
 from ..data.memory.labels import (
+    check_labels,
     class_numbers,
     class_weights,
     example_weights,
@@ -51,10 +54,11 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
     ----------
     learner_ : Learner
     classes_ : ndarray of shape (n_classes,)
+        Sorted. Scores, probabilities and coefficients are in this order, whatever the numbers in ``learner_``.
     """
 
     learner_: AnyLearner
-    classes_: np.ndarray
+    _class_order: ClassOrder
     n_features_in_: int
 
     passes: int
@@ -115,7 +119,7 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
             nearly all of the squared length of the rows.
         """
         with training_of(self):
-            for name in ("learner_", "classes_", "source_", "features_"):
+            for name in ("learner_", "_class_order", "source_", "features_"):
                 self.__dict__.pop(name, None)
             return self._learn(X, y, None, sample_weight, first=True)
 
@@ -127,8 +131,9 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
         X, y, sample_weight
             As in :meth:`fit`.
         classes : array, optional
-            All possible classes. Required in the first call unless ``y`` is an indicator matrix; later calls may add
-            new ones, which start at the prior.
+            All possible classes. Required in the first call unless ``y`` is an indicator matrix. Unlike in
+            scikit-learn, later calls may add new ones, which start at the prior; ``classes_`` stays sorted, so the
+            columns of others may move.
 
         Returns
         -------
@@ -144,6 +149,7 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
 
     def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool, partial: bool = False) -> Self:
         self._check_parameters(partial)
+        check_labels(y)
         X, y = self._validated(X, y, reset=first, multi_output=True)
         multilabel = is_multilabel(y)
         if not first and multilabel != self._is_multilabel:
@@ -151,9 +157,9 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
         if not multilabel:
             y = column_or_1d(y, warn=True)
         matrix = as_matrix(X, self.dtype, check=False)
-        before = None if first else self.classes_
+        before = None if first else self._class_order.by_number
         known = known_labels(y, before) if multilabel else known_classes(y, classes, before, partial)
-        labels, start = labels_of_rows(y) if multilabel else (class_numbers(y, known), None)
+        labels, start = self._labels_of_rows(y, first) if multilabel else (class_numbers(y, known), None)
         options = {
             "label_start": start,
             "weight": None if sample_weight is None else example_weights(sample_weight, matrix.shape[0], partial),
@@ -188,7 +194,7 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
             matrix = as_matrix(X, self.dtype)
             learner = self.learner_ = copy(learner)  # of which an error restores the old one
             learner.grow(n_classes=len(known), multiclass=self.multiclass)
-            self.classes_ = known
+            self._class_order = ClassOrder(known)
         for number in range(passes):
             order = generator.permutation(matrix.shape[0]) if shuffle else None
             try:
@@ -196,7 +202,10 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
             except UnsortedColumns:
                 matrix = as_matrix(X, self.dtype)
                 learner.learn(matrix, labels, order=order, calibrate=number == 0, **options)
-        self.classes_ = known
+        self._class_order = ClassOrder(known)
+
+    def _labels_of_rows(self, y: Any, first: bool) -> tuple[np.ndarray, np.ndarray]:
+        return labels_of_rows(y if first else self._class_order.labels_by_number(y))
 
     # --- training on files ---------------------------------------------------------------------------------------
 
@@ -208,8 +217,7 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
         stream : Stream
             Of :func:`confidently.data.open_stream`, from which nothing has been read.
         classes : sequence, optional
-            All possible classes; by default they are added as they appear. With two classes, 1 is the positive one;
-            without a class 1, it is the class seen second.
+            All possible classes; by default they are added as they appear.
 
         Returns
         -------
@@ -247,12 +255,14 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
             learner = self._new_learner(0, len(table), stream.multilabel)
             check_values_kept(learner.view, stream.reading)
             features = Features(bounded=not stream.reading.vocabulary) if stream.reading.named else None
-            for name in ("learner_", "classes_", "features_", "feature_names_in_"):
+            for name in ("learner_", "_class_order", "features_", "feature_names_in_"):
                 self.__dict__.pop(name, None)
             return self._learn_stream(stream, learner, table, features)
 
     def partial_fit_stream(self, paths: Any, **options: Any) -> Self:
         """Train on more files, which are read as those of :meth:`fit_stream` were.
+
+        New classes are added as they appear, unless :meth:`fit_stream` was given all of them; they are then errors.
 
         Parameters
         ----------
@@ -272,7 +282,11 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
         with training_of(self), self._open(paths, multilabel=self._is_multilabel, **options) as stream:
             self._check_parameters(partial=True)
             self._follow_parameters()
-            table = ClassTable([plain(name) for name in self.classes_], stream.multilabel)
+            table = ClassTable(
+                [plain(name) for name in self._class_order.names],
+                stream.multilabel,
+                closed=self.__dict__.get("source_", {}).get("closed", False),
+            )
             learner, features = deepcopy(self.learner_), deepcopy(getattr(self, "features_", None))
             return self._learn_stream(stream, learner, table, features)
 
@@ -312,7 +326,7 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
 
     def _learn_stream(self, stream: Stream, learner: AnyLearner, table: ClassTable, features: Features | None) -> Self:
         learning = StreamLearner(learner, table, self.multiclass, features, stream.reading)
-        self.classes_ = learn_stream(stream, learning, self.class_weight)
+        self._class_order = ClassOrder(learn_stream(stream, learning, self.class_weight))
         self.learner_ = learner
         self.n_features_in_ = learning.learner.n_features
         self.source_ = {**stream.reading.as_dict(), "closed": learning.classes.closed}
@@ -374,15 +388,17 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
     def _apply(self, method: str, matrix: Any, learner: AnyLearner | None = None) -> Any:
         """Return what a method gives for rows, by this classifier's learner or by one with more features."""
         learner = self.learner_ if learner is None else learner
+        order, binary = self._class_order, learner.task == "binary"
         if method == "decision_function":
-            return learner.decision(matrix)
+            return order.scores(learner.decision(matrix), binary)
         if method == "margin_distribution":
-            return learner.margin_distribution(matrix)
+            mean, variance = learner.margin_distribution(matrix)
+            return order.scores(mean, binary), variance if binary else order.columns(variance)
         if method == "predict_proba":
             p = learner.probabilities(matrix, self.calibration)
-            return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p
-        found = learner.predict(matrix)
-        return found.astype(int) if found.ndim == 2 else self.classes_[found]
+            return order.columns(np.column_stack([1.0 - p, p]) if p.ndim == 1 else p)
+        scores = order.scores(learner.decision(matrix), binary)
+        return (scores > 0).astype(int) if learner.multilabel else order.classes[predicted_numbers(scores)]
 
     def _matrix(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -418,6 +434,12 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
         return self.learner_
 
     @property
+    def classes_(self) -> np.ndarray:
+        if "_class_order" not in vars(self):
+            raise AttributeError("the classifier is not fitted; call fit or partial_fit first")
+        return self._class_order.classes
+
+    @property
     def _is_multilabel(self) -> bool:
         return self.learner_.multilabel
 
@@ -450,6 +472,6 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
         """Return the learner and the meaning of its numbers, which is all that is saved."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        classes = [plain(c) for c in self.classes_.tolist()]
+        classes = [plain(c) for c in self._class_order.names]
         features = getattr(self, "features_", None if names is None else Features.named(list(names)))
         return Model(self.learner_, classes, features, self._saved_parameters(), getattr(self, "source_", {}))

@@ -108,7 +108,7 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes; for multilabel data, the labels.
+        The classes, sorted; for multilabel data, the labels. Columns of scores and probabilities are in this order.
     coef_, variance_ : ndarray of shape (1 or n_classes, n_features)
         Mean and variance of the weights: one row for two classes, otherwise one row per class or label. With jointly
         ranked labels, of each label's weights minus the calibration label's.
@@ -229,33 +229,54 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        return self._fitted.mean()[:, : self._fitted.width]
+        return self._mean()[:, : self._fitted.width]
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
-        return self._intercept_of(self._fitted.mean())
+        return self._intercept_of(self._mean())
 
     @property
     def variance_(self) -> NDArray[np.float64]:
-        return self._fitted.variance()[:, : self._fitted.width]
+        return self._variance()[:, : self._fitted.width]
 
     @property
     def intercept_variance_(self) -> NDArray[np.float64]:
-        return self._intercept_of(self._fitted.variance())
+        return self._intercept_of(self._variance())
+
+    def _mean(self) -> NDArray[np.float64]:
+        return self._class_order.scores(self._fitted.mean().T, self._is_binary).T
+
+    def _variance(self) -> NDArray[np.float64]:
+        variance = self._fitted.variance()
+        return variance if self._is_binary else self._class_order.columns(variance.T).T
+
+    @property
+    def _is_binary(self) -> bool:
+        return self._fitted.task == "binary"
 
     def _intercept_of(self, weights: np.ndarray) -> NDArray[np.float64]:
         return weights[:, -1].copy() if self._fitted.settings.fit_intercept else np.zeros(len(weights))
 
     @property
     def covariance_(self) -> Any:
-        if self._fitted.covariance.kind.is_diagonal:
-            return diags_array(self._fitted.column_variances().ravel())
-        covariance = self._fitted.covariance_matrix()
-        return covariance if self._fitted.settings.independent else covariance[0]
+        learner = self._fitted
+        rows = np.arange(1) if self._is_binary else self._class_order.numbers
+        if learner.settings.has_threshold:
+            rows = np.append(0, rows + 1)
+        if learner.covariance.kind.is_diagonal:
+            return diags_array(learner.column_variances()[rows].ravel())
+        covariance = learner.covariance_matrix()
+        if learner.settings.independent:
+            return covariance[rows]
+        d = learner.width + learner.settings.fit_intercept
+        blocks = covariance[0].reshape(-1, d, covariance.shape[1] // d, d)
+        if len(blocks) == 1:  # one matrix for all classes
+            return covariance[0]
+        return blocks[rows][:, :, rows].reshape(covariance.shape[1:])
 
     @property
     def dual_coef_(self) -> NDArray[np.float64]:
-        return self._fitted.dual()[0]
+        return self._class_order.scores(self._fitted.dual()[0].T, self._is_binary).T
 
     @property
     def support_vectors_(self) -> Any:
@@ -292,9 +313,10 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
         >>> round(marginal.correlation(0, 3), 2)  # mean radius and mean area: either can replace the other
         -0.31
         """
-        if self._fitted.settings.task == "binary":
-            return self._fitted.marginal(0)
-        numbers = [k for k, known in enumerate(self.classes_) if known == label]
+        if self._is_binary:
+            marginal = self._fitted.marginal(0)
+            return replace(marginal, mean=self._class_order.scores(marginal.mean, binary=True))
+        numbers = [k for k, known in enumerate(self._class_order.by_number) if known == label]
         if not numbers:
             raise ValueError(f"unknown label {label!r}; expected one of {self.classes_.tolist()}")
         return self._fitted.marginal(numbers[0])
@@ -302,7 +324,8 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
     def sample_weights(self, n: int = 1, random_state: int | np.random.Generator | None = None) -> np.ndarray:
         """Draw classifiers from the posterior: (n, 1 or n_classes, n_features + intercept), the intercept last."""
         check_is_fitted(self)
-        return self.learner_.sample_weights(n, np.random.default_rng(random_state))
+        drawn = self.learner_.sample_weights(n, np.random.default_rng(random_state))
+        return self._class_order.scores(drawn.swapaxes(1, 2), self._is_binary).swapaxes(1, 2)
 
     # --- scikit-learn --------------------------------------------------------------------------------------------
 
@@ -387,4 +410,4 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
         from ..models.linear_form import linear_form  # only here, to save start-up time
 
         check_is_fitted(self)
-        return linear_form(self.learner_, self.classes_, self.calibration)
+        return linear_form(self.learner_, self._class_order, self.calibration)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..covariances.settings import MULTILABEL, Settings
 from ..covariances.table import of_classes, of_labels
+from ..data.class_order import ClassOrder
 from ..data.memory.labels import with_class_weight
 from ..models.model import Model
 from .base import BaseOnlineClassifier
@@ -40,7 +41,7 @@ def _multiclass(settings: Settings, estimator: dict[str, Any]) -> str | None:
 def put_model(classifier: AnyClassifier, model: Model) -> AnyClassifier:
     """Give a classifier the learner of a model and the meaning of its numbers."""
     classifier.learner_ = model.learner
-    classifier.classes_ = np.array(model.classes)
+    classifier._class_order = ClassOrder(model.classes)
     classifier.n_features_in_ = model.learner.n_features
     if model.source:
         classifier.source_ = model.source

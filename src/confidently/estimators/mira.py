@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import _core
 from ..arrays import predicted_numbers
 from ..covariances.state import out_of_range
-from ..data.memory.labels import class_numbers, known_classes, training_of
+from ..data.class_order import ClassOrder
+from ..data.memory.labels import check_labels, class_numbers, known_classes, training_of
 from ..rules.ranges import POSITIVE, Range, check_number
 from .parameters import check_passes
 
@@ -49,6 +50,7 @@ class MIRA(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
     coef_ : ndarray of shape (1 or n_classes, n_features)
         For two classes the difference of their weights.
     intercept_ : ndarray of shape (1 or n_classes,)
@@ -120,7 +122,9 @@ class MIRA(ClassifierMixin, BaseEstimator):
                 self._begin(known, X.shape[1])
             elif len(known) > len(self.classes_):
                 new = np.zeros((len(self._weights), len(known) - len(self.classes_)))
-                self._weights, self.classes_ = np.hstack([self._weights, new]), known
+                order = ClassOrder(known)
+                self._weights = np.ascontiguousarray(order.columns(np.hstack([self._weights, new])))
+                self.classes_ = order.classes
             self._learn(X, y, None)
         return self
 
@@ -128,6 +132,7 @@ class MIRA(ClassifierMixin, BaseEstimator):
         check_number("MIRA", "gamma", self.gamma, POSITIVE)
         check_number("MIRA", "C", self.C, Range(0.0, math.inf, closed_high=True))
         check_passes(self.passes)
+        check_labels(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset)
         check_classification_targets(y)
         return _rows(X), column_or_1d(y, warn=True)

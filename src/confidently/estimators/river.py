@@ -62,13 +62,13 @@ class DictClassifier(base.MiniBatchClassifier):
         return self._rows.predict(x)
 
     def predict_proba_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
-        """Return the probability of every known class; empty before the first row."""
+        """Return the probability of every known class, sorted by class; empty before the first row."""
         return self._rows.probabilities(x)
 
     def margin_distribution_one(self, x: Mapping[Hashable, Any]) -> tuple[dict[Any, float], dict[Any, float]]:
         """Return mean and variance of every class's score under a classifier drawn from the Gaussian.
 
-        With two classes, there is one score: the second class's against the first.
+        With two classes, there is one score, of the class that is sorted last against the other.
         """
         return self._rows.margin_distribution(x)
 
@@ -83,7 +83,7 @@ class DictClassifier(base.MiniBatchClassifier):
         return self._rows.predict_frame(X)
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Return the probabilities of the classes, one column per class; an empty frame before training."""
+        """Return the probabilities of the classes, one column per class, sorted; an empty frame before training."""
         return self._rows.frame_probabilities(X)
 
     # --- files -----------------------------------------------------------------------------------------------------
@@ -206,7 +206,10 @@ class OnlineClassifier(DictClassifier):
 
     @property
     def weights(self) -> dict[Any, float]:
-        """Mean of every feature's weight by name; with more than two classes ``{class: {name: ...}}``."""
+        """Mean of every feature's weight by name; with more than two classes ``{class: {name: ...}}``.
+
+        With two classes, positive weights favor the one that is sorted last.
+        """
         return self._rows.weights("mean")
 
     @property

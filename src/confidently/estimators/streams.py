@@ -45,7 +45,7 @@ def check_values_kept(view: View | None, reading: ReaderOptions) -> None:
         )
 
 
-def learn_stream(stream: Stream, learning: StreamLearner, class_weight: dict[Any, float] | str | None) -> np.ndarray:
+def learn_stream(stream: Stream, learning: StreamLearner, class_weight: dict[Any, float] | str | None) -> list[Any]:
     """Train on a stream and close it; return the names of the classes.
 
     Raises
@@ -58,7 +58,7 @@ def learn_stream(stream: Stream, learning: StreamLearner, class_weight: dict[Any
             pass
     names = learning.classes.names
     check_classes(names, stream.multilabel)
-    return np.array(names)
+    return names
 
 
 def weighted(batches: Iterable[Batch], class_weight: dict[Any, float] | str | None) -> Iterator[Batch]:

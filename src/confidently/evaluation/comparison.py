@@ -16,6 +16,7 @@ from ..covariances.settings import Settings
 from ..covariances.table import with_classes
 from ..data import Batch, DataError, Stream
 from ..data.advice import warn_if_sorted
+from ..data.class_order import sorted_numbers
 from ..data.classes import ClassTable, Name, check_classes
 from ..data.column_advice import warn_of_batch_columns
 from ..data.reading import ReaderOptions
@@ -92,7 +93,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Results of all learners: trials by progressive validation error, the best first, and the names of the classes."""
+    """Results of all learners: trials by progressive validation error, the best first, and the classes, sorted."""
 
     trials: list[Trial]
     classes: list[Name | None]
@@ -204,9 +205,10 @@ def compare(
                 progress(batch, min(contenders, key=Contender.order))
     if contenders[0].rows == 0:
         raise DataError("there are no rows to train on: all were skipped")
-    check_classes(contenders[0].stream_learner.classes.names, stream.multilabel)
+    names = contenders[0].stream_learner.classes.names
+    check_classes(names, stream.multilabel)
     contenders.sort(key=Contender.order)
-    return Comparison([contender.trial() for contender in contenders], contenders[0].stream_learner.classes.names)
+    return Comparison([contender.trial() for contender in contenders], [names[k] for k in sorted_numbers(names)])
 
 
 def name_of(rule: Rule | None) -> str:

@@ -16,7 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from ..data import Batch, Stream
 from ..data.classes import ClassTable
-from ..data.memory.labels import class_numbers, class_weights, distinct, is_multilabel, labels_of_rows
+from ..data.memory.labels import check_labels, class_numbers, class_weights, distinct, is_multilabel, labels_of_rows
 from ..data.memory.matrix import as_matrix
 from ..estimators.auto import AutoClassifier
 from ..estimators.classifier import OnlineClassifier
@@ -151,6 +151,7 @@ def progressive_validation(
     for name, value in (("passes", passes), ("permutations", 1 if permutations is None else permutations)):
         if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
             raise ValueError(f"{name} must be an integer >= 1, got {value!r}")
+    check_labels(y)
     X, y = X if hasattr(X, "tocsr") else np.asarray(X), np.asarray(y)
     n = len(y)
     rows = _points(at, n * passes, -(-n * passes // N_POINTS))

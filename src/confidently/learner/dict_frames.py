@@ -59,7 +59,9 @@ class FrameRows(DictRows):
         if only is not None:
             return pd.DataFrame(1.0, index=X.index if only else [], columns=only)
         p = self._predict_rows(self._frame(X, training=False), "probabilities", self.calibration)
-        return pd.DataFrame(per_class(p), index=X.index, columns=pd.Index(self.table.names, dtype=object))
+        order = self.order()
+        names = pd.Index([self.table.names[k] for k in order], dtype=object)
+        return pd.DataFrame(per_class(p)[:, order], index=X.index, columns=names)
 
     # --- the rows of a frame -----------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ covariances train on matrices of one row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy, deepcopy
 from math import isfinite
@@ -18,6 +18,7 @@ from .. import _core
 from ..covariances.settings import Settings
 from ..covariances.state import out_of_range
 from ..covariances.table import kind_of, with_classes
+from ..data.class_order import sorted_numbers
 from ..data.classes import ClassTable
 from ..data.features import Features, Strings
 from ..data.memory.matrix import MAX_COLUMNS, MAX_WEIGHT, as_matrix, csr_matrix, largest_value
@@ -65,6 +66,7 @@ class DictRows:
         # the compiled loop over dicts only updates the features of the row, which it learns as they are
         self.as_matrices = self.learner.covariance.couples_features or view is not None
         self.fewer_than_two = True  # classes so far
+        self._order: list[int] = []
         self.largest = largest_value(self.learner.dtype)
         self.core = _core.DictLearner(self.bits, MAX_COLUMNS, self.zeros)
         self._make_room()
@@ -146,6 +148,7 @@ class DictRows:
         return number
 
     def _count_classes(self) -> None:
+        self._order = []
         self.fewer_than_two = len(self.table.names) < 2 or None in self.table.names[:2]  # later ones have names
 
     def grow_features(self) -> None:
@@ -199,6 +202,23 @@ class DictRows:
             self._make_room()
             raise
 
+    # --- classes in order --------------------------------------------------------------------------------------------
+
+    def _named(self, values: Sequence[Any]) -> dict[Any, Any]:
+        """Return values by class, given by class number, as a dict sorted by class."""
+        names = self.table.names
+        return {names[k]: values[k] for k in self.order()}
+
+    def order(self) -> list[int]:
+        """Return the numbers of the classes, sorted by class."""
+        if len(self._order) != len(self.table.names):
+            self._order = sorted_numbers(self.table.names)
+        return self._order
+
+    def _sign(self) -> float:
+        """Return the sign of two classes' margin: it is positive for the one that is sorted last."""
+        return 1.0 if self.order()[1] == 1 else -1.0
+
     # --- predicting --------------------------------------------------------------------------------------------------
 
     def only_class(self) -> list[Any] | None:
@@ -220,8 +240,8 @@ class DictRows:
             return dict.fromkeys(only, 1.0)
         if self.as_matrices or self.calibration is None:
             p = self._predict_row(x, "probabilities", self.calibration)
-            return dict(zip(self.table.names, per_class(p)[0].tolist(), strict=True))
-        return dict(zip(self.table.names, self.core.probabilities(x), strict=True))
+            return self._named(per_class(p)[0].tolist())
+        return self._named(self.core.probabilities(x))
 
     def predict_labels(self, x: Row) -> dict[Any, bool]:
         """Return whether each label is relevant."""
@@ -231,7 +251,7 @@ class DictRows:
             scores = list(self.core.scores(x))
             threshold = scores.pop(0) if self.learner.settings.has_threshold else 0.0
             found = [score > threshold for score in scores]
-        return dict(zip(self.table.names, found, strict=True))
+        return self._named(found)
 
     def label_probabilities(self, x: Row) -> dict[Any, float]:
         """Return the probability that each label is relevant."""
@@ -241,15 +261,17 @@ class DictRows:
             found = self._predict_row(x, "probabilities", self.calibration)[0].tolist()
         else:
             found = self.core.probabilities(x)
-        return dict(zip(self.table.names, found, strict=True))
+        return self._named(found)
 
     def margin_distribution(self, x: Row) -> tuple[dict[Any, float], dict[Any, float]]:
-        """Return mean and variance of each class's score; with two classes, of the second's margin over the first."""
+        """Return mean and variance of each class's score; with two, of the margin of the one that is sorted last."""
         if self.only_class() is not None:
             return {}, {}
-        names = self.table.names[1:] if self.learner.task == "binary" else self.table.names
-        mean, variance = (np.ravel(found) for found in self._predict_row(x, "margin_distribution"))
-        return dict(zip(names, mean.tolist(), strict=True)), dict(zip(names, variance.tolist(), strict=True))
+        mean, variance = (np.ravel(found).tolist() for found in self._predict_row(x, "margin_distribution"))
+        if self.learner.task == "binary":
+            name = self.table.names[self.order()[1]]
+            return {name: self._sign() * mean[0]}, {name: variance[0]}
+        return self._named(mean), self._named(variance)
 
     def _predict_row(self, x: Row, method: str, *arguments: Any) -> Any:
         from scipy import sparse
@@ -284,8 +306,11 @@ class DictRows:
         names = list(self.features().names)
         self.grow_features()
         by_class = getattr(self.learner, quantity)()
+        binary = self.learner.task == "binary"
+        if binary and quantity == "mean":
+            by_class = self._sign() * by_class
         by_name = [dict(zip(names, row[: len(names)].tolist(), strict=True)) for row in by_class]
-        return by_name[0] if self.learner.task == "binary" else dict(zip(self.table.names, by_name, strict=True))
+        return by_name[0] if binary else self._named(by_name)
 
     # --- pickling ----------------------------------------------------------------------------------------------------
 

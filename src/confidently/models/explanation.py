@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..data import Batch
+from ..data.class_order import positive_number, sorted_numbers
 from ..learner.learner import Learner
 from ..learner.streams import StreamPredictor
 from .inspection import INTERCEPT, Naming
@@ -85,8 +86,8 @@ def explain(model: Model, batch: Batch, about: Any = None) -> Explanation:
     batch : Batch
         One row, as :func:`confidently.data.open_stream` yields it.
     about : object, optional
-        The class or label whose margin is explained. By default, the second of two classes, the predicted one of more,
-        or the most probable label. Its rival is the strongest other class.
+        The class or label whose margin is explained. By default, the second of two classes in sorted order, the
+        predicted one of more, or the most probable label. Its rival is the strongest other class.
 
     Raises
     ------
@@ -167,13 +168,18 @@ def class_name(model: Model, k: int) -> Any:
 def explained_classes(
     model: Model, mean: np.ndarray, variance: np.ndarray, probability: np.ndarray
 ) -> list[dict[str, Any]]:
-    """Return name, score, standard deviation and probability of every class or label."""
+    """Return name, score, standard deviation and probability of every class or label, sorted by name."""
     if mean.ndim == 0:
         mean, variance = mean * np.array([-1, 1]), variance.repeat(2)
         probability = np.array([1 - probability, probability])
     return [
-        {"name": class_name(model, k), "mean": float(m), "std": math.sqrt(v), "probability": float(p)}
-        for k, (m, v, p) in enumerate(zip(mean, variance, probability, strict=True))
+        {
+            "name": class_name(model, k),
+            "mean": float(mean[k]),
+            "std": math.sqrt(variance[k]),
+            "probability": float(probability[k]),
+        }
+        for k in sorted_numbers([class_name(model, k) for k in range(len(mean))])
     ]
 
 
@@ -181,7 +187,7 @@ def _pair(model: Model, mean: np.ndarray, about: Any) -> tuple[int | None, int |
     """Return the columns of weights whose difference is the margin to explain, and their classes."""
     task, chosen = model.learner.task, class_number(model, about)
     if task == "binary":
-        positive = chosen in (None, 1)
+        positive = (positive_number(model.classes) if chosen is None else chosen) == 1
         return (
             (0, None, class_name(model, 1), class_name(model, 0))
             if positive

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..covariances.state import State
+from ..data.class_order import positive_number, sorted_numbers
 from ..data.formats.table import BY_NAME
 from ..learner.learner import Learner
 from ..views.view import View
@@ -107,10 +108,10 @@ def class_views(model: Model, top: int = 20) -> list[ClassView]:
     learner.require("explain")
     mean, variance = learner.mean(), learner.variance()
     left = variance / unseen_variances(learner)[:, None]
-    names = model.classes[1:2] or [None] if learner.task == "binary" else model.classes
-    naming = Naming(model)
+    names, sign = _names_of_rows(model)
+    mean, naming = sign * mean, Naming(model)
     learns = learner.settings.rule.learns_precision
-    return [_class_view(*arrays, naming, top, learns) for arrays in zip(names, mean, variance, left, strict=True)]
+    return [_class_view(names[k], mean[k], variance[k], left[k], naming, top, learns) for k in sorted_numbers(names)]
 
 
 def _class_view(
@@ -192,7 +193,8 @@ def kept_examples(model: Model, top: int = 20) -> list[tuple[Any, list[KeptExamp
     support = csr_array(support)
     if learner.settings.has_threshold:  # the calibration label comes first
         coefficients = coefficients[1:] - coefficients[:1]
-    names = model.classes[1:2] or [None] if learner.task == "binary" else model.classes
+    names, sign = _names_of_rows(model)
+    coefficients = sign * coefficients
 
     def kept(row: int, coefficient: float) -> KeptExample:
         entries = slice(support.indptr[row], support.indptr[row + 1])
@@ -201,10 +203,19 @@ def kept_examples(model: Model, top: int = 20) -> list[tuple[Any, list[KeptExamp
         return KeptExample(row + 1, coefficient, {naming.given(int(columns[k])): float(values[k]) for k in largest})
 
     found = []
-    for name, weights in zip(names, coefficients, strict=True):
+    for k in sorted_numbers(names):
+        weights = coefficients[k]
         order = [int(row) for row in np.argsort(-np.abs(weights), kind="stable")[:top] if weights[row]]
-        found.append((name, [kept(row, float(weights[row])) for row in order]))
+        found.append((names[k], [kept(row, float(weights[row])) for row in order]))
     return found
+
+
+def _names_of_rows(model: Model) -> tuple[list[Any], float]:
+    """Return the class of each row of the mean, and the sign with which it is presented as favoring that class."""
+    if model.learner.task != "binary":
+        return model.classes, 1.0
+    positive = positive_number(model.classes)
+    return [[*model.classes, None][positive]], 1.0 if positive == 1 else -1.0
 
 
 def unseen_variances(learner: Learner) -> np.ndarray:

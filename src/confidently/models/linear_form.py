@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..covariances.settings import MULTICLASS, MULTILABEL
+from ..data.class_order import ClassOrder
 from ..learner.calibration import UNCALIBRATED
 from ..learner.learner import Learner
 
@@ -73,14 +74,14 @@ class LinearForm:
         return self.task in MULTILABEL
 
 
-def linear_form(learner: Learner, classes: np.ndarray, calibration: str | None) -> LinearForm:
+def linear_form(learner: Learner, order: ClassOrder, calibration: str | None) -> LinearForm:
     """Return the parameters of a classifier's predictions.
 
     Parameters
     ----------
     learner : Learner
-    classes : array
-        Names of the classes or labels.
+    order : ClassOrder
+        The classes or labels, in whose order the parameters are.
     calibration : {"progressive", None}
         Calibration of the probabilities.
 
@@ -92,12 +93,14 @@ def linear_form(learner: Learner, classes: np.ndarray, calibration: str | None) 
     """
     settings, state = learner.settings, learner.state["calibration"]
     learner.require("export")
-    several = settings.several
+    several, binary = settings.several, settings.task == "binary"
     slope: np.ndarray | None = None
     offset = np.zeros(1)
-    if calibration is not None:
-        slope = state[:1] if several else state.reshape(-1, 5)[:, 0]
-        offset = np.zeros(1) if several else state.reshape(-1, 5)[:, 1]
+    if calibration is not None and several:
+        slope = state[:1]
+    elif calibration is not None:
+        slope, offset = state.reshape(-1, 5)[:, :2].T
+        slope, offset = slope if binary else order.columns(slope), order.scores(offset, binary)
     elif settings.task == "softmax":
         slope = UNCALIBRATED
     elif several:
@@ -105,20 +108,22 @@ def linear_form(learner: Learner, classes: np.ndarray, calibration: str | None) 
             "uncalibrated probabilities (calibration=None) of three or more classes are integrals, which cannot be "
             'exported; train with calibration="progressive"'
         )
-    mean = learner.mean()
+    mean = order.scores(learner.mean().T, binary).T
     intercept = mean[:, -1].copy() if settings.fit_intercept else np.zeros(len(mean))
     moderated = calibration is not None and not settings.has_threshold
-    spread = _spread(learner) if slope is None or moderated else None
+    spread = _spread(learner, order) if slope is None or moderated else None
     noise = settings.rule.score_noise()
-    return LinearForm(mean[:, : learner.width], intercept, settings.task, classes, slope, offset, spread, noise)
+    return LinearForm(mean[:, : learner.width], intercept, settings.task, order.classes, slope, offset, spread, noise)
 
 
-def _spread(learner: Learner) -> Spread:
+def _spread(learner: Learner, order: ClassOrder) -> Spread:
     settings = learner.settings
     found = learner.covariance.score_covariance(learner.state, learner.size)
     is_matrix = found.ndim == 3
     if is_matrix:
         found = found[0]
+    elif learner.task != "binary":
+        found = order.columns(found.T).T
     if not settings.fit_intercept:
         found = np.pad(found, (0, 1) if is_matrix else ((0, 0), (0, 1)))
     return Spread(found, is_matrix, settings.prior_variance)

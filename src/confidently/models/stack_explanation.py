@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import _core
 from ..data import Batch
+from ..data.class_order import positive_number
 from ..learner.learner import Learner
 from ..stack.naive_bayes import NaiveBayes
 from ..stack.stack import WEIGHTS, Stack
@@ -83,7 +84,7 @@ def explain_stack(model: Model, batch: Batch, about: Any = None) -> StackExplana
     batch : Batch
         One row.
     about : object, optional
-        The class whose margin is explained; by default the second of two classes, or the predicted one of more.
+        The class whose margin is explained; by default the second of two classes, sorted, or the predicted one of more.
 
     Raises
     ------
@@ -96,7 +97,7 @@ def explain_stack(model: Model, batch: Batch, about: Any = None) -> StackExplana
     stack.grow(n_features=batch.n_columns)
     X = batch.matrix
     (mean,), (variance,) = stack.margin_distribution(X)
-    plus, minus = _pair(mean, class_number(model, about))
+    plus, minus = _pair(model, mean, class_number(model, about))
     margins = [_difference(own[0], plus, minus) for own in stack.logits(X)]
     weights = stack.state[WEIGHTS].tolist()
     found: dict[str | int, list[float]] = {}
@@ -117,10 +118,11 @@ def explain_stack(model: Model, batch: Batch, about: Any = None) -> StackExplana
     )
 
 
-def _pair(mean: np.ndarray, chosen: int | None) -> tuple[int, int]:
+def _pair(model: Model, mean: np.ndarray, chosen: int | None) -> tuple[int, int]:
     """Return the class to explain and its rival."""
     if mean.ndim == 0:
-        return (1, 0) if chosen in (None, 1) else (0, 1)
+        plus = positive_number(model.classes) if chosen is None else chosen
+        return plus, 1 - plus
     plus = int(mean.argmax()) if chosen is None else chosen
     return plus, int(np.where(np.arange(len(mean)) == plus, -np.inf, mean).argmax())
 

@@ -256,7 +256,9 @@ def _marginal(estimator: Any, column: int) -> Marginal:
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(estimator)
-    found: Marginal = estimator.learner_.marginal(column)
+    if not 0 <= column < (rows := len(estimator.coef_)):
+        raise ValueError(f"column must be in 0 to {rows - 1}, a row of coef_, got {column}")
+    found: Marginal = estimator.marginal(estimator.classes_[column])
     return found
 
 

@@ -31,6 +31,7 @@ class StackRows(FrameRows):
         self.multiclass, self.calibration, self.bits, self.zeros = "joint", "progressive", EXACT, True
         self.table = ClassTable(multilabel=False)
         self.learner: Stack = new_stack(len(self.table), dtype=dtype)
+        self._order = []
         self.as_matrices, self.fewer_than_two, self.largest = True, True, largest_value(dtype)
         self.kept: list[Kept] | None = []
         self.core = _core.DictLearner(self.bits, MAX_COLUMNS, self.zeros)

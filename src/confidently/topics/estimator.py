@@ -16,9 +16,11 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..arrays import predicted_numbers
+from ..data.class_order import ClassOrder
 from ..data.features import Features
 from ..data.memory.labels import (
     check_class_weight,
+    check_labels,
     class_numbers,
     class_weights,
     example_weights,
@@ -113,7 +115,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
     Attributes
     ----------
     classes_ : ndarray
-        The classes; in the multilabel task, the labels.
+        The classes, sorted; in the multilabel task, the labels. Models, scores and coefficients are in this order.
     components_ : ndarray of shape (K of all models, n_features)
         Dirichlet parameters of the topics over words, model by model.
     coef_, variance_ : ndarray of shape (1 or n_classes, K)
@@ -149,6 +151,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
     """
 
     learner_: TopicLearner
+    _class_order: ClassOrder
     n_features_in_: int
 
     def __init__(
@@ -233,7 +236,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
             If a sample of up to 300 training documents is predicted to be all of one class.
         """
         with training_of(self):
-            for name in ("learner_", "classes_", "source_", "features_"):
+            for name in ("learner_", "_class_order", "source_", "features_"):
                 self.__dict__.pop(name, None)
             bags, signs = self._learn(X, y, None, sample_weight, progress, partial=False)
             checked = bags.part(0, min(len(bags), MAX_PREDICTIONS))
@@ -275,6 +278,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         self, X: Any, y: Any, classes: Any, sample_weight: Any, progress: Any, partial: bool
     ) -> tuple[Bags, np.ndarray]:
         first = "learner_" not in vars(self)
+        check_labels(y)
         reset = first or self._brings_words(X)
         X, y = validate_data(self, X, y, accept_sparse="csr", reset=reset, multi_output=True)
         known, signs = self._targets(y, classes, first, partial)
@@ -288,7 +292,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         else:
             self.learner_ = self.learner_.with_settings(settings)
             self.learner_.grow(bags.n_words)
-        self.classes_ = known
+        self._class_order = ClassOrder(known)
         threads = effective_n_jobs(self.n_jobs)
         if partial:
             self.learner_.learn(bags, signs, threads, progress, weights=weights)
@@ -328,10 +332,11 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
     def _targets(self, y: Any, classes: Any, first: bool, partial: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return the classes or labels, and a sign per document, model and classifier."""
         multilabel = is_multilabel(y)
-        before = None if first else self.classes_
+        before = None if first else self._class_order.by_number
         if not first and multilabel != (self.learner_.settings.task == "multilabel"):
             raise ValueError("y changed between one class per row and an indicator matrix of labels")
         if multilabel:
+            y = y if first else self._class_order.labels_by_number(y)
             chosen = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
             return known_labels(y, before), np.where(chosen != 0, 1, -1).astype(np.int8)[:, None, :]
         y = column_or_1d(y, warn=True)
@@ -361,7 +366,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the proportions of the topics among the words of each document, model by model: (n, ``n_topics_``)."""
-        return self._proportions(self._bags(X)).reshape(-1, self.n_topics_)
+        return self._by_model(self._proportions(self._bags(X)), axis=1).reshape(-1, self.n_topics_)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores mu.z: (n,) for two classes, positive for ``classes_[1]``; otherwise (n, n_classes)."""
@@ -396,7 +401,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         """
         proportions = self._proportions(self._bags(X))
         p = self.learner_.probabilities(proportions)
-        return np.column_stack([1.0 - p, p]) if self.learner_.settings.task == "binary" else p
+        return self._class_order.columns(np.column_stack([1.0 - p, p]) if self._is_binary else p)
 
     def margin_distribution(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of the scores of a classifier drawn from its Gaussian.
@@ -408,7 +413,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         """
         proportions = self._proportions(self._bags(X))
         mean, variance = self.learner_.scores(proportions), self.learner_.score_variances(proportions)
-        return self._presented(mean), self._presented(variance)
+        return self._scores(mean), variance[:, 0] if self._is_binary else self._class_order.columns(variance)
 
     def _bags(self, X: Any) -> Bags:
         check_is_fitted(self)
@@ -418,10 +423,19 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         return self.learner_.proportions(bags, effective_n_jobs(self.n_jobs))
 
     def _decision(self, bags: Bags) -> np.ndarray:
-        return self._presented(self.learner_.scores(self._proportions(bags)))
+        return self._scores(self.learner_.scores(self._proportions(bags)))
 
-    def _presented(self, columns: np.ndarray) -> np.ndarray:
-        return columns[:, 0] if self.learner_.settings.task == "binary" else columns
+    def _scores(self, columns: np.ndarray) -> np.ndarray:
+        return self._class_order.scores(columns[:, 0] if self._is_binary else columns, self._is_binary)
+
+    def _by_model(self, values: np.ndarray, axis: int) -> np.ndarray:
+        """Return values by model in the order of the classes, if each has a model of its own."""
+        own_models = self.learner_.settings.task == "one-vs-rest"
+        return np.take(values, self._class_order.numbers, axis) if own_models else values
+
+    @property
+    def _is_binary(self) -> bool:
+        return self.learner_.settings.task == "binary"
 
     # --- what was learned ----------------------------------------------------------------------------------------
 
@@ -444,7 +458,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         names = [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)
         if len(names) != self.n_features_in_:
             raise ValueError(f"feature_names: expected {self.n_features_in_} names, one per word, got {len(names)}")
-        scores = relevances(self._fitted.topics(), relevance).reshape(self.n_topics_, -1)
+        scores = relevances(self._by_model(self._fitted.topics(), axis=0), relevance).reshape(self.n_topics_, -1)
         order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
         return [[str(names[j]) for j in row] for row in order]
 
@@ -454,16 +468,24 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
 
     @property
     def components_(self) -> np.ndarray:
-        return self._fitted.topics().reshape(self.n_topics_, -1)
+        return self._by_model(self._fitted.topics(), axis=0).reshape(self.n_topics_, -1)
 
     @property
     def coef_(self) -> np.ndarray:
-        return self._fitted.means().reshape(-1, self._fitted.settings.n_topics)
+        mean = self._fitted.means().reshape(-1, self._fitted.settings.n_topics)
+        return self._class_order.scores(mean.T, self._is_binary).T
 
     @property
     def variance_(self) -> np.ndarray:
         diagonals = np.diagonal(self._fitted.covariances(), axis1=2, axis2=3)
-        return diagonals.reshape(-1, self._fitted.settings.n_topics).copy()
+        variance = diagonals.reshape(-1, self._fitted.settings.n_topics).copy()
+        return variance if self._is_binary else self._class_order.columns(variance.T).T
+
+    @property
+    def classes_(self) -> np.ndarray:
+        if "_class_order" not in vars(self):
+            raise AttributeError("the topic model is not fitted yet; call fit or partial_fit")
+        return self._class_order.classes
 
     @property
     def n_topics_(self) -> int:
@@ -514,7 +536,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         estimator = {name: None if value is None else plain(value) for name, value in params.items()}
         estimator["class_weight"] = plain_class_weight(self.class_weight)
         features = getattr(self, "features_", None if names is None else Features.named(list(names)))
-        classes = [plain(c) for c in self.classes_.tolist()]
+        classes = [plain(c) for c in self._class_order.names]
         TopicModel(self.learner_, classes, features, estimator, getattr(self, "source_", {})).save(path)
 
     def _plain_params(self) -> dict[str, Any]:
@@ -528,7 +550,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
     def of(cls, model: TopicModel) -> Self:
         """Return the estimator of a model file; ``TypeError`` if its settings are not those of this class."""
         self = cls(**with_class_weight(model.estimator))
-        self.learner_, self.classes_ = model.learner, np.array(model.classes)
+        self.learner_, self._class_order = model.learner, ClassOrder(model.classes)
         self.n_features_in_ = model.learner.n_features
         if model.source:
             self.source_, self.features_ = model.source, model.features

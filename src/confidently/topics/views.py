@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..data.class_order import positive_number, sorted_numbers
 from ..models.inspection import Naming
 from ..rules.ranges import Range, check_number
 
@@ -102,22 +103,25 @@ def topic_views(model: TopicModel, n_words: int = 10, relevance: float = RELEVAN
     Returns
     -------
     list of TopicsOfClass
-        One for two classes, otherwise one per class or label.
+        One for two classes, otherwise one per class or label, sorted by name.
     """
     learner: TopicLearner = model.learner
     means, covariances, words = learner.means(), learner.covariances(), _words(model, n_words, relevance)
     totals = learner.state["totals"]
     shares = totals / np.maximum(totals.sum(axis=1, keepdims=True), 1e-300)
-    names = model.classes[1:2] if learner.settings.task == "binary" else model.classes
+    names = model.classes
+    if learner.settings.task == "binary":
+        positive = positive_number(names)
+        names, means = [names[positive]], means if positive == 1 else -means
     views = []
-    for number, name in enumerate(names):
+    for number in sorted_numbers(names):
         m, t = (0, number) if learner.settings.task == "multilabel" else (number, 0)
         deviation = np.sqrt(np.diagonal(covariances[m, t]))
         order = np.argsort(-means[m, t], kind="stable").tolist()
         topics = [
             TopicView(k, float(shares[m, k]), float(means[m, t, k]), float(deviation[k]), words[m][k]) for k in order
         ]
-        views.append(TopicsOfClass(name, topics))
+        views.append(TopicsOfClass(names[number], topics))
     return views
 
 

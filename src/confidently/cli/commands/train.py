@@ -74,8 +74,8 @@ _OPTIONS = [
 def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     """Train a classifier on data of any size in little memory.
 
-    DATA are files, read in order, or - for standard input. Labels are integers or strings. With two classes, label 1
-    is positive; without a label 1, the second label seen is. Every row is predicted before training on it; the fraction
+    DATA are files, read in order, or - for standard input. Labels are integers or strings. Of two classes, the
+    second in sorted order is positive. Every row is predicted before training on it; the fraction
     of rows misclassified is the progressive validation error. Ctrl-C completes the current batch and saves a
     checkpoint beside the model.
     """

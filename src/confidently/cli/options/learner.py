@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 classes_option = click.option(
     "--classes",
     metavar="NAMES",
-    help="Fix all classes, separated by commas, in this order; of two classes the second is positive.",
+    help="Fix all classes, separated by commas.",
 )
 calibration_option = click.option(
     "--calibration",

@@ -31,7 +31,7 @@ _OPTIONS = [
     click.option(
         "--margin",
         is_flag=True,
-        help="Add the margin: with two classes one, positive for the second; otherwise one per class.",
+        help="Add the margin: with two classes one, positive for the second in sorted order; otherwise one per class.",
     ),
     click.option("--std", is_flag=True, help="Add the standard deviation of every margin."),
     click.option(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arrays import row_numbers
+from ...data.class_order import sorted_numbers
 from ...evaluation.abstention import COVERAGES, RiskCoverage, risk_coverage
 from ...evaluation.metrics import (
     MIN_SCORED_PROBABILITY,
@@ -19,7 +20,7 @@ from ...evaluation.metrics import (
 )
 from ..inputs import open_for
 from .predictions import class_probabilities
-from .text import class_names
+from .text import class_name
 
 if TYPE_CHECKING:
     from ... import _core
@@ -80,7 +81,9 @@ def _evaluate(
             {"coverage": c, "error": curve.error_at(c), "probability": curve.threshold_at(c)} for c in COVERAGES
         ]
         result["risk_coverage_area"] = curve.area
-    return result | {"classes": _by_class(model, metrics), "confusion": metrics.confusion.tolist()}, curve
+    order = sorted_numbers(model.classes)
+    confusion = metrics.confusion[np.ix_(order, order)].tolist()
+    return result | {"classes": _by_class(model, metrics), "confusion": confusion}, curve
 
 
 def _measured(
@@ -137,4 +140,5 @@ def _relevant_labels(batch: Batch, label: np.ndarray, n_labels: int) -> tuple[np
 
 
 def _by_class(model: Model, metrics: ClassMetrics | LabelMetrics) -> list[dict[str, Any]]:
-    return [{"name": name, **entry} for name, entry in zip(class_names(model), metrics.by_class(), strict=True)]
+    measured = metrics.by_class()
+    return [{"name": class_name(model.classes[k]), **measured[k]} for k in sorted_numbers(model.classes)]

@@ -15,7 +15,7 @@ from ...data.sources.whole_files import new_file
 from ...plots.abstention import RiskCoverageDisplay
 from ...printable import printable
 from ...stack.stack import WEIGHTS, Stack
-from .text import counted, parameters_text
+from .text import class_names, counted, parameters_text
 
 if TYPE_CHECKING:
     from ...evaluation.abstention import RiskCoverage
@@ -169,7 +169,7 @@ def _draw_bars(axes: Any, names: list[str], means: list[float], spread: list[flo
 
 def _panel_title(model: Model | TopicModel, name: Any) -> str:
     if model.learner.task == "binary":
-        return f"{_class_name(name)} (right) against {_class_name(model.classes[0])} (left)"
+        return f"{_class_name(name)} (right) against {_class_name(class_names(model)[0])} (left)"
     return _class_name(name)
 
 

@@ -10,8 +10,9 @@ import click
 import numpy as np
 
 from ...arrays import predicted_numbers
+from ...data.class_order import sorted_numbers
 from ..options.predictions import NUMBERS, TOPIC, Requested, check_one_class
-from .text import class_names
+from .text import class_name
 
 if TYPE_CHECKING:
     from ... import _core
@@ -66,6 +67,7 @@ class Predictions:
         self.task = model.learner.task
         self.names = [*model.classes, None][: max(2, len(model.classes))] if self.task == "binary" else model.classes
         self.multilabel = model.learner.multilabel
+        self.order = sorted_numbers(self.names)  # of the columns
         if requested.abstain is not None:
             check_one_class("--abstain", self.task)
         self.columns = list(self._columns())
@@ -101,14 +103,14 @@ class Predictions:
         if self.needs_probabilities:
             numbers["proba"] = self.probabilities(inputs)
         if TOPIC in requested.numbers:
-            numbers[TOPIC] = inputs.reshape(len(inputs), -1)
+            numbers[TOPIC] = inputs
         found: list[Sequence[Any]] = [list(batch.kept[name]) for name in requested.keep]
         found.append(self._predicted(numbers["margin"], numbers.get("proba")))
         if requested.ranking:
             found.append(self._ranked(numbers["margin"]))
         for name in self.numbers:
             if name in requested.numbers:
-                found += list(np.atleast_2d(numbers[name].T))
+                found += list(self._by_part(name, numbers[name]))
         return found
 
     @property
@@ -128,12 +130,21 @@ class Predictions:
 
     def _parts(self, name: str) -> list[str | None]:
         """What each column of this name is about."""
-        return [None] if self.task == "binary" and name != "proba" else list(class_names(self.model))
+        if self.task == "binary" and name != "proba":
+            return [None]
+        return [class_name(self.names[k]) for k in self.order]
+
+    def _by_part(self, name: str, numbers: np.ndarray) -> np.ndarray:
+        """Return the numbers of a name, of one row each of the columns."""
+        if numbers.ndim == 2:
+            return numbers.T[self.order]
+        return -numbers[None] if name == "margin" and self.order[1] == 0 else numbers[None]
 
     def _predicted(self, scores: np.ndarray, proba: np.ndarray | None) -> list[Any]:
         names = self.names
         if self.multilabel:
-            return [[names[k] for k in row.nonzero()[0]] for row in scores > 0]
+            in_order = [names[k] for k in self.order]
+            return [[in_order[k] for k in row.nonzero()[0]] for row in scores[:, self.order] > 0]
         number = predicted_numbers(scores)
         found = [names[k] for k in number.tolist()]
         if self.requested.abstain is not None:
@@ -208,8 +219,14 @@ class TopicPredictions(Predictions):
             return super()._parts(name)
         K = self.learner.settings.n_topics
         if self.task == "one-vs-rest":
-            return [f"{each}:{k}" for each in class_names(self.model) for k in range(K)]
+            return [f"{class_name(self.names[c])}:{k}" for c in self.order for k in range(K)]
         return [str(k) for k in range(K)]
+
+    def _by_part(self, name: str, numbers: np.ndarray) -> np.ndarray:
+        if name != TOPIC:
+            return super()._by_part(name, numbers)
+        models = numbers[:, self.order] if self.task == "one-vs-rest" else numbers  # of other tasks there is one
+        return models.reshape(len(numbers), -1).T
 
 
 def class_probabilities(model: Model, matrix: _core.Matrix) -> np.ndarray:

@@ -33,8 +33,10 @@ def class_name(name: Any) -> str:
 
 
 def class_names(model: Model | TopicModel) -> list[str]:
-    """Return the classes as they are written, by class number."""
-    return [class_name(name) for name in model.classes]
+    """Return the classes as they are written, in the order in which they are listed (:func:`sorted_numbers`)."""
+    from ...data.class_order import sorted_numbers  # only here, to save start-up time
+
+    return [class_name(model.classes[k]) for k in sorted_numbers(model.classes)]
 
 
 def class_noun(task: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import numbers
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +15,39 @@ from sklearn.utils.multiclass import type_of_target
 from ...exclusive import Exclusive
 from ...rules.ranges import check_choice
 
+MISSING_TYPES = ("NoneType", "NAType", "NaTType")  # of values that stand for a missing one, the last two of pandas
+
+
+def check_labels(y: Any) -> None:
+    """Raise ``ValueError`` for labels that NumPy or scikit-learn would reject in their own terms.
+
+    These are missing labels, rows with a list of labels, and strings mixed with numbers.
+    """
+    if not (isinstance(y, Sequence) or getattr(getattr(y, "dtype", None), "kind", "") in ("O", "T")):
+        return
+    values = list(y)
+    types = set(map(type, values))
+    strings = any(issubclass(kind, str) for kind in types)
+    if any(kind.__name__ in MISSING_TYPES for kind in types) or (strings and float in types):
+        for row, value in enumerate(values):
+            if type(value).__name__ in MISSING_TYPES or value != value:
+                raise ValueError(f"y: row {row} has no label, got {value!r}; leave out the row or label it")
+    if strings and any(issubclass(kind, numbers.Number) for kind in types):
+        raise ValueError("y: labels mix strings and numbers; use one type for all")
+    if any(issubclass(kind, (list, tuple, set, frozenset)) for kind in types) and _are_lists_of_labels(values):
+        row = next(row for row, value in enumerate(values) if not isinstance(value, str))
+        raise ValueError(
+            f"y: expected one label per row, got {values[row]!r} in row {row}; for rows of any number of labels use "
+            "sklearn.preprocessing.MultiLabelBinarizer, which makes an indicator matrix of them"
+        )
+
+
+def _are_lists_of_labels(values: list[Any]) -> bool:
+    """Return whether collections are lists of labels, not rows of an indicator matrix."""
+    rows = all(isinstance(value, (list, tuple)) for value in values)
+    numeric = rows and all(isinstance(entry, numbers.Number) for value in values for entry in value)
+    return not numeric or len({len(value) for value in values}) > 1
+
 
 def is_multilabel(y: Any) -> bool:
     """Return whether y is an indicator matrix of labels rather than one class per row; otherwise ``ValueError``."""
@@ -22,7 +56,8 @@ def is_multilabel(y: Any) -> bool:
     if kind not in ("binary", "multiclass", "multilabel-indicator"):
         raise ValueError(
             f"Unknown label type: {kind}. y must have one class per row (numbers or strings), or be an "
-            "indicator matrix of 0 and 1 with one column per label"
+            "indicator matrix of 0 and 1 with one column per label; sklearn.preprocessing.MultiLabelBinarizer makes "
+            "one of lists of labels"
         )
     if kind != "multilabel-indicator":
         return False

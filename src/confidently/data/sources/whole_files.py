@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import re
@@ -21,8 +22,14 @@ def new_file(path: str | os.PathLike[str]) -> Iterator[str]:
 
     The block writes the file, which exists and is empty, and closes it. If ``path`` is a symbolic link, its target is
     replaced. The new file has the mode of the one that it replaces.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; of the user's names, not of the temporary file.
     """
     target = Path(path).resolve()
+    _check_folder(path, target.parent)
     temporary = _temporary(target)
     try:
         with naming(path):
@@ -32,6 +39,15 @@ def new_file(path: str | os.PathLike[str]) -> Iterator[str]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _check_folder(path: str | os.PathLike[str], folder: Path) -> None:
+    """Raise an ``OSError`` that names the folder of a new file, unless there is one."""
+    named = Path(path).parent if not Path(path).is_symlink() else folder
+    if not folder.exists():
+        raise FileNotFoundError(errno.ENOENT, f"the folder {named} does not exist; create it first", os.fspath(path))
+    if not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, f"{named} is not a folder", os.fspath(path))
 
 
 def probe(path: str | os.PathLike[str]) -> None:
