@@ -155,6 +155,38 @@ def test_every_checkpoint_leads_to_the_same_model(ok, data, tmp_path, stopped, a
     assert not (tmp_path / "m.cw.checkpoint").exists()
 
 
+@pytest.mark.parametrize(
+    "command", [("train",), ("topics", "train"), ("topics", "train", "--stream", "--classes", "1,-1")]
+)
+@pytest.mark.parametrize(("after", "before", "now"), [(2, 1, 2), (2, 3, 5), (5, 2, 4), (6, 3, 2), (8, 3, 7)])
+def test_a_training_resumes_with_another_number_of_passes(
+    ok, data, tmp_path, stopped_after, command, after, before, now
+):
+    arguments = [*command, data, "-q", "-o", tmp_path / "m.cw", "--checkpoint-every", 100]
+    stopped_after([*arguments, "--passes", before], after)
+    ok(*arguments, "--passes", now, "--resume")
+    ok(*command, data, "-q", "-o", tmp_path / "whole.cw", "--passes", now)
+    assert (tmp_path / "m.cw").read_bytes() == (tmp_path / "whole.cw").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "more", [("--holdout", "0.2", "--early-stop", "--patience", "9"), ("--covariance", "full"), ("--auto",)]
+)
+def test_more_passes_with_other_learners(ok, data, tmp_path, stopped, more):
+    stopped(7, *more)
+    arguments = ["train", data, "-q", "--passes", 6, *more]
+    ok(*arguments, "-o", tmp_path / "m.cw", "--checkpoint-every", 100, "--resume")
+    ok(*arguments, "-o", tmp_path / "whole.cw")
+    assert (tmp_path / "m.cw").read_bytes() == (tmp_path / "whole.cw").read_bytes()
+
+
+def test_no_fewer_passes_than_have_begun(call, stopped):
+    arguments = stopped(6)
+    code, _, err = call(*arguments, "--passes", 1, "--resume")
+    assert code == 2 and err.count("\n") == 1
+    assert "--passes: " in err and "has begun pass 2, got 1; use 2 or more, or omit --resume" in err
+
+
 def test_a_checkpoint_is_a_model(ok, data, tmp_path, stopped):
     stopped(2)
     head = tmp_path / "head.svm"
@@ -195,7 +227,6 @@ def test_resume_does_not_train_over_a_finished_model(ok, call, data, tmp_path, c
     ("change", "problem"),
     [
         (["--r", "3"], "--r was not set and is 3.0"),
-        (["--passes", "5"], "--passes was 3 and is 5"),
         (["--on-error", "limit=4"], "--on-error was stop and is 4"),
         (["{other}"], "the data were {data} and are {data} {other}"),
         (["--validation", "{other}"], "the validation were none and are {other}"),

@@ -28,8 +28,8 @@ def saving_options(rows_noun: str, init_model_help: str) -> list[Any]:
         click.option(
             "--resume",
             is_flag=True,
-            help="Resume from MODEL.checkpoint, or start if there is neither checkpoint nor model. The model is "
-            "bit-identical to that of uninterrupted training.",
+            help="Resume from MODEL.checkpoint, or start if there is neither checkpoint nor model, to the same model "
+            "bit by bit. --passes may change.",
         ),
         click.option("--init-model", metavar="MODEL", type=INPUT, help=init_model_help),
         quiet_option,

@@ -84,6 +84,12 @@ class Checkpoints:
                 f"{self.path} is the checkpoint of another training: {'; '.join(changes)}; restore that, or omit "
                 "--resume to train from scratch"
             )
+        begun, passes = position.passes + bool(position.now.rows), self.run["options"]["--passes"]
+        if passes < begun:
+            raise click.UsageError(
+                f"--passes: {self.path} has begun pass {begun}, got {passes}; use {begun} or more, or omit --resume to "
+                "train from scratch"
+            )
         best = None
         if position.best is not None:
             if not self.best_path.exists():
@@ -117,9 +123,11 @@ def check_training(path: Path, model: Model | TopicModel) -> Training:
 
 
 def _changes(was: Run, now: Run) -> list[str]:
-    """Return the differences between two trainings as text."""
+    """Return the differences between two trainings as text; the number of passes, which may change, is none."""
     found = []
     for name in dict.fromkeys([*was["options"], *now["options"]]):
+        if name == "--passes":
+            continue
         left, right = was["options"].get(name), now["options"].get(name)
         if left != right:
             found.append(f"{name} was {_text(left)} and is {_text(right)}")

@@ -44,7 +44,8 @@ def open_checkpoints(
     if options["resume"] and not checkpoints.path.exists() and os.path.exists(checkpoints.output):
         raise click.UsageError(
             f"{checkpoints.output} exists and has no checkpoint: its training is complete; omit --resume to train it "
-            f"again, or pass --init-model {checkpoints.output} and another -o to continue it with more data"
+            f"again, such as with more --passes, or pass --init-model {checkpoints.output} and another -o to continue "
+            "it with more data"
         )
     if checkpoints.path.exists() and not options["resume"]:
         report.note("restart", f"{checkpoints.path} exists: training from scratch; use --resume to resume from it")

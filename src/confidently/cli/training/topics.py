@@ -51,6 +51,8 @@ class TopicTraining(TrainingLoop):
     def resume(self, model: TopicModel) -> None:
         self.learner, self.names = model.learner, model.classes
         self.parameters, self.stop_words = model.estimator, frozenset(model.source.get("stop_words", ()))
+        if self.resumed and not self.options["init_model"]:  # which keeps its own parameters
+            self.parameters = self.parameters | {"passes": self.options["passes"]}
         table = ClassTable(model.classes, model.learner.multilabel, closed=True)
         self.reader = DocumentReader(table, model.features, self.stop_words)
 
