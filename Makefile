@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find core -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test test-all raises bench lint stub docs pictures papers sanitize tsan fuzz torture clean
+.PHONY: demo test test-all test-lowest raises bench lint stub docs pictures papers sanitize tsan fuzz torture clean
 
 demo: $(VENV)/installed
 	$(BIN)/confidently demo
@@ -15,6 +15,15 @@ test: $(VENV)/installed lint
 # What make test leaves out: the tests marked as long.
 test-all: $(VENV)/installed
 	$(BIN)/python -m pytest -n auto -q -m long
+
+# The tests of what other packages do for us, with the oldest versions of them that pyproject.toml promises to work with.
+LOWEST := $(VENV)-lowest
+LOWEST_TESTS := $(addprefix tests/cli/test_,snapshots.py doctor.py refusals.py tables.py convert.py) \
+	$(addprefix tests/data/test_,formats.py csv.py arrow_tables.py foreign_tables.py tables_learn_alike.py compression.py) \
+	$(addprefix tests/estimators/test_,classifier.py sklearn_contract.py migrating_from_sklearn.py river.py) \
+	tests/models tests/plots tests/views/test_exported_views.py tests/evaluation tests/distributed/test_views.py
+test-lowest: $(LOWEST)/installed
+	$(LOWEST)/bin/python -m pytest -n auto -q -p no:cacheprovider -W ignore::DeprecationWarning $(wildcard $(LOWEST_TESTS))
 
 # The tests, with a copy of the package that marks the raise statements that they reach; one that they do not is an error.
 RAISES := $(VENV)-raises
@@ -98,6 +107,15 @@ $(VENV)/installed: $(SOURCES)
 
 $(VENV)/docs: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
+
+$(LOWEST)/installed: $(SOURCES) $(shell find src -name "*.py") | $(VENV)/installed
+	$(BIN)/python -m pip install --quiet uv
+	test -x $(LOWEST)/bin/python || $(BIN)/python -m venv --without-pip $(LOWEST)
+	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --requirements pyproject.toml --extra test
+	rm -rf build/lowest
+	$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir build/lowest .
+	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --no-deps --reinstall build/lowest/*.whl
 	touch $@
 
 # An environment with the packages of the usual one, and a core that is compiled with sanitizers.

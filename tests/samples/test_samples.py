@@ -76,7 +76,7 @@ def test_clicks_depend_on_site_hour_and_price():
     assert max(rates.values()) > 2 * min(rates.values())
 
 
-@pytest.mark.parametrize("name", ["messages.jsonl", "messages.csv", "clicks.jsonl", "clicks.csv"])
+@pytest.mark.parametrize("name", ["messages.jsonl", "clicks.csv"])
 def test_the_command_writes_the_rows(ok, tmp_path, name):
     path, sample = tmp_path / name, {"messages": messages, "clicks": clicks}[name.split(".")[0]]
     result = json.loads(ok("sample", name.split(".")[0], "-o", path, "--rows", 40, "--seed", 2, "--json"))
@@ -88,9 +88,23 @@ def test_the_command_writes_the_rows(ok, tmp_path, name):
         assert [json.loads(line) for line in path.read_text().splitlines()] == list(sample(40, 2))
 
 
-def test_the_command_passes_drift_on(ok, call, tmp_path):
+def test_the_command_passes_drift_on(ok, tmp_path):
     path = tmp_path / "messages.jsonl"
     assert "60 rows of messages" in ok("sample", "messages", "-o", path, "--rows", 60, "--drift")
     assert [json.loads(line) for line in path.read_text().splitlines()] == list(messages(60, drift=True))
-    code, _, error = call("sample", "clicks", "-o", path, "--drift")
-    assert (code, "--drift applies to messages, got clicks" in error) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("clicks", "-o", "a.csv", "--drift"), "--drift applies to messages, got clicks"),
+        (("clicks", "-o", "a.jsonl"), "clicks are written as csv, got a.jsonl; use a name that ends in .csv"),
+        (("messages", "-o", "a.jsonl.gz"), "messages are written as jsonl, got a.jsonl.gz"),
+        (("messages", "-o", "a.jsonl", "--rows", 0), "0 is not in the range x>=1"),
+        (("mails", "-o", "a.jsonl"), "'mails' is not one of 'messages', 'clicks'"),
+    ],
+)
+def test_what_cannot_be_written_is_one_error(call, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    code, _, error = call("sample", *arguments)
+    assert (code, message in error, list(tmp_path.iterdir())) == (2, True, [])

@@ -171,7 +171,7 @@ def test_factors_and_shifts_of_columns_change_nothing_but_rounding(name):
 
 
 def test_a_sparse_matrix_is_standardized_as_a_dense_one():
-    X = random_array((N, D), density=0.5, rng=np.random.default_rng(0), format="csr")
+    X = random_array((N, D), density=0.5, random_state=0, format="csr")
     _, y = rows()
     sparse = OnlineClassifier(view="standard").fit(X, y)
     dense = OnlineClassifier(view="standard").fit(X.toarray(), y)

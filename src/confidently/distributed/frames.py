@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 import numpy as np
-from dask import delayed
+from dask import delayed, get
 from dask.base import is_dask_collection
 from distributed import Client, Future
 
@@ -39,7 +39,7 @@ def paths_of(data: Any) -> list[str]:
     TypeError
         If there is anything else.
     """
-    found = data.compute(scheduler="synchronous") if _is_bag(data) else data
+    found = data.compute(scheduler=get) if _is_bag(data) else data  # computed in this process
     found = [found] if isinstance(found, (str, os.PathLike)) else found
     try:
         return [os.fspath(path) for path in found]
