@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import click
@@ -64,11 +65,39 @@ def model_type(kind: Literal["linear", "topics"]) -> type[Model] | type[TopicMod
     return Model
 
 
-def open_for(model: Model | TopicModel, paths: Sequence[str], **options: Any) -> Stream:
-    """Open data for a trained model, read as its training data were."""
+def open_for(
+    model: Model | TopicModel,
+    paths: Sequence[str],
+    *,
+    strict: bool = False,
+    encoding: str | None = None,
+    **options: Any,
+) -> Stream:
+    """Open data for a trained model, read as its training data were.
+
+    Parameters
+    ----------
+    model, paths
+    strict : bool
+        Whether the columns must be the same.
+    encoding : str, optional
+        Of the files, if it is another.
+    options
+        As for :func:`confidently.data.open_stream`.
+    """
     from ..data import ReaderOptions
+    from ..data.expected_columns import ExpectedColumns
 
     reading, dtype = ReaderOptions.from_dict(model.source), getattr(model.learner, "dtype", "float64")
+    if encoding is not None:
+        try:
+            reading = replace(reading, encoding=encoding)
+        except ValueError as error:
+            raise click.UsageError(f"--encoding: {error}") from None
+    if strict and not reading.file_format.columns:
+        raise click.UsageError(f"--strict is for formats with named columns; {reading.format} has none")
+    if model.kind == "linear" and model.features is not None:
+        options["expected"] = ExpectedColumns(reading, model.features, strict)
     return open_data(paths, reading, dtype, features=model.features, freeze=True, **options)
 
 

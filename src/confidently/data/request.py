@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from typing import TYPE_CHECKING
+
 from .. import _core
 from .features import Features
 from .memory.matrix import MAX_COLUMNS
 from .reading import ReaderOptions
 from .sources.source import CHUNK_BYTES
+
+if TYPE_CHECKING:
+    from .expected_columns import ExpectedColumns
 
 EXACT = -1  # instead of a number of bits: names are kept
 
@@ -39,6 +44,8 @@ class ReadRequest:
         Forget unknown features with the batch in which they appear.
     first_row : int
         Number of rows to leave out at the beginning; labels and features are numbered as if they were read.
+    expected : ExpectedColumns, optional
+        The columns of features that there should be.
     parsers : int, optional
         Threads that parse lines; 0: nothing is read ahead.
     """
@@ -53,6 +60,7 @@ class ReadRequest:
     features: Features | None = None
     freeze: bool = False
     first_row: int = 0
+    expected: ExpectedColumns | None = None
     parsers: int | None = None
 
     def ahead(self, limit: int) -> int:

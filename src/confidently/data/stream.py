@@ -11,6 +11,7 @@ from typing import Any
 from .advice import warn_if_dates, warn_if_ids, warn_if_text, warn_if_unknown
 from .batch import Batch, DataError
 from .cache.reading import read_cache, reading_of_caches
+from .expected_columns import ExpectedColumns
 from .features import Features
 from .formats.inference import infer_columns
 from .formats.table import Format, format_of
@@ -19,7 +20,7 @@ from .request import ReadRequest
 from .selection import skip_rows
 from .sources.background import in_background
 from .sources.paths import Paths, expand_paths
-from .sources.source import CHUNK_BYTES
+from .sources.source import CHUNK_BYTES, display_name
 
 # Rows that show whether a stream is multilabel: a number of rows, because results must not depend on how bytes arrive.
 ROWS_TO_INFER = 1000
@@ -45,11 +46,11 @@ class Stream:
 
     def __init__(
         self, source: Generator[Batch], held: list[Batch], reading: ReaderOptions, multilabel: bool,
-        max_skipped: float, advise: bool, known: int | None = None,
+        max_skipped: float, advise: bool, known: int | None = None, expected: ExpectedColumns | None = None,
     ) -> None:  # fmt: skip
         self.source, self.batches, self.reading = source, chain(held, source), reading
         self.multilabel, self.max_skipped, self.advise = multilabel, max_skipped, advise
-        self.known, self.frozen, self.begun = known, known is not None, False
+        self.known, self.frozen, self.begun, self.expected = known, known is not None, False, expected
         self.skipped, self.skipped_examples = 0, list[str]()
 
     def __enter__(self) -> Stream:
@@ -68,6 +69,9 @@ class Stream:
             warn_if_text(batch)
             warn_if_dates(batch, self.reading)
             self.advise = False
+        if self.expected is not None:
+            self.expected.check_rows(batch)
+            self.expected = None
         if self.known is not None:
             warn_if_unknown(batch, self.known)
             self.known = None
@@ -112,6 +116,7 @@ def open_stream(
     features: Features | None = None,
     freeze: bool = False,
     first_row: int = 0,
+    expected: ExpectedColumns | None = None,
     parsers: int | None = None,
     **how: Any,
 ) -> Stream:
@@ -151,6 +156,8 @@ def open_stream(
     first_row : int
         Number of rows to leave out at the beginning. Their labels and features are numbered, and announced with the
         first batch; a cache is not read up to that row. Needs ``multilabel``.
+    expected : ExpectedColumns, optional
+        The columns that a model knows, to which those of the files are compared.
     parsers : int, optional
         Threads that parse lines, which change the speed only; by default one per processor, up to 4. With 0 nothing is
         read ahead: everything happens in the calling thread.
@@ -188,20 +195,25 @@ def open_stream(
     request = ReadRequest(
         multilabel=False if skip and multilabel is None else multilabel, ignore_labels=ignore_labels, largest=largest,
         chunk_bytes=chunk_bytes, skip_errors=skip, classes=tuple(classes), keep=tuple(keep), features=features,
-        freeze=freeze, first_row=first_row, parsers=parsers,
+        freeze=freeze, first_row=first_row, expected=expected, parsers=parsers,
     )  # fmt: skip
     max_skipped = _max_skipped(on_error)
+    if expected is not None and not reading.file_format.columns:
+        expected = None
     if cached is not None:
+        if expected is not None and reading.header:
+            expected.check_header(display_name(files[0]), reading.header, keep)
         batches = read_cache(files, reading, request)
     else:
         batches = _reader_of(reading.file_format)(files, reading, request)
         batches = skip_rows(batches, first_row) if first_row else batches
     source = in_background(batches, request.ahead(BATCHES_AHEAD))
     known = len(features) if freeze and features is not None else None
+    by_rows = None if reading.file_format.header else expected
     advise = cached is None and reading.file_format.columns and not freeze
     if request.multilabel is None and not ignore_labels:
-        return Stream(source, *_infer_multilabel(source, reading), max_skipped, advise, known)
-    return Stream(source, [], reading, ignore_labels or bool(multilabel), max_skipped, advise, known)
+        return Stream(source, *_infer_multilabel(source, reading), max_skipped, advise, known, by_rows)
+    return Stream(source, [], reading, ignore_labels or bool(multilabel), max_skipped, advise, known, by_rows)
 
 
 def _reader_of(file_format: Format) -> Callable[..., Iterator[Batch]]:

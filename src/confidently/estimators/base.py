@@ -290,7 +290,9 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
             learner, features = deepcopy(self.learner_), deepcopy(getattr(self, "features_", None))
             return self._learn_stream(stream, learner, table, features)
 
-    def predict_stream(self, paths: Any, method: str = "predict", **options: Any) -> Iterator[Any]:
+    def predict_stream(
+        self, paths: Any, method: str = "predict", *, strict: bool = False, **options: Any
+    ) -> Iterator[Any]:
         """Predict the rows of files batch by batch, in memory that does not grow with the files.
 
         Parameters
@@ -300,6 +302,9 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
             ignored.
         method : {"predict", "predict_proba", "decision_function", "margin_distribution"}
             What to compute. The weights of unseen features have mean 0 and the prior variance.
+        strict : bool
+            Formats with named columns: whether files must have the columns of training. By default, those without any
+            of them or without a column of numbers are invalid, and a warning names other differences.
 
         Yields
         ------
@@ -316,7 +321,7 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
         learner = copy(self.learner_)
         learner.state = dict(learner.state)  # StreamPredictor makes room in it for unseen features
         answering = StreamPredictor(learner)
-        with self._open(paths, ignore_labels=True, freeze=True, **options) as stream:
+        with self._open(paths, ignore_labels=True, freeze=True, strict=strict, **options) as stream:
             for batch in stream:
                 yield self._apply(method, answering.matrix(batch), learner)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..data import Batch, ReaderOptions, Stream, open_stream
 from ..data.classes import check_classes
+from ..data.expected_columns import ExpectedColumns
 from ..data.features import Features
 from ..data.formats.table import format_of
 from ..data.memory.matrix import largest_value
@@ -18,8 +19,12 @@ from ..learner.streams import StreamLearner
 from ..views.view import View
 
 
-def open_as_before(paths: Any, source: dict[str, Any], features: Features | None, dtype: str, **options: Any) -> Stream:
+def open_as_before(
+    paths: Any, source: dict[str, Any], features: Features | None, dtype: str, strict: bool = False, **options: Any
+) -> Stream:
     """Open files that are read as those were that a classifier was trained on, its ``source_``.
+
+    Columns that differ are reported; with ``strict``, they are errors.
 
     After training on arrays, files are read by their suffix, if they have no names of features.
 
@@ -34,6 +39,10 @@ def open_as_before(paths: Any, source: dict[str, Any], features: Features | None
             "the classifier was trained on arrays, which do not define the columns of files; use fit_stream to train "
             "on files"
         )
+    if strict and not reading.file_format.columns:
+        raise ValueError(f"strict is for formats with named columns; {reading.format} has none")
+    if features is not None:
+        options["expected"] = ExpectedColumns(reading, features, strict, predicting=options.get("freeze", False))
     return open_stream(paths, reading, features=features, largest=largest_value(dtype), **options)
 
 

@@ -12,6 +12,7 @@ from ..options.arguments import FRACTION, data_argument, json_option, model_argu
 from ..options.command import Command
 from ..options.plot import check_plot, plot_option
 from ..options.predictions import check_one_class
+from ..options.reading import new_data_options, opening_of
 from ..output.text import percent, say, table
 
 MAX_CLASSES_IN_TABLE = 30  # in the table of classes
@@ -44,10 +45,17 @@ UNKNOWN_COUNTS = {"rows_of_unknown_classes": "rows of unknown classes", "unknown
     is_flag=True,
     help="Also show the error when only the most probable predictions are made, and the area under this curve.",
 )
+@new_data_options
 @plot_option
 @json_option
 def evaluate(
-    model_path: str, data: tuple[str, ...], abstain: float | None, risk_coverage: bool, plot: str | None, as_json: bool
+    model_path: str,
+    data: tuple[str, ...],
+    abstain: float | None,
+    risk_coverage: bool,
+    plot: str | None,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Compare a model's predictions with the labels of data.
 
@@ -66,7 +74,7 @@ def evaluate(
     from ..output.measures import evaluate_model
 
     with reported():
-        result, curve = evaluate_model(model, data, abstain, risk_coverage)
+        result, curve = evaluate_model(model, data, abstain, risk_coverage, **opening_of(options))
     if plot and curve is not None:
         from ..output.plots import plot_risk_coverage, save_plot
 

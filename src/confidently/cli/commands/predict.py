@@ -10,12 +10,14 @@ from ..inputs import load_predictor
 from ..options.arguments import data_argument, model_argument
 from ..options.command import Command
 from ..options.predictions import check_predictions, prediction_options, requested
+from ..options.reading import new_data_options, opening_of
 
 
 @click.command(cls=Command)
 @model_argument
 @data_argument
 @prediction_options
+@new_data_options
 def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
     """Predict the class of every row.
 
@@ -30,4 +32,4 @@ def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
     from ..output.writers import write_predictions
 
     predictions = ClassifierPredictions(model, requested(options))
-    write_predictions(predictions, data, options)
+    write_predictions(predictions, data, options, **opening_of(options))

@@ -118,6 +118,14 @@ on_error_option = click.option(
     callback=lambda ctx, parameter, value: _on_error(value),
     help="Action on an invalid row: stop, skip it, or skip at most N.",
 )
+_NEW_DATA_OPTIONS = [
+    click.option(
+        "--strict", is_flag=True, help="Tables: stop if columns are missing or new, instead of warning of them."
+    ),
+    click.option(
+        "--encoding", metavar="NAME", help="Text: read files in this encoding.  [default: that of the training data]"
+    ),
+]
 multilabel_option = click.option(
     "--multilabel",
     is_flag=True,
@@ -143,6 +151,16 @@ def counting_options(command: Any) -> Any:
 
 def _with_options(command: Any, options: Sequence[Any]) -> Any:
     return add_options(command, in_section("Reading data", list(options)))
+
+
+def new_data_options(command: Any) -> Any:
+    """Add the options of :func:`opening_of` to a command that reads data for a trained model."""
+    return add_options(command, _NEW_DATA_OPTIONS)
+
+
+def opening_of(options: dict[str, Any]) -> dict[str, Any]:
+    """Return how to open data for a trained model, as :func:`confidently.cli.inputs.open_for` takes it."""
+    return {name: options[name] for name in ("strict", "encoding")}
 
 
 def chosen_reading(options: dict[str, Any], data: Sequence[str], view: View | None = None) -> ReaderOptions:

@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 
 def evaluate_model(
-    model: Model, paths: Sequence[str], abstain: float | None = None, by_coverage: bool = False
+    model: Model, paths: Sequence[str], abstain: float | None = None, by_coverage: bool = False, **opening: Any
 ) -> tuple[dict[str, Any], RiskCoverage | None]:
     """Return all measures, overall and by class, and the errors by coverage if they are wanted.
 
-    ``abstain`` and ``by_coverage`` need a model of one class per row.
+    ``abstain`` and ``by_coverage`` need a model of one class per row; ``opening`` goes to :func:`open_for`.
     """
     if model.learner.multilabel:
-        return _evaluate_labels(model, paths), None
-    return _evaluate(model, paths, abstain, by_coverage)
+        return _evaluate_labels(model, paths, opening), None
+    return _evaluate(model, paths, abstain, by_coverage, opening)
 
 
 def validate_model(model: Model, paths: Sequence[str]) -> dict[str, Any]:
@@ -56,11 +56,11 @@ def validate_model(model: Model, paths: Sequence[str]) -> dict[str, Any]:
 
 
 def _evaluate(
-    model: Model, paths: Sequence[str], abstain: float | None, by_coverage: bool
+    model: Model, paths: Sequence[str], abstain: float | None, by_coverage: bool, opening: dict[str, Any]
 ) -> tuple[dict[str, Any], RiskCoverage | None]:
     metrics, abstaining = ClassMetrics(len(model.classes)), AbstentionMetrics(0.0 if abstain is None else abstain)
     binary, scores, truths, right, certain = model.learner.task == "binary", [], [], [], []
-    for matrix, truth, predicted, probability in _measured(model, paths, metrics):
+    for matrix, truth, predicted, probability in _measured(model, paths, metrics, **opening):
         if binary:
             scores.append(model.learner.decision(matrix)[truth >= 0])
             truths.append(truth[truth >= 0] == 1)
@@ -87,21 +87,21 @@ def _evaluate(
 
 
 def _measured(
-    model: Model, paths: Sequence[str], metrics: ClassMetrics
+    model: Model, paths: Sequence[str], metrics: ClassMetrics, **opening: Any
 ) -> Iterator[tuple[_core.Matrix, np.ndarray, np.ndarray, np.ndarray]]:
     """Add all rows to the metrics; yield them with true and predicted class numbers and the latter's probability."""
     answering = model.predictor()
-    for batch, truth in _numbered(model, paths, multilabel=False):
+    for batch, truth in _numbered(model, paths, multilabel=False, **opening):
         matrix = answering.matrix(batch)
         predicted, probabilities = model.learner.predict(matrix), class_probabilities(model, matrix)
         metrics.add(truth, predicted, probabilities)
         yield matrix, truth, predicted, probabilities[np.arange(len(predicted)), predicted]
 
 
-def _evaluate_labels(model: Model, paths: Sequence[str]) -> dict[str, Any]:
+def _evaluate_labels(model: Model, paths: Sequence[str], opening: dict[str, Any]) -> dict[str, Any]:
     n_labels = len(model.classes)
     answering, metrics = model.predictor(), LabelMetrics(n_labels)
-    for batch, label in _numbered(model, paths, multilabel=True):
+    for batch, label in _numbered(model, paths, multilabel=True, **opening):
         relevant, unknown = _relevant_labels(batch, label, n_labels)
         metrics.add(relevant, unknown, model.learner.decision(answering.matrix(batch)))
     return metrics.result() | {"classes": _by_class(model, metrics)}
@@ -120,11 +120,13 @@ def _validate_labels(model: Model, paths: Sequence[str]) -> dict[str, Any]:
     return {"rows": rows, "error": wrong / rows, "log_loss": loss / rows}
 
 
-def _numbered(model: Model, paths: Sequence[str], multilabel: bool) -> Iterator[tuple[Batch, np.ndarray]]:
+def _numbered(
+    model: Model, paths: Sequence[str], multilabel: bool, **opening: Any
+) -> Iterator[tuple[Batch, np.ndarray]]:
     """Yield batches with the model's class numbers of their labels; -1 for labels it does not know."""
     number = {name: k for k, name in enumerate(model.classes) if name is not None}
     number_of = np.empty(0, dtype=np.int64)
-    with open_for(model, paths, multilabel=multilabel) as stream:
+    with open_for(model, paths, multilabel=multilabel, **opening) as stream:
         for batch in stream:
             number_of = np.append(number_of, [number.get(new.name, -1) for new in batch.new_labels]).astype(np.int64)
             yield batch, number_of[batch.labels]

@@ -34,14 +34,17 @@ class Writer(Protocol):
     def write(self, values: Sequence[Sequence[Any]]) -> None: ...
 
 
-def write_predictions(predictions: Predictions, data: Sequence[str], options: dict[str, Any]) -> None:
-    """Write a model's predictions for data as the options of :mod:`confidently.cli.options.predictions` say."""
+def write_predictions(predictions: Predictions, data: Sequence[str], options: dict[str, Any], **opening: Any) -> None:
+    """Write a model's predictions for data as the options of :mod:`confidently.cli.options.predictions` say.
+
+    ``opening`` goes to :func:`confidently.cli.inputs.open_for`.
+    """
     path = options["output_path"]
     kind = options["output_format"] or (JSON_FORMAT if options["as_json"] else format_of(path))
     with (
         reported(),
         writer(kind, path, predictions.columns, predictions.names) as file,
-        open_for(predictions.model, data, ignore_labels=True, keep=predictions.requested.keep) as stream,
+        open_for(predictions.model, data, ignore_labels=True, keep=predictions.requested.keep, **opening) as stream,
     ):
         for batch in stream:
             file.write(predictions.of(batch))

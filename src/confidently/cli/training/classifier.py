@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from ...data.classes import check_classes
+from ...data.expected_columns import ExpectedColumns
 from ...data.features import Features
 from ...data.selection import cut_at, in_blocks
 from ..inputs import BadInput
@@ -49,6 +50,7 @@ class ClassifierTraining(TrainingLoop):
 
     best: Model | None
     learner: StreamLearner
+    expected: ExpectedColumns | None = None
 
     def __init__(
         self, paths: Sequence[str], options: dict[str, Any], checkpoints: Checkpoints | None, report: Quiet
@@ -84,6 +86,8 @@ class ClassifierTraining(TrainingLoop):
 
     def resume(self, model: Model) -> None:
         self.learner = continued_learner(model)
+        if not self.resumed and model.features is not None:
+            self.expected = ExpectedColumns(self.reading, model.features, predicting=False)
         self.estimator = model.estimator
         self.learner.log_loss[0] = self.position.now.log_loss or 0.0
 
@@ -94,7 +98,7 @@ class ClassifierTraining(TrainingLoop):
         return TrainingData(
             self.paths, self.reading, self.learner.learner.dtype, multilabel, on_error=options["on_error"],
             classes=classes, cache=options["cache"], beside=options["output_path"], caching=options["passes"] > 1,
-            holdout=Holdout(options["holdout"]) if options["holdout"] else None,
+            holdout=Holdout(options["holdout"]) if options["holdout"] else None, expected=self.expected,
         )  # fmt: skip
 
     @contextmanager

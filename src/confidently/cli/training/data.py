@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
     from ...data import ReaderOptions, Stream
+    from ...data.expected_columns import ExpectedColumns
     from ...data.features import Features
 
 
@@ -63,6 +64,8 @@ class TrainingData:
         Whether to use a cache even if ``cache`` names none.
     holdout : Holdout, optional
         The rows to hold out of training.
+    expected : ExpectedColumns, optional
+        The columns that the model knows when training continues.
 
     Attributes
     ----------
@@ -86,9 +89,10 @@ class TrainingData:
         beside: str | None = None,
         caching: bool = False,
         holdout: Holdout | None = None,
+        expected: ExpectedColumns | None = None,
     ) -> None:
         self.paths, self.reading, self.multilabel, self.holdout = list(paths), reading, multilabel, holdout
-        self.options: dict[str, Any] = {"on_error": on_error, "classes": list(classes)}
+        self.options: dict[str, Any] = {"on_error": on_error, "classes": list(classes), "expected": expected}
         self.dtype, self.beside, self.keep = dtype, beside, False
         self.skipped, self.skipped_examples = 0, list[str]()
         self.folder: TemporaryDirectory[str] | None = None

@@ -17,7 +17,7 @@ from ..request import ReadRequest
 from ..sources.background import in_background
 from ..sources.source import display_name, opened
 from .arrow_columns import LISTS, NUMBER_TYPES, Leaf, arrow_column, check_kind, date_column, is_any, is_date, leaves
-from .columns import column_uses
+from .columns import column_uses, is_feature
 from .files import Path, batches_of_files
 
 BATCHES_AHEAD = 2  # how far decoding may run ahead of the reader
@@ -76,7 +76,7 @@ def declared_columns(path: Path, reading: ReaderOptions, request: ReadRequest) -
     with opened(path) as file:
         schema = OPENERS[reading.format](name, file, request).schema
         for leaf, use in _used(name, schema, reading, request):
-            if use.use not in (_core.Use.none, _core.Use.label, _core.Use.weight):
+            if is_feature(use):
                 of = leaf.kind.value_type if is_any(leaf.kind, LISTS) else leaf.kind
                 number = use.use == _core.Use.value and is_any(of, NUMBER_TYPES)
                 yield leaf.name, _core.Use.number if number else use.use

@@ -43,7 +43,14 @@ def column_uses(
     counts = Counter(use.name for use in found if use.use != _core.Use.none or use.kept)
     if twice := [column for column, n in counts.items() if n > 1]:
         raise DataError(f"{name} has {counts[twice[0]]} columns called {twice[0]!r}; rename or drop them")
+    if request.expected is not None:
+        request.expected.check_header(name, [use.name for use in found if is_feature(use)], request.keep)
     return found
+
+
+def is_feature(use: _core.ColumnUse) -> bool:
+    """Return whether a column becomes features."""
+    return use.use not in (_core.Use.none, _core.Use.label, _core.Use.weight)
 
 
 def _left_out(columns: Sequence[str], reading: ReaderOptions, label: str) -> list[str]:

@@ -14,7 +14,7 @@ from ..batch import DataError
 from ..reading import ReaderOptions, date_features
 from ..request import ReadRequest
 from ..sources.source import display_name, is_uri, peek_chunks
-from .columns import column_uses
+from .columns import column_uses, is_feature
 from .csv_text import new_reader, rows_below_header
 from .files import Path
 
@@ -118,11 +118,7 @@ def _of_first_rows(path: Path, reading: ReaderOptions) -> list[_Column]:
         return reader.counts(b"", last=True, rows=ROWS_TO_INFER) or []
 
     found = counted()
-    return [
-        _Column(use.name, use.use, cells)
-        for use, cells in zip(uses, found, strict=True)
-        if use.use not in (_core.Use.none, _core.Use.label, _core.Use.weight)
-    ]
+    return [_Column(use.name, use.use, cells) for use, cells in zip(uses, found, strict=True) if is_feature(use)]
 
 
 def _of_schema(path: Path, reading: ReaderOptions) -> ReaderOptions:

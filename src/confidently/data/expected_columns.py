@@ -1,0 +1,167 @@
+"""The columns that a model was trained on, to which those of further data are compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from difflib import get_close_matches
+
+import numpy as np
+
+from .advice import MIN_ROWS, warn
+from .batch import Batch, DataError
+from .features import Features, Strings
+from .reading import ReaderOptions
+
+MAX_SHOWN = 5  # columns, in a message
+MIN_PRESENT = 0.5  # of the first rows of JSON lines must have a key that is called new: words as keys are always new
+SIMILAR = 0.8  # names of columns, of which one may be a misspelling of the other
+ENDS = re.compile("[=:.]")  # of a column's name in that of a feature
+MARKS = re.compile("[=:]")  # between a column and a category or an n-gram in it; numbers have none
+
+
+class ExpectedColumns:
+    """The columns of features that a model knows.
+
+    Parameters
+    ----------
+    reading : ReaderOptions
+        How the model reads rows.
+    features : Features
+        The features that it knows.
+    strict : bool
+        Whether every difference is an error.
+    predicting : bool
+        Whether the model predicts. Otherwise it continues training, and differences are no errors.
+    """
+
+    def __init__(
+        self, reading: ReaderOptions, features: Features, strict: bool = False, predicting: bool = True
+    ) -> None:
+        self.reading, self.strict, self.predicting = reading, strict, predicting
+        self.features = features.copy()  # training adds to them while files are read
+        self._said: set[str] = set()
+
+    def check_header(self, name: str, columns: Sequence[str], keep: Collection[str]) -> None:
+        """Compare the columns of features of a table called ``name``; those to ``keep`` may be new.
+
+        Raises
+        ------
+        DataError
+            If the model predicts, and knows none of the columns or knows a column of numbers that the table lacks.
+        """
+        known, numbers = self._known_to(columns)
+        missing = [column for column in known if column not in columns]
+        new = [column for column in columns if column not in known and column not in keep]
+        if self.reading.header and new:  # the first file may have lacked them
+            of_features = _columns_of(self.features.names, new)
+            new = [column for column in new if column not in of_features]
+        none = bool(known) and len(missing) == len(known)
+        self._report(name, len(known), missing, new, none or any(column in numbers for column in missing))
+
+    def check_rows(self, batch: Batch) -> None:
+        """Compare the keys of the first rows of JSON lines, which need not have all keys of training.
+
+        Raises
+        ------
+        DataError
+            If the model predicts, and knows none of the keys.
+        """
+        known = len(self.features)
+        unknown = batch.columns[batch.columns >= known]
+        if not len(batch.columns) or not (len(unknown) or self.strict):
+            return
+        counts = _counts(batch, unknown - known)
+        often = [column for column, n in counts.items() if n >= MIN_PRESENT * len(batch)]
+        is_none = len(unknown) == len(batch.columns) and len(batch) >= MIN_ROWS
+        if not (often or is_none or self.strict):
+            return
+        of_model = dict.fromkeys(_column_of(name) for name in self.features.names)
+        new = [column for column in often if column not in of_model]
+        is_none &= not counts.keys() & of_model.keys()
+        if not (new or is_none or self.strict):
+            return
+        here = {_column_of(name) for name in self._names(np.unique(batch.columns[batch.columns < known]))}
+        missing = [column for column in of_model if column not in here and column not in counts]
+        name = batch.location.rpartition(", ")[0]
+        self._report(f"{name}, first {len(batch):,} rows", len(of_model), missing, new or list(counts), is_none)
+
+    def _known_to(self, columns: Sequence[str]) -> tuple[list[str], set[str]]:
+        """Return the columns that the model knows, and those of numbers; names of features are cut as ``columns``."""
+        if self.reading.header:
+            numbers = {*self.reading.numbers, *self.reading.dates}
+            return list(self.reading.header), numbers & set(self.reading.header)
+        known = _columns_of(self.features.names, columns)  # a model of an earlier version has no list of them
+        return list(known), {column for column, is_number in known.items() if is_number}
+
+    def _names(self, columns: np.ndarray) -> Strings:
+        """Return the names of features, as far as they are known."""
+        at = np.flatnonzero(np.isin(self.features.column, columns))
+        return self.features.names.take(at)
+
+    def _report(self, name: str, known: int, missing: list[str], new: list[str], refuse: bool) -> None:
+        if not (missing or new):
+            return
+        parts = []
+        if missing:
+            parts.append(f"missing {len(missing):,} of {known:,} columns of training: {_listed(missing)}")
+        if new:
+            parts.append(f"{len(new):,} new column{'s' * (len(new) > 1)}: {_listed(new)}")
+        text = "; ".join(parts)
+        if hints := _hints(missing, new):
+            text += f"; did you mean {hints}?"
+        if self.predicting and (refuse or self.strict):
+            remedy = "rename the columns, or add them with empty cells" if refuse else "omit --strict to go on"
+            raise DataError(f"{name}: {text}; {remedy}".replace("?;", "?"))
+        if text not in self._said:
+            self._said.add(text)
+            warn(f"{name}: {text}")
+
+
+def _columns_of(names: Iterable[str], columns: Sequence[str]) -> dict[str, bool]:
+    """Return the columns that names of features come from, and whether they hold numbers.
+
+    Names of columns may contain the marks that end them in names of features, so ``columns`` are tried first.
+    """
+    there, found = set(columns), dict[str, bool]()
+    for name in names:
+        ends = [*(mark.start() for mark in ENDS.finditer(name)), len(name)]
+        column = next((name[:end] for end in reversed(ends) if name[:end] in there), None)
+        is_number = MARKS.search(name, len(column or "")) is None
+        column = column or _column_of(name)
+        found[column] = found.get(column, False) or is_number
+    return found
+
+
+def _column_of(name: str) -> str:
+    return MARKS.split(name, maxsplit=1)[0]
+
+
+def _counts(batch: Batch, unknown: np.ndarray) -> dict[str, int]:
+    """Return how often each column occurs among unknown features, given by their place in the new ones."""
+    counts: dict[str, int] = {}
+    if batch.new_features is not None:
+        n_of_feature = np.bincount(unknown, minlength=len(batch.new_features.key)).tolist()
+        for name, n in zip(batch.new_features.names, n_of_feature, strict=True):
+            counts[_column_of(name)] = counts.get(_column_of(name), 0) + n
+    return counts
+
+
+def _hints(missing: list[str], new: list[str]) -> str:
+    """Return which new columns may be missing ones under another name."""
+    plain = {_plain(column): column for column in reversed(new)}
+    pairs = []
+    for column in missing:
+        match = plain.get(_plain(column)) or next(iter(get_close_matches(column, new, n=1, cutoff=SIMILAR)), None)
+        if match is not None:
+            pairs.append(f"{column!r} instead of {match!r}")
+    return " and ".join(pairs[:MAX_SHOWN])
+
+
+def _plain(column: str) -> str:
+    return "".join(filter(str.isalnum, column.casefold())) or column
+
+
+def _listed(columns: list[str]) -> str:
+    more = f" and {len(columns) - MAX_SHOWN:,} more" if len(columns) > MAX_SHOWN else ""
+    return ", ".join(map(repr, columns[:MAX_SHOWN])) + more
