@@ -60,10 +60,10 @@ CASES = [
     # columns of the data, the message, whether it is an error without strict
     (renamed(), None, False),
     (renamed(label=None), None, False),
-    (renamed(amount="Amount", town="Town"), "missing 2 of 2 columns of training: 'amount', 'town'; 2 new columns: 'Amount', "
-     "'Town'; did you mean 'amount' instead of 'Amount' and 'town' instead of 'Town'?", True),
-    (renamed(town="Town"), "missing 1 of 2 columns of training: 'town'; 1 new column: 'Town'; did you mean 'town' instead "
-     "of 'Town'?", False),
+    (renamed(amount="Amount", town="Town"), "missing 2 of 2 columns of training: 'amount', 'town'; 2 new columns: "
+     "'Amount', 'Town'; did you mean 'amount' instead of 'Amount' and 'town' instead of 'Town'?", True),
+    (renamed(town="Town"), "missing 1 of 2 columns of training: 'town'; 1 new column: 'Town'; did you mean 'town' "
+     "instead of 'Town'?", False),
     (renamed(town="city"), "missing 1 of 2 columns of training: 'town'; 1 new column: 'city'", False),
     (renamed(amount="amuont"), "missing 1 of 2 columns of training: 'amount'; 1 new column: 'amuont'; did you mean "
      "'amount' instead of 'amuont'?", True),

@@ -97,7 +97,7 @@ def open_for(
     if strict and not reading.file_format.columns:
         raise click.UsageError(f"--strict is for formats with named columns; {reading.format} has none")
     if model.kind == "linear" and model.features is not None:
-        options["expected"] = ExpectedColumns(reading, model.features, strict)
+        options.setdefault("expected", ExpectedColumns(reading, model.features, strict))
     return open_data(paths, reading, dtype, features=model.features, freeze=True, **options)
 
 

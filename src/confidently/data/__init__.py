@@ -9,7 +9,7 @@ LAZY = {  # and the module of each
     "FORMATS": "formats.table",
     "Batch": "batch",
     "DataError": "batch",
-    "DataWarning": "advice",
+    "DataWarning": "warning",
     "NewLabel": "batch",
     "ReaderOptions": "reading",
     "Stream": "stream",
@@ -17,11 +17,11 @@ LAZY = {  # and the module of each
 }
 
 if TYPE_CHECKING:  # type checkers see the same names
-    from .advice import DataWarning
     from .batch import Batch, DataError, NewLabel
     from .formats.table import FORMATS
     from .reading import ReaderOptions
     from .stream import Stream, open_stream
+    from .warning import DataWarning
 else:
 
     def __getattr__(name: str) -> Any:

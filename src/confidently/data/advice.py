@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -15,6 +14,7 @@ from .batch import Batch
 from .reading import MAX_LISTED, ReaderOptions, date_features
 from .request import ReadRequest
 from .sources.compression import Chunk
+from .warning import warn
 
 MIN_TEXT_BYTES = 24  # of a cell that looks like text
 MIN_TEXT_ROWS = 100  # fewer do not show that a column is text
@@ -27,10 +27,6 @@ MIN_SORTED_ROWS = 1000  # fewer may be in any order
 MIN_EXPECTED_CHANGES = 100  # of the label, in random order
 MAX_SORTED_FRACTION = 0.02  # of the changes expected in random order
 MIN_ROWS, MAX_ROWS = 10, 1000  # of the first rows, one of which should have a column that is used
-
-
-class DataWarning(UserWarning):
-    """Data can be read, but are perhaps not meant as they are read."""
 
 
 def warn_if_text(batch: Batch) -> None:
@@ -186,8 +182,3 @@ def _columns(row: object, prefix: str = "") -> Iterator[str]:
         for key, value in row.items():
             yield prefix + key
             yield from _columns(value, f"{prefix}{key}.")
-
-
-def warn(text: str) -> None:
-    """Warn of data that are perhaps not meant as they are read."""
-    warnings.warn(text, DataWarning, stacklevel=2)

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .advice import DataWarning
 from .batch import Batch
 from .reading import ReaderOptions, date_features
+from .warning import DataWarning
 
 MIN_ROWS = 200  # fewer do not show what a column is
 FIRST_ROWS = 16  # in which every column is looked at, for those that may be meant

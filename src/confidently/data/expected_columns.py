@@ -8,11 +8,12 @@ from difflib import get_close_matches
 
 import numpy as np
 
-from .advice import MIN_ROWS, warn
 from .batch import Batch, DataError
 from .features import Features, Strings
 from .reading import ReaderOptions
+from .warning import warn
 
+MIN_ROWS = 10  # of JSON lines, one of which should have a key that is known
 MAX_SHOWN = 5  # columns, in a message
 MIN_PRESENT = 0.5  # of the first rows of JSON lines must have a key that is called new: words as keys are always new
 SIMILAR = 0.8  # names of columns, of which one may be a misspelling of the other
@@ -83,8 +84,9 @@ class ExpectedColumns:
             return
         here = {_column_of(name) for name in self._names(np.unique(batch.columns[batch.columns < known]))}
         missing = [column for column in of_model if column not in here and column not in counts]
+        first = f"first {len(batch):,} rows" if len(batch) > 1 else "first row"
         name = batch.location.rpartition(", ")[0]
-        self._report(f"{name}, first {len(batch):,} rows", len(of_model), missing, new or list(counts), is_none)
+        self._report(f"{name}, {first}", len(of_model), missing, new or list(counts), is_none)
 
     def _known_to(self, columns: Sequence[str]) -> tuple[list[str], set[str]]:
         """Return the columns that the model knows, and those of numbers; names of features are cut as ``columns``."""

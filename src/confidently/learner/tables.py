@@ -10,13 +10,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..data.advice import DataWarning
 from ..data.batch import Batch
 from ..data.cache.reading import reading_of_caches
 from ..data.formats.files import Path
 from ..data.reading import ReaderOptions
 from ..data.sources.source import peeked
 from ..data.stream import open_stream
+from ..data.warning import DataWarning
 from ..views.columns import MARKS, MISSING, Columns
 
 ROWS_TO_INFER = 1000

@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ... import _core
-from ..advice import warn
 from ..batch import DataError
 from ..reading import ReaderOptions, date_features
 from ..request import ReadRequest
 from ..sources.source import display_name, is_uri, peek_chunks
+from ..warning import warn
 from .columns import column_uses, is_feature
 from .csv_text import new_reader, rows_below_header
 from .files import Path
