@@ -141,3 +141,15 @@ def test_errors_that_are_not_the_user_s_stay_as_they_are(monkeypatch):
     monkeypatch.setattr("confidently.cli.commands.rules._detailed", fails)
     with pytest.raises(RuntimeError, match="a mistake in the program"):
         run(["rules", "arow"])
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_a_model_behind_its_data_is_named(ok, call, tmp_path, command):
+    data, model = tmp_path / "rows.csv", tmp_path / "m.cw"
+    data.write_text("label,x\n" + "a,1\nb,3\n" * 5)
+    ok("train", data, "-q", "-o", model)
+    code, out, err = call(command, data, model)
+    assert (code, out) == (2, "")
+    assert err == f"confidently: error: {model} is a model and {data} is not; put the model first: {model} {data}\n"
+    code, _, err = call(command, data, data)
+    assert code == 2 and f"{data}: not a model file, but CSV data; expected a file that save or" in err

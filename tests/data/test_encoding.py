@@ -173,3 +173,16 @@ def test_only_text_whose_line_feeds_end_lines_is_cut_for_workers(tmp_path):
         ("utf-32-le", False),
     ):
         assert can_be_cut(path, ReaderOptions(format="text", encoding=encoding)) == cut
+
+
+def test_predictions_may_read_another_encoding_than_training(ok, call, tmp_path):
+    train, test, model = tmp_path / "train.csv", tmp_path / "test.csv", tmp_path / "m.cw"
+    train.write_text("label,town\n" + "a,Köln\nb,Malmö\n" * 20, encoding="utf-8")
+    test.write_text("label,town\na,Köln\nb,Malmö\n", encoding="latin-1")
+    ok("train", train, "-q", "-o", model)
+    assert ok("predict", model, test, "--encoding", "latin-1").split() == ["a", "b"]
+    assert "error   0.00 %" in ok("evaluate", model, test, "--encoding", "latin-1")
+    code, _, err = call("predict", model, test)
+    assert code == 2 and "0xf6 is not UTF-8 text" in err
+    code, _, err = call("predict", model, test, "--encoding", "latin-77")
+    assert code == 2 and "--encoding: unknown encoding 'latin-77'" in err

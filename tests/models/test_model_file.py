@@ -1,6 +1,8 @@
 """Model files: training resumes exactly in a new process, sparse models are small, and damage is reported."""
 
+import gzip
 import json
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -404,13 +406,31 @@ def test_a_binary_model_has_two_classes(tmp_path):
                 load(tmp_path / "m.cw")
 
 
+OTHER_FILES = [
+    ("rows.svm", b"+1 1:0.5\n" * 1000, "svmlight data"),
+    ("rows.csv.gz", gzip.compress(b"label,x\na,1\n"), r"CSV data \(gzip\)"),
+    ("rows.gz", gzip.compress(b"label,x\na,1\n"), "gzip data"),
+    ("short", b"a", "text"),
+    ("cut.txt", ("ab" * 2047 + "\xe9\xe9").encode()[:4095], "plain text data"),
+    ("nothing.cw", b"", "an empty file"),
+    ("model.joblib", pickle.dumps({"x": 1}), "a pickle"),
+    ("arrays.npz", b"PK\x03\x04" + bytes(100), "NumPy arrays"),
+    ("rows.parquet", b"PAR1" + bytes(100), "Parquet data"),
+    ("rows.cache", b"\x89confidently\r\n\x1a\n" + bytes(100), "a cache"),
+    ("odd.cw", bytes(range(1, 200)), "a file of an unknown kind"),
+]
+
+
 def test_files_of_other_kinds_are_rejected(tmp_path):
     save_file({"x": np.ones(3)}, tmp_path / "other.safetensors")
     with pytest.raises(ModelFileError, match="not a model file of confidently"):
         load(tmp_path / "other.safetensors")
-    (tmp_path / "text.cw").write_text("+1 1:0.5\n" * 100)
-    with pytest.raises(ModelFileError, match="not a model file, or damaged"):
-        load(tmp_path / "text.cw")
+    for name, content, what in OTHER_FILES:
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(
+            ModelFileError, match=rf"{name}: not a model file, but {what}; expected a file that save or"
+        ):
+            load(tmp_path / name)
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "missing.cw")
     with pytest.raises(IsADirectoryError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -43,13 +44,16 @@ def load_model(path: str, kind: Literal["linear", "topics"] = "linear") -> Model
         return model_type(kind).load(path)
 
 
-def load_predictor(path: str) -> Model:
-    """Load a classifier that is only asked for predictions.
+def load_predictor(path: str, data: Sequence[str] = ()) -> Model:
+    """Load a classifier that is only asked for predictions about ``data``.
 
     If the memory is too small for it, features at the prior are left out: predictions treat unseen features as such.
     """
+    from ..data.sources.recognition import is_model
     from ..models.model import Model
 
+    if len(data) == 1 and is_model(data[0]) and os.path.isfile(path) and not is_model(path):
+        raise BadInput(f"{data[0]} is a model and {path} is not; put the model first: {data[0]} {path}")
     with reported():
         return Model.load_touched(path, if_needed=True)
 

@@ -24,6 +24,7 @@ from ..data.features import Features, Strings
 from ..data.memory.matrix import MAX_COLUMNS
 from ..data.reading import ReaderOptions
 from ..data.sources.json_schema import Count, Interval, conform, parse
+from ..data.sources.recognition import HEAD_BYTES, SIZE_BYTES, description, may_be_safetensors
 from ..data.sources.whole_files import new_file
 from ..memory import require_memory
 from ..printable import PrintableError
@@ -164,11 +165,16 @@ def read(path: str | os.PathLike[str], *kinds: str) -> Contents:
     from safetensors import SafetensorError  # imported here since it is slow to import
     from safetensors.numpy import load as deserialize
 
-    content = Path(path).read_bytes()  # not mapped: what is checked cannot change afterwards
+    with open(path, "rb") as file:
+        head = file.peek(HEAD_BYTES)
+        if len(head) > SIZE_BYTES:  # a pipe may give less at first
+            _check_kind_of_file(path, head)  # before perhaps many gigabytes of data are read
+        content = file.read()  # not mapped: what is checked cannot change afterwards
+    _check_kind_of_file(path, content)
     try:
         arrays = deserialize(content)
     except SafetensorError as error:
-        raise ModelFileError(f"{path}: not a model file, or damaged ({error})") from error
+        raise ModelFileError(f"{path}: damaged or truncated model file ({error})") from error
     except KeyError as error:
         raise ModelFileError(f"{path}: damaged model file, it has an array of the unknown type {error}") from error
     header = _header(path, _metadata(content), kinds)
@@ -176,6 +182,14 @@ def read(path: str | os.PathLike[str], *kinds: str) -> Contents:
     with damage_reported(path):
         _check_sums(header.crc32, arrays)
         return Contents(path, header, arrays, _features(header, arrays))
+
+
+def _check_kind_of_file(path: str | os.PathLike[str], content: bytes) -> None:
+    if not may_be_safetensors(content):
+        raise ModelFileError(
+            f"{path}: not a model file, but {description(path, content[:HEAD_BYTES])}; expected a file that save or "
+            "confidently train -o has written"
+        )
 
 
 def _metadata(content: bytes) -> dict[str, str]:

@@ -67,7 +67,7 @@ def evaluate(
     if plot and not risk_coverage:
         raise click.UsageError("--plot draws the curve of --risk-coverage; use both")
     check_plot(plot)
-    model = load_predictor(model_path)
+    model = load_predictor(model_path, data)
     for option, is_used in (("--abstain", abstain is not None), ("--risk-coverage", risk_coverage)):
         if is_used:
             check_one_class(option, model.learner.task)

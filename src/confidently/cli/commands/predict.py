@@ -27,7 +27,7 @@ def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
     make them less certain.
     """
     check_predictions(options)
-    model = load_predictor(model_path)
+    model = load_predictor(model_path, data)
     from ..output.predictions import ClassifierPredictions
     from ..output.writers import write_predictions
 

@@ -12,10 +12,10 @@ from ..batch import DataError
 from .compression import Chunk, compression_of, decompressed
 from .encoding import UTF8, transcoded
 from .file_range import FileRange
+from .recognition import MODEL, SIZE_BYTES
 
 CHUNK_BYTES = 1 << 20  # large enough that work per batch does not matter
 MAX_MAGIC_BYTES = 6
-MODEL = b'{"__metadata__":{"confidently":'  # how the header of a model file begins, after its size in eight bytes
 
 
 def display_name(path: str | os.PathLike[str]) -> str:
@@ -147,7 +147,7 @@ def _decompressed(path: str | os.PathLike[str], chunk_bytes: int, encoding: str)
             head += more
         if not head:
             raise DataError(f"{name} is empty")
-        if head[8:].startswith(MODEL):
+        if head[SIZE_BYTES:].startswith(MODEL):
             raise DataError(f"{name} is a model, expected data; put the model first: predict MODEL DATA")
         if head.startswith(b"PK\x03\x04"):
             raise DataError(f"{name} is zip; use plain text or gzip, zstd, bzip2, lz4 or xz, or pipe it to -")
