@@ -29,7 +29,7 @@ LAYERS = (  # from the highest; a layer imports those below it, and folders of o
     ("stack",),
     ("learner",),
     ("data", "covariances", "views"),
-    ("rules", "samples", "arrays", "exclusive", "memory", "printable"),
+    ("rules", "samples", "arrays", "exclusive", "memory", "printable", "wording"),
     ("_core",),
 )
 LIGHT = ("rules", "covariances", "learner")  # import neither scikit-learn nor SciPy until a function needs them

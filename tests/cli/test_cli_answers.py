@@ -96,6 +96,46 @@ def test_evaluation_of_sets_agrees_with_scikit_learn(ok, tmp_path):
     assert result["ranking_loss"] == pytest.approx(label_ranking_loss(truth, scores))
 
 
+def test_many_classes_are_summarized(ok, tmp_path):
+    """macro-F1 as of scikit-learn, and the classes with the lowest recall; unknown ones by name."""
+    from sklearn.metrics import f1_score, recall_score
+
+    path, model = tmp_path / "data.svm", tmp_path / "m.cw"
+    names = [f"c{k:02}" for k in range(40)]
+    noise = np.random.default_rng(0)
+    lines = [line.split(" ", 1)[1] for line in rows(1500, names, d=60).splitlines()]
+    labels = [f"c{int(line.split(':')[0]) % 40:02}" if noise.random() < 0.7 else noise.choice(names) for line in lines]
+    path.write_text("".join(f"{label} {line}\n" for label, line in zip(labels, lines, strict=True)))
+    ok("train", path, "-q", "-o", model)
+    result = json.loads(ok("evaluate", model, path, "--json"))
+    truth = [line.split(" ")[0] for line in path.read_text().splitlines()]
+    predicted = ok("predict", model, path).splitlines()
+    assert result["macro_f1"] == pytest.approx(f1_score(truth, predicted, average="macro"))
+    recall = dict(zip(names, recall_score(truth, predicted, labels=names, average=None), strict=True))
+    text = ok("evaluate", model, path)
+    _, worst = text.split("Those with the lowest recall:\n")
+    listed = [line.split()[0] for line in worst.splitlines()[1:]]
+    assert len(listed) == 10
+    assert [recall[name] for name in listed] == sorted(recall.values())[:10]
+    assert "The largest of 40 classes:" in text
+    more = tmp_path / "more.svm"
+    more.write_text(path.read_text() + "x 1:1\n" * 3 + "".join(f"{name} 1:1\n" for name in "yzuvwst"))
+    found = json.loads(ok("evaluate", model, more, "--json"))
+    assert found["rows_of_unknown_classes"] == 10 and found["unknown_classes"][0] == {"name": "x", "rows": 3}
+    assert "unknown: x (3 rows), y (1 row), z (1 row), u (1 row), v (1 row) and 3 more" in ok("evaluate", model, more)
+
+
+def test_unknown_labels_are_named(ok, tmp_path):
+    path, more, model = tmp_path / "data.svm", tmp_path / "more.svm", tmp_path / "m.cw"
+    path.write_text(rows(200, ("1,2", "2", "3,1"), d=6))
+    ok("train", path, "-q", "-o", model)
+    more.write_text(path.read_text() + "1,7 1:1\n8,7 1:1\n")
+    found = json.loads(ok("evaluate", model, more, "--json"))
+    assert found["unknown_classes"] == [{"name": "7", "rows": 2}, {"name": "8", "rows": 1}]
+    by_class = [(2 * c["precision"] * c["recall"] / (c["precision"] + c["recall"])) for c in found["classes"]]
+    assert found["macro_f1"] == pytest.approx(np.mean(by_class))
+
+
 def test_classes_the_model_does_not_know_are_errors(ok, data, tmp_path):
     model, test = tmp_path / "m.cw", tmp_path / "test.svm"
     ok("train", data, "-q", "-o", model)

@@ -69,6 +69,24 @@ def test_numbers_are_the_learners(ok, trained):
             assert entry["labels"] == [model.classes[k] for k in order if scores[model.classes[k]] > 0]
 
 
+@pytest.mark.parametrize("top", [1, 2, 9])
+def test_the_best_classes_have_the_numbers_of_all(ok, trained, top):
+    path, model = trained
+    everything = [json.loads(line) for line in ok("predict", model, path, *EVERYTHING, "--json").splitlines()]
+    options = [option for option in EVERYTHING if option != "--ranking"]
+    found = [json.loads(line) for line in ok("predict", model, path, *options, "--top", top, "--json").splitlines()]
+    for best, whole in zip(found, everything, strict=True):
+        assert best["ranking"] == whole["ranking"][:top] and len(best["ranking"]) == min(top, len(whole["ranking"]))
+        for name in ("proba", "margin", "std", "variance"):
+            if isinstance(whole[name], dict):
+                expected = {f"top{k + 1}": whole[name][str(label)] for k, label in enumerate(best["ranking"])}
+                assert best[name] == pytest.approx(expected)
+            else:
+                assert best[name] == whole[name]
+    header = ok("predict", model, path, "--top", top, "--proba").splitlines()[0].split("\t")
+    assert header[1:] == ["ranking", *(f"proba:top{k + 1}" for k in range(len(found[0]["ranking"])))]
+
+
 def test_formats_say_the_same(ok, trained, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     path, model = trained

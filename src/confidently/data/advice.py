@@ -10,6 +10,7 @@ from contextlib import suppress
 
 import numpy as np
 
+from ..wording import first_of
 from .batch import Batch
 from .reading import MAX_LISTED, ReaderOptions, date_features
 from .request import ReadRequest
@@ -77,8 +78,8 @@ def warn_if_unknown(batch: Batch, known: int) -> None:
     """Warn if the model knows no feature of the first batch; it knows the first ``known`` columns."""
     if len(batch) >= MIN_ROWS and len(batch.columns) and batch.columns.min() >= known:
         warn(
-            f"the model knows none of the features of the first {len(batch):,} rows; are these rows like those that it "
-            "was trained on?"
+            f"the model knows none of the features of the {first_of(len(batch), 'row')}; are these rows like those "
+            "that it was trained on?"
         )
 
 
@@ -173,7 +174,7 @@ def _warn_of_missing(name: str, text: bytes, missing: dict[str, str]) -> None:
     listed = ", ".join(list(seen)[:MAX_LISTED]) + (", ..." if len(seen) > MAX_LISTED else "")
     for column, use in missing.items():
         if column not in seen and rows >= (1 if use == "keep" else MIN_ROWS):
-            warn(f"{name}: no column {column!r} (--{use}) in the first {rows:,} rows; there are {listed}")
+            warn(f"{name}: no column {column!r} (--{use}) in the {first_of(rows, 'row')}; there are {listed}")
 
 
 def _columns(row: object, prefix: str = "") -> Iterator[str]:

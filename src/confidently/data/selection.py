@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..arrays import row_entries, row_starts
+from ..wording import counted
 from .batch import Batch, DataError
 from .features import NewFeatures, Strings
 
@@ -48,7 +49,7 @@ def skip_rows(batches: Iterable[Batch], rows: int) -> Iterator[Batch]:
         yield without_first(batch, rows) if rows else batch
         before, rows = None, 0
     if rows:
-        raise DataError(f"the data end {rows:,} rows before the first row to read")
+        raise DataError(f"the data end {counted(rows, 'row')} before the first row to read")
     if before is not None:
         yield before
 

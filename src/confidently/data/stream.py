@@ -8,6 +8,7 @@ from importlib import import_module
 from itertools import chain
 from typing import Any
 
+from ..wording import counted
 from .advice import warn_if_dates, warn_if_ids, warn_if_text, warn_if_unknown
 from .batch import Batch, DataError
 from .cache.reading import read_cache, reading_of_caches
@@ -97,7 +98,8 @@ class Stream:
         self.skipped_examples += batch.skipped_examples[: max(room, 0)]
         if self.skipped > self.max_skipped:
             raise DataError(
-                f"more than {self.max_skipped:,} rows are invalid; the first: " + "; ".join(self.skipped_examples)
+                f"more than {counted(int(self.max_skipped), 'invalid row')}; the first: "
+                + "; ".join(self.skipped_examples)
             )
 
 

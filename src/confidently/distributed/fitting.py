@@ -22,6 +22,7 @@ from ..estimators.fitted import put_model
 from ..estimators.streams import check_values_kept
 from ..models.model import Model
 from ..rules.ranges import check_choice
+from ..wording import counted
 from .cluster import connected, dashboard, n_threads
 from .frames import Frames, is_collection, paths_of, settings_of
 from .rounds import Round, Rounds
@@ -231,7 +232,8 @@ class _Training:
         if self.progress is True:
             n = len(client.scheduler_info(n_workers=-1)["workers"])
             print(
-                f"{options['partitions']} partitions on {n} workers, {len(training)} rounds; {dashboard(client)}",
+                f"{counted(options['partitions'], 'partition')} on {counted(n, 'worker')}, "
+                f"{counted(len(training), 'round')}; {dashboard(client)}",
                 file=sys.stderr,
             )
 

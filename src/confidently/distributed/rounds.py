@@ -14,6 +14,7 @@ from distributed import Client, Future, wait
 
 from ..data import DataError
 from ..models.model import Model
+from ..wording import counted
 from .cells import Cell
 from .change import advanced, model_bytes
 from .tasks import Failure, Job, Learned, Seed, merge_learned
@@ -69,8 +70,9 @@ class Round:
         error = self.mistakes / self.learned if self.learned else 0.0
         speed = self.rows / max(self.seconds, 1e-9)
         return (
-            f"round {self.number} of {self.of}: {self.rows:,} rows in {self.partitions} partitions, progressive "
-            f"validation error {error:.4f}, {speed:,.0f} rows/s, {self.bytes_moved:,} bytes moved"
+            f"round {self.number} of {self.of}: {counted(self.rows, 'row')} in "
+            f"{counted(self.partitions, 'partition')}, progressive validation error {error:.4f}, "
+            f"{speed:,.0f} rows/s, {self.bytes_moved:,} bytes moved"
         )
 
 
@@ -189,7 +191,8 @@ class Rounds:
         self.skipped += found.skipped if pass_number == 0 else 0
         if self.skipped > self.max_skipped:
             raise DataError(
-                f"more than {self.max_skipped:,} rows are invalid; some of them: " + "; ".join(found.skipped_examples)
+                f"more than {counted(int(self.max_skipped), 'invalid row')}; some of them: "
+                + "; ".join(found.skipped_examples)
             )
 
 

@@ -59,6 +59,7 @@ class ClassMetrics:
             "error": 1 - self.correct / self.rows,
             "accuracy": self.correct / self.rows,
             "log_loss": self.log_loss / known if known else None,
+            "macro_f1": _macro_f1(self.confusion.diagonal(), self.confusion.sum(axis=1), self.predicted),
             "rows_of_unknown_classes": self.unknown,
         }
 
@@ -124,6 +125,7 @@ class LabelMetrics:
             "micro_f1": _fraction(2 * hits, predicted + relevant),
             "micro_precision": _fraction(hits, predicted),
             "micro_recall": _fraction(hits, relevant),
+            "macro_f1": _macro_f1(self.hits, self.relevant, self.predicted),
             "hamming_loss": _fraction(predicted + relevant - 2 * hits, cells),
             "ranking_loss": self.ranking / self.rows,
             "unknown_labels": self.unknown,
@@ -135,6 +137,12 @@ class LabelMetrics:
             {"rows": int(n), "precision": _fraction(hit, p), "recall": _fraction(hit, n)}
             for n, hit, p in zip(self.relevant, self.hits, self.predicted, strict=True)
         ]
+
+
+def _macro_f1(hits: np.ndarray, true: np.ndarray, predicted: np.ndarray) -> float | None:
+    """Return the mean F1, 2 hits / (true + predicted), of the classes that are true or predicted for some row."""
+    found = true + predicted > 0
+    return float((2 * hits[found] / (true + predicted)[found]).mean()) if found.any() else None
 
 
 def _fraction(part: float | np.int64, whole: float | np.int64) -> float | None:

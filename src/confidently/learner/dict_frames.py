@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data.memory.matrix import as_matrix
+from ..wording import counted
 from .dicts import DictRows, per_class, python_value
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ class FrameRows(DictRows):
         """Train on the rows of a data frame, one after the other."""
         names = [python_value(name) for name in y]
         if len(names) != len(X):
-            raise ValueError(f"X has {len(X)} rows and y {len(names)} classes")
+            raise ValueError(f"X has {counted(len(X), 'row')} and y {counted(len(names), 'class', 'classes')}")
         if any(name is None for name in names):
             raise ValueError("a class cannot be None")
         in_pieces = any(self.table.get(name) is None for name in names)

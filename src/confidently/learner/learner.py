@@ -21,6 +21,7 @@ from ..data.memory.matrix import MAX_WEIGHT, check_rows, is_checked, largest_val
 from ..views.columns import Columns
 from ..views.table import view_of
 from ..views.view import Labelled, View
+from ..wording import counted
 from .backup import Transaction
 from .predictor import ROWS_PER_VIEW, Predictor
 
@@ -366,7 +367,7 @@ class Learner(Predictor):
         if start is not None and (start[0] != 0 or (np.diff(start) < 0).any()):
             raise ValueError("label_start must start at 0 and never decrease")
         if len(labels) != expected or (start is not None and len(start) != n + 1):
-            raise ValueError(f"got {n} rows and {len(labels)} labels, which do not match")
+            raise ValueError(f"got {counted(n, 'row')} and {counted(len(labels), 'label')}, which do not match")
         if len(labels) and not 0 <= labels.min() <= labels.max() < self.n_classes:
             raise ValueError(f"labels must be in 0 to {self.n_classes - 1}, got {labels.min()} to {labels.max()}")
 

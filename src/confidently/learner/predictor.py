@@ -10,6 +10,7 @@ import numpy as np
 from .. import _core
 from ..arrays import predicted_numbers
 from ..data.memory.matrix import check_rows, is_checked
+from ..wording import counted
 from . import calibration
 from .posterior import Posterior
 
@@ -166,4 +167,7 @@ class Predictor(Posterior):
     def check_width(self, X: _core.Matrix) -> None:
         """Raise ``ValueError`` if rows have more columns than there are features."""
         if X.shape[1] > self.n_features:
-            raise ValueError(f"X has {X.shape[1]} columns, the learner {self.n_features} features; grow it first")
+            raise ValueError(
+                f"X has {counted(X.shape[1], 'column')}, the learner {counted(self.n_features, 'feature')}; "
+                "grow it first"
+            )

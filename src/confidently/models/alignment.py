@@ -13,6 +13,7 @@ from ..covariances.table import of_classes, saved_multiclass
 from ..data.classes import ClassTable
 from ..data.features import Features, Strings
 from ..data.reading import ReaderOptions
+from ..wording import MAX_LISTED, listed
 from .model import Model
 
 # All settings but the rule (compared with its parameters), the task (it changes with the classes) and the block size.
@@ -32,6 +33,8 @@ def differences(one: Model, other: Model) -> Iterator[tuple[str, str, str]]:
         right |= {name: left[name] for name in ("covariance", "multiclass")}
     for name in dict.fromkeys([*left, *right]):
         a, b = left.get(name), right.get(name)
+        if isinstance(a, list) and isinstance(b, list) and a != b and len(a) + len(b) > MAX_LISTED:
+            a, b = ([one for one in mine if one not in other] or mine for mine, other in ((a, b), (b, a)))
         if a != b:
             yield name, _text(a), _text(b)
 
@@ -84,6 +87,8 @@ def _reading(model: Model) -> dict[str, Any]:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, list) and len(value) > MAX_LISTED:
+        return listed(value)
     return f"{value:g}" if isinstance(value, float) else "none" if value in (None, []) else str(value)
 
 

@@ -16,6 +16,7 @@ from ..covariances.table import make_covariance
 from ..learner.calibration import merged
 from ..learner.learner import Learner
 from ..printable import PrintableError
+from ..wording import counted
 from .gaussian import Gaussian
 
 HOW = ("product", "mean")
@@ -260,7 +261,7 @@ def check_continued(base: Part, parts: Sequence[Part]) -> None:
         elif not np.isin(base.seen, part.seen).all():
             reason = f"{part.name} lacks some of its classes"
         elif (part.counters < base.counters).any():
-            reason = f"it has seen {base.counters[0]:,} rows and {part.name} {part.counters[0]:,}"
+            reason = f"it has seen {counted(int(base.counters[0]), 'row')} and {part.name} {part.counters[0]:,}"
         elif (part.updates < base.updates).any():
             reason = f"it has made {base.updates.sum():,} updates and {part.name} {part.updates.sum():,}"
         elif not _is_as_certain(base, part):

@@ -19,6 +19,7 @@ from ..rules.ranges import check_choice
 from ..stack.naive_bayes import NaiveBayes
 from ..stack.stack import Stack, parts_of
 from ..views.view import View
+from ..wording import counted
 from . import file
 from .file import checked_arrays
 
@@ -276,8 +277,8 @@ def _check_names(header: file.Header, features: Features | None) -> None:
     if unnamed and header.n_classes != 2:
         raise ValueError(f"{header.n_classes} classes for a task of two")
     if not header.n_classes - unnamed <= len(header.classes) <= header.n_classes:
-        raise ValueError(f"{len(header.classes)} names for {header.n_classes} classes")
+        raise ValueError(f"{counted(len(header.classes), 'name')} for {counted(header.n_classes, 'class', 'classes')}")
     if None in header.classes and not unnamed:
         raise ValueError("a class has no name")
     if features is not None and len(features) != header.n_features:
-        raise ValueError(f"{len(features)} names for {header.n_features} features")
+        raise ValueError(f"{counted(len(features), 'name')} for {counted(header.n_features, 'feature')}")

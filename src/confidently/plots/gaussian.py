@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..learner.posterior import Marginal
+from ..wording import counted
 from .base import Display, line_style, tidy
 
 if TYPE_CHECKING:
@@ -130,7 +131,9 @@ class DecisiveWeightsDisplay(Display):
         known = getattr(estimator, "feature_names_in_", np.arange(len(mean)).astype(str))
         names = known if feature_names is None else feature_names
         if len(names) != len(mean):
-            raise ValueError(f"feature_names must name {len(mean)} features, got {len(names)} names")
+            raise ValueError(
+                f"feature_names must name {counted(len(mean), 'feature')}, got {counted(len(names), 'name')}"
+            )
         best = np.argsort(-np.abs(mean), kind="stable")[:top]
         display = cls(mean[best], variance[best], [str(names[j]) for j in best], n_std)
         display.plot(ax, **options)

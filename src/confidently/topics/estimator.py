@@ -33,6 +33,7 @@ from ..data.memory.labels import (
     with_class_weight,
 )
 from ..rules.ranges import check_integer
+from ..wording import counted
 from .bags import Bags
 from .inputs import bags_of, check_counts, chosen_settings
 from .learner import TopicLearner
@@ -325,7 +326,8 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         names, new = getattr(self, "feature_names_in_", None), getattr(X, "columns", None)
         if names is not None and (new is None or list(new[:before]) != list(names)):
             raise ValueError(
-                f"X: the columns do not begin with the {before} known words, got {shape[1]} columns; put new words last"
+                f"X: the columns do not begin with the {before} known words, got "
+                f"{counted(shape[1], 'column')}; put new words last"
             )
         return True
 
@@ -457,7 +459,9 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         names = self._word_names() if feature_names is None else feature_names
         names = [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)
         if len(names) != self.n_features_in_:
-            raise ValueError(f"feature_names: expected {self.n_features_in_} names, one per word, got {len(names)}")
+            raise ValueError(
+                f"feature_names: expected {counted(self.n_features_in_, 'name')}, one per word, got {len(names)}"
+            )
         scores = relevances(self._by_model(self._fitted.topics(), axis=0), relevance).reshape(self.n_topics_, -1)
         order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
         return [[str(names[j]) for j in row] for row in order]

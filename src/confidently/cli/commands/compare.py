@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...wording import counted
 from ..inputs import open_data, reported, total_bytes
 from ..options.arguments import POSITIVE_INTEGER, data_argument, json_option, quiet_option
 from ..options.command import Command
@@ -16,7 +17,7 @@ from ..options.plot import check_plot, plot_option
 from ..options.reading import chosen_raw_reading, on_error_option, reading_options
 from ..options.view import chosen_view_and_reading, view_options
 from ..output.summaries import learner_facts, stored_text, weighted_members
-from ..output.text import class_name, class_noun, counted, parameters_text, percent, say, table
+from ..output.text import class_name, class_noun, parameters_text, percent, say, table
 
 if TYPE_CHECKING:
     from ...evaluation.comparison import Comparison, Trial

@@ -11,12 +11,13 @@ import click
 
 from ...data.formats.table import BY_NAME, WRITABLE
 from ...data.sources.whole_files import new_file
+from ...wording import counted
 from ..inputs import open_data, reported
 from ..options.arguments import data_argument, json_option
 from ..options.command import Command
 from ..options.files import OUTPUT
 from ..options.reading import chosen_reading, on_error_option, reading_options
-from ..output.text import counted, say
+from ..output.text import say
 
 
 @click.command(cls=Command)

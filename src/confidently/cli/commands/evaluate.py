@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ...wording import counted
 from ..inputs import load_predictor, reported
 from ..options.arguments import FRACTION, data_argument, json_option, model_argument
 from ..options.command import Command
@@ -15,12 +16,15 @@ from ..options.predictions import check_one_class
 from ..options.reading import new_data_options, opening_of
 from ..output.text import percent, say, table
 
-MAX_CLASSES_IN_TABLE = 30  # in the table of classes
+MAX_CLASSES_IN_TABLE = 30  # in the table of classes; of more, the largest and those with the lowest recall
+LARGEST_CLASSES, WORST_CLASSES = 20, 10
+MAX_UNKNOWN_CLASSES = 5  # named
 MAX_CONFUSION = 12  # classes in the table of true against predicted classes
 NAMES = {
     "error": "error",
     "log_loss": "log-loss",
     "auc": "AUC",
+    "macro_f1": "macro-F1",
     "subset_accuracy": "exact sets",
     "micro_f1": "micro-F1",
     "micro_precision": "precision",
@@ -61,8 +65,8 @@ def evaluate(
 
     DATA are files, or - for standard input. Memory does not grow with the data, with two exceptions: with two classes
     the area under the ROC curve (AUC) needs every score, and --risk-coverage needs every probability. Every row counts
-    once, whatever its weight. Rows of unknown classes count as errors and are left out of the log-loss. --plot draws
-    the curve of --risk-coverage.
+    once, whatever its weight. Rows of unknown classes count as errors and are left out of the log-loss. macro-F1 is the
+    mean F1 of the model's classes that are true or predicted for some row. --plot draws the curve of --risk-coverage.
     """
     if plot and not risk_coverage:
         raise click.UsageError("--plot draws the curve of --risk-coverage; use both")
@@ -95,7 +99,7 @@ def _text(result: dict[str, Any], plot: str | None) -> str:
             [f"coverage at p >= {found['probability']:g}", percent(found["coverage"])],
             [f"error at p >= {found['probability']:g}", _percent(found["error"])],
         ]
-    parts = [table(rows), _class_table(result["classes"])]
+    parts = [table(rows) + _unknown_text(result["unknown_classes"]), _class_table(result["classes"])]
     if "risk_coverage" in result:
         parts.insert(1, _risk_coverage_table(result))
     if "confusion" in result and len(result["classes"]) <= MAX_CONFUSION:
@@ -117,20 +121,32 @@ def _risk_coverage_table(result: dict[str, Any]) -> str:
     return f"{text}\narea under the curve: {result['risk_coverage_area']:.4f}"
 
 
+def _unknown_text(classes: list[dict[str, Any]]) -> str:
+    """Return the unknown classes with most rows as a line of text."""
+    if not classes:
+        return ""
+    named = [f"{entry['name']} ({counted(entry['rows'], 'row')})" for entry in classes[:MAX_UNKNOWN_CLASSES]]
+    rest = len(classes) - len(named)
+    return f"\nunknown: {', '.join(named)}" + (f" and {rest:,} more" if rest else "")
+
+
 def _class_table(classes: list[dict[str, Any]]) -> str:
-    shown = classes
-    if len(classes) > MAX_CLASSES_IN_TABLE:
-        shown = sorted(classes, key=lambda entry: -entry["rows"])[:MAX_CLASSES_IN_TABLE]
+    if len(classes) <= MAX_CLASSES_IN_TABLE:
+        return _table_of(classes)
+    largest = sorted(classes, key=lambda entry: -entry["rows"])[:LARGEST_CLASSES]
+    parts = [f"The largest of {len(classes):,} classes:\n{_table_of(largest)}"]
+    missed = (entry for entry in classes if entry["rows"] and entry["recall"] < 1)
+    if worst := sorted(missed, key=lambda entry: (entry["recall"], -entry["rows"]))[:WORST_CLASSES]:
+        parts.append(f"Those with the lowest recall:\n{_table_of(worst)}")
+    return "\n\n".join(parts)
+
+
+def _table_of(classes: list[dict[str, Any]]) -> str:
     lines = [
-        [
-            entry["name"],
-            f"{entry['rows']:,}",
-            *(_percent(entry[k]) for k in ("precision", "recall")),
-        ]
-        for entry in shown
+        [entry["name"], f"{entry['rows']:,}", *(_percent(entry[k]) for k in ("precision", "recall"))]
+        for entry in classes
     ]
-    text = table([["class", "rows", "precision", "recall"], *lines])
-    return text + (f"\n({len(classes) - len(shown)} smaller ones not shown)" if len(shown) < len(classes) else "")
+    return table([["class", "rows", "precision", "recall"], *lines])
 
 
 def _percent(fraction: float | None) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...wording import counted
 from ..inputs import BadInput, load_model, open_for, reported
 from ..options.arguments import POSITIVE_INTEGER, json_option, model_argument
 from ..options.command import Command
@@ -24,7 +25,7 @@ from ..output.summaries import (
     print_classes,
     weighted_members,
 )
-from ..output.text import counted, say
+from ..output.text import say
 from ..output.text import shown as named
 from ..output.text import table as aligned
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...wording import counted
 from ..inputs import BadInput, load_model
 from ..options.arguments import json_option
 from ..options.command import Command
@@ -90,7 +91,7 @@ def _summary(result: dict[str, Any]) -> str:
         [
             table([["model", "rows", "mistakes", "updates", "features"], *rows]),
             *more,
-            f"{result['how']} of {len(parts):,} models{trained}",
+            f"{result['how']} of {counted(len(parts), 'model')}{trained}",
             "",
             model_text(result),
         ]

@@ -13,10 +13,11 @@ import click
 from ... import samples
 from ...data.formats.table import BY_NAME
 from ...data.sources.whole_files import new_text_file
+from ...wording import counted
 from ..options.arguments import NONNEGATIVE_INTEGER, POSITIVE_INTEGER, json_option
 from ..options.command import Command
 from ..options.files import OUTPUT
-from ..output.text import counted, say
+from ..output.text import say
 
 Rows = Iterator[dict[str, Any]]
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ...data.formats.table import FOR_PREDICTIONS
-from .arguments import FRACTION, add_options
+from .arguments import FRACTION, POSITIVE_INTEGER, add_options
 from .files import OUTPUT
 
 JSON_FORMAT = "jsonl"  # of --json
@@ -22,6 +22,7 @@ class Requested:
 
     numbers: frozenset[str] = frozenset()
     ranking: bool = False
+    top: int | None = None
     abstain: float | None = None
     keep: tuple[str, ...] = ()
 
@@ -38,6 +39,12 @@ _OPTIONS = [
         "--variance", is_flag=True, help="Add the variance of every margin under the model's Gaussian over weights."
     ),
     click.option("--ranking", is_flag=True, help="Add all classes (labels), the most probable first."),
+    click.option(
+        "--top",
+        type=POSITIVE_INTEGER,
+        help="Add the INTEGER most probable classes only, and with --proba, --margin and so on their numbers, as top1 "
+        "and so on; for many classes.",
+    ),
     click.option(
         "--abstain",
         type=FRACTION,
@@ -94,4 +101,5 @@ def requested(options: dict[str, Any], further: tuple[str, ...] = ()) -> Request
     if twice := [name for name in keep if keep.count(name) > 1]:
         raise click.UsageError(f"--keep: duplicate column {twice[0]!r}; name each column once")
     numbers = frozenset([*further, *(name for name in NUMBERS if options[name])])
-    return Requested(numbers, options["ranking"], options["abstain"], keep)
+    ranking = options["ranking"] or options["top"] is not None
+    return Requested(numbers, ranking, options["top"], options["abstain"], keep)

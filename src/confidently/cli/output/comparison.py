@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from ...wording import counted
 from .counts import Counts
 from .progress import Kind
 from .reporter import reporter
@@ -57,5 +58,6 @@ class ComparisonProgress:
     def _line(self, now: Counts, since: Counts) -> str:
         return f"{now.rows:13,} {now.error:9.4f} {now.rows_per_second:12,.0f}  {self.best}"
 
-    def _status(self, now: Counts) -> str:
-        return f"{now.rows:,} rows  {now.rows_per_second:,.0f} rows/s  best so far {self.best} {now.error:.4f}"
+    def _status(self, now: Counts) -> list[str]:
+        best = f"best so far {self.best} {now.error:.4f}"
+        return [counted(now.rows, "row"), best, f"{now.rows_per_second:,.0f} rows/s"]

@@ -9,8 +9,9 @@ import numpy as np
 
 from ...covariances.dense import Dense
 from ...covariances.table import kind_of, with_classes
+from ...wording import counted
 from .summaries import weighted_members
-from .text import class_noun, counted
+from .text import class_noun
 
 if TYPE_CHECKING:
     from ...covariances.settings import Settings

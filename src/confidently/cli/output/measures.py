@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +50,7 @@ def validate_model(model: Model, paths: Sequence[str]) -> dict[str, Any]:
     if learner.multilabel:
         return _validate_labels(snapshot, paths)
     metrics = ClassMetrics(max(2, len(model.classes)))
-    for _ in _measured(snapshot, paths, metrics):
+    for _ in _measured(snapshot, paths, metrics, Counter()):
         pass
     result = metrics.result()
     return {name: result[name] for name in ("rows", "error", "log_loss")}
@@ -60,7 +61,8 @@ def _evaluate(
 ) -> tuple[dict[str, Any], RiskCoverage | None]:
     metrics, abstaining = ClassMetrics(len(model.classes)), AbstentionMetrics(0.0 if abstain is None else abstain)
     binary, scores, truths, right, certain = model.learner.task == "binary", [], [], [], []
-    for matrix, truth, predicted, probability in _measured(model, paths, metrics, **opening):
+    unknown: Counter[Any] = Counter()
+    for matrix, truth, predicted, probability in _measured(model, paths, metrics, unknown, **opening):
         if binary:
             scores.append(model.learner.decision(matrix)[truth >= 0])
             truths.append(truth[truth >= 0] == 1)
@@ -83,15 +85,16 @@ def _evaluate(
         result["risk_coverage_area"] = curve.area
     order = sorted_numbers(model.classes)
     confusion = metrics.confusion[np.ix_(order, order)].tolist()
-    return result | {"classes": _by_class(model, metrics), "confusion": confusion}, curve
+    listed = {"unknown_classes": _by_rows(unknown), "classes": _by_class(model, metrics), "confusion": confusion}
+    return result | listed, curve
 
 
 def _measured(
-    model: Model, paths: Sequence[str], metrics: ClassMetrics, **opening: Any
+    model: Model, paths: Sequence[str], metrics: ClassMetrics, unknown: Counter[Any], **opening: Any
 ) -> Iterator[tuple[_core.Matrix, np.ndarray, np.ndarray, np.ndarray]]:
     """Add all rows to the metrics; yield them with true and predicted class numbers and the latter's probability."""
     answering = model.predictor()
-    for batch, truth in _numbered(model, paths, multilabel=False, **opening):
+    for batch, truth in _numbered(model, paths, multilabel=False, unknown=unknown, **opening):
         matrix = answering.matrix(batch)
         predicted, probabilities = model.learner.predict(matrix), class_probabilities(model, matrix)
         metrics.add(truth, predicted, probabilities)
@@ -101,16 +104,17 @@ def _measured(
 def _evaluate_labels(model: Model, paths: Sequence[str], opening: dict[str, Any]) -> dict[str, Any]:
     n_labels = len(model.classes)
     answering, metrics = model.predictor(), LabelMetrics(n_labels)
-    for batch, label in _numbered(model, paths, multilabel=True, **opening):
+    names: Counter[Any] = Counter()
+    for batch, label in _numbered(model, paths, multilabel=True, unknown=names, **opening):
         relevant, unknown = _relevant_labels(batch, label, n_labels)
         metrics.add(relevant, unknown, model.learner.decision(answering.matrix(batch)))
-    return metrics.result() | {"classes": _by_class(model, metrics)}
+    return metrics.result() | {"unknown_classes": _by_rows(names), "classes": _by_class(model, metrics)}
 
 
 def _validate_labels(model: Model, paths: Sequence[str]) -> dict[str, Any]:
     """Measures of predicted probabilities; the log-loss is a mean over labels too."""
     rows, wrong, loss, answering = 0, 0, 0.0, model.predictor()
-    for batch, label in _numbered(model, paths, multilabel=True):
+    for batch, label in _numbered(model, paths, multilabel=True, unknown=Counter()):
         relevant, unknown = _relevant_labels(batch, label, len(model.classes))
         p = class_probabilities(model, answering.matrix(batch))
         given = np.maximum(np.where(relevant, p, 1.0 - p), MIN_SCORED_PROBABILITY)
@@ -121,15 +125,20 @@ def _validate_labels(model: Model, paths: Sequence[str]) -> dict[str, Any]:
 
 
 def _numbered(
-    model: Model, paths: Sequence[str], multilabel: bool, **opening: Any
+    model: Model, paths: Sequence[str], multilabel: bool, unknown: Counter[Any], **opening: Any
 ) -> Iterator[tuple[Batch, np.ndarray]]:
-    """Yield batches with the model's class numbers of their labels; -1 for labels it does not know."""
+    """Yield batches with the model's class numbers of their labels; -1 for labels it does not know, which it counts."""
     number = {name: k for k, name in enumerate(model.classes) if name is not None}
+    names: list[Any] = []
     number_of = np.empty(0, dtype=np.int64)
     with open_for(model, paths, multilabel=multilabel, **opening) as stream:
         for batch in stream:
+            names += [new.name for new in batch.new_labels]
             number_of = np.append(number_of, [number.get(new.name, -1) for new in batch.new_labels]).astype(np.int64)
-            yield batch, number_of[batch.labels]
+            numbers = number_of[batch.labels]
+            label, rows = np.unique(batch.labels[numbers < 0], return_counts=True)
+            unknown.update(dict(zip([names[k] for k in label.tolist()], rows.tolist(), strict=True)))
+            yield batch, numbers
 
 
 def _relevant_labels(batch: Batch, label: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
@@ -139,6 +148,11 @@ def _relevant_labels(batch: Batch, label: np.ndarray, n_labels: int) -> tuple[np
     relevant = np.zeros((len(batch), n_labels), dtype=bool)
     relevant[row[label >= 0], label[label >= 0]] = True
     return relevant, np.bincount(row[label < 0], minlength=len(batch))
+
+
+def _by_rows(unknown: Counter[Any]) -> list[dict[str, Any]]:
+    """Return the unknown classes with their numbers of rows, most rows first."""
+    return [{"name": class_name(name), "rows": rows} for name, rows in unknown.most_common()]
 
 
 def _by_class(model: Model, metrics: ClassMetrics | LabelMetrics) -> list[dict[str, Any]]:

@@ -15,7 +15,8 @@ from ...data.sources.whole_files import new_file
 from ...plots.abstention import RiskCoverageDisplay
 from ...printable import printable
 from ...stack.stack import WEIGHTS, Stack
-from .text import class_names, counted, parameters_text
+from ...wording import counted
+from .text import class_names, parameters_text
 
 if TYPE_CHECKING:
     from ...evaluation.abstention import RiskCoverage

@@ -68,6 +68,7 @@ class Predictions:
         self.names = [*model.classes, None][: max(2, len(model.classes))] if self.task == "binary" else model.classes
         self.multilabel = model.learner.multilabel
         self.order = sorted_numbers(self.names)  # of the columns
+        self.n_ranked = min(requested.top or len(self.names), len(self.names))
         if requested.abstain is not None:
             check_one_class("--abstain", self.task)
         self.columns = list(self._columns())
@@ -106,11 +107,12 @@ class Predictions:
             numbers[TOPIC] = inputs
         found: list[Sequence[Any]] = [list(batch.kept[name]) for name in requested.keep]
         found.append(self._predicted(numbers["margin"], numbers.get("proba")))
-        if requested.ranking:
-            found.append(self._ranked(numbers["margin"]))
+        ranking = self._ranking(numbers["margin"]) if requested.ranking else None
+        if ranking is not None:
+            found.append([[self.names[k] for k in row] for row in ranking.tolist()])
         for name in self.numbers:
             if name in requested.numbers:
-                found += list(self._by_part(name, numbers[name]))
+                found += list(self._by_part(name, numbers[name], ranking))
         return found
 
     @property
@@ -132,10 +134,14 @@ class Predictions:
         """What each column of this name is about."""
         if self.task == "binary" and name != "proba":
             return [None]
+        if self.requested.top is not None:
+            return [f"top{k + 1}" for k in range(self.n_ranked)]
         return [class_name(self.names[k]) for k in self.order]
 
-    def _by_part(self, name: str, numbers: np.ndarray) -> np.ndarray:
-        """Return the numbers of a name, of one row each of the columns."""
+    def _by_part(self, name: str, numbers: np.ndarray, ranking: np.ndarray | None) -> np.ndarray:
+        """Return the numbers of a name as its columns, one row each: by class, or those of the best classes."""
+        if numbers.ndim == 2 and ranking is not None and self.requested.top is not None:
+            return np.take_along_axis(numbers, ranking, axis=1).T
         if numbers.ndim == 2:
             return numbers.T[self.order]
         return -numbers[None] if name == "margin" and self.order[1] == 0 else numbers[None]
@@ -153,11 +159,12 @@ class Predictions:
                 found[i] = ABSTAINED
         return found
 
-    def _ranked(self, scores: np.ndarray) -> list[list[Any]]:
+    def _ranking(self, scores: np.ndarray) -> np.ndarray:
+        """Return the numbers of each row's best classes, the best first."""
         if self.task == "binary":
-            both = [self.names[::-1], self.names[:2]]
-            return [both[s <= 0] for s in scores.tolist()]
-        return [[self.names[k] for k in row] for row in np.argsort(-scores, axis=1, kind="stable").tolist()]
+            best = (scores > 0).astype(np.intp)
+            return np.column_stack([best, 1 - best])[:, : self.n_ranked]
+        return np.argsort(-scores, axis=1, kind="stable")[:, : self.n_ranked]
 
 
 class ClassifierPredictions(Predictions):
@@ -222,9 +229,9 @@ class TopicPredictions(Predictions):
             return [f"{class_name(self.names[c])}:{k}" for c in self.order for k in range(K)]
         return [str(k) for k in range(K)]
 
-    def _by_part(self, name: str, numbers: np.ndarray) -> np.ndarray:
+    def _by_part(self, name: str, numbers: np.ndarray, ranking: np.ndarray | None) -> np.ndarray:
         if name != TOPIC:
-            return super()._by_part(name, numbers)
+            return super()._by_part(name, numbers, ranking)
         models = numbers[:, self.order] if self.task == "one-vs-rest" else numbers  # of other tasks there is one
         return models.reshape(len(numbers), -1).T
 

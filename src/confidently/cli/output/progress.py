@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...wording import counted
 from .counts import Counts
 from .text import say
 
 FIRST_LINE = 1000  # rows; then twice as many, and so on
+MAX_PASSES_LISTED = 10  # of more passes, those with the numbers 1, 2, 4, 8 and so on, and the last
+MAX_SILENT_SECONDS = 10  # without a line, even in a pass that is not listed
 
 
 @dataclass(frozen=True)
@@ -29,14 +33,15 @@ class Kind:
     fields : callable
         The same as plain data.
     status : callable
-        The counts of the pass beside a live bar.
+        The counts of the pass beside a live bar, the most important first; the last ones are left out of narrow
+        terminals.
     """
 
     title: str
     header: str
     line: Callable[[Counts, Counts], str]
     fields: Callable[[Counts, Counts], dict[str, Any]]
-    status: Callable[[Counts], str]
+    status: Callable[[Counts], list[str]]
 
 
 def _rows_line(now: Counts, since: Counts) -> str:
@@ -61,9 +66,9 @@ def _rows_fields(now: Counts, since: Counts) -> dict[str, Any]:
     }
 
 
-def _rows_status(now: Counts) -> str:
-    log_loss = "" if now.mean_log_loss is None else f"  log-loss {now.mean_log_loss:.4f}"
-    return f"{now.rows:,} rows  error {now.error:.4f}{log_loss}  {now.rows_per_second:,.0f} rows/s"
+def _rows_status(now: Counts) -> list[str]:
+    log_loss = [] if now.mean_log_loss is None else [f"log-loss {now.mean_log_loss:.4f}"]
+    return [counted(now.rows, "row"), f"error {now.error:.4f}", f"{now.rows_per_second:,.0f} rows/s", *log_loss]
 
 
 def _documents_line(now: Counts, since: Counts) -> str:
@@ -79,9 +84,9 @@ def _documents_fields(now: Counts, since: Counts) -> dict[str, Any]:
     }
 
 
-def _documents_status(now: Counts) -> str:
-    words = f"  {now.words:,} words  {now.words_per_second:,.0f} words/s" if now.words else ""
-    return f"{now.rows:,} documents{words}"
+def _documents_status(now: Counts) -> list[str]:
+    words = [counted(now.words, "word"), f"{now.words_per_second:,.0f} words/s"] if now.words else []
+    return [counted(now.rows, "document"), *words]
 
 
 CLASSIFIER = Kind(
@@ -95,6 +100,11 @@ TOPICS = Kind(
     _documents_fields,
     _documents_status,
 )
+
+
+def is_listed(number: int, passes: int) -> bool:
+    """Return whether the progress of a pass stays on the terminal: of more than ten passes few do."""
+    return passes <= MAX_PASSES_LISTED or number == passes or number & (number - 1) == 0
 
 
 def next_line(rows: int) -> int:
@@ -133,12 +143,16 @@ class Quiet:
 class Lines(Quiet):
     """One line each time the rows have doubled, and one at the end of a pass, on standard error."""
 
+    every_pass = False  # whether all passes are listed, however many
+
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
+        self.printed = time.monotonic()
 
     def begin(self, number: int, passes: int, now: Counts, total: int | None) -> None:
         self.title = f"pass {number}" if passes > 1 else self.kind.title
         self.due, self.last, self.has_header, self.number = next_line(now.rows), now, False, number
+        self.listed = self.every_pass or is_listed(number, passes)
 
     def update(self, now: Counts) -> None:
         if now.rows >= self.due:
@@ -150,14 +164,17 @@ class Lines(Quiet):
             self._line(now)
 
     def validated(self, number: int, result: Mapping[str, Any]) -> None:
-        self._print(validation_text(result))
+        if self.listed:
+            self._print(validation_text(result))
 
     def note(self, event: str, text: str, **numbers: Any) -> None:
         self._print(text)
 
     def _line(self, now: Counts) -> None:
+        if not self.listed and time.monotonic() - self.printed < MAX_SILENT_SECONDS:
+            return
         self._print_line(now, now.since(self.last))
-        self.has_header, self.last = True, now
+        self.has_header, self.last, self.printed = True, now, time.monotonic()
 
     def _print_line(self, now: Counts, since: Counts) -> None:
         if not self.has_header:
@@ -169,7 +186,9 @@ class Lines(Quiet):
 
 
 class JsonLines(Lines):
-    """The same as JSON objects on standard output, one per line, with a key "event"."""
+    """The same as JSON objects on standard output, one per line, with a key "event"; of all passes."""
+
+    every_pass = True
 
     def validated(self, number: int, result: Mapping[str, Any]) -> None:
         self._event("validation", {"pass": number, **result})
@@ -190,5 +209,5 @@ def validation_text(result: Mapping[str, Any]) -> str:
     best = "" if result.get("best") is None else ", the best so far" if result["best"] else ", no better"
     return (
         f"validation after pass {result['pass']}: error {result['error']:.4f}, log-loss {result['log_loss']:.5f} of "
-        f"{result['rows']:,} rows{best}"
+        f"{counted(result['rows'], 'row')}{best}"
     )

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...wording import counted
 from .progress import validation_text
-from .text import class_names, class_noun, classes_text, counted, parameters_text, percent, say, shown, table
+from .text import class_names, class_noun, classes_text, parameters_text, percent, say, shown, table
 
 if TYPE_CHECKING:
     from ...covariances.settings import Settings
@@ -33,14 +34,14 @@ def saved(model: Model | TopicModel, path: str | None) -> dict[str, Any]:
 def training_text(result: dict[str, Any]) -> str:
     """Return the summary of a classifier's training."""
     rate = result["rows"] * result["passes"] / max(result["seconds"], 1e-9)
-    log_loss = "" if result["log_loss"] is None else f", a log-loss of {result['log_loss']:.4f}"
+    log_loss = "" if result["log_loss"] is None else f", log-loss {result['log_loss']:.4f}"
     lines = [
         f"rows       {_rows_text(result['rows'], result['passes'])}",
         f"{class_noun(result['task']):10} {classes_text(result['classes'])}",
         f"features   {result['features']:,}",
         f"learner    {_learner_text(result)}",
         *(f"           {member['weight']:+.2f} {member['name']}" for member in result.get("members", [])),
-        f"mistakes   {result['mistakes']:,}, a progressive validation error of {percent(result['error'])}{log_loss}",
+        f"mistakes   {result['mistakes']:,} (progressive validation error {percent(result['error'])}){log_loss}",
         f"updates    {result['updates']:,}",
         f"seconds    {result['seconds']:.2f} ({rate:,.0f} rows/s)",
         *skipped_lines(result),

@@ -50,11 +50,6 @@ def classes_text(names: Sequence[str]) -> str:
     return f"{len(names):,} ({listed})"
 
 
-def counted(n: int, noun: str) -> str:
-    """Return a number with its noun: 1 row, 2 rows."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
-
-
 def parameters_text(parameters: dict[str, Any]) -> str:
     """Return a rule's parameters that are set, as ``r=0.1``."""
     return ", ".join(f"{name}={value:g}" for name, value in parameters.items() if value is not None)

@@ -6,10 +6,10 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...wording import counted
 from ..inputs import BadInput
 from ..options.learner import continued_learner
 from ..output.counts import Counts
-from ..output.text import counted
 
 if TYPE_CHECKING:
     from ...distributed.rounds import Round, Rounds

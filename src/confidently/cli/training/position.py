@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from ...data.sources.json_schema import Count
 from ...learner.posterior import Posterior
+from ...wording import counted
 from ..output.counts import Counts
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class Position:
     def check(self, learner: Learner | TopicLearner, passes: int) -> None:
         """Raise ``ValueError`` unless a checkpoint's learner and number of passes can be at this position."""
         if self.passes > passes:
-            raise ValueError(f"{self.passes} passes of {passes} are completed")
+            raise ValueError(f"{counted(self.passes, 'pass', 'passes')} of {passes} are completed")
         if not self.now.rows or not isinstance(learner, Posterior):
             return
         done = self.now.learned, self.now.mistakes, self.now.updates

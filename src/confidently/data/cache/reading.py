@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import row_numbers
+from ...wording import counted
 from ..batch import Batch, DataError, NewLabel, RowLocation
 from ..features import Features, NewFeatures, Strings
 from ..memory.matrix import MAX_COLUMNS
@@ -86,7 +87,7 @@ class Cache(CacheFile):
             yield Part(features, block, details)
             rows, features = rows + details.rows, None
         if rows != self.rows or features is not None:
-            raise ValueError(f"{self.rows:,} rows are expected, and {rows:,} are there")
+            raise ValueError(f"expected {counted(self.rows, 'row')}, got {rows:,}")
 
     def matches(self, origin: Origin, reading: ReaderOptions, keep: Sequence[str] = ()) -> bool:
         """Return whether reading the origin in this way would return these rows."""
@@ -155,7 +156,7 @@ def read_cache(
             first_row = max(first_row - cache.rows, 0)
             before += cache.size
     if first_row:
-        raise DataError(f"{os.fspath(paths[-1])} ends {first_row:,} rows before the first row to read")
+        raise DataError(f"{os.fspath(paths[-1])} ends {counted(first_row, 'row')} before the first row to read")
 
 
 class _CacheRows:

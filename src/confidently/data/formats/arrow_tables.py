@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyarrow import types
 
 from ... import _core
+from ...wording import counted
 from ..batch import Batch, DataError
 from ..reading import DATE_PARTS, ReaderOptions
 from ..request import ReadRequest
@@ -179,7 +180,9 @@ def _check_counts(name: str, n_rows: int, found: list[int]) -> None:
     """Raise ``DataError`` unless numbers of rows are what a file says it has."""
     if sum(found) != n_rows or min(found, default=0) < 0:
         listed = " + ".join(map(str, found)) or "none"
-        raise DataError(f"{name} is damaged: its metadata count {n_rows} rows, and its row groups have {listed}")
+        raise DataError(
+            f"{name} is damaged: its metadata count {counted(n_rows, 'row')}, and its row groups have {listed}"
+        )
 
 
 def _ipc(name: str, file: IO[bytes], request: ReadRequest) -> Table:

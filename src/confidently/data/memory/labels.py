@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from ...exclusive import Exclusive
 from ...rules.ranges import check_choice
+from ...wording import counted
 
 MISSING_TYPES = ("NoneType", "NAType", "NaTType")  # of values that stand for a missing one, the last two of pandas
 
@@ -71,7 +72,9 @@ def known_labels(y: Any, before: np.ndarray | None) -> np.ndarray:
     """Return the labels of an indicator matrix, by column; their number must not change."""
     known = np.arange(y.shape[1]) if before is None else before
     if y.shape[1] != len(known):
-        raise ValueError(f"y has {y.shape[1]} columns of labels, the classifier knows {len(known)} labels")
+        raise ValueError(
+            f"y has {counted(y.shape[1], 'column')} of labels, the classifier knows {counted(len(known), 'label')}"
+        )
     return known
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
+from ...wording import counted
 from ..batch import DataError
 
 MAGIC_BYTES = {
@@ -88,7 +89,9 @@ def _begins(data: bytes, kind: str) -> bool:
 
 
 def _truncated(name: str, kind: str, done: int) -> DataError:
-    return DataError(f"{name} is a truncated {kind} file: it ends after {done} bytes, in the middle of the data")
+    return DataError(
+        f"{name} is a truncated {kind} file: it ends after {counted(done, 'byte')}, in the middle of the data"
+    )
 
 
 def _gzip() -> Unpacker:

@@ -1,0 +1,36 @@
+"""Numbers with their nouns, and lists of names, for messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+MAX_LISTED = 5
+
+
+def counted(n: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "row"), counted(2000, "row"), counted(0, "pass", "passes")
+    ('1 row', '2,000 rows', '0 passes')
+    """
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def first_of(n: int, noun: str) -> str:
+    """Return the first n things in words.
+
+    >>> first_of(1, "row"), first_of(1000, "row")
+    ('first row', 'first 1,000 rows')
+    """
+    return f"first {noun}" if n == 1 else f"first {counted(n, noun)}"
+
+
+def listed(names: Iterable[object], most: int = MAX_LISTED) -> str:
+    """Return the first names, and how many more there are.
+
+    >>> listed(["a", "b"]), listed("abcdefg", most=3)
+    ("'a', 'b'", "'a', 'b', 'c' and 4 more")
+    """
+    names = list(names)
+    shown = ", ".join(map(repr, names[:most]))
+    return shown + (f" and {len(names) - most:,} more" if len(names) > most else "")
