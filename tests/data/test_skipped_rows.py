@@ -82,7 +82,7 @@ def test_so_many_may_be_wrong_and_no_more(tmp_path, kind):
     skipped, _ = everything(path, on_error=3, **how)
     assert skipped == 3
     for size in (16, 1 << 20):
-        with pytest.raises(DataError, match=r"more than 2 rows are invalid; the first: .*mixed, line 2"):
+        with pytest.raises(DataError, match=r"more than 2 invalid rows; the first: .*mixed, line 2"):
             everything(path, on_error=2, chunk_bytes=size, **how)
     with pytest.raises(DataError, match="mixed, line 2"):
         everything(path, **how)

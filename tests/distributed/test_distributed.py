@@ -370,7 +370,7 @@ def test_errors_of_data_reach_the_caller(client, files, tmp_path):
         OnlineClassifier(), tmp_path / "bad.svm", client=client, partitions=2, rounds=3, on_error="skip"
     )
     assert fitted.n_seen_ == 1400
-    with pytest.raises(DataError, match="more than 0 rows are invalid"):
+    with pytest.raises(DataError, match="more than 0 invalid rows"):
         distributed.fit(OnlineClassifier(), tmp_path / "bad.svm", client=client, partitions=2, rounds=3, on_error=0)
     with pytest.raises((DataError, OSError), match="nowhere"):
         distributed.fit(OnlineClassifier(), tmp_path / "nowhere.svm", client=client)

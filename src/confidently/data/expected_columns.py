@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 import numpy as np
 
+from ..wording import first_of
 from .batch import Batch, DataError
 from .features import Features, Strings
 from .reading import ReaderOptions
@@ -84,7 +85,7 @@ class ExpectedColumns:
             return
         here = {_column_of(name) for name in self._names(np.unique(batch.columns[batch.columns < known]))}
         missing = [column for column in of_model if column not in here and column not in counts]
-        first = f"first {len(batch):,} rows" if len(batch) > 1 else "first row"
+        first = first_of(len(batch), "row")
         name = batch.location.rpartition(", ")[0]
         self._report(f"{name}, {first}", len(of_model), missing, new or list(counts), is_none)
 
