@@ -4,6 +4,9 @@ Test rows are sorted by three certainties: the probability of the predicted clas
 the two best classes. Error: the area under the error by coverage, in percent; smaller is better. Rejection: classes
 are left out of the training rows in turns; the area under the ROC curve of telling the test rows of the other classes
 from theirs by the certainty, mean over the turns; larger is better. One pass, one setting of each learner for all sets.
+
+--part thresholds measures two fixed thresholds instead: the rows predicted, in percent, and their error, where |m| is
+at least one standard deviation, and where the probability is at least .9.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ DIAGONAL = [name for name in LEARNERS if name != FULL]
 SHORT = (100, 1000)  # rows of short training
 CERTAINTIES = ("p", "|m|/sd", "|m|")
 PARTLY = 0.8  # coverage of the table
+THRESHOLDS = {"|m|/sd": 1.0, "p": 0.9}
 
 
 def certainties(learner: str, X: Any, y: np.ndarray, X_test: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
@@ -55,6 +59,19 @@ def by_coverage(name: str, learner: str, rows: int | None = None) -> dict[str, f
         | {f"area, {certainty}": curve.area for certainty, curve in curves.items()}
         | {f"{PARTLY:.0%}, {certainty}": curve.error_at(PARTLY) for certainty, curve in curves.items()}
     )
+
+
+def by_threshold(name: str, rows: int | None = None) -> dict[str, float]:
+    """Return AROW's error, and the fraction of rows that each threshold keeps with their error."""
+    X, y, X_test, y_test = load(name)
+    predicted, found = certainties("arow", X[:rows], y[:rows], X_test)
+    wrong = predicted != y_test
+    results = {"error": float(wrong.mean())}
+    for certainty, threshold in THRESHOLDS.items():
+        kept = found[certainty] >= threshold
+        results[f"{certainty} >= {threshold:g}"] = float(kept.mean())
+        results[f"error, {certainty} >= {threshold:g}"] = float(wrong[kept].mean()) if kept.any() else float("nan")
+    return results
 
 
 def rejection(name: str, learner: str) -> dict[str, list[float]]:
@@ -93,10 +110,18 @@ def mean_row(name: str, found: list[dict[str, float]]) -> list[str]:
 
 
 def main() -> None:
-    options = arguments(__doc__ or "")
+    options = arguments(__doc__ or "", ("--part", {"choices": ["thresholds"], "help": "only this part"}))
     if not have_data():
         return
     print(machine())
+    if options.part == "thresholds":
+        thresholds = {
+            f"{rows or 'all'} rows": {name: by_threshold(name, rows) for name in SETS} for rows in (None, *SHORT)
+        }
+        for rows, found in thresholds.items():
+            print(rows)
+            show_errors(found)
+        return write_json(options.json, thresholds)
     results: dict[str, dict[str, dict[str, float]]] = {learner: {} for learner in DIAGONAL}
     short: dict[int, dict[str, dict[str, float]]] = {rows: {} for rows in SHORT}
     for name in SETS:  # a set is loaded once

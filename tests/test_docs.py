@@ -33,9 +33,9 @@ MODULES = [
 ]
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 COMMAND = "$ "
+WIDTH = 88  # columns of code that the site shows without scrolling
 NOT_RUN = re.compile(r"<!-- not run: \S.* -->")
 DATA = re.compile(r"<!-- data: (\S.*) -->")  # files of the shared data that the blocks below need
-CHECKED = "<!-- outputs are checked -->"  # commands must print what the page shows; ... stands for any text
 FOLDERS = ("src", "core", "tests", "benchmarks", "docs", "fuzz")
 PATH = re.compile(rf"(?<![\w./-])(?:{'|'.join(FOLDERS)})/[\w.*/-]*[\w*/]")
 FILE = re.compile(r"`([\w/]+\.(?:py|pyi|hpp|cpp))`")
@@ -55,6 +55,7 @@ class Block:
     line: int
     run: bool
     data: tuple[str, ...] = ()
+    follows: bool = False  # whether nothing is between the block and the one before
 
     def commands(self):
         """The block's shell commands."""
@@ -78,7 +79,8 @@ def blocks(page):
         if line.startswith("```") and language is None:
             language, start, content = line[3:].strip(), number + 1, []
         elif line.startswith("```"):
-            found.append(Block(language, "\n".join(content) + "\n", start, not NOT_RUN.fullmatch(before), data))
+            run = not NOT_RUN.fullmatch(before)
+            found.append(Block(language, "\n".join(content) + "\n", start, run, data, not before))
             language, before = None, ""
         elif language is not None:
             content.append(line)
@@ -103,16 +105,20 @@ def report(test):
     assert result.failed == 0, output.getvalue()
 
 
-def run_python(block, namespace, page):
+def run_python(block, namespace, page, shown):
+    """Run Python; what it prints is what the page shows, a block without a language right after it."""
     if ">>>" in block.text:
-        run_examples(block.text, namespace, page.name, block.line)
-    else:
-        code = compile("\n" * (block.line - 1) + block.text, page, "exec")
-        with contextlib.redirect_stdout(io.StringIO()):
-            exec(code, namespace)
+        return run_examples(block.text, namespace, page.name, block.line)
+    code = compile("\n" * (block.line - 1) + block.text, page, "exec")
+    with contextlib.redirect_stdout(io.StringIO()) as output:
+        exec(code, namespace)
+    printed = output.getvalue()
+    assert bool(printed) == bool(shown), f"{page.name}, line {block.line} prints what the page does not show: {printed}"
+    assert doctest.OutputChecker().check_output(shown, printed, OPTIONS), f"{page.name}, line {block.line}: {printed}"
 
 
-def run_console(block, page, checked):
+def run_console(block, page):
+    """Run commands; one that is shown with its output prints that."""
     path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
     for command, shown in block.sessions():
         done = subprocess.run(
@@ -120,24 +126,35 @@ def run_console(block, page, checked):
         )
         where = f"{page.name}, line {block.line}: {command}\n{done.stdout}\n{done.stderr}"
         assert done.returncode == 0, where
-        assert not checked or doctest.OutputChecker().check_output(shown, done.stdout, OPTIONS), where
+        assert not shown or doctest.OutputChecker().check_output(shown, done.stdout, OPTIONS), where
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_blocks_of_pages_run(page, tmp_path, monkeypatch):
-    """Python and console blocks in the order of the page, in one directory; Python blocks share their names."""
+    """Python and console blocks in the order of the page, in one directory; Python blocks share their names.
+
+    Outputs that the page shows are checked; ... stands for any text.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    text, namespace = page.read_text(encoding="utf-8"), {"__name__": "__main__"}
-    linked = 0
-    for block in blocks(page):
+    namespace = {"__name__": "__main__"}
+    linked, found = 0, blocks(page)
+    for block, after in zip(found, [*found[1:], None], strict=True):
         for name in map(Path, block.data[linked:]):
             Path(name.name).symlink_to(shared_data(str(name.parent)) / name.name)
         linked = len(block.data)
         if block.run and block.language == "python":
-            run_python(block, namespace, page)
+            run_python(block, namespace, page, after.text if after and after.follows and not after.language else "")
         elif block.run and any("confidently" in command for command in block.commands()):
-            run_console(block, page, CHECKED in text)
+            run_console(block, page)
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
+def test_code_of_pages_fits(page):
+    """No line of a block is wider than the site shows; directives are not shown."""
+    for block in blocks(page):
+        for number, line in enumerate(block.text.splitlines(), block.line):
+            assert len(line) <= WIDTH or block.language.startswith("{"), f"{page.name}, line {number}: {line}"
 
 
 @pytest.mark.parametrize("module", MODULES)
