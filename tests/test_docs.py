@@ -1,5 +1,6 @@
 """The documentation is current: code, commands and examples run; links, paths, names and options exist."""
 
+import ast
 import contextlib
 import doctest
 import importlib
@@ -33,6 +34,13 @@ MODULES = [
 ]
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 COMMAND = "$ "
+FOREIGN = {  # messages of the FAQ that are not the package's
+    "CMake ... could not find",
+    "fatal error: Python.h",
+    "ModuleNotFoundError: No module named 'confidently._core'",
+    "No such file or directory",
+    "X has ... features, but",
+}
 WIDTH = 88  # columns of code that the site shows without scrolling
 NOT_RUN = re.compile(r"<!-- not run: \S.* -->")
 DATA = re.compile(r"<!-- data: (\S.*) -->")  # files of the shared data that the blocks below need
@@ -232,6 +240,26 @@ def options(command):
     context = click.Context(command)
     below = command.list_commands(context) if isinstance(command, click.Group) else ()
     return found.union(*(options(command.get_command(context, name)) for name in below))
+
+
+def test_messages_of_the_faq_are_those_of_the_code():
+    """Each part between ... of a message in the FAQ stands in one string of the package or of the core."""
+    text = (ROOT / "docs" / "faq.md").read_text(encoding="utf-8")
+    tables = re.findall(r"^\| message .*\n\|.*\n((?:\|.*\n)+)", text, re.MULTILINE)
+    assert len(tables) == 4
+    messages = [message for table in tables for message in re.findall(r"^\| `(.*?)`", table, re.MULTILINE)]
+    strings = {
+        node.value
+        for file in (ROOT / "src").rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    core = (file.read_text(encoding="utf-8") for file in (ROOT / "core").rglob("*.[ch]pp"))
+    known = "\0".join([*strings, *(re.sub(r'"\s*"', "", part) for part in core)])
+    for message in messages:
+        for part in message.split("..."):
+            assert part.strip() in known or message in FOREIGN, f"no message of the code contains {part!r}"
+    assert set(messages) >= FOREIGN
 
 
 def test_the_front_page_has_the_measured_means():
