@@ -51,7 +51,10 @@ NAME = re.compile(r"`(confidently(?:\.[A-Za-z_]\w*)+)")
 REFERENCE = ROOT / "docs" / "api" / "index.md"
 LISTED = re.compile(r"^\.\. currentmodule:: ([\w.]+)|^   ([\w.]+)$", re.MULTILINE)  # in the reference
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
-THEIR_OPTIONS = {"migrating-from-vowpal-wabbit.md": re.compile(r"^\|[^|]*\||`-l`,[^.]*", re.MULTILINE)}  # options of vw
+THEIR_OPTIONS = {  # options of vw
+    "migrating-from-vowpal-wabbit.md": re.compile(r"^\|[^|]*\||`-l`,[^.]*", re.MULTILINE),
+    **dict.fromkeys(("README.md", "comparison-of-packages.md"), re.compile(r"\|[^|]*\|$", re.MULTILINE)),
+}
 
 
 @dataclass
