@@ -37,6 +37,7 @@ raises: $(VENV)/installed
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/ruff format --check --line-length 88 README.md docs/*.md
 	$(BIN)/mypy
 
 # The type stub of the compiled module, for a change of its bindings; a test compares both.
