@@ -55,7 +55,7 @@ def clicks(n_rows: int = 10_000, seed: int = 0) -> Iterator[dict[str, str | int 
     --------
     >>> from confidently.samples import clicks
     >>> next(clicks())["site"]
-    'riverweather.example'
+    'pixeltravel.example'
     """
     effects = _effects()
     return (_row(row, generator, effects) for row, generator in numbered(n_rows, seed))
