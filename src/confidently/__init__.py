@@ -23,6 +23,7 @@ __version__ = "0.1.0"
 
 LAZY = {  # public names that are imported when they are used, and their modules
     "VIEWS": "views.table",
+    "CostWarning": "learner.cost",
     "Cosines": "views.cosines",
     "First": "views.first",
     "Idf": "views.idf",
@@ -47,6 +48,7 @@ if TYPE_CHECKING:  # type checkers see the same names and no others
     from .estimators.merging import merge as merge
     from .estimators.mira import MIRA as MIRA
     from .evaluation.progressive import progressive_validation as progressive_validation
+    from .learner.cost import CostWarning as CostWarning
     from .topics.estimator import OnlineMedLDA as OnlineMedLDA
     from .views.cosines import Cosines as Cosines
     from .views.first import First as First

@@ -34,6 +34,7 @@ from ..data.memory.labels import (
     training_of,
 )
 from ..data.memory.matrix import UnsortedColumns, as_matrix
+from ..learner.cost import warn_of_cost
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner, StreamPredictor
 from ..models.model import Model
@@ -117,6 +118,8 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
         confidently.data.DataWarning
             If rows are sorted by class and not shuffled; if a column looks like an id or a timestamp, or makes up
             nearly all of the squared length of the rows.
+        confidently.CostWarning
+            If a full covariance of several classes will take longer than half a minute, as the first rows show.
         """
         with training_of(self):
             for name in ("learner_", "_class_order", "source_", "features_"):
@@ -175,6 +178,8 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
         if not multilabel and not shuffle:
             warn_if_labels_sorted(labels)
         self.learner_.prepare(matrix)
+        if first and isinstance(self.learner_, Learner):
+            warn_of_cost(self.learner_, matrix, labels, options["label_start"], 1 if partial else self.passes)
         self._run(X, matrix, known, labels, options, 1 if partial else self.passes, shuffle)
         return self
 
