@@ -146,7 +146,10 @@ def stopped(stopped_after, data, tmp_path):
 
 
 @pytest.mark.parametrize("after", range(1, 9))
-@pytest.mark.parametrize("more", [(), ("--holdout", "0.2", "--early-stop"), ("--average", "--covariance", "full")])
+@pytest.mark.parametrize("more", [
+    (), ("--holdout", "0.2", "--early-stop"), ("--average", "--covariance", "full"),
+    ("--shuffle", "--shuffle-buffer", "70", "--seed", "2"),
+])  # fmt: skip
 def test_every_checkpoint_leads_to_the_same_model(ok, data, tmp_path, stopped, after, more):
     arguments = stopped(after, *more)
     ok(*arguments, *more, "--resume")
@@ -291,6 +294,10 @@ def test_features_with_names(ok, tmp_path, stopped, options):
     ok("train", tmp_path / "data.cache", "-q", "--passes", 3, "-o", models[1])
     ok(*stopped(5, *options, data=data), *options, "--resume")
     assert len({model.read_bytes() for model in models}) == 1
+    shuffle = ("--shuffle", "--shuffle-buffer", 50, *options)
+    ok("train", data, *shuffle, "-q", "--passes", 3, "-o", models[0])
+    ok(*stopped(5, *shuffle, data=data), *shuffle, "--resume")
+    assert models[2].read_bytes() == models[0].read_bytes() != models[1].read_bytes()
     data.write_text("".join(lines[::-1]))
     ok("train", data, *options, "-q", "-o", models[0])  # whose features have other columns than the cache's
     data.write_text("".join(lines))

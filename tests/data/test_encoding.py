@@ -181,7 +181,7 @@ def test_predictions_may_read_another_encoding_than_training(ok, call, tmp_path)
     test.write_text("label,town\na,Köln\nb,Malmö\n", encoding="latin-1")
     ok("train", train, "-q", "-o", model)
     assert ok("predict", model, test, "--encoding", "latin-1").split() == ["a", "b"]
-    assert "error   0.00 %" in ok("evaluate", model, test, "--encoding", "latin-1")
+    assert "error     0.00 %" in ok("evaluate", model, test, "--encoding", "latin-1")
     code, _, err = call("predict", model, test)
     assert code == 2 and "0xf6 is not UTF-8 text" in err
     code, _, err = call("predict", model, test, "--encoding", "latin-77")

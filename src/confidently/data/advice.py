@@ -27,6 +27,7 @@ MAX_LABEL_FRACTION = 0.5  # of the rows
 MIN_SORTED_ROWS = 1000  # fewer may be in any order
 MIN_EXPECTED_CHANGES = 100  # of the label, in random order
 MAX_SORTED_FRACTION = 0.02  # of the changes expected in random order
+SHUFFLE_ROWS = "shuffle the rows"
 MIN_ROWS, MAX_ROWS = 10, 1000  # of the first rows, one of which should have a column that is used
 
 
@@ -99,7 +100,7 @@ class LabelOrder:
         here[: len(self.counts)] += self.counts
         self.rows, self.counts, self.last = self.rows + len(labels), here, int(labels[-1])
 
-    def warn_if_sorted(self) -> None:
+    def warn_if_sorted(self, remedy: str) -> None:
         """Warn if there are many rows, and their label hardly ever changes."""
         if self.rows < MIN_SORTED_ROWS:
             return
@@ -108,7 +109,7 @@ class LabelOrder:
             times = "once" if self.changes == 1 else f"{self.changes:,} times"
             warn(
                 f"rows are sorted by label, which changes {times} in {self.rows:,} rows, compared with about "
-                f"{expected:,.0f} times in random order; shuffle the rows, because the last ones count most"
+                f"{expected:,.0f} times in random order; {remedy}, because the last ones count most"
             )
 
 
@@ -123,17 +124,17 @@ def warn_if_labels_sorted(labels: np.ndarray) -> None:
         return  # which saves most of the time: more changes than the most that are expected of sorted rows
     order = LabelOrder()
     order.add(labels)
-    order.warn_if_sorted()
+    order.warn_if_sorted(SHUFFLE_ROWS)
 
 
-def warn_if_sorted(batches: Iterable[Batch]) -> Iterator[Batch]:
+def warn_if_sorted(batches: Iterable[Batch], remedy: str = SHUFFLE_ROWS) -> Iterator[Batch]:
     """Yield the same batches; warn at the end if their rows are sorted by class."""
     order = LabelOrder()
     for batch in batches:
         if batch.label_start is None:
             order.add(batch.labels)
         yield batch
-    order.warn_if_sorted()
+    order.warn_if_sorted(remedy)
 
 
 def warn_if_columns_missing(

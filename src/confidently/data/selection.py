@@ -76,12 +76,12 @@ def cut_at(batches: Iterable[Batch], done: int, next_cut: Callable[[int], int]) 
     for batch in batches:
         first = 0
         while (last := first + next_cut(done) - done) < len(batch):
-            part = _exact(batch.rows(first, last))
+            part = _exact(batch, first, last)
             if read is not None:
                 part.bytes_read = read + (batch.bytes_read - read) * last // len(batch)
             yield part
             done, first = done + last - first, last
-        yield _exact(batch.rows(first, len(batch))) if first else batch
+        yield _exact(batch, first, len(batch)) if first else batch
         done, read = done + len(batch) - first, batch.bytes_read
 
 
@@ -154,9 +154,13 @@ def _joined_starts(starts: list[np.ndarray]) -> np.ndarray:
     return row_starts(np.concatenate([np.diff(start) for start in starts]))
 
 
-def _exact(part: Batch) -> Batch:
-    """Return the part with its own number of columns: columns of later rows are not known yet."""
-    return replace(part, n_columns=int(part.columns.max(initial=-1)) + 1)
+def _exact(batch: Batch, first: int, last: int) -> Batch:
+    """Return rows with their own number of columns: columns of later rows are not known yet, unless announced."""
+    part = batch.rows(first, last)
+    n_columns = int(part.columns.max(initial=-1)) + 1
+    if batch.new_features is not None and part.new_features is not None and len(part.new_features.key):
+        n_columns = max(n_columns, batch.n_columns - int(np.count_nonzero(batch.new_features.row >= last)))
+    return replace(part, n_columns=n_columns)
 
 
 def select_rows(batch: Batch, rows: np.ndarray) -> Batch:

@@ -19,6 +19,7 @@ from .formats.table import Format, format_of
 from .reading import ReaderOptions
 from .request import ReadRequest
 from .selection import skip_rows
+from .shuffling import DEFAULT_BUFFER, shuffled
 from .sources.background import in_background
 from .sources.paths import Paths, expand_paths
 from .sources.source import CHUNK_BYTES, display_name
@@ -53,6 +54,39 @@ class Stream:
         self.multilabel, self.max_skipped, self.advise = multilabel, max_skipped, advise
         self.known, self.frozen, self.begun, self.expected = known, known is not None, False, expected
         self.skipped, self.skipped_examples = 0, list[str]()
+        self._shuffled: Iterator[Batch] | None = None
+
+    def shuffle(self, buffer: int = DEFAULT_BUFFER, seed: int = 0) -> Stream:
+        """Return the stream with its rows in random order, for data that come sorted.
+
+        Every row is drawn from a buffer, whose rows are in memory. So rows that are more than a few buffers apart keep
+        their order; a buffer for all rows shuffles them completely.
+
+        Parameters
+        ----------
+        buffer : int
+            Number of rows, at least 2.
+        seed : int
+            Of the random numbers; the order does not depend on anything else.
+
+        Raises
+        ------
+        ValueError
+            If the buffer is too small, or rows were read already.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".svm") as file:
+        ...     _ = file.write("a 1:1\\n" * 4 + "b 2:1\\n" * 4)
+        ...     file.flush()
+        ...     [batch] = open_stream(file.name).shuffle(seed=1)
+        >>> [batch.new_labels[k].name for k in batch.labels]
+        """
+        if self.begun or self._shuffled is not None:
+            raise ValueError("shuffle: the stream was read or shuffled already; open it again")
+        self._shuffled = shuffled(iter(self._next, None), buffer, seed)
+        return self
 
     def __enter__(self) -> Stream:
         return self
@@ -64,7 +98,17 @@ class Stream:
         return self
 
     def __next__(self) -> Batch:
-        batch = next(self.batches)
+        if self._shuffled is not None:
+            return next(self._shuffled)
+        if (batch := self._next()) is None:
+            raise StopIteration
+        return batch
+
+    def _next(self) -> Batch | None:
+        """Return the next batch in the order of the data; ``None`` at the end."""
+        batch = next(self.batches, None)
+        if batch is None:
+            return None
         self._count_skipped(batch)
         if self.advise:
             warn_if_text(batch)

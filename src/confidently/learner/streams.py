@@ -24,6 +24,8 @@ from ..data.selection import first_together
 from ..memory import require_memory
 from ..views.columns import MARKS, PLAIN, ZERO, Columns
 
+SHUFFLE_STREAM = "shuffle the rows (--shuffle with a buffer of many rows, in Python Stream.shuffle)"
+
 
 class StreamLearner:
     """A learner that grows with its stream.
@@ -78,7 +80,7 @@ class StreamLearner:
         """
         number_of = np.empty(0, dtype=np.int32)  # the learner's number of each label of the stream
         if advise and calibrate:
-            batches = warn_if_sorted(batches)
+            batches = warn_if_sorted(batches, SHUFFLE_STREAM)
             if not self.learner.n_features:  # otherwise training continues, and has warned before
                 batches = warn_of_batch_columns(batches, self.reading, self.learner.wants_columns)
         prepared = self._prepared(batches)

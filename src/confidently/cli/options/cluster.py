@@ -10,8 +10,19 @@ import click
 from .arguments import POSITIVE_INTEGER, add_options, is_given, listed
 from .sections import in_section
 
-CLUSTER_ONLY = ("partitions", "rounds", "shuffle")
-LOCAL_ONLY = ("cache", "validation", "holdout", "early_stop", "patience", "checkpoint_every", "resume", "forget")
+CLUSTER_ONLY = ("partitions", "rounds", "shuffle_partitions")
+LOCAL_ONLY = (
+    "shuffle_buffer",
+    "seed",
+    "cache",
+    "validation",
+    "holdout",
+    "early_stop",
+    "patience",
+    "checkpoint_every",
+    "resume",
+    "forget",
+)
 
 _OPTIONS = [
     click.option(
@@ -32,11 +43,7 @@ _OPTIONS = [
         help="Merge the partitions this many times per pass; with more rounds the result is closer to training on one "
         "machine.  [default: 16]",
     ),
-    click.option(
-        "--shuffle",
-        type=click.Choice(["within", "between"]),
-        help="Shuffle the rows within each chunk, or also between partitions.  [default: keep the order]",
-    ),
+    click.option("--shuffle-partitions", is_flag=True, help="Shuffle the rows of each chunk and between partitions."),
 ]
 
 

@@ -80,8 +80,7 @@ _OPTIONS = [
         "--dates",
         metavar="NAME",
         multiple=True,
-        help="Tables: read this column as dates and times, which become numbers. Repeatable.  [default: in CSV and TSV "
-        "inferred from the first 1,000 rows, otherwise by the column's type]",
+        help="Tables: read this column as dates and times, as numbers. Repeatable.  [default: inferred]",
     ),
     click.option(
         "--analyzer",

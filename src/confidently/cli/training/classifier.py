@@ -12,6 +12,7 @@ from ...data.classes import check_classes
 from ...data.expected_columns import ExpectedColumns
 from ...data.features import Features
 from ...data.selection import cut_at, in_blocks
+from ...data.shuffling import DEFAULT_BUFFER
 from ..inputs import BadInput
 from ..options.learner import (
     chosen_calibration,
@@ -28,7 +29,7 @@ from ..output.counts import Counts
 from ..output.progress import next_line
 from ..output.summaries import counted_infeasible, learner_facts
 from ..output.text import class_names
-from .data import Holdout, TrainingData
+from .data import Holdout, Shuffle, TrainingData
 from .loop import TrainingLoop
 
 if TYPE_CHECKING:
@@ -99,13 +100,18 @@ class ClassifierTraining(TrainingLoop):
             self.paths, self.reading, self.learner.learner.dtype, multilabel, on_error=options["on_error"],
             classes=classes, cache=options["cache"], beside=options["output_path"], caching=options["passes"] > 1,
             holdout=Holdout(options["holdout"]) if options["holdout"] else None, expected=self.expected,
+            shuffle=self._shuffle(),
         )  # fmt: skip
+
+    def _shuffle(self) -> Shuffle | None:
+        options = self.options
+        return Shuffle(options["shuffle_buffer"] or DEFAULT_BUFFER, options["seed"]) if options["shuffle"] else None
 
     @contextmanager
     def open_pass(self) -> Iterator[Iterator[Counts]]:
         position = self.position
         rows = position.now.rows
-        with self.data.one_pass(rows, self.learner.features) as (stream, batches):
+        with self.data.one_pass(rows, self.learner.features, position.passes) as (stream, batches):
             if stream.multilabel and not self.learner.learner.multilabel:
                 self.start_learner(multilabel=True)
             if not rows:

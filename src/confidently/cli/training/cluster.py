@@ -63,7 +63,8 @@ def _rounds(client: Any, training: ClassifierTraining, found: Any, partitions: i
     options = training.options
     return training_on_files(
         client, found, training.model(), partitions, rounds=options["rounds"] or DEFAULT_ROUNDS, passes=passes,
-        shuffle=options["shuffle"], on_error=options["on_error"],
+        shuffle="between" if options["shuffle_partitions"] else "within" if options["shuffle"] else None,
+        on_error=options["on_error"],
         calibrate=training.calibrated,
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ...data.cache.file import is_cache
 from ...data.cache.reading import Cache
 from ...data.memory.matrix import largest_value
 from ...data.selection import joined_features, select_rows, skip_rows
+from ...data.shuffling import shuffled
 from ...data.sources.whole_files import WINDOWS
 from ..inputs import BadInput, open_data, total_bytes
 from ..options.files import TRAINING_CACHE, TRAINING_HOLDOUT
@@ -41,6 +42,13 @@ class Holdout:
         """Return booleans for rows ``first`` to ``first + n - 1``."""
         rows = np.arange(first, first + n + 1, dtype=object if first + n > 2**40 else np.int64)
         return (np.diff(rows * self.fraction.numerator // self.fraction.denominator) > 0).astype(bool)
+
+
+class Shuffle(NamedTuple):
+    """A buffer of rows, and the seed of the order in which they leave it."""
+
+    buffer: int
+    seed: int
 
 
 class TrainingData:
@@ -66,6 +74,8 @@ class TrainingData:
         The rows to hold out of training.
     expected : ExpectedColumns, optional
         The columns that the model knows when training continues.
+    shuffle : Shuffle, optional
+        How to shuffle the rows of every pass.
 
     Attributes
     ----------
@@ -90,10 +100,11 @@ class TrainingData:
         caching: bool = False,
         holdout: Holdout | None = None,
         expected: ExpectedColumns | None = None,
+        shuffle: Shuffle | None = None,
     ) -> None:
         self.paths, self.reading, self.multilabel, self.holdout = list(paths), reading, multilabel, holdout
         self.options: dict[str, Any] = {"on_error": on_error, "classes": list(classes), "expected": expected}
-        self.dtype, self.beside, self.keep = dtype, beside, False
+        self.dtype, self.beside, self.keep, self.shuffle = dtype, beside, False, shuffle
         self.skipped, self.skipped_examples = 0, list[str]()
         self.folder: TemporaryDirectory[str] | None = None
         self.origin = Origin(sources=fingerprints(paths), multilabel=multilabel, classes=list(classes))
@@ -121,14 +132,16 @@ class TrainingData:
         return total_bytes([str(self.cache)] if self.cache_ready else self.paths)
 
     @contextmanager
-    def one_pass(self, rows: int, features: Features | None) -> Iterator[tuple[Stream, Iterator[Batch]]]:
+    def one_pass(
+        self, rows: int, features: Features | None, passes: int = 0
+    ) -> Iterator[tuple[Stream, Iterator[Batch]]]:
         """Open the stream of a pass and its batches from row ``rows`` on; held-out rows have weight 0.
 
-        A missing cache is built along the way.
+        A missing cache is built along the way. ``passes`` are completed, and rows are shuffled anew.
         """
         build_cache = self.cache is not None and not self.cache_ready
         build_held = self.held is not None and not self.held_ready
-        first = rows if self.cache_ready and not build_held else 0
+        first = rows if self.cache_ready and not build_held and self.shuffle is None else 0
         with ExitStack() as stack:
             paths = [str(self.cache)] if self.cache_ready else self.paths
             options = self.options | {"multilabel": self.multilabel, "features": features, "first_row": first}
@@ -143,6 +156,8 @@ class TrainingData:
             cache = builder(self.cache, self.origin) if build_cache else None
             held = _HeldOut(builder(self.held, self._held_origin())) if build_held else None
             batches = self._batches(stream, first, cache, held)
+            if self.shuffle is not None:
+                batches = shuffled(batches, self.shuffle.buffer, (self.shuffle.seed, passes))
             yield stream, skip_rows(batches, rows - first) if rows > first else batches
 
     def _batches(self, stream: Stream, row: int, cache: CacheBuilder | None, held: _HeldOut | None) -> Iterator[Batch]:
