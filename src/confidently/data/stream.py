@@ -81,7 +81,8 @@ class Stream:
         ...     _ = file.write("a 1:1\\n" * 4 + "b 2:1\\n" * 4)
         ...     file.flush()
         ...     [batch] = open_stream(file.name).shuffle(seed=1)
-        >>> [batch.new_labels[k].name for k in batch.labels]
+        >>> "".join(batch.new_labels[k].name for k in batch.labels)
+        'baababab'
         """
         if self.begun or self._shuffled is not None:
             raise ValueError("shuffle: the stream was read or shuffled already; open it again")
