@@ -20,6 +20,7 @@ from ..data.sources.whole_files import WINDOWS
 from ..printable import printable
 from .completion import complete
 from .environment import version_text
+from .options.vowpal_wabbit import explained
 from .output.text import say
 
 # The first line of each command's help; listing it here avoids importing the commands to list them.
@@ -61,6 +62,13 @@ class LazyGroup(click.Group):
     def __init__(self, *args: Any, package: str, about: dict[str, str], **options: Any) -> None:
         super().__init__(*args, **options)
         self.package, self.about = package, about
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse arguments; options of Vowpal Wabbit, which has no commands, are named as such."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise explained(error) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.about)

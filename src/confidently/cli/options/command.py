@@ -7,10 +7,19 @@ from typing import Any
 import click
 
 from .files import check_files
+from .vowpal_wabbit import check_quadratic, explained
 
 
 class Command(click.Command):
     """A command whose help lists options in their sections, after the options without one."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse arguments; options of Vowpal Wabbit are named as such."""
+        check_quadratic(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise explained(error) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command if its outputs can be written and do not overwrite its inputs or each other."""
