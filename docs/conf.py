@@ -1,19 +1,22 @@
 """Configuration of Sphinx for the documentation site: make docs."""
 
+import shutil
 import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
 from confidently import RULES, VIEWS
 
-sys.path.insert(0, str(Path(__file__).parent / "site"))
+DOCS = Path(__file__).parent
+sys.path.insert(0, str(DOCS / "site"))
+shutil.copytree(DOCS.parent / "examples", DOCS / "notebooks", dirs_exist_ok=True)  # Sphinx reads below its folder only
 
 project = "confidently"
 author = "the confidently developers"
 version = release = installed_version("confidently")
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "numpydoc",
@@ -28,6 +31,7 @@ nitpick_ignore_regex = [("py:(class|obj)", r"(?!confidently\b).*")]  # types of 
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 4
+nb_execution_mode = "off"  # the tests execute the notebooks
 
 templates_path = ["site/templates"]
 autosummary_generate = True

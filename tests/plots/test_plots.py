@@ -8,6 +8,7 @@ import matplotlib
 matplotlib.use("Agg")
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import pyplot
 from numpy.testing import assert_allclose
@@ -16,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 
 from confidently import OnlineClassifier, progressive_validation
+from confidently.data import open_stream
 from confidently.plots import (
     ConfidenceLossDisplay,
     DecisionMapDisplay,
@@ -156,6 +158,17 @@ def test_ellipses_of_several_classes_are_in_their_block():
     np.testing.assert_allclose(np.cov(drawn.T), display.covariances[0], rtol=0.1, atol=0.01)
     with pytest.raises(NotFittedError):
         WeightEllipsesDisplay.from_estimator(OnlineClassifier())
+
+
+def test_decisive_weights_are_named_as_in_the_data(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"label": 1, "text": "aye aye"}\n{"label": 0, "text": "no"}\n' * 20)
+    streamed = OnlineClassifier().fit_stream(open_stream(path, text=["text"]))
+    assert DecisiveWeightsDisplay.from_estimator(streamed).names == ["text:no", "text:aye"]
+    frame = OnlineClassifier().fit(pd.DataFrame({"small": [1.0, -1.0], "large": [5.0, -5.0]}), [1, 0])
+    assert DecisiveWeightsDisplay.from_estimator(frame, top=1).names == ["large"]
+    numbered = OnlineClassifier().fit([[1.0, 5.0], [-1.0, -5.0]], [1, 0])
+    assert DecisiveWeightsDisplay.from_estimator(numbered).names == ["1", "0"]
 
 
 def test_decisive_weights_are_the_largest():

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from confidently.samples import clicks, messages
 from confidently.samples.clicks import CAMPAIGNS, SITES
 
-DIGESTS = {messages: "ec43b8f5c535a9d8", clicks: "927c86bb1d083d50"}
+DIGESTS = {messages: "eeb21a73ddb4c94f", clicks: "927c86bb1d083d50"}
 
 
 @pytest.mark.parametrize("sample", DIGESTS)
@@ -45,7 +45,7 @@ def test_messages_are_learned_but_not_by_heart():
     model = make_pipeline(CountVectorizer(binary=True), LogisticRegression())
     model.fit([row["text"] for row in rows], [row["label"] for row in rows])
     score = model.score([row["text"] for row in test], [row["label"] for row in test])
-    assert 0.92 < score < 0.98  # one in thirty is disguised
+    assert 0.92 < score < 0.98  # one in two has a sentence of another kind
     assert 0.32 < Counter(row["label"] for row in rows)["spam"] / len(rows) < 0.38
     assert not any("{" in row["text"] for row in rows)
     assert len({row["kind"] for row in rows}) == 12

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..learner.posterior import Marginal
+from ..models.inspection import Naming
 from ..wording import counted
 from .base import Display, line_style, tidy
 
@@ -123,19 +124,18 @@ class DecisiveWeightsDisplay(Display):
     ) -> DecisiveWeightsDisplay:  # fmt: skip
         """Create and draw from a fitted OnlineClassifier: the ``top`` weights of a row of ``coef_``.
 
-        ``feature_names`` are by default those of the training data frame, or the numbers of the columns; ``options``
-        are passed to ``ax.errorbar``.
+        ``feature_names`` are by default those of the training data, or the numbers of the columns; ``options`` are
+        passed to ``ax.errorbar``.
         """
         gaussian, n = _marginal(estimator, column), estimator.coef_.shape[1]
         mean, variance = gaussian.mean[:n], gaussian.standard_deviation[:n] ** 2
-        known = getattr(estimator, "feature_names_in_", np.arange(len(mean)).astype(str))
-        names = known if feature_names is None else feature_names
-        if len(names) != len(mean):
+        if feature_names is not None and len(feature_names) != len(mean):
             raise ValueError(
-                f"feature_names must name {counted(len(mean), 'feature')}, got {counted(len(names), 'name')}"
+                f"feature_names must name {counted(len(mean), 'feature')}, got {counted(len(feature_names), 'name')}"
             )
+        name_of = Naming(estimator.as_model()).of if feature_names is None else feature_names.__getitem__
         best = np.argsort(-np.abs(mean), kind="stable")[:top]
-        display = cls(mean[best], variance[best], [str(names[j]) for j in best], n_std)
+        display = cls(mean[best], variance[best], [str(name_of(int(j))) for j in best], n_std)
         display.plot(ax, **options)
         return display
 

@@ -9,8 +9,8 @@ from random import Random
 from .choice import numbered, pick
 
 SPAM_RATE = 0.35
-N_SENTENCES = 2, 5  # least and most of a message's own kind
-SMALL_TALK_RATE, OTHER_KIND_RATE, DISGUISE_RATE = 0.4, 0.12, 0.03
+N_SENTENCES = 1, 3  # least and most of a message's own kind
+SMALL_TALK_RATE, OTHER_KIND_RATE, DISGUISE_RATE = 0.4, 0.5, 0.005
 SLOT = re.compile(r"\{(\w+)\}")
 
 SLOTS = {
@@ -174,8 +174,9 @@ SMALL_TALK = (
 def messages(n_rows: int = 3000, seed: int = 0, drift: bool = False) -> Iterator[dict[str, str]]:
     """Yield messages, a third of them spam.
 
-    A message consists of sentences of its kind, often with a sentence that every message may have, and sometimes with
-    one of another kind. One in thirty is disguised: it consists of sentences of the other label.
+    A message consists of one to three sentences of its kind, often with a sentence that every message may have. Every
+    second one has a sentence of another kind too, which makes short messages ambiguous. One in 200 is disguised: it
+    consists of sentences of the other label.
 
     Parameters
     ----------
