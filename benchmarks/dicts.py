@@ -26,6 +26,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "arow": lambda: OnlineClassifier("arow"),
     "arow, forget=0.001": lambda: OnlineClassifier("arow", forget=0.001),
     "cw_stdev": lambda: OnlineClassifier("cw_stdev"),
+    "arow, covariance=full": lambda: OnlineClassifier("arow", covariance="full"),
 }
 
 

@@ -167,23 +167,25 @@ class DictLearner {
     DictLearner(int bits, std::int64_t max_columns, bool zeros)
         : reader_((require_table(bits, max_columns), bits), max_columns, zeros) {}
 
-    void bind(const LearnerSettings& settings, const Dict& state, bool calibrate, double largest) {
+    // `spare`: whether the arrays have space for one feature more than there are, which stands for the unseen ones of a row
+    void bind(const LearnerSettings& settings, const Dict& state, bool calibrate, double largest, bool spare) {
         require_writable(state);
         largest_ = largest;
+        spare_ = spare;
         with_covariance(settings.covariance, [&](auto row) {
-            require(row.outlives_call, "this covariance trains on matrices only");
-            if constexpr (row.outlives_call)
-                settings.open_row(row, state, 0, &undo_, [&](const auto& covariance, auto type) {
+            settings.open_row(row, state, 0, &undo_, [&](const auto& covariance, auto type) {
+                constexpr bool may_be_kept = decltype(row)::template outlives_call<decltype(type)>;
+                require(may_be_kept, "this covariance trains on matrices only");
+                if constexpr (may_be_kept)
                     settings.with_task(covariance, [&](auto task) {
                         bound_ = std::make_unique<BoundTo<std::decay_t<decltype(covariance)>, decltype(task), decltype(type)>>(
                             covariance, settings, state, calibrate);
                     });
-                });
+            });
         });
     }
 
-    // Returns false, and leaves the learner unchanged, if the arrays must grow first: they need space for one feature more
-    // than there are.
+    // Returns false, and leaves the learner unchanged, if the arrays must grow first.
     bool learn(nb::handle x, const std::vector<std::int32_t>& labels, double weight) {
         return learn_row(x, labels.data(), std::int64_t(labels.size()), weight);
     }
@@ -197,14 +199,17 @@ class DictLearner {
 
     std::vector<double> scores(nb::handle x) {
         std::vector<double> out(static_cast<std::size_t>(bound().columns()));
-        const Row row = to_predict(x);
+        Row row = to_predict(x);
+        row.size -= !spare_ && has_unseen(row);  // their weights have mean 0
         bound().scores(row, out.data());
         return out;
     }
 
+    // none if the row has unseen features and the arrays have no space for them
     std::vector<double> probabilities(nb::handle x) {
-        std::vector<double> out(static_cast<std::size_t>(bound().n_probabilities()));
         const Row row = to_predict(x);
+        if (!spare_ && has_unseen(row)) return {};
+        std::vector<double> out(static_cast<std::size_t>(bound().n_probabilities()));
         bound().probabilities(row, out.data());
         return out;
     }
@@ -259,13 +264,16 @@ class DictLearner {
     }
 
     Row to_predict(nb::handle x) {
-        require(size() < bound().capacity(), "there is no space for an unseen feature");
+        require(size() + spare_ <= bound().capacity(), "there is no space for an unseen feature");
         return reader_.to_predict(x, largest_);
     }
 
+    // Whether a row to predict ends with the column that stands for its unseen features.
+    bool has_unseen(const Row& row) { return row.size && row.column[row.size - 1] >= size(); }
+
     bool learn_row(nb::handle x, const std::int32_t* labels, std::int64_t n, double weight) {
         const Row row = reader_.to_train(x, largest_);
-        if (size() >= bound().capacity()) return false;
+        if (size() + spare_ > bound().capacity()) return false;
         bound().learn(row, labels, n, weight);
         return true;
     }
@@ -274,6 +282,7 @@ class DictLearner {
     UndoLog undo_;
     std::unique_ptr<BoundLearner> bound_;
     double largest_ = 0.0;
+    bool spare_ = true;
 };
 
 // Methods run in one thread at a time, even where Python has no global lock. Where it has one, a second lock would only slow
@@ -294,7 +303,7 @@ void bind_dicts(nb::module_& m) {
     const auto x = row_argument();
     nb::class_<DictLearner> learner(m, "DictLearner");
     learner.def(nb::init<int, std::int64_t, bool>(), "bits"_a, "max_columns"_a, "zeros"_a = false);
-    method(learner, "bind", &DictLearner::bind, "learner"_a, "state"_a, "calibrate"_a, "largest"_a);
+    method(learner, "bind", &DictLearner::bind, "learner"_a, "state"_a, "calibrate"_a, "largest"_a, "spare"_a);
     method(learner, "learn", &DictLearner::learn_class, x, "label"_a, "weight"_a);
     method(learner, "learn_labels", &DictLearner::learn, x, "labels"_a, "weight"_a);
     method(learner, "best", &DictLearner::best, x);

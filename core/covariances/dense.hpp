@@ -177,7 +177,9 @@ struct DenseCovariance {
 template <Sharing unless_independent>
 struct Dense {
     static constexpr int planes = 1;
-    static constexpr bool forgets = false, outlives_call = false;
+    static constexpr bool forgets = false;
+    template <class Real>
+    static constexpr bool outlives_call = std::is_same_v<Real, double>;
 
     template <class Real, class State, class F>
     static void open(const State& state, const Weights<Real>& weights, const Scales& scales,

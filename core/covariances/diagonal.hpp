@@ -114,7 +114,9 @@ struct DiagonalCovariance {
 struct Diagonal {
     static constexpr const char* name = "diag";
     static constexpr int planes = 2;
-    static constexpr bool forgets = true, outlives_call = true;
+    static constexpr bool forgets = true;
+    template <class Real>
+    static constexpr bool outlives_call = true;
 
     template <class Real, class State, class F>
     static void open(const State& state, const Weights<Real>& weights, const Scales& scales,

@@ -2,7 +2,7 @@
 //   name            what Python calls it
 //   planes          planes of the weights it needs: 1 for the mean, 2 for the mean and a variance (averaging adds one)
 //   forgets         whether it supports CovarianceSettings::forget
-//   outlives_call   whether the object that open() builds only points into the state's arrays, so that it may be kept
+//   outlives_call<Real>   whether the object that open() builds only points into the state's arrays, so that it may be kept
 //   open<Real>(state, weights, scales, settings, f)
 //                   calls f(covariance) with the covariance over a state's arrays. state.array<T>(name, sizes...) is
 //                   one of them, checked to have that shape.

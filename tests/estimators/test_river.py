@@ -14,6 +14,7 @@ from river import checks, datasets, drift, evaluate, linear_model, metrics, prep
 
 import confidently  # noqa: E402
 from confidently.estimators.river import OnlineClassifier, OnlineMultiLabelClassifier  # noqa: E402
+from confidently.learner import dicts  # noqa: E402
 from tests.covariance_cases import OVER_WEIGHTS  # noqa: E402
 
 SETTINGS = [
@@ -304,3 +305,68 @@ def test_bagging_with_adwin():
     model = ensemble.ADWINBaggingClassifier(OnlineClassifier("arow"), n_models=3, seed=1)
     score = evaluate.progressive_val_score(islice(datasets.Phishing(), 600), model, metrics.Accuracy())
     assert score.get() > 0.75
+
+
+DENSE = [
+    {"covariance": "full"}, {"covariance": "shared"}, {"covariance": "full", "multiclass": "joint"},
+    {"covariance": "full", "multiclass": "one-vs-rest"}, {"covariance": "full", "calibration": None},
+    {"covariance": "full", "rule": "logistic"}, {"covariance": "full", "rule": "cw_stdev", "average": True},
+    {"covariance": "full", "dtype": "float32"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("settings", DENSE)
+def test_matrices_are_learned_in_compiled_code_as_in_products(settings, n_classes, monkeypatch):
+    """Whichever code trains, at any time; with features and classes that come late, and unseen ones in predictions."""
+    stream = rows(200, n_classes)
+    compiled, mixed = OnlineClassifier(**settings), OnlineClassifier(**settings)
+    for k, (x, label) in enumerate(stream):
+        monkeypatch.setattr(dicts, "MAX_BOUND", 256)
+        compiled.learn_one(x, label)
+        monkeypatch.setattr(dicts, "MAX_BOUND", 0 if k % 3 else 256)
+        mixed._rows._make_room()
+        mixed.learn_one(x, label)
+    single = settings.get("dtype") == "float32"
+    assert compiled._rows.as_matrices == single
+    tolerance = {"rel": 1e-3, "abs": 1e-4} if single else {"rel": 1e-7, "abs": 1e-9}
+    for k, (x, _) in enumerate(rows(30, n_classes, seed=1)):
+        row = x | {"unseen": 2.0, "unseen too": -1.0} if k % 2 else x
+        monkeypatch.setattr(dicts, "MAX_BOUND", 0)
+        mixed._rows._make_room()
+        assert compiled.predict_proba_one(row) == pytest.approx(mixed.predict_proba_one(row), **tolerance)
+        assert compiled.predict_one(row) == mixed.predict_one(row)
+        for one, other in zip(compiled.margin_distribution_one(row), mixed.margin_distribution_one(row), strict=True):
+            assert one == pytest.approx(other, **tolerance)
+    assert compiled._rows.learner.mistakes == mixed._rows.learner.mistakes
+
+
+@pytest.mark.parametrize("multiclass", ["one-vs-rest", "joint"])
+def test_labels_with_matrices_in_compiled_code_as_in_products(multiclass, monkeypatch):
+    settings = {"covariance": "full", "multiclass": multiclass}
+    compiled, products = OnlineMultiLabelClassifier(**settings), OnlineMultiLabelClassifier(**settings)
+    for model, limit in ((compiled, 256), (products, 0)):
+        monkeypatch.setattr(dicts, "MAX_BOUND", limit)
+        for x, y in Labelled().take(150):
+            model.learn_one(x, y)
+        assert model._rows.as_matrices == (limit == 0)
+    for x, _ in Labelled().take(20):
+        for row in (x, x | {"unseen": 1.0}):
+            assert compiled.predict_one(row) == products.predict_one(row)
+            one, other = compiled.predict_proba_one(row), products.predict_proba_one(row)
+            assert {k: p[True] for k, p in one.items()} == pytest.approx(
+                {k: p[True] for k, p in other.items()}, rel=1e-6
+            )
+
+
+def test_a_matrix_that_leaves_the_range_changes_nothing():
+    arow = OnlineClassifier("arow", covariance="full")
+    for x, label in rows(50, 2):
+        arow.learn_one(x, label)
+    before = copy.deepcopy(arow._rows.learner.state)
+    for bad in ({"f1": float("inf")}, {"f1": 1e300}, {"new": float("nan")}):
+        with pytest.raises(ValueError, match=r"got nan|is too large; scale it down"):
+            arow.learn_one(bad, "x")
+    for name, array in before.items():
+        np.testing.assert_array_equal(array, arow._rows.learner.state[name])
+    assert arow._rows.core.size == 12

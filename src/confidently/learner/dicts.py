@@ -1,7 +1,7 @@
 """Training on dicts, one by one: features and classes are numbered in the order in which they first appear.
 
-With a diagonal or identity covariance, a row is one call into compiled code (core/bindings/dicts.cpp). Dense
-covariances train on matrices of one row.
+A row is one call into compiled code (core/bindings/dicts.cpp), except with a view and with large dense covariances,
+which train on matrices of one row.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from ..views.table import make_view
 from .learner import Learner
 
 HASH_BITS = Range(1, 31, closed_low=True, closed_high=True)
+MAX_BOUND = 256  # rows of a dense covariance up to which the compiled loop over dicts is faster than products
 Row = Mapping[Hashable, Any]
 
 
@@ -63,8 +64,8 @@ class DictRows:
         self.table = ClassTable(multilabel=multilabel)
         chosen = with_classes(Settings(**settings), self.multiclass, len(self.table), multilabel)
         self.learner: Any = Learner(chosen, len(self.table), view=view)
-        # the compiled loop over dicts only updates the features of the row, which it learns as they are
-        self.as_matrices = self.learner.covariance.couples_features or view is not None
+        self.only_matrices = view is not None  # which takes them
+        self.as_matrices = True  # until the compiled loop is bound
         self.fewer_than_two = True  # classes so far
         self._order: list[int] = []
         self.largest = largest_value(self.learner.dtype)
@@ -165,13 +166,25 @@ class DictRows:
         """Make room for all features and one for those unseen, and bind the compiled loop to the arrays."""
         with self._alone():
             self.grow_features()
+            if self.only_matrices:
+                return
+            covariance = self.learner.covariance
+            dense = covariance.couples_features
+            self.as_matrices = dense and not self._is_small()
             if self.as_matrices:
                 return
-            self.learner.grow(n_features=self.core.size + 1)
-            self.learner.n_features = self.core.size
+            if not dense:  # a matrix would grow by a row and a column
+                self.learner.grow(n_features=self.core.size + 1)
+                self.learner.n_features = self.core.size
             self.learner.make_writable()
+            covariance.flush(self.learner.state)
             progressive = self.calibration is not None
-            self.core.bind(self.learner.covariance.compiled(), self.learner.state, progressive, self.largest)
+            self.core.bind(covariance.compiled(), self.learner.state, progressive, self.largest, not dense)
+
+    def _is_small(self) -> bool:
+        """Return whether rows are trained on one by one within the matrices, which must have double precision."""
+        size = self.learner.state["covariance"].shape[1]
+        return bool(size <= MAX_BOUND) and self.learner.dtype == "float64"
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -239,9 +252,13 @@ class DictRows:
         if only is not None:
             return dict.fromkeys(only, 1.0)
         if self.as_matrices or self.calibration is None:
-            p = self._predict_row(x, "probabilities", self.calibration)
-            return self._named(per_class(p)[0].tolist())
-        return self._named(self.core.probabilities(x))
+            return self._named(self._python_probabilities(x))
+        return self._named(self.core.probabilities(x) or self._python_probabilities(x))
+
+    def _python_probabilities(self, x: Row) -> list[float]:
+        p = self._predict_row(x, "probabilities", self.calibration)
+        found: list[float] = (per_class(p) if self.learner.task == "binary" else p)[0].tolist()
+        return found
 
     def predict_labels(self, x: Row) -> dict[Any, bool]:
         """Return whether each label is relevant."""
@@ -258,10 +275,8 @@ class DictRows:
         if not len(self.table):
             return {}
         if self.as_matrices or self.calibration is None:
-            found = self._predict_row(x, "probabilities", self.calibration)[0].tolist()
-        else:
-            found = self.core.probabilities(x)
-        return self._named(found)
+            return self._named(self._python_probabilities(x))
+        return self._named(self.core.probabilities(x) or self._python_probabilities(x))
 
     def margin_distribution(self, x: Row) -> tuple[dict[Any, float], dict[Any, float]]:
         """Return mean and variance of each class's score; with two, of the margin of the one that is sorted last."""

@@ -32,7 +32,8 @@ class StackRows(FrameRows):
         self.table = ClassTable(multilabel=False)
         self.learner: Stack = new_stack(len(self.table), dtype=dtype)
         self._order = []
-        self.as_matrices, self.fewer_than_two, self.largest = True, True, largest_value(dtype)
+        self.only_matrices = self.as_matrices = True
+        self.fewer_than_two, self.largest = True, largest_value(dtype)
         self.kept: list[Kept] | None = []
         self.core = _core.DictLearner(self.bits, MAX_COLUMNS, self.zeros)
 
