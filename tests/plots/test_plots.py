@@ -171,10 +171,10 @@ def test_decisive_weights_are_named_as_in_the_data(tmp_path):
     assert DecisiveWeightsDisplay.from_estimator(numbered).names == ["1", "0"]
 
 
-def test_decisive_weights_are_the_largest():
+def test_decisive_weights_are_the_largest_in_standard_deviations():
     classifier = OnlineClassifier("arow").fit(X, Y)
     display = DecisiveWeightsDisplay.from_estimator(classifier, CANCER.feature_names, top=5)
-    best = np.argsort(-np.abs(classifier.coef_[0]))[:5]
+    best = np.argsort(-np.abs(classifier.coef_[0]) / np.sqrt(classifier.variance_[0]))[:5]
     assert [label.get_text() for label in display.ax_.get_yticklabels()] == list(CANCER.feature_names[best])
     np.testing.assert_allclose(display.variance, classifier.variance_[0, best], rtol=1e-12)
     with pytest.raises(ValueError, match="30 features"):

@@ -97,7 +97,7 @@ class WeightEllipsesDisplay(Display):
 
 
 class DecisiveWeightsDisplay(Display):
-    """The most decisive weights, those with the largest ``|mean|``, with error bars.
+    """The most decisive weights, those with the largest ``|mean|`` in standard deviations, with error bars.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class DecisiveWeightsDisplay(Display):
         cls, estimator: Any, feature_names: Sequence[str] | None = None, *, top: int = 20, column: int = 0,
         n_std: float = 1.0, ax: Axes | None = None, **options: Any,
     ) -> DecisiveWeightsDisplay:  # fmt: skip
-        """Create and draw from a fitted OnlineClassifier: the ``top`` weights of a row of ``coef_``.
+        """Create and draw from a fitted OnlineClassifier: the ``top`` weights of a row of ``coef_`` by |mean|/std.
 
         ``feature_names`` are by default those of the training data, or the numbers of the columns; ``options`` are
         passed to ``ax.errorbar``.
@@ -134,7 +134,7 @@ class DecisiveWeightsDisplay(Display):
                 f"feature_names must name {counted(len(mean), 'feature')}, got {counted(len(feature_names), 'name')}"
             )
         name_of = Naming(estimator.as_model()).of if feature_names is None else feature_names.__getitem__
-        best = np.argsort(-np.abs(mean), kind="stable")[:top]
+        best = np.argsort(-np.abs(mean) / gaussian.standard_deviation[:n], kind="stable")[:top]
         display = cls(mean[best], variance[best], [str(name_of(int(j))) for j in best], n_std)
         display.plot(ax, **options)
         return display
