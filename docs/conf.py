@@ -56,6 +56,7 @@ html_static_path = ["site/static"]
 html_favicon = "site/static/favicon.svg"
 html_css_files = ["katex/katex.min.css", "style.css"]
 html_js_files = [("katex/katex.min.js", {"defer": "defer"}), ("formulas.js", {"defer": "defer"})]
+html_use_index = False
 html_copy_source = False
 html_show_copyright = False
 html_theme_options = {"navigation_with_keys": True}
