@@ -64,6 +64,7 @@ docs: $(VENV)/docs
 pictures: $(VENV)/installed
 	$(BIN)/python docs/pictures/house.py
 	$(BIN)/python docs/pictures/front.py
+	$(BIN)/python docs/pictures/bars.py
 	$(BIN)/python docs/pictures/draw.py
 
 # All experiments of the papers, with reports in out/, and their pages from these. DATA: folder of the data sets.

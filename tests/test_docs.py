@@ -1,6 +1,7 @@
 """The documentation is current: code, commands and examples run; links, paths, names and options exist."""
 
 import ast
+import builtins
 import contextlib
 import doctest
 import importlib
@@ -42,6 +43,7 @@ FOREIGN = {  # messages of the FAQ that are not the package's
     "No such file or directory",
     "X has ... features, but",
 }
+IN_ORDER = "The examples of this page run in its order, in one session"
 WIDTH = 88  # columns of code that the site shows without scrolling
 NOT_RUN = re.compile(r"<!-- not run: \S.* -->")
 DATA = re.compile(r"<!-- data: (\S.*) -->")  # files of the shared data that the blocks below need
@@ -159,6 +161,32 @@ def test_blocks_of_pages_run(page, tmp_path, monkeypatch):
             run_python(block, namespace, page, after.text if after and after.follows and not after.language else "")
         elif block.run and any("confidently" in command for command in block.commands()):
             run_console(block, page)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_sections_run_alone_or_say_what_they_need(page):
+    """A page says that its examples run in its order, if the code of a section uses names of an earlier one."""
+    text = page.read_text(encoding="utf-8")
+    sections = re.split(r"^## ", text, flags=re.MULTILINE)
+    for section in sections[1:] if IN_ORDER not in re.sub(r"\s+", " ", text) else ():
+        known, title = set(dir(builtins)), section.partition("\n")[0]
+        for code in re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL):
+            if ">>>" not in code:
+                used, bound = names_of(code)
+                known |= bound
+                assert used <= known, f"{page.name}, {title}: {used - known} are not there; write: {IN_ORDER}"
+
+
+def names_of(code):
+    """The names that code uses, and those that it binds."""
+    nodes = list(ast.walk(ast.parse(code)))
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    used = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+    bound = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    bound |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.ExceptHandler)}
+    bound |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    imports = (node.names for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
+    return used, bound | {(name.asname or name.name).partition(".")[0] for group in imports for name in group}
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
