@@ -8,6 +8,7 @@ import click
 
 from confidently.cli import cli
 from confidently.cli.options.rules import PREFIX
+from confidently.cli.options.sections import options_by_section
 from confidently.data.formats.table import FORMATS, WRITABLE
 
 PAGE = Path(__file__).with_name("command-line.md")
@@ -60,6 +61,8 @@ def _commands(command: click.Command, context: click.Context) -> list[str]:
     parts += [f"**{title}**\n\n{table}" for title, table in _tables(command, context).items()]
     if command.epilog:
         parts.append(_text(command.epilog))
+    if examples := getattr(command, "examples", ()):
+        parts.append("**Examples**\n\n```text\n" + "".join(f"{line}\n" for line in examples) + "```\n")
     for name, other in below.items():
         parts += _commands(other, click.Context(other, info_name=name, parent=context, **other.context_settings))
     return parts
@@ -83,9 +86,10 @@ def _paragraph(text: str) -> str:
 
 def _tables(command: click.Command, context: click.Context) -> dict[str, str]:
     """Return the tables of options by the title of their section."""
-    tables = {"Options": ""}  # first, as in the help
-    for option in command.get_params(context):
-        if not isinstance(option, click.Option) or (option.name or "").startswith(PREFIX):
+    tables: dict[str, str] = {}
+    by_section = options_by_section(command, context)
+    for title, option in ((title, option) for title, options in by_section.items() for option in options):
+        if (option.name or "").startswith(PREFIX):
             continue  # the tables of rules have their parameters
         names, text = option.get_help_record(context) or ("", "")
         if option.name == "covariance":  # full-covariance.md lists them
@@ -96,7 +100,6 @@ def _tables(command: click.Command, context: click.Context) -> dict[str, str]:
         long = max(option.opts, key=lambda name: name.startswith("--"))
         anchor = f"{context.command_path} {long.lstrip('-')}".replace(" ", "-")
         name = f'<a id="{anchor}" href="#{anchor}"><code>{_html(names)}</code></a>'
-        title = getattr(option, "section", "Options")
         tables[title] = (tables.get(title) or "| option | effect | default |\n| --- | --- | --- |\n") + (
             f"| {name} | {_prose(effect)} | {_prose(default.removeprefix('default: '))} |\n"
         )

@@ -214,3 +214,15 @@ def test_rules_are_listed(ok, call):
         assert rule.formula in ok("rules", name)
     assert json.loads(ok("rules", "cw_stdev", "--json"))["parameters"][0]["default"] == 0.95
     assert call("rules", "nonsense")[0] == 2
+
+
+def test_the_row_to_explain_is_no_file(ok, call, tmp_path):
+    table, model = tmp_path / "rows.csv", tmp_path / "m.cw"
+    table.write_text("a,b,label\n" + "1,2,x\n2,1,y\n" * 20)
+    ok("train", table, "-q", "-o", model)
+    code, _, err = call("inspect", model, "--row", table)
+    assert code == 2 and err.count("\n") == 1
+    assert f"--row: {table} is a file, expected the row itself" in err and f"--row - < {table}" in err
+    code, _, err = call("inspect", model, "--row", "1,2")
+    assert code == 2 and "expected the header and the row in two lines, got one; use --row $'a,b\\n...'" in err
+    assert "predicted  x" in ok("inspect", model, "--row", "a,b\n1,2")

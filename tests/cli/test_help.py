@@ -1,6 +1,10 @@
 """Help of the command line: every command, every parameter of every rule, and the page made of it."""
 
 import importlib.util
+import os
+import shlex
+import subprocess
+import sys
 from dataclasses import fields
 from pathlib import Path
 
@@ -10,6 +14,7 @@ import pytest
 from confidently import RULES
 from confidently.cli import COMMANDS, cli
 from confidently.cli.options.rules import PARAMETERS, parameter_help
+from confidently.cli.options.sections import SECTIONS
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -41,6 +46,71 @@ def test_lists_of_commands_repeat_the_commands_help():
     lists = {(): COMMANDS, ("topics",): cli.get_command(None, "topics").about}
     for name, command in commands():
         assert command.help.split("\n\n")[0].replace("\n", " ") == lists[name[:-1]][name[-1]]
+
+
+def entries(text):
+    """The options of a help text: the title of their section, the option, and the number of lines of its help."""
+    found, title = [], ""
+    for line in text.splitlines():
+        if line and not line.startswith(" "):
+            title = line.removesuffix(":")
+        elif line.startswith("  -") and title in SECTIONS:
+            option, _, beside = line.strip().partition("  ")
+            found.append([title, option, int(bool(beside))])
+        elif line.startswith("      ") and found and title != "Examples":
+            found[-1][2] += 1
+    return found
+
+
+LEAVES = [(name, command) for name, command in commands() if not isinstance(command, click.Group)]
+EVERY_LEAF = pytest.mark.parametrize(("name", "command"), LEAVES, ids=["-".join(name) for name, _ in LEAVES])
+
+
+@EVERY_LEAF
+def test_help_is_short_and_grouped_in_the_order_of_use(ok, monkeypatch, name, command):
+    """In 80 columns no line is longer, no option takes more than three lines, and examples come last."""
+    monkeypatch.setenv("COLUMNS", "80")
+    text = ok(*name, "--help")
+    assert max(map(len, text.splitlines())) <= 80
+    found = entries(text)
+    assert len(found) == sum(isinstance(option, click.Option) for option in command.get_params(click.Context(command)))
+    assert {option: n for _, option, n in found if n > 3} == {}
+    titles = list(dict.fromkeys(title for title, _, _ in found))
+    assert titles == [title for title in SECTIONS if title in titles]
+    assert found[-1][1] == "-h, --help" or "Output" not in titles
+    *_, examples = text.split("\nExamples:\n")
+    assert command.examples and examples.splitlines() == [f"  {line}" for line in command.examples]
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory):
+    """A folder in which the examples of a command can run: with the samples and models of the commands before."""
+    return tmp_path_factory.mktemp("examples")
+
+
+SLOW = [("reproduce",), ("demo",)]
+IN_ORDER = sorted(LEAVES, key=lambda leaf: leaf[0] != ("sample",))
+
+
+def run_examples(folder, command):
+    environment = os.environ | {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+    for line in command.examples:
+        done = subprocess.run(shlex.split(line), cwd=folder, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, (line, done.stderr)
+
+
+def test_examples_run_in_their_order(samples):
+    for name, command in IN_ORDER:
+        if name not in SLOW:
+            run_examples(samples, command)
+    written = {path.name for path in samples.iterdir()}
+    assert {"spam.cw", "clicks.cw", "predicted.csv", "messages.svm", "both.cw", "topics.cw", "five.cw"} <= written
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SLOW)
+def test_examples_that_take_long_run(samples, name):
+    run_examples(samples, dict(LEAVES)[name])
 
 
 def test_every_command_has_json():

@@ -18,8 +18,13 @@ from ..options.view import reading_for_training
 from ..output.summaries import skipped_lines
 from ..output.text import say
 
+EXAMPLES = (
+    "confidently cache messages.jsonl -o messages.cache",
+    "confidently train messages.cache --passes 5 -o five.cw",
+)
 
-@click.command(cls=Command)
+
+@click.command(cls=Command, examples=EXAMPLES)
 @data_argument
 @caching_options
 @on_error_option

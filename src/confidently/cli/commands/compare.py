@@ -26,7 +26,13 @@ if TYPE_CHECKING:
 BEST_MARK = "*"
 
 
-@click.command(cls=Command)
+EXAMPLES = (
+    "confidently compare messages.jsonl",
+    "confidently compare clicks.csv --label click --rules arow,logistic --auto",
+)
+
+
+@click.command(cls=Command, examples=EXAMPLES)
 @data_argument
 @reading_options
 @on_error_option
@@ -36,8 +42,7 @@ BEST_MARK = "*"
 )  # fmt: skip
 @click.option(
     "--auto", is_flag=True,
-    help="Also train several learners on different views of the rows and mix them, as train --auto does. The settings "
-    "of learners are those of the rules.",
+    help="Also train several learners on different views of the rows and mix them, as train --auto does.",
 )  # fmt: skip
 @click.option("--grid", is_flag=True, help="Also try several parameters of each rule; show the best and the default.")
 @settings_options

@@ -11,8 +11,10 @@ from ..options.arguments import json_option
 from ..options.command import Command
 from ..output.text import say
 
+EXAMPLES = ("confidently completion bash",)
 
-@click.command(cls=Command)
+
+@click.command(cls=Command, examples=EXAMPLES)
 @click.argument("shell", metavar="SHELL", type=click.Choice(list(FILES)))
 @json_option
 @click.pass_context

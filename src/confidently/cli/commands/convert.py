@@ -19,8 +19,13 @@ from ..options.files import OUTPUT
 from ..options.reading import chosen_reading, on_error_option, reading_options
 from ..output.text import say
 
+EXAMPLES = (
+    "confidently convert messages.jsonl -o messages.svm",
+    "confidently convert clicks.csv --label click -o clicks.vw",
+)
 
-@click.command(cls=Command)
+
+@click.command(cls=Command, examples=EXAMPLES)
 @data_argument
 @click.option("-o", "--output", "output_path", metavar="FILE", required=True, type=OUTPUT, help="Write to FILE.")
 @click.option("--to", "kind", type=click.Choice(WRITABLE), help="Format to write.  [default: by the suffix of -o FILE]")

@@ -26,7 +26,10 @@ SHOWN = 10  # digits shown of the most and of the least certain
 INK = 0.45  # pixels darker than this fraction of the darkest are drawn
 
 
-@click.command(cls=Command)
+EXAMPLES = ("confidently demo",)
+
+
+@click.command(cls=Command, examples=EXAMPLES)
 @click.option(
     "--out", default="confidently-demo", metavar="FOLDER", type=OutputFolder(),
     help="Write the model and the plot to this folder.",

@@ -15,7 +15,10 @@ from ..output.text import say, table
 PROBLEMS = 1  # exit code
 
 
-@click.command(cls=Command)
+EXAMPLES = ("confidently doctor",)
+
+
+@click.command(cls=Command, examples=EXAMPLES)
 @json_option
 def doctor(as_json: bool) -> None:
     """Show what this installation is made of and check that it works.

@@ -35,7 +35,13 @@ NAMES = {
 UNKNOWN_COUNTS = {"rows_of_unknown_classes": "rows of unknown classes", "unknown_labels": "unknown labels"}
 
 
-@click.command(cls=Command)
+EXAMPLES = (
+    "confidently evaluate spam.cw new.jsonl",
+    "confidently evaluate spam.cw new.jsonl --abstain 0.9 --risk-coverage",
+)
+
+
+@click.command(cls=Command, examples=EXAMPLES)
 @model_argument
 @data_argument
 @click.option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import tempfile
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -37,7 +38,14 @@ if TYPE_CHECKING:
     from ...models.stack_explanation import StackExplanation
 
 
-@click.command(cls=Command)
+HEADER_ONLY = "has no rows, only a header"  # of a table
+EXAMPLES = (
+    "confidently inspect spam.cw --top 20",
+    'confidently inspect spam.cw --row \'{"text": "win a prize now"}\'',
+)
+
+
+@click.command(cls=Command, examples=EXAMPLES)
 @model_argument
 @click.option("--top", type=POSITIVE_INTEGER, default=10, help="Show this many features in each list.")
 @click.option(
@@ -237,6 +245,11 @@ def _row(model: Model, text: str) -> Batch:
     if text == "-":
         with reported():
             return _only_row(model, "-")
+    if os.path.isfile(text):
+        raise click.UsageError(
+            f"--row: {text} is a file, expected the row itself, as in the training data; write it in quotes, or use "
+            f"--row - < {shlex.quote(text)} for a file of one row"
+        )
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "row")
         encoding = model.source.get("encoding", "utf-8")
@@ -249,7 +262,11 @@ def _row(model: Model, text: str) -> Batch:
             with reported():
                 return _only_row(model, path)
         except BadInput as error:
-            raise BadInput(error.message.replace(path, "--row")) from None
+            message = error.message.replace(path, "--row")
+            if HEADER_ONLY in message:
+                columns = ",".join(model.source.get("header") or ("a", "b"))
+                message = f"--row: expected the header and the row in two lines, got one; use --row $'{columns}\\n...'"
+            raise BadInput(message) from None
 
 
 def _only_row(model: Model, path: str) -> Batch:

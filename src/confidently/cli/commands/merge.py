@@ -22,7 +22,14 @@ if TYPE_CHECKING:
 MAX_MODELS_LISTED = 20  # models in the summary
 
 
-@click.command(cls=Command)
+EXAMPLES = (
+    "confidently train messages.jsonl -o first.cw",
+    "confidently train new.jsonl -o second.cw",
+    "confidently merge first.cw second.cw -o both.cw",
+)
+
+
+@click.command(cls=Command, examples=EXAMPLES)
 @click.argument("paths", metavar="MODEL...", nargs=-1, required=True, type=INPUT)
 @click.option(
     "-o", "--output", "output_path", metavar="MODEL", required=True, type=OUTPUT, help="Save the merged model to MODEL."

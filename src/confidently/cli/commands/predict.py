@@ -12,8 +12,14 @@ from ..options.command import Command
 from ..options.predictions import check_predictions, prediction_options, requested
 from ..options.reading import new_data_options, opening_of
 
+EXAMPLES = (
+    "confidently predict spam.cw new.jsonl --proba",
+    "confidently predict spam.cw new.jsonl --abstain 0.9 -o predicted.csv",
+    "confidently predict clicks.cw clicks.csv --margin --std --keep device",
+)
 
-@click.command(cls=Command)
+
+@click.command(cls=Command, examples=EXAMPLES)
 @model_argument
 @data_argument
 @prediction_options

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from ...papers.report import Report
 
 
-@click.command(cls=Command)
+EXAMPLES = ("confidently reproduce cw2008 --quick --out report",)
+
+
+@click.command(cls=Command, examples=EXAMPLES)
 @click.argument("paper")
 @click.option(
     "--out", required=True, metavar="FOLDER", type=OutputFolder(),

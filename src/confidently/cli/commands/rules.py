@@ -14,8 +14,13 @@ from ..options.arguments import json_option
 from ..options.command import Command
 from ..output.text import say, table
 
+EXAMPLES = (
+    "confidently rules",
+    "confidently rules arow",
+)
 
-@click.command(cls=Command)
+
+@click.command(cls=Command, examples=EXAMPLES)
 @click.argument("name", required=False)
 @json_option
 def rules(name: str | None, as_json: bool) -> None:

@@ -49,7 +49,14 @@ SAMPLES = {
 }
 
 
-@click.command(cls=Command)
+EXAMPLES = (
+    "confidently sample messages -o messages.jsonl",
+    "confidently sample messages --rows 500 --seed 1 -o new.jsonl",
+    "confidently sample clicks -o clicks.csv",
+)
+
+
+@click.command(cls=Command, examples=EXAMPLES)
 @click.argument("name", metavar="NAME", type=click.Choice(list(SAMPLES)))
 @click.option("-o", "--output", "output_path", metavar="FILE", required=True, type=OUTPUT, help="Write to FILE.")
 @click.option(

@@ -78,7 +78,15 @@ _OPTIONS = [
 ]
 
 
-@click.command(cls=Command)
+EXAMPLES = (
+    "confidently train messages.jsonl -o spam.cw",
+    "confidently train clicks.csv --label click --rule logistic -o clicks.cw",
+    "confidently train messages.jsonl --passes 9 --holdout 0.1 --early-stop -o b.cw",
+    "confidently train clicks.csv --label click --auto -o auto.cw",
+)
+
+
+@click.command(cls=Command, examples=EXAMPLES)
 @data_argument
 @rule_options
 @reading_options

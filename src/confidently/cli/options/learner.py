@@ -10,7 +10,7 @@ import click
 from ...covariances.names import OVER_WEIGHTS
 from .arguments import add_options, is_given
 from .reading import multilabel_option
-from .sections import in_section
+from .sections import LEARNER, in_section
 from .view import VIEW_OPTIONS
 
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ calibration_option = click.option(
     "--calibration",
     type=click.Choice(["progressive", "none"]),
     default="progressive",
-    help="Calibrate probabilities with each prediction made before training on the example, or report uncalibrated "
-    "posterior probabilities.",
+    help="Calibrate probabilities by predictions made before training, or report them uncalibrated.",
 )
 
 _SETTINGS = [
@@ -39,15 +38,13 @@ _SETTINGS = [
         "--covariance",
         type=click.Choice(OVER_WEIGHTS),
         default="diag",
-        help="Store the covariance of the weights in this form: diag, one variance per weight, is the fastest. With "
-        "three or more classes, full is shared unless --multiclass is given. Kernels are available in Python "
-        "(OnlineClassifier).",
+        help="Store the covariance of the weights in this form; of several classes, full is shared.",
     ),
     click.option(
         "--projection",
         type=click.Choice(["precision", "moments"]),
-        help="Keep the precisions of an updated Gaussian in a diagonal covariance, or its variances. By default what "
-        "the rule's paper does: moments for probit, otherwise precision.",
+        help="Keep precisions or variances of an updated Gaussian in a diagonal covariance.  "
+        "[default: as in the rule's paper]",
     ),
     click.option("--prior-variance", type=float, default=1.0, help="Set the prior variance of every weight."),
     click.option(
@@ -71,9 +68,8 @@ _SETTINGS = [
     click.option(
         "--multiclass",
         type=click.Choice(["joint", "one-vs-rest", "softmax"]),
-        help="With three or more classes, train the true class against its strongest rival, one learner per class, or "
-        "all classes at once by their softmax, which only the rule logistic has. By default softmax for that rule, "
-        "otherwise joint. Of multilabel data, train one learner per label (the default) or rank the labels jointly.",
+        help="Train classes jointly, one learner per class, or by softmax.  [default: joint; logistic: softmax; "
+        "labels: one-vs-rest]",
     ),
     multilabel_option,
     classes_option,
@@ -83,8 +79,7 @@ _LEARNER = [
     click.option(
         "--auto",
         is_flag=True,
-        help="Train several learners on different views of the rows and mix what they say by how well each has "
-        "predicted. The columns of the first 1000 rows decide which; nothing is to be tuned.",
+        help="Train several learners on different views of the rows and mix their predictions; nothing is to be tuned.",
     ),
     *_SETTINGS,
     *VIEW_OPTIONS,
@@ -92,8 +87,8 @@ _LEARNER = [
         "--forget",
         type=float,
         default=0.0,
-        help="Discard this fraction of the accumulated precision with every row, for data that drift: about the last "
-        "1/FLOAT rows count. Needs --covariance diag.",
+        help="Discard this fraction of the accumulated precision per row, for data that drift. Needs --covariance "
+        "diag.",
     ),
     calibration_option,
 ]
@@ -101,12 +96,12 @@ _LEARNER = [
 
 def settings_options(command: Any) -> Any:
     """Add the options of :func:`chosen_settings` to a command."""
-    return add_options(command, _SETTINGS)
+    return add_options(command, in_section(LEARNER, _SETTINGS))
 
 
 def learner_options(command: Any) -> Any:
     """Add the options of :func:`new_stream_learner` to a command."""
-    return add_options(command, in_section("Learner", _LEARNER))
+    return add_options(command, in_section(LEARNER, _LEARNER))
 
 
 def chosen_settings(options: dict[str, Any]) -> dict[str, Any]:

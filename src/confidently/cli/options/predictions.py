@@ -42,8 +42,7 @@ _OPTIONS = [
     click.option(
         "--top",
         type=POSITIVE_INTEGER,
-        help="Add the INTEGER most probable classes only, and with --proba, --margin and so on their numbers, as top1 "
-        "and so on; for many classes.",
+        help="Add the INTEGER best classes; --proba, --margin and so on show only these, as top1, top2 and so on.",
     ),
     click.option(
         "--abstain",

@@ -53,7 +53,7 @@ def rule_options(command: Any) -> Any:
             for name in PARAMETERS
         ),
         click.option(
-            "--rule-param", metavar="NAME=VALUE", multiple=True, help="Set a parameter like --NAME VALUE. Repeatable."
+            "--rule-param", metavar="NAME=X", multiple=True, help="Set a parameter like --NAME X. Repeatable."
         ),
     ]  # fmt: skip
     return add_options(command, in_section("Rule", options))

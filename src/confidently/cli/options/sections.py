@@ -1,4 +1,4 @@
-"""Help in sections: long lists of options are grouped by topic."""
+"""Help in sections: options are grouped by topic, in the order in which they are used."""
 
 from __future__ import annotations
 
@@ -6,6 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+
+READING, RULE, LEARNER, TOPICS, OPTIONS, TRAINING, CLUSTER, OUTPUT = SECTIONS = (
+    "Reading data", "Rule", "Learner", "Topic model", "Options", "Training", "Cluster", "Output",
+)  # fmt: skip
+SHARED = {  # names of options that several commands share
+    READING: "on_error strict cache",
+    RULE: "rule_names grid auto",
+    TRAINING: "passes shuffle shuffle_buffer seed validation holdout early_stop patience init_model checkpoint_every "
+    "resume threads jobs",
+    OUTPUT: "output_path output_format plot quiet as_json",
+}
+SECTION_OF = {name: title for title, names in SHARED.items() for name in names.split()}
 
 Decorator = Callable[[Any], Any]
 
@@ -23,3 +35,19 @@ def _assigned(title: str, option: Decorator) -> Decorator:
         return command
 
     return decorate
+
+
+def options_by_section(command: click.Command, ctx: click.Context) -> dict[str, list[click.Option]]:
+    """Return the options of a command by the title of their section, in the order in which they are used.
+
+    The few options of a small command have one section.
+    """
+    found: dict[str, list[click.Option]] = {title: [] for title in SECTIONS}
+    for option in command.get_params(ctx):
+        if isinstance(option, click.Option):
+            default = OUTPUT if "--help" in option.opts else SECTION_OF.get(str(option.name), OPTIONS)
+            found[getattr(option, "section", default)].append(option)
+    found = {title: options for title, options in found.items() if options}
+    if set(found) <= {OPTIONS, OUTPUT}:
+        return {OPTIONS: [option for options in found.values() for option in options]}
+    return found

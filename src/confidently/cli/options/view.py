@@ -10,6 +10,7 @@ import click
 
 from .arguments import add_options
 from .reading import chosen_reading
+from .sections import LEARNER, in_section
 
 if TYPE_CHECKING:
     from ...data.reading import ReaderOptions
@@ -19,10 +20,9 @@ STANDARDIZED = "numeric columns are standardized (view standard; --view none to 
 VIEW_OPTIONS = [
     click.option(
         "--view",
-        metavar="NAMES",
-        help="Transform each row by these views, separated by commas, before training on it: unit, standard, idf, nb, "
-        "pairs, cosines, first; or none. With standard, rows of named columns are not scaled to unit L2 norm before.  "
-        "[default: standard for tables with numeric columns, otherwise none]",
+        metavar="NAME,...",
+        help="Transform rows by these views, or none: unit, standard, idf, nb, pairs, cosines, first.  "
+        "[default: standard for numbers]",
     ),
     click.option(
         "--pairs",
@@ -35,7 +35,7 @@ VIEW_OPTIONS = [
 
 def view_options(command: Any) -> Any:
     """Add the options of :func:`chosen_view_and_reading`, besides those of reading, to a command."""
-    return add_options(command, VIEW_OPTIONS)
+    return add_options(command, in_section(LEARNER, VIEW_OPTIONS))
 
 
 def chosen_view_and_reading(options: dict[str, Any], data: Sequence[str]) -> tuple[View | None, ReaderOptions, str]:

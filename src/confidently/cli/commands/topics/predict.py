@@ -11,8 +11,10 @@ from ...options.arguments import POSITIVE_INTEGER, data_argument, model_argument
 from ...options.command import Command
 from ...options.predictions import TOPIC, check_predictions, prediction_options, requested
 
+EXAMPLES = ("confidently topics predict topics.cw new.jsonl --proba",)
 
-@click.command(cls=Command)
+
+@click.command(cls=Command, examples=EXAMPLES)
 @model_argument
 @data_argument
 @prediction_options

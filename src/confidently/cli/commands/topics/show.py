@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from ....topics.views import TopicsOfClass
 
 
-@click.command(cls=Command)
+EXAMPLES = ("confidently topics show topics.cw --words 5",)
+
+
+@click.command(cls=Command, examples=EXAMPLES)
 @model_argument
 @click.option("--words", type=POSITIVE_INTEGER, default=8, help="Show this many words of each topic.")
 @click.option(

@@ -104,7 +104,10 @@ def _topics(value: str) -> int | None:
     return int(value)
 
 
-@click.command(cls=Command)
+EXAMPLES = ("confidently topics train messages.jsonl --topics 5 -o topics.cw",)
+
+
+@click.command(cls=Command, examples=EXAMPLES)
 @data_argument
 @counting_options
 @lambda command: add_options(command, [*in_section("Topic model", _MODEL), *_WORK])
