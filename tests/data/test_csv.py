@@ -61,7 +61,8 @@ def kinds_slowly(rows, columns):
     codes, numbers = [], []
     for column in columns:
         cells = [row[column].strip(" \t\r") for row in rows[:1000]]
-        cells = [cell for cell in cells if cell.lower().lstrip("+-") not in ("", "nan") and cell.lower() not in MISSING]
+        cells = [cell for cell in cells if cell and cell.lower().lstrip("+-") != "nan"]
+        cells = [cell for cell in cells if cell.lower() not in MISSING]
         others = [cell for cell in cells if not NUMBER.fullmatch(cell)]
         if 2 * len(others) >= len(cells) and len(set(others)) >= 3:
             codes.append(column)

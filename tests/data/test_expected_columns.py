@@ -215,3 +215,18 @@ def test_the_command_line(tmp_path):
     process("train", numbered, "-q", "-o", model)
     found = process("predict", model, numbered, "--strict")
     assert found.returncode == 2 and "--strict is for formats with named columns; svmlight has none" in found.stderr
+
+
+@pytest.mark.parametrize("options, column, meant", [
+    ({"label": "lable"}, "lable", "label"), ({"weight": "AMOUNT"}, "AMOUNT", "amount"),
+    ({"text": "Town"}, "Town", "town"),
+    ({"category": "amount_"}, "amount_", "amount"), ({"drop": "towns"}, "towns", "town"), ({"drop": "id"}, "id", None),
+])  # fmt: skip
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_options_that_name_no_column_ask_about_similar_ones(tmp_path, suffix, options, column, meant):
+    file = write(tmp_path / f"rows.{suffix}", ROWS)
+    with pytest.raises(DataError) as refused:
+        list(open_stream(file, **options))
+    text = str(refused.value).removeprefix(str(file))
+    assert text.startswith(f" has no column {column!r}")
+    assert (f" (did you mean {meant!r}?)" in text) if meant else "did you mean" not in text

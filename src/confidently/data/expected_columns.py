@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from difflib import get_close_matches
 
 import numpy as np
 
@@ -12,12 +11,12 @@ from ..wording import first_of
 from .batch import Batch, DataError
 from .features import Features, Strings
 from .reading import ReaderOptions
+from .similar import similar
 from .warning import warn
 
 MIN_ROWS = 10  # of JSON lines, one of which should have a key that is known
 MAX_SHOWN = 5  # columns, in a message
 MIN_PRESENT = 0.5  # of the first rows of JSON lines must have a key that is called new: words as keys are always new
-SIMILAR = 0.8  # names of columns, of which one may be a misspelling of the other
 ENDS = re.compile("[=:.]")  # of a column's name in that of a feature
 MARKS = re.compile("[=:]")  # between a column and a category or an n-gram in it; numbers have none
 
@@ -152,17 +151,8 @@ def _counts(batch: Batch, unknown: np.ndarray) -> dict[str, int]:
 
 def _hints(missing: list[str], new: list[str]) -> str:
     """Return which new columns may be missing ones under another name."""
-    plain = {_plain(column): column for column in reversed(new)}
-    pairs = []
-    for column in missing:
-        match = plain.get(_plain(column)) or next(iter(get_close_matches(column, new, n=1, cutoff=SIMILAR)), None)
-        if match is not None:
-            pairs.append(f"{column!r} instead of {match!r}")
-    return " and ".join(pairs[:MAX_SHOWN])
-
-
-def _plain(column: str) -> str:
-    return "".join(filter(str.isalnum, column.casefold())) or column
+    found = [(column, similar(column, new)) for column in missing[:MAX_SHOWN]]
+    return " and ".join(f"{column!r} instead of {other!r}" for column, other in found if other is not None)
 
 
 def _listed(columns: list[str]) -> str:

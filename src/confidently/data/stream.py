@@ -237,7 +237,8 @@ def open_stream(
         reading = ReaderOptions(format=format or format_of(files), **how)
     elif format is not None or how:
         reading = replace(reading, format=format or reading.format, **how)
-    reading = infer_columns(files, reading)
+    if cached is None:
+        reading = infer_columns(files, reading)
     skip = on_error != "stop"
     request = ReadRequest(
         multilabel=False if skip and multilabel is None else multilabel, ignore_labels=ignore_labels, largest=largest,

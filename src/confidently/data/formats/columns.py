@@ -9,6 +9,7 @@ from ... import _core
 from ..batch import DataError
 from ..reading import DEFAULT_LABEL, MAX_LISTED, ReaderOptions, date_features
 from ..request import ReadRequest
+from ..similar import similar
 
 
 def column_uses(
@@ -104,11 +105,22 @@ def _check_presence(
         listed += _if_headless(reading)
     if not request.ignore_labels:
         if label not in there:
-            raise DataError(f"{name} has no column {label!r} of labels; name it with --label; there are {listed}")
+            raise DataError(
+                f"{name} has no column {label!r} of labels{_meant(label, columns)}; name it with --label; there are "
+                f"{listed}"
+            )
         if reading.weight is not None and reading.weight not in there:
-            raise DataError(f"{name} has no column {reading.weight!r} of weights; there are {listed}")
+            meant = _meant(reading.weight, columns)
+            raise DataError(f"{name} has no column {reading.weight!r} of weights{meant}; there are {listed}")
     wanted = [*reading.category, *reading.text, *request.keep]
     if not request.freeze:  # to predict, what was dropped in training need not be there
         wanted += [*reading.drop, *reading.only]
     if missing := [column for column in wanted if column not in there]:
-        raise DataError(f"{name} has no column {missing[0]!r}; there are {listed}")
+        column = next((date for date in reading.dates if missing[0] in date_features(date)), missing[0])
+        raise DataError(f"{name} has no column {column!r}{_meant(column, columns)}; there are {listed}")
+
+
+def _meant(column: str, columns: Sequence[str]) -> str:
+    """Return a hint at the column that may be meant by one that is missing."""
+    found = similar(column, columns)
+    return "" if found is None else f" (did you mean {found!r}?)"

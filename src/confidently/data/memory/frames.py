@@ -27,7 +27,7 @@ def describe_columns(error: Exception, X: Any) -> Exception:
     return ValueError(
         f"the column{'s' * several} {shown} of X {'do' if several else 'does'} not hold numbers; encode strings with "
         "sklearn.preprocessing.OneHotEncoder in a sklearn.compose.ColumnTransformer, or use fit_stream on a file, "
-        "where a string becomes a feature column=string automatically"
+        "where a string becomes a feature column=string and a date numbers automatically"
     )
 
 
