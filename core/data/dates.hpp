@@ -1,4 +1,4 @@
-// Dates and times as text of ISO 8601 or as time since 1970, and the features that they become.
+// Dates and times as text of ISO 8601, also with slashes, or as time since 1970, and the features that they become.
 #pragma once
 
 #include <array>
@@ -62,12 +62,13 @@ class MomentReader {
         return value <= most;
     }
 
-    // YYYY-MM-DD or YYYYMMDD; goes back if there is none.
+    // YYYY-MM-DD, YYYY/MM/DD or YYYYMMDD; goes back if there is none.
     bool date() {
         int year = 0, month = 0, day = 0;
         const bool there = digits(4, 9999, year) && [&] {
-            const bool extended = skip('-');
-            return digits(2, 12, month) && (!extended || skip('-')) && digits(2, 31, day);
+            const char mark = at_end() || is_digit(text_[at_]) ? '\0' : text_[at_];
+            const bool extended = skip('-') || skip('/');
+            return digits(2, 12, month) && (!extended || skip(mark)) && digits(2, 31, day);
         }();
         const std::chrono::year_month_day found{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
                                                 std::chrono::day(static_cast<unsigned>(day))};
@@ -137,7 +138,7 @@ inline std::optional<Moment> read_moment(std::string_view text) {
 
 // Whether text is surely a date: not a number, nor a time, which may be a score or a duration.
 inline bool is_date(std::string_view text) {
-    if (text.size() < 10 || text[4] != '-') return false;
+    if (text.size() < 10 || (text[4] != '-' && text[4] != '/')) return false;
     const auto moment = MomentReader(text).read();
     return moment && moment->has_date;
 }

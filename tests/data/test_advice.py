@@ -24,7 +24,7 @@ def write(path, columns):
         path.write_text("\n".join([",".join(columns), *(",".join(map(str, row.values())) for row in rows)]) + "\n")
     else:
         pa = pytest.importorskip("pyarrow")
-        pa.parquet.write_table(pa.table(columns), path)
+        pytest.importorskip("pyarrow.parquet").write_table(pa.table(columns), path)
     return path
 
 
@@ -40,8 +40,6 @@ def warned(path, **how):
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 def test_texts_taken_as_categories(tmp_path, suffix):
     labels, places = [k % 2 for k in range(200)], [f"place {k % 50} with a long long name" for k in range(200)]
-    if suffix == "parquet":
-        pytest.importorskip("pyarrow.parquet")
     file = write(tmp_path / f"a.{suffix}", {"label": labels, "text": TEXTS, "place": places, "n": range(200)})
     [message] = warned(file, multilabel=False)
     assert "column 'text' has 200 different long values in the first 200 rows" in message
@@ -52,6 +50,23 @@ def test_texts_taken_as_categories(tmp_path, suffix):
     assert not warned(write(tmp_path / f"b.{suffix}", {"label": labels[:90], "text": TEXTS[:90]}), multilabel=False)
     names = write(tmp_path / f"c.{suffix}", {"label": labels, "name": [f"name {k}" for k in range(200)]})
     assert not warned(names, multilabel=False)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_names_of_rows_taken_as_categories(tmp_path, suffix):
+    columns = {
+        "label": [k % 2 for k in range(1500)],
+        "customer": [f"c{k}" for k in range(1500)],
+        "town": [f"town {k % 1300}" for k in range(1500)],
+    }
+    file = write(tmp_path / f"a.{suffix}", columns)
+    [message] = warned(file, multilabel=False)
+    assert message.startswith("column 'customer' has 1,") and "different values in the first 1,500 rows" in message
+    assert "--drop customer" in message
+    assert not warned(file, multilabel=False, drop="customer")
+    assert not warned(file, multilabel=False, category="customer")
+    few = write(tmp_path / f"b.{suffix}", {name: values[:900] for name, values in columns.items()})
+    assert not warned(few, multilabel=False)
 
 
 ASKED = {"text": "text", "category": "kind", "drop": "id", "weight": "w"}

@@ -61,6 +61,7 @@ def test_text_becomes_what_datetime_says(tmp_path_factory, moments, between, dig
     ("20240229T103015.5", "2024-02-29T10:30:15.5"), ("1709202615", "2024-02-29T10:30:15"),
     ("1709202615000", "2024-02-29T10:30:15"), ("1709202615.5", "2024-02-29T10:30:15.5"),
     ("1709202615000000000", "2024-02-29T10:30:15"), ("-1", "1969-12-31T23:59:59"), (" 2024-02-29 ", "2024-02-29"),
+    ("2024/02/29", "2024-02-29"), ("2024/02/29 10:30", "2024-02-29T10:30"),
 ])  # fmt: skip
 def test_other_forms_of_dates(tmp_path, text, expected):
     [row] = read(written(tmp_path, [text]), dates="when")
@@ -76,6 +77,7 @@ def test_a_time_without_a_date_has_an_hour_only(tmp_path, text, hour):
     "2023-02-29", "2024-13-01", "2024-01-32", "2024-1-5", "01/05/2024", "2024-01-05T", "2024-01-05T25:00", "24-01-05",
     "2024-01-05T10:60", "2024-01-05T10:30:", "2024-01-05T10:30:15.", "2024-01-05T10:30+", "2024-01-05T10:30+2:00",
     "2024-01-05T10:30+02:", "2024-01-05x10:30", "2024-01", "1030", "10:3", "2024-01-05 ten", "2024-0105", "202401-05",
+    "2024/01-05", "2024-01/05", "2024/1/5", "2024.01.05", "2024/0105",
 ])  # fmt: skip
 def test_what_is_no_date_is_a_category(tmp_path, text):
     if text == "1030":  # seconds since 1970, unless behind a date
@@ -85,7 +87,7 @@ def test_what_is_no_date_is_a_category(tmp_path, text):
 
 @pytest.mark.parametrize("cells, dates", [
     (["2024-01-05", "", "NA", "2024-01-05T10:30"], True), (["2024-01-05", "5"], False), (["2024-01-05", "x"], False),
-    (["10:30", "11:30"], False), (["20240105", "20240106"], False), (["", "nan"], False),
+    (["2024/01/05", "2024-01-05"], True), (["2024.01.05"], False), (["10:30", "11:30"], False), (["20240105", "20240106"], False), (["", "nan"], False),
 ])  # fmt: skip
 def test_which_columns_of_csv_hold_dates(tmp_path, cells, dates):
     file = written(tmp_path, cells)

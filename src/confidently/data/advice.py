@@ -20,8 +20,9 @@ from .warning import warn
 MIN_TEXT_BYTES = 24  # of a cell that looks like text
 MIN_TEXT_ROWS = 100  # fewer do not show that a column is text
 MIN_TEXT_FRACTION = 0.5  # of the rows
+MIN_NAMED_ROWS, MIN_NAMED_FRACTION = 1000, 0.95  # of rows that each have a value of their own
 MIN_DATES = 10  # different ones, in the first rows
-DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}($|[Tt ])")
+DATE = re.compile(r"[0-9]{4}([-/])[0-9]{2}\1[0-9]{2}($|[Tt ])")
 MIN_ID_ROWS = 200  # fewer may have a class each
 MAX_LABEL_FRACTION = 0.5  # of the rows
 MIN_SORTED_ROWS = 1000  # fewer may be in any order
@@ -31,37 +32,35 @@ SHUFFLE_ROWS = "shuffle the rows"
 MIN_ROWS, MAX_ROWS = 10, 1000  # of the first rows, one of which should have a column that is used
 
 
-def warn_if_text(batch: Batch) -> None:
-    """Warn of columns of the first batch that are read as categories and look like text."""
-    if len(batch) < MIN_TEXT_ROWS or batch.new_features is None:
-        return
-    names, enough = batch.new_features.names, MIN_TEXT_FRACTION * len(batch)
-    long = np.flatnonzero(np.diff(names.start) > MIN_TEXT_BYTES)
-    if len(long) < enough:
-        return
-    cells = [name.partition("=") for name in names.take(long)]
-    for column, found in Counter(column for column, _, cell in cells if len(cell) >= MIN_TEXT_BYTES).items():
-        if found >= enough:
-            warn(
-                f"column {column!r} has {found:,} different long values in the first {len(batch):,} rows, each read as "
-                f"a category; use --text {column} to read their words, or --drop {column} to leave the column out"
-            )
-
-
-def warn_if_dates(batch: Batch, reading: ReaderOptions) -> None:
-    """Warn of columns of the first batch that are read as categories and hold dates."""
+def warn_of_categories(batch: Batch, reading: ReaderOptions) -> None:
+    """Warn of columns of the first batch that are read as categories and look like dates, text or names of the rows."""
     if len(batch) < MIN_TEXT_ROWS or batch.new_features is None:
         return
     names = batch.new_features.names
-    cells = (name.partition("=") for name in names.take(np.flatnonzero(names.having("="))))
-    dates, others = Counter[str](), Counter[str]()
-    for column, _, cell in cells:
-        (dates if DATE.match(cell) else others)[column] += 1
-    for column, found in dates.items():
-        if found >= MIN_DATES and not others[column] and column not in reading.category:
+    found, long, dates = Counter[str](), Counter[str](), Counter[str]()
+    for name in names.take(np.flatnonzero(names.having("="))):
+        column, _, cell = name.partition("=")
+        found[column] += 1
+        long[column] += len(cell.encode()) >= MIN_TEXT_BYTES
+        dates[column] += DATE.match(cell) is not None
+    for column, values in found.items():
+        shown = f"in the first {len(batch):,} rows, each read as a category"
+        if column in reading.category:
+            continue
+        if dates[column] >= MIN_DATES and dates[column] == values:
             warn(
-                f"column {column!r} has {found:,} different dates in the first {len(batch):,} rows, each read as a "
-                f"category; use --dates {column} to read them as numbers, or --category {column} to leave them"
+                f"column {column!r} has {values:,} different dates {shown}; use --dates {column} to read them as "
+                f"numbers, or --category {column} to leave them"
+            )
+        elif long[column] >= MIN_TEXT_FRACTION * len(batch):
+            warn(
+                f"column {column!r} has {long[column]:,} different long values {shown}; use --text {column} to read "
+                f"their words, or --drop {column} to leave the column out"
+            )
+        elif len(batch) >= MIN_NAMED_ROWS and values >= MIN_NAMED_FRACTION * len(batch):
+            warn(
+                f"column {column!r} has {values:,} different values {shown}; if they only name the rows, use --drop "
+                f"{column} to leave the column out"
             )
 
 

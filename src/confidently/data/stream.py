@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from ..wording import counted
-from .advice import warn_if_dates, warn_if_ids, warn_if_text, warn_if_unknown
+from .advice import warn_if_ids, warn_if_unknown, warn_of_categories
 from .batch import Batch, DataError
 from .cache.reading import read_cache, reading_of_caches
 from .expected_columns import ExpectedColumns
@@ -112,8 +112,7 @@ class Stream:
             return None
         self._count_skipped(batch)
         if self.advise:
-            warn_if_text(batch)
-            warn_if_dates(batch, self.reading)
+            warn_of_categories(batch, self.reading)
             self.advise = False
         if self.expected is not None:
             self.expected.check_rows(batch)
