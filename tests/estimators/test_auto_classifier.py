@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pickle
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, random_array
 from scipy.special import expit, softmax
 from scipy.stats import entropy
 from sklearn.base import clone
@@ -141,6 +142,22 @@ def test_classes_that_come_later():
     model.partial_fit(X, y, classes=[0, 1, 2])
     assert model.classes_.tolist() == [0, 1, 2]
     assert np.bincount(model.predict(X)).min() > 20
+
+
+@pytest.mark.parametrize("passes", [1, 2])
+def test_columns_in_any_order_are_sorted(passes):
+    """Text vectorizers of scikit-learn return rows whose columns are out of order."""
+    generator = np.random.default_rng(0)
+    X = random_array((300, 40), density=0.2, random_state=generator, format="csr")
+    y = (X @ generator.normal(size=40) > 0).astype(int)
+    X.sort_indices()
+    expected = AutoClassifier(passes=passes).fit(X, y).partial_fit(X, y)
+    unsorted = X.copy()
+    for a, b in pairwise(unsorted.indptr):
+        unsorted.indices[a:b], unsorted.data[a:b] = unsorted.indices[a:b][::-1].copy(), unsorted.data[a:b][::-1].copy()
+    unsorted.has_sorted_indices = False
+    found = AutoClassifier(passes=passes).fit(unsorted, y).partial_fit(unsorted, y)
+    np.testing.assert_array_equal(found.predict_proba(unsorted), expected.predict_proba(X))
 
 
 def test_passes_shuffling_and_class_weights():

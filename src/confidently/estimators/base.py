@@ -177,7 +177,11 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
         shuffle = self.shuffle and not partial
         if not multilabel and not shuffle:
             warn_if_labels_sorted(labels)
-        self.learner_.prepare(matrix)
+        try:
+            self.learner_.prepare(matrix)
+        except UnsortedColumns:
+            matrix = as_matrix(X, self.dtype)
+            self.learner_.prepare(matrix)
         if first and isinstance(self.learner_, Learner):
             warn_of_cost(self.learner_, matrix, labels, options["label_start"], 1 if partial else self.passes)
         self._run(X, matrix, known, labels, options, 1 if partial else self.passes, shuffle)
