@@ -42,7 +42,7 @@ def main(folder: Path) -> None:
     assert mean.shape == variance.shape == (20,)
     assert_type(classifier.predict_proba(X), Floats)
     assert_type(classifier.decision_function(X), Floats)
-    assert_type(classifier.coef_, Floats)
+    assert_type(classifier.coef_, NDArray[np.floating])
     assert_type(classifier.n_seen_, int)
     assert_type(merge([classifier, classifier]), OnlineClassifier)
     assert_type(AutoClassifier().fit(X, y).weights_, Floats)

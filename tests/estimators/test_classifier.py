@@ -325,3 +325,31 @@ def test_shuffled_passes_over_multilabel_rows():
         expected.partial_fit(X[order], Y[order])
     assert model.n_seen_ == 120
     np.testing.assert_array_equal(model.coef_, expected.coef_)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"fit_intercept": False},
+        {"average": True},
+        {"covariance": "full"},
+        {"covariance": "full", "multiclass": "joint"},
+    ],
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_attributes_have_the_type_asked_for(dtype, settings, n_classes):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(60, 4)), np.arange(60) % n_classes
+    model = OnlineClassifier(dtype=dtype, **settings).fit(X, y)
+    for name in ("coef_", "intercept_", "variance_", "intercept_variance_", "covariance_"):
+        assert getattr(model, name).dtype == dtype, name
+    expected = X @ model.coef_.astype(np.float64).T + model.intercept_
+    np.testing.assert_allclose(model.decision_function(X).reshape(60, -1), expected, rtol=1e-5, atol=1e-5)
+    assert model.decision_function(X).dtype == model.predict_proba(X).dtype == np.float64
+
+
+def test_coefficients_of_examples_have_the_type_asked_for():
+    model = OnlineClassifier(covariance="kernel", dtype="float32").fit([[0.0], [1.0], [2.0]], [0, 1, 0])
+    assert model.dual_coef_.dtype == np.float32

@@ -75,7 +75,7 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
     min_variance : float, default=1e-12
         Lower bound of every variance, as a fraction of the prior variance; in [1e-20, 1).
     dtype : {"float64", "float32"}, default="float64"
-        Type of the state.
+        Type of the state, and of ``coef_`` and the other attributes about the Gaussian. Scores are computed in float64.
     calibration : {"progressive", None}, default="progressive"
         What :meth:`predict_proba` returns: probabilities calibrated online, or the uncalibrated posterior
         probability Phi(m/sqrt(v)).
@@ -228,34 +228,38 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
     # --- the Gaussian --------------------------------------------------------------------------------------------
 
     @property
-    def coef_(self) -> NDArray[np.float64]:
+    def coef_(self) -> NDArray[np.floating]:
         return self._mean()[:, : self._fitted.width]
 
     @property
-    def intercept_(self) -> NDArray[np.float64]:
+    def intercept_(self) -> NDArray[np.floating]:
         return self._intercept_of(self._mean())
 
     @property
-    def variance_(self) -> NDArray[np.float64]:
+    def variance_(self) -> NDArray[np.floating]:
         return self._variance()[:, : self._fitted.width]
 
     @property
-    def intercept_variance_(self) -> NDArray[np.float64]:
+    def intercept_variance_(self) -> NDArray[np.floating]:
         return self._intercept_of(self._variance())
 
-    def _mean(self) -> NDArray[np.float64]:
-        return self._class_order.scores(self._fitted.mean().T, self._is_binary).T
+    def _mean(self) -> NDArray[np.floating]:
+        return self._as_stored(self._class_order.scores(self._fitted.mean().T, self._is_binary).T)
 
-    def _variance(self) -> NDArray[np.float64]:
+    def _variance(self) -> NDArray[np.floating]:
         variance = self._fitted.variance()
-        return variance if self._is_binary else self._class_order.columns(variance.T).T
+        return self._as_stored(variance if self._is_binary else self._class_order.columns(variance.T).T)
+
+    def _as_stored(self, numbers: NDArray[np.float64]) -> NDArray[np.floating]:
+        """Return numbers, which are computed in double precision, in the type of the state."""
+        return numbers.astype(self._fitted.dtype, copy=False)
 
     @property
     def _is_binary(self) -> bool:
         return self._fitted.task == "binary"
 
-    def _intercept_of(self, weights: np.ndarray) -> NDArray[np.float64]:
-        return weights[:, -1].copy() if self._fitted.settings.fit_intercept else np.zeros(len(weights))
+    def _intercept_of(self, weights: NDArray[np.floating]) -> NDArray[np.floating]:
+        return weights[:, -1].copy() if self._fitted.settings.fit_intercept else np.zeros(len(weights), weights.dtype)
 
     @property
     def covariance_(self) -> Any:
@@ -264,8 +268,8 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
         if learner.settings.has_threshold:
             rows = np.append(0, rows + 1)
         if learner.covariance.kind.is_diagonal:
-            return diags_array(learner.column_variances()[rows].ravel())
-        covariance = learner.covariance_matrix()
+            return diags_array(self._as_stored(learner.column_variances()[rows].ravel()))
+        covariance = self._as_stored(learner.covariance_matrix())
         if learner.settings.independent:
             return covariance[rows]
         d = learner.width + learner.settings.fit_intercept
@@ -275,8 +279,8 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
         return blocks[rows][:, :, rows].reshape(covariance.shape[1:])
 
     @property
-    def dual_coef_(self) -> NDArray[np.float64]:
-        return self._class_order.scores(self._fitted.dual()[0].T, self._is_binary).T
+    def dual_coef_(self) -> NDArray[np.floating]:
+        return self._as_stored(self._class_order.scores(self._fitted.dual()[0].T, self._is_binary).T)
 
     @property
     def support_vectors_(self) -> Any:
