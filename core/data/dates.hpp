@@ -17,9 +17,12 @@
 
 namespace confidently {
 
+inline constexpr std::int64_t kSecondsPerDay = 86'400, kSeconds2000 = 946'684'800;  // from 1970 to 2000
+inline constexpr double kSecondsPerYear = 365.2425 * kSecondsPerDay;
+
 struct Moment {
     bool has_date = false;  // otherwise only the hour is known
-    double time = 0.0;     // days since 1970-01-01, in UTC
+    double time = 0.0;     // years since the beginning of 2000, in UTC
     double hour = 0.0;     // as written, from 0 to 24, a leap second at midnight; 0 without a time
     double weekday = 0.0;  // as written, from 1, Monday, to 7
 };
@@ -36,7 +39,8 @@ class MomentReader {
         if (moment.has_date ? !at_end() && !((skip('T') || skip('t') || skip(' ')) && time(true)) : !time(false)) return std::nullopt;
         if (!at_end()) return std::nullopt;
         const double second = static_cast<double>(second_) + static_cast<double>(nanosecond_) / 1e9;
-        moment.time = (static_cast<double>(days_ * 86'400 + second_ - offset_) + static_cast<double>(nanosecond_) / 1e9) / 86'400.0;
+        const std::int64_t since_2000 = days_ * kSecondsPerDay + second_ - offset_ - kSeconds2000;
+        moment.time = (static_cast<double>(since_2000) + static_cast<double>(nanosecond_) / 1e9) / kSecondsPerYear;
         moment.hour = second / 3600.0;
         moment.weekday = weekday_;
         return moment;
@@ -120,13 +124,14 @@ class MomentReader {
 
 // Seconds, milliseconds, microseconds or nanoseconds since 1970, by their size: seconds until the year 5138.
 inline std::optional<Moment> moment_of_number(double number) {
-    constexpr double most = 1e11, seconds_per_day = 86'400.0;
+    constexpr double most = 1e11, per_day = kSecondsPerDay;
     double seconds = number;
     for (int k = 0; k < 3 && std::fabs(seconds) >= most; ++k) seconds /= 1e3;
     if (!(std::fabs(seconds) < most)) return std::nullopt;
-    const double day = std::floor(seconds / seconds_per_day);
+    const double day = std::floor(seconds / per_day);
     const auto weekday = (static_cast<std::int64_t>(day) % 7 + 10) % 7 + 1;  // 1970 began on a Thursday
-    return Moment{true, seconds / seconds_per_day, (seconds - day * seconds_per_day) / 3600.0, static_cast<double>(weekday)};
+    const double time = (seconds - static_cast<double>(kSeconds2000)) / kSecondsPerYear;
+    return Moment{true, time, (seconds - day * per_day) / 3600.0, static_cast<double>(weekday)};
 }
 
 // The byte behind text must not continue a number.

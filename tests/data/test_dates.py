@@ -14,7 +14,7 @@ from confidently.data import DataError, DataWarning, ReaderOptions, open_stream
 from confidently.data.reading import DATE_PARTS
 from tests.data.test_csv import named_rows
 
-EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+BEGINNING, YEAR = dt.datetime(2000, 1, 1, tzinfo=dt.UTC), dt.timedelta(days=365.2425)
 
 
 def read(path, **options):
@@ -27,7 +27,7 @@ def features_slowly(moment, column="when"):
     utc = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
     midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     values = (
-        (utc - EPOCH) / dt.timedelta(days=1),
+        (utc - BEGINNING) / YEAR,
         (moment - midnight) / dt.timedelta(hours=1),
         moment.isoweekday(),
     )

@@ -17,6 +17,7 @@ LISTS = (types.is_list, types.is_large_list, types.is_fixed_size_list)
 NUMBER_TYPES = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
 EXACT_DIGITS, EXACT_POWER = 15, 22  # integers of so many digits, and powers of ten up to this one, are doubles
 SECONDS_PER_DAY, SECONDS_PER_HOUR = 86_400, 3600
+SECONDS_2000, SECONDS_PER_YEAR = 946_684_800, 365.2425 * SECONDS_PER_DAY  # from 1970 to 2000
 TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # per second
 NULL_BUFFER = np.empty(0, dtype=np.uint8)
 
@@ -108,7 +109,7 @@ def date_column(which: int, array: pa.Array, part: str, use: _core.Use) -> _core
     seconds, fraction = _seconds(array if part == "time" else local)
     days, second = np.divmod(seconds, SECONDS_PER_DAY)
     if part == "time":
-        found = (seconds.astype(np.float64) + fraction) / SECONDS_PER_DAY
+        found = ((seconds - SECONDS_2000).astype(np.float64) + fraction) / SECONDS_PER_YEAR
     elif part == "hour":
         found = (second.astype(np.float64) + fraction) / SECONDS_PER_HOUR
     else:
