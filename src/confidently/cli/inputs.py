@@ -111,12 +111,3 @@ def open_data(paths: Sequence[str], reading: ReaderOptions, dtype: str, **option
     from ..data.memory.matrix import largest_value
 
     return open_stream(list(paths), reading, largest=largest_value(dtype), **options)
-
-
-def total_bytes(paths: Sequence[str]) -> int | None:
-    """Return the bytes of all files together; ``None`` if one of them is unknown."""
-    from ..data.sources.paths import expand_paths
-    from ..data.sources.source import size_of
-
-    sizes = [size_of(path) for path in expand_paths(paths)]
-    return None if None in sizes else sum(size for size in sizes if size is not None)

@@ -21,7 +21,7 @@ from .request import ReadRequest
 from .selection import skip_rows
 from .shuffling import DEFAULT_BUFFER, shuffled
 from .sources.background import in_background
-from .sources.paths import Paths, expand_paths
+from .sources.paths import Paths, expand_paths, total_bytes
 from .sources.source import CHUNK_BYTES, display_name
 
 # Rows that show whether a stream is multilabel: a number of rows, because results must not depend on how bytes arrive.
@@ -44,7 +44,11 @@ class Stream:
         Number of invalid rows skipped so far.
     skipped_examples : list of str
         Location and error of the first of them.
+    total_bytes : int or None
+        Bytes of all files, by which ``Batch.bytes_read`` shows progress; ``None`` if they are unknown.
     """
+
+    total_bytes: int | None = None
 
     def __init__(
         self, source: Generator[Batch], held: list[Batch], reading: ReaderOptions, multilabel: bool,
@@ -259,8 +263,11 @@ def open_stream(
     by_rows = None if reading.file_format.header else expected
     advise = cached is None and reading.file_format.columns and not freeze
     if request.multilabel is None and not ignore_labels:
-        return Stream(source, *_infer_multilabel(source, reading), max_skipped, advise, known, by_rows)
-    return Stream(source, [], reading, ignore_labels or bool(multilabel), max_skipped, advise, known, by_rows)
+        stream = Stream(source, *_infer_multilabel(source, reading), max_skipped, advise, known, by_rows)
+    else:
+        stream = Stream(source, [], reading, ignore_labels or bool(multilabel), max_skipped, advise, known, by_rows)
+    stream.total_bytes = total_bytes(files)
+    return stream
 
 
 def _reader_of(file_format: Format) -> Callable[..., Iterator[Batch]]:

@@ -218,7 +218,7 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
 
     # --- training on files ---------------------------------------------------------------------------------------
 
-    def fit_stream(self, stream: Stream, classes: Any = None) -> Self:
+    def fit_stream(self, stream: Stream, classes: Any = None, progress: bool = False) -> Self:
         """Train from scratch, in one pass over a stream.
 
         Parameters
@@ -227,6 +227,8 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
             Of :func:`confidently.data.open_stream`, from which nothing has been read.
         classes : sequence, optional
             All possible classes; by default they are added as they appear.
+        progress : bool
+            Show a progress bar on standard error or, in a notebook, below the cell.
 
         Returns
         -------
@@ -266,9 +268,9 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
             features = Features(bounded=not stream.reading.vocabulary) if stream.reading.named else None
             for name in ("learner_", "_class_order", "features_", "feature_names_in_"):
                 self.__dict__.pop(name, None)
-            return self._learn_stream(stream, learner, table, features)
+            return self._learn_stream(stream, learner, table, features, progress)
 
-    def partial_fit_stream(self, paths: Any, **options: Any) -> Self:
+    def partial_fit_stream(self, paths: Any, *, progress: bool = False, **options: Any) -> Self:
         """Train on more files, which are read as those of :meth:`fit_stream` were.
 
         New classes are added as they appear, unless :meth:`fit_stream` was given all of them; they are then errors.
@@ -277,6 +279,8 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
         ----------
         paths, options
             As for :func:`confidently.data.open_stream`, except for how rows are read, which is known.
+        progress : bool
+            As for :meth:`fit_stream`.
 
         Returns
         -------
@@ -297,7 +301,7 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
                 closed=self.__dict__.get("source_", {}).get("closed", False),
             )
             learner, features = deepcopy(self.learner_), deepcopy(getattr(self, "features_", None))
-            return self._learn_stream(stream, learner, table, features)
+            return self._learn_stream(stream, learner, table, features, progress)
 
     def predict_stream(
         self, paths: Any, method: str = "predict", *, strict: bool = False, **options: Any
@@ -338,9 +342,11 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
         source, features = getattr(self, "source_", {}), getattr(self, "features_", None)
         return open_as_before(paths, source, features, self.dtype, **options)
 
-    def _learn_stream(self, stream: Stream, learner: AnyLearner, table: ClassTable, features: Features | None) -> Self:
+    def _learn_stream(
+        self, stream: Stream, learner: AnyLearner, table: ClassTable, features: Features | None, progress: bool
+    ) -> Self:
         learning = StreamLearner(learner, table, self.multiclass, features, stream.reading)
-        self._class_order = ClassOrder(learn_stream(stream, learning, self.class_weight))
+        self._class_order = ClassOrder(learn_stream(stream, learning, self.class_weight, progress))
         self.learner_ = learner
         self.n_features_in_ = learning.learner.n_features
         self.source_ = {**stream.reading.as_dict(), "closed": learning.classes.closed}

@@ -17,6 +17,7 @@ from ..data.memory.matrix import largest_value
 from ..data.sources.paths import expand_paths
 from ..learner.streams import StreamLearner
 from ..views.view import View
+from .progress import watched
 
 
 def open_as_before(
@@ -54,8 +55,10 @@ def check_values_kept(view: View | None, reading: ReaderOptions) -> None:
         )
 
 
-def learn_stream(stream: Stream, learning: StreamLearner, class_weight: dict[Any, float] | str | None) -> list[Any]:
-    """Train on a stream and close it; return the names of the classes.
+def learn_stream(
+    stream: Stream, learning: StreamLearner, class_weight: dict[Any, float] | str | None, progress: bool = False
+) -> list[Any]:
+    """Train on a stream and close it; return the names of the classes. With ``progress`` a bar is shown.
 
     Raises
     ------
@@ -63,7 +66,8 @@ def learn_stream(stream: Stream, learning: StreamLearner, class_weight: dict[Any
         If there is one class only, or no label.
     """
     with stream:
-        for _ in learning.learn(weighted(stream, class_weight)):
+        batches = watched(stream, stream.total_bytes) if progress else stream
+        for _ in learning.learn(weighted(batches, class_weight)):
             pass
     names = learning.classes.names
     check_classes(names, stream.multilabel)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...wording import counted
-from ..inputs import open_data, reported, total_bytes
+from ..inputs import open_data, reported
 from ..options.arguments import POSITIVE_INTEGER, data_argument, json_option, quiet_option
 from ..options.command import Command
 from ..options.learner import check_one_class, chosen_classes, chosen_settings, settings_options
@@ -87,6 +87,7 @@ def _compare(
     data: tuple[str, ...], rules: list[Rule], names: list[int | str], options: dict[str, Any]
 ) -> tuple[Comparison, int]:
     from ...data import DataError
+    from ...data.sources.paths import total_bytes
     from ...evaluation.comparison import compare as compare_rules
     from ..output.comparison import ComparisonProgress
 

@@ -21,7 +21,7 @@ from ...data.memory.matrix import largest_value
 from ...data.selection import joined_features, select_rows, skip_rows
 from ...data.shuffling import shuffled
 from ...data.sources.whole_files import WINDOWS
-from ..inputs import BadInput, open_data, total_bytes
+from ..inputs import BadInput, open_data
 from ..options.files import TRAINING_CACHE, TRAINING_HOLDOUT
 
 if TYPE_CHECKING:
@@ -129,6 +129,8 @@ class TrainingData:
     @property
     def total_bytes(self) -> int | None:
         """Bytes that the next pass will read; ``None`` if unknown."""
+        from ...data.sources.paths import total_bytes
+
         return total_bytes([str(self.cache)] if self.cache_ready else self.paths)
 
     @contextmanager
