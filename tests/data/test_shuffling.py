@@ -145,3 +145,14 @@ def test_the_command_line_shuffles_every_pass_and_resumes(tmp_path):
     for option in ("--seed", "--shuffle-buffer"):
         found = process("train", tmp_path / "rows.svm", option, "5")
         assert found.returncode == 2 and f"{option}: needs --shuffle" in found.stderr
+
+
+@pytest.mark.parametrize("options, problem", [
+    (["--shuffle-partitions"], "--shuffle-partitions: needs a cluster; use --workers or --scheduler"),
+    (["--shuffle", "--shuffle-buffer", "1"], "--shuffle-buffer"),
+    (["--shuffle", "--seed", "1", "--workers", "2"], "--seed: not supported on a cluster"),
+])  # fmt: skip
+def test_options_that_do_not_fit(call, tmp_path, options, problem):
+    sorted_file(tmp_path / "rows.svm", 20)
+    code, _, err = call("train", tmp_path / "rows.svm", *options)
+    assert code == 2 and problem in err
