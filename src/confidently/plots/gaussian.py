@@ -122,7 +122,7 @@ class DecisiveWeightsDisplay(Display):
         cls, estimator: Any, feature_names: Sequence[str] | None = None, *, top: int = 20, column: int = 0,
         n_std: float = 1.0, ax: Axes | None = None, **options: Any,
     ) -> DecisiveWeightsDisplay:  # fmt: skip
-        """Create and draw from a fitted OnlineClassifier: the ``top`` weights of a row of ``coef_`` by |mean|/std.
+        """Create and draw from a fitted OnlineClassifier: the ``top`` weights of a row of ``coef_`` by ``|mean|/std``.
 
         ``feature_names`` are by default those of the training data, or the numbers of the columns; ``options`` are
         passed to ``ax.errorbar``.
