@@ -10,6 +10,7 @@ from rich.console import Console
 from confidently.cli.output import live, progress
 from confidently.cli.output.comparison import ComparisonProgress
 from confidently.cli.output.counts import Counts
+from confidently.cli.output.text import say
 
 MANY = Counts(123_456_789, 123_456_789, 9_876_543, 100_000_000, 12_345_678.9, 9_876_543_210, 120.0, 12_345_678_901)
 
@@ -80,6 +81,17 @@ def test_an_interrupted_bar_shows_the_rows_done():
     report.close()
     (line,) = screen(report)
     assert "87 %" in line and "128,000 rows" in line
+
+
+def test_messages_are_printed_above_the_bar(monkeypatch):
+    report = lives(progress.CLASSIFIER, 80)
+    monkeypatch.setattr("sys.stderr", report.console.file)
+    report.begin(1, 1, Counts(), 1000)
+    report.update(Counts(rows=10, bytes_read=10))
+    say("confidently: warning: the rows are [sorted]", err=True)
+    report.close()
+    message, bar = screen(report)
+    assert message == "confidently: warning: the rows are [sorted]" and "10 rows" in bar
 
 
 def passes(report, n):

@@ -290,7 +290,7 @@ def test_of_two_classes_the_second_in_sorted_order_is_positive(how, tmp_path, ca
     assert [entry["name"] for entry in explained["classes"]] == ["ham", "spam"]
     if not how:
         assert run(["inspect", str(model)]) == 0
-        assert "positive weights favor spam, negative weights ham" in capsys.readouterr().out
+        assert "positive weights favor spam, negative ham" in capsys.readouterr().out
         assert run(["inspect", str(model), "--json"]) == 0
         (view,) = json.loads(capsys.readouterr().out)["weights"]
         first = {entry["feature"]: entry["mean"] for entry in view["decisive"]}["a"]

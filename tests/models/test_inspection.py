@@ -224,7 +224,7 @@ def test_the_text_and_json_of_a_model(ok, data, tmp_path):
         assert facts[key] == result[key], key
     text = ok("inspect", model, "--top", 2)
     assert "arow(r=0.1), covariance diag, binary" in text and "the most decisive of" in text
-    assert "the least decisive of the half" in text and "positive weights favor 1, negative weights -1" in text
+    assert "the least decisive after many updates" in text and "positive weights favor 1, negative -1" in text
 
 
 def test_one_of_many_classes(ok, call, tmp_path):

@@ -132,9 +132,9 @@ def _view_text(model: Model, view: ClassView) -> list[str]:
     parts = [f"{title}: the most decisive of {view.updated:,} weights\n{aligned(decisive)}"]
     if view.uncertain is None:
         return [*parts, f"The rule {model.learner.settings.rule.name} keeps no variances, so no weight is uncertain."]
-    uncertain = [["feature", "mean", "std", "|mean|/std", "variance left", "P(sign wrong)"]]
+    uncertain = [["feature", "mean", "std", "|mean|/std", "variance left", "P(wrong)"]]
     uncertain += [[*_cells(weight), _left(weight), f"{weight.sign_error:.3f}"] for weight in view.uncertain]
-    return [*parts, f"{title}: the least decisive of the half with the most updates\n{aligned(uncertain)}"]
+    return [*parts, f"{title}: the least decisive after many updates\n{aligned(uncertain)}"]
 
 
 def _left(weight: Weight) -> str:

@@ -265,7 +265,7 @@ def of_class(views: list[Any], name: str | None) -> list[Any]:
 def class_title(model: Model | TopicModel, name: Any) -> str:
     """Return the title of a class's weights."""
     if model.learner.task == "binary":
-        return f"positive weights favor {shown(name)}, negative weights {shown(class_names(model)[0])}"
+        return f"positive weights favor {shown(name)}, negative {shown(class_names(model)[0])}"
     return f"{'label' if model.learner.multilabel else 'class'} {shown(name)}"
 
 

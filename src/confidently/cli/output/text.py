@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,9 @@ MAX_CLASSES_LISTED = 10
 
 def say(text: str, err: bool = False) -> None:
     """Print text, the one way in which commands do; control characters other than line ends are escaped."""
-    click.echo(printable(text, keep="\n"), err=err)
+    # a live bar replaces standard error, to print above itself; click would look for the stream behind it
+    above_bar = err and hasattr(sys.stderr, "rich_proxied_file")
+    click.echo(printable(text, keep="\n"), file=sys.stderr if above_bar else None, err=err)
 
 
 def shown(name: Any) -> str:
