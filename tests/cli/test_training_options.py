@@ -99,7 +99,7 @@ def test_invalid_rows_are_skipped(ok, call, data, tmp_path):
     result = json.loads(ok("train", bad, "-q", "--json", "--on-error", "limit=2"))
     assert result["rows"] == 300 and result["skipped"] == 2 and "line 302" in result["skipped_examples"][1]
     code, _, err = call("train", bad, "-q", "--on-error", "limit=1")
-    assert code == 2 and "more than 1 rows" in err
+    assert code == 2 and "more than 1 invalid row;" in err
     cache = tmp_path / "cache"
     assert json.loads(ok("train", bad, "-q", "--json", "--on-error", "skip", "--cache", cache))["skipped"] == 2
     assert json.loads(ok("train", bad, "-q", "--json", "--on-error", "skip", "--cache", cache))["skipped"] == 2

@@ -102,7 +102,7 @@ def test_reading_may_begin_anywhere(tmp_path, task):
             assert rest == rows[first:]
             assert found == names or not rest
     for path in (cache, file):
-        with pytest.raises(DataError, match="1 rows before"):
+        with pytest.raises(DataError, match="1 row before"):
             list(open_stream(path, first_row=len(rows) + 1, **options))
 
 
