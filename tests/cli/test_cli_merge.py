@@ -176,3 +176,15 @@ def test_many_hashed_names_are_forgotten(here, monkeypatch):
     assert merged.features_.n_named <= 8
     merged.save("merged.cw")
     assert load("merged.cw").features_.n_named == merged.features_.n_named
+
+
+def test_long_lists_that_differ_are_cut(here, capsys):
+    columns = [f"col{k}" for k in range(42)]
+    (here / "rows.csv").write_text(",".join([*columns, "label"]) + "\n" + "".join(f"{'1,' * 42}{y}\n" for y in "xyxy"))
+    for name, dropped in (("few", columns[:2]), ("many", columns[:40])):
+        drop = [text for column in dropped for text in ("--drop", column)]
+        assert command("train", "rows.csv", "-q", "-o", f"{name}.cw", *drop) == 0
+    capsys.readouterr()
+    assert command("merge", "few.cw", "many.cw", "-o", "all.cw") == 2
+    error = capsys.readouterr().err
+    assert "'col2', 'col3', 'col4', 'col5', 'col6' and 33 more in many.cw" in error and len(error) < 300
