@@ -237,7 +237,7 @@ NGRAMS = _core.NgramOptions(characters=False, shortest=1, longest=1, binary=Fals
 def line_reader(own_columns: bool = False) -> _core.LineReader:
     return _core.line_reader(
         "vw", options(own_columns=own_columns), zero_based=False, ngrams=NGRAMS, label="", weight="", drop=[],
-        category=[], text=[], keep=[], only=[],
+        category=[], text=[], keep=[], only=[], dates=[],
     )  # fmt: skip
 
 
@@ -247,7 +247,7 @@ def state_of_two_classes() -> Arrays:
 
 def bind(a: Arrays) -> None:
     core = _core.DictLearner(-1, 100)
-    core.bind(compiled("binary"), state_in(a), True, 1e100)
+    core.bind(compiled("binary"), state_in(a), True, 1e100, True)
     core.learn({"a": 1.0}, 1, 1.0)
 
 
@@ -563,7 +563,7 @@ def test_tables_of_features_have_a_sound_size(bits):
 def test_labels_of_dicts_are_checked(task, labels):
     core = _core.DictLearner(-1, 100)
     learner = Learner(settings(task), 2 if task == "binary" else 3, 3)
-    core.bind(learner.covariance.compiled(), learner.state, True, 1e100)
+    core.bind(learner.covariance.compiled(), learner.state, True, 1e100, True)
     with pytest.raises(ValueError):
         core.learn_labels({"a": 1.0}, labels, 1.0)
 

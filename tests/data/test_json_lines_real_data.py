@@ -48,7 +48,10 @@ def a9a(rows=1500):
 
 SETS = {
     "imdb": (lambda: json_file("imdb", "train.jsonl.gz"), {"text": ("text",), "drop": ("id", "rating")}),
-    "enron": (lambda: json_file("enron_spam", "enron1.jsonl.gz"), {"text": ("text",), "drop": ("file",)}),
+    "enron": (
+        lambda: json_file("enron_spam", "enron1.jsonl.gz"),
+        {"text": ("text",), "drop": ("file",), "category": ("date",)},
+    ),
     "newsgroups": (
         lambda: json_file("newsgroups", "train.jsonl.gz"),
         {"text": ("text",), "drop": ("id",), "label": "group"},

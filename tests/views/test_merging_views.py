@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 import confidently
 from confidently import AROW, OnlineClassifier, _core, merge
 from confidently.covariances.settings import Settings
-from confidently.data import open_stream
+from confidently.data import DataWarning, open_stream
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.models.merging import MergeError, merge_models
@@ -251,7 +251,8 @@ def test_a_base_counts_once(name, tmp_path):
     for key, array in base.learner_.view.packed(base.learner_.state, 5).items():
         assert merged.learner_.view.packed(merged.learner_.state, 5)[key] == pytest.approx(array), key
     assert np.allclose(merged.coef_, base.coef_)
-    copies[0].partial_fit_stream(table(tmp_path / "more.csv", "abcd", seed=1))
+    with pytest.warns(DataWarning, match="1 new column: 'd'"):
+        copies[0].partial_fit_stream(table(tmp_path / "more.csv", "abcd", seed=1))
     merged = merge(copies, base=base)
     path = tmp_path / "more.csv"
     found, expected = (np.concatenate(list(m.predict_stream(path, "decision_function"))) for m in (merged, copies[0]))

@@ -244,7 +244,8 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
         return self._intercept_of(self._variance())
 
     def _mean(self) -> NDArray[np.floating]:
-        return self._as_stored(self._class_order.scores(self._fitted.mean().T, self._is_binary).T)
+        mean = self._fitted.mean()
+        return self._as_stored(self._class_order.scores(mean.T, self._is_binary).T)
 
     def _variance(self) -> NDArray[np.floating]:
         variance = self._fitted.variance()
@@ -280,7 +281,8 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
 
     @property
     def dual_coef_(self) -> NDArray[np.floating]:
-        return self._as_stored(self._class_order.scores(self._fitted.dual()[0].T, self._is_binary).T)
+        coefficients, _ = self._fitted.dual()
+        return self._as_stored(self._class_order.scores(coefficients.T, self._is_binary).T)
 
     @property
     def support_vectors_(self) -> Any:

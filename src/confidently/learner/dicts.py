@@ -93,16 +93,18 @@ class DictRows:
             self._learn_dict(self.core.learn, x, number, weight)
 
     def _learn_dict(self, learn: Callable[..., bool], x: Row, labels: Any, weight: float) -> None:
-        known = self.core.size
+        known, before = self.core.size, self.learner
         try:
             if self.growing:  # no other thread can begin to between this line and the call
                 raise ConcurrentUse
             if not learn(x, labels, weight):
+                before = copy(before)
                 self._make_room()
                 if not learn(x, labels, weight):
                     raise ConcurrentUse
         except OverflowError:  # which leaves the learner as it was
             self.core.forget(known)
+            self.learner = before
             self._make_room()
             raise out_of_range(self.learner.dtype) from None
 
@@ -229,8 +231,8 @@ class DictRows:
         return self._order
 
     def _sign(self) -> float:
-        """Return the sign of two classes' margin: it is positive for the one that is sorted last."""
-        return 1.0 if self.order()[1] == 1 else -1.0
+        """Return the sign of two classes' margin: it is positive for the one that is sorted last, or seen second."""
+        return 1.0 if self.fewer_than_two or self.order()[1] == 1 else -1.0
 
     # --- predicting --------------------------------------------------------------------------------------------------
 
@@ -330,14 +332,14 @@ class DictRows:
     # --- pickling ----------------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {name: value for name, value in vars(self).items() if name not in ("core", "growing")}
+        state = {name: value for name, value in vars(self).items() if name not in ("core", "growing", "_order")}
         keys, (text, start) = self.core.features()
         state["known"] = keys.copy(), text.copy(), start.copy()
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         known = state.pop("known")
-        vars(self).update(state)
+        vars(self).update(state, _order=[])
         self.core = _core.DictLearner(self.bits, MAX_COLUMNS, self.zeros)
         self.core.restore(*known)
         self._make_room()
