@@ -3,9 +3,10 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from confidently import RULES
+from confidently import RULES, load
 from confidently.models.model import Model
 from tests.command_line import rows
 from tests.data_sets import shared_data
@@ -226,3 +227,22 @@ def test_the_row_to_explain_is_no_file(ok, call, tmp_path):
     code, _, err = call("inspect", model, "--row", "1,2")
     assert code == 2 and "expected the header and the row in two lines, got one; use --row $'a,b\\n...'" in err
     assert "predicted  x" in ok("inspect", model, "--row", "a,b\n1,2")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "jsonl"])
+def test_a_row_of_a_table_may_be_a_json_object(ok, tmp_path, suffix):
+    rows = [
+        {"n": k % 7 / 2, "code": f"{k % 3:03}", "day": f"2026-01-{k % 9 + 1:02}", "label": "xy"[k % 2]}
+        for k in range(90)
+    ]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path, model = tmp_path / f"data.{suffix}", tmp_path / "m.cw"
+    pd.DataFrame(rows).to_csv(tmp_path / "data.csv", index=False)
+    pd.DataFrame(rows).to_csv(tmp_path / "data.tsv", index=False, sep="\t")
+    pd.DataFrame(rows).to_parquet(tmp_path / "data.parquet")
+    (tmp_path / "data.jsonl").write_text((tmp_path / "rows.jsonl").read_text())
+    ok("train", path, "--category", "code", "--dates", "day", "-q", "-o", model)
+    del rows[5]["label"]
+    found = json.loads(ok("inspect", model, "--row", json.dumps(rows[5]), "--json", "--top", 9))
+    decision = next(load(model).predict_stream(path, method="decision_function"))[5]
+    assert abs(found["margin"]["mean"]) == pytest.approx(abs(decision), rel=1e-9)

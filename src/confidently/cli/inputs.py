@@ -75,6 +75,7 @@ def open_for(
     *,
     strict: bool = False,
     encoding: str | None = None,
+    as_objects: bool = False,
     **options: Any,
 ) -> Stream:
     """Open data for a trained model, read as its training data were.
@@ -86,6 +87,8 @@ def open_for(
         Whether the columns must be the same.
     encoding : str, optional
         Of the files, if it is another.
+    as_objects : bool
+        Whether each line is a JSON object of the columns, whatever the format of the training data was.
     options
         As for :func:`confidently.data.open_stream`.
     """
@@ -98,6 +101,8 @@ def open_for(
             reading = replace(reading, encoding=encoding)
         except ValueError as error:
             raise click.UsageError(f"--encoding: {error}") from None
+    if as_objects:
+        reading = reading.of_objects()
     if strict and not reading.file_format.columns:
         raise click.UsageError(f"--strict is for formats with named columns; {reading.format} has none")
     if model.kind == "linear" and model.features is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from .. import _core
@@ -148,6 +148,11 @@ class ReaderOptions:
     def first_index(self) -> int:
         """The number of the first column in the input, if features are numbered."""
         return 0 if self.zero_based else 1
+
+    def of_objects(self) -> ReaderOptions:
+        """Return the options for the same columns in rows that are JSON objects."""
+        category = (*self.category, *(self.codes or ()))
+        return replace(self, format=table.OBJECTS, columns=(), codes=None, header=(), category=category)
 
     def ngram_options(self) -> _core.NgramOptions:
         """The options of n-grams for the compiled readers."""

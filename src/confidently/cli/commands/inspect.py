@@ -50,7 +50,7 @@ EXAMPLES = (
 @click.option("--top", type=POSITIVE_INTEGER, default=10, help="Show this many features in each list.")
 @click.option(
     "--row", metavar="TEXT",
-    help="Explain the prediction for this row, written as in the training data; - reads it from standard input.",
+    help="Explain this row, written as in the training data or as a JSON object; - reads it from standard input.",
 )  # fmt: skip
 @click.option("--class", "class_name", metavar="NAME", help="Show this class (label), or explain its margin.")
 @plot_option
@@ -260,7 +260,7 @@ def _row(model: Model, text: str) -> Batch:
             raise BadInput(f"--row: {text!r} is not {encoding} text, which the model was trained on") from None
         try:
             with reported():
-                return _only_row(model, path)
+                return _only_row(model, path, as_objects=text.lstrip().startswith("{") and _has_columns(model))
         except BadInput as error:
             message = error.message.replace(path, "--row")
             if HEADER_ONLY in message:
@@ -269,8 +269,17 @@ def _row(model: Model, text: str) -> Batch:
             raise BadInput(message) from None
 
 
-def _only_row(model: Model, path: str) -> Batch:
-    with open_for(model, [path], ignore_labels=True, expected=None) as stream:  # it says what is unseen
+def _has_columns(model: Model) -> bool:
+    """Return whether the model was trained on columns, of which a JSON object is a row too."""
+    from ...data import ReaderOptions
+
+    return ReaderOptions.from_dict(model.source).file_format.columns
+
+
+def _only_row(model: Model, path: str, as_objects: bool = False) -> Batch:
+    with open_for(
+        model, [path], as_objects=as_objects, ignore_labels=True, expected=None
+    ) as stream:  # it says what is unseen
         batches = list(stream)
     rows = sum(len(batch) for batch in batches)
     if rows != 1:

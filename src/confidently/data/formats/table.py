@@ -144,6 +144,7 @@ TABLE = (
 )  # fmt: skip
 
 DEFAULT = "svmlight"  # where no suffix names a format
+OBJECTS = "jsonl"  # the format whose rows are JSON objects
 BY_NAME = {format.name: format for format in TABLE}
 BY_SUFFIX = {suffix: format for format in TABLE for suffix in format.suffixes}
 FORMATS = tuple(BY_NAME)
