@@ -125,6 +125,9 @@ class DictReader {
         columns_.clear();
         values_.clear();
         if (PyDict_CheckExact(x.ptr())) return entries(x.ptr(), largest, column_of);
+        if (!nb::hasattr(x, "keys")) {
+            throw nb::type_error((std::string("a row is a dict of features, got ") + Py_TYPE(x.ptr())->tp_name).c_str());
+        }
         const nb::object copy = nb::steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyDict_Type), x.ptr()));
         if (!copy.is_valid()) nb::raise_python_error();
         entries(copy.ptr(), largest, column_of);

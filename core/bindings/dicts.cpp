@@ -288,11 +288,11 @@ class DictLearner {
 // Methods run in one thread at a time, even where Python has no global lock. Where it has one, a second lock would only slow
 // down every call.
 #ifdef NB_FREE_THREADED
-inline auto row_argument() { return "x"_a.lock(); }
+inline auto row_argument() { return "x"_a.none().lock(); }
 template <class... Of>
 void method(nb::class_<DictLearner>& learner, const Of&... of) { learner.def(of..., nb::lock_self()); }
 #else
-inline auto row_argument() { return "x"_a; }
+inline auto row_argument() { return "x"_a.none(); }
 template <class... Of>
 void method(nb::class_<DictLearner>& learner, const Of&... of) { learner.def(of...); }
 #endif

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from collections import OrderedDict
 from itertools import islice
 
 import numpy as np
@@ -370,3 +371,18 @@ def test_a_matrix_that_leaves_the_range_changes_nothing():
     for name, array in before.items():
         np.testing.assert_array_equal(array, arow._rows.learner.state[name])
     assert arow._rows.core.size == 12
+
+
+@pytest.mark.parametrize("row", [[1, 2], None, "ab", 3])
+def test_a_row_that_is_no_dict_is_one_error(row):
+    model = OnlineClassifier()
+    for x, y in [({"a": 1.0}, "spam"), ({"a": 2.0}, "ham")]:
+        model.learn_one(x, y)
+    for call in (
+        lambda: model.learn_one(row, "spam"),
+        lambda: model.predict_one(row),
+        lambda: model.predict_proba_one(row),
+    ):
+        with pytest.raises(TypeError, match=f"a row is a dict of features, got {type(row).__name__}"):
+            call()
+    assert model.predict_one(OrderedDict(a=1.0)) in ("spam", "ham")
