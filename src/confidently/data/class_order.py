@@ -82,12 +82,12 @@ def sorted_numbers(names: Sequence[Any]) -> list[int]:
 def positive_number(names: Sequence[Any]) -> int:
     """Return the number of the one of two classes whose margins and weights are presented as positive: the last listed.
 
-    A class that has not been seen may be missing from the names.
+    Classes that have not been seen may be missing from the names.
 
     >>> positive_number(["spam", "ham"]), positive_number([1, 2])
     (0, 1)
     """
-    return sorted_numbers([*names, None][:2])[1]
+    return sorted_numbers([*names, None, None][:2])[1]
 
 
 def _rank(name: Any) -> tuple[int, float, str]:
