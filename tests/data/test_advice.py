@@ -3,6 +3,7 @@
 import gzip
 import json
 import random
+import re
 import warnings
 
 import numpy as np
@@ -147,6 +148,13 @@ def test_tables_without_a_header_get_a_hint(tmp_path, name, how, hint):
     with pytest.raises(DataError) as error:
         list(open_stream(tmp_path / name, **how))
     assert hint in str(error.value)
+
+
+@pytest.mark.parametrize(("name", "mark"), [("a.csv", ";"), ("a.csv", "\t"), ("a.csv", "|"), ("a.tsv", ",")])
+def test_cells_that_are_separated_otherwise_get_a_hint(tmp_path, name, mark):
+    (tmp_path / name).write_text(f"x{mark}label\n1{mark}2\n")
+    with pytest.raises(DataError, match=re.escape(f"(cells seem to be separated by {mark!r}, expected ")):
+        list(open_stream(tmp_path / name))
 
 
 def test_what_has_labels_has_a_header(tmp_path):

@@ -11,6 +11,8 @@ from ..reading import DEFAULT_LABEL, MAX_LISTED, ReaderOptions, date_features
 from ..request import ReadRequest
 from ..similar import similar
 
+SEPARATORS = ";\t|,"  # of cells; each format has one of them
+
 
 def column_uses(
     name: str, columns: Sequence[str], reading: ReaderOptions, request: ReadRequest, dates: Sequence[str] = ()
@@ -87,11 +89,13 @@ def _use_of(column: str, uses: dict[str, _core.Use]) -> _core.Use:
     return _core.Use.value
 
 
-def _if_headless(reading: ReaderOptions) -> str:
-    """Return a hint for files whose first line is a row and not a header."""
+def _if_headless(reading: ReaderOptions, columns: Sequence[str]) -> str:
+    """Return a hint for files whose first line is a row and not a header, or whose cells are separated otherwise."""
     delimiter = reading.file_format.delimiter
     if delimiter is None or reading.columns:
         return ""
+    if len(columns) == 1 and (other := next((mark for mark in SEPARATORS if mark in columns[0]), None)):
+        return f" (cells seem to be separated by {other!r}, expected {delimiter!r}; convert the file)"
     short_cut = ", or read a label, a tab and text with --format text" if delimiter == "\t" else ""
     return f" (if this is a row and not a header, name the columns with --columns{short_cut})"
 
@@ -102,7 +106,7 @@ def _check_presence(
     there = {name for column in columns for name in [*_containing(column), *date_features(column)]}
     listed = ", ".join(columns[:MAX_LISTED]) + (", ..." if len(columns) > MAX_LISTED else "")
     if label not in there:
-        listed += _if_headless(reading)
+        listed += _if_headless(reading, columns)
     if not request.ignore_labels:
         if label not in there:
             raise DataError(
