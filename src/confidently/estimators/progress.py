@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 from ..data.batch import Batch
+from ..wording import counted
 
 REFRESH_SECONDS = 0.1
 Show = Callable[[int, int | None, str], None]
@@ -38,7 +39,7 @@ def watched(batches: Iterable[Batch], total_bytes: int | None) -> Iterator[Batch
 
 
 def _text(rows: int, seconds: float) -> str:
-    return f"{rows:,} rows, {rows / max(seconds, 1e-9):,.0f} rows/s"
+    return f"{counted(rows, 'row')}, {rows / max(seconds, 1e-9):,.0f} rows/s"
 
 
 def _is_notebook() -> bool:
