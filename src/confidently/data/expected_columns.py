@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
-from ..wording import first_of
+from ..wording import MAX_LISTED, counted, first_of, listed
 from .batch import Batch, DataError
 from .features import Features, Strings
 from .reading import ReaderOptions
@@ -15,7 +15,6 @@ from .similar import similar
 from .warning import warn
 
 MIN_ROWS = 10  # of JSON lines, one of which should have a key that is known
-MAX_SHOWN = 5  # columns, in a message
 MIN_PRESENT = 0.5  # of the first rows of JSON lines must have a key that is called new: words as keys are always new
 ENDS = re.compile("[=:.]")  # of a column's name in that of a feature
 MARKS = re.compile("[=:]")  # between a column and a category or an n-gram in it; numbers have none
@@ -106,9 +105,9 @@ class ExpectedColumns:
             return
         parts = []
         if missing:
-            parts.append(f"missing {len(missing):,} of {known:,} columns of training: {_listed(missing)}")
+            parts.append(f"missing {len(missing):,} of {counted(known, 'column')} of training: {listed(missing)}")
         if new:
-            parts.append(f"{len(new):,} new column{'s' * (len(new) > 1)}: {_listed(new)}")
+            parts.append(f"{counted(len(new), 'new column')}: {listed(new)}")
         text = "; ".join(parts)
         if hints := _hints(missing, new):
             text += f"; did you mean {hints}?"
@@ -151,10 +150,5 @@ def _counts(batch: Batch, unknown: np.ndarray) -> dict[str, int]:
 
 def _hints(missing: list[str], new: list[str]) -> str:
     """Return which new columns may be missing ones under another name."""
-    found = [(column, similar(column, new)) for column in missing[:MAX_SHOWN]]
+    found = [(column, similar(column, new)) for column in missing[:MAX_LISTED]]
     return " and ".join(f"{column!r} instead of {other!r}" for column, other in found if other is not None)
-
-
-def _listed(columns: list[str]) -> str:
-    more = f" and {len(columns) - MAX_SHOWN:,} more" if len(columns) > MAX_SHOWN else ""
-    return ", ".join(map(repr, columns[:MAX_SHOWN])) + more
