@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from confidently import RULES, OnlineClassifier
+from confidently import MIRA, RULES, AutoClassifier, CWStdev, OnlineClassifier, OnlineMedLDA
 
 COVARIANCES = ("diag", "full", "shared")
 
@@ -99,3 +99,12 @@ def test_progressive_probabilities_follow_the_excepted_check(rule, covariance):
     assert abs(p.sum(axis=1) - 1).max() < 1e-12
     assert (p.argmax(axis=1) == classifier.decision_function(X).argmax(axis=1)).all()
     assert classifier.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("estimator", [OnlineClassifier(CWStdev(eta=0.8)), AutoClassifier(), MIRA(), OnlineMedLDA()])
+def test_notebooks_show_the_parameters(estimator):
+    """Before and after training, as those of scikit-learn's estimators."""
+    before = estimator._repr_html_()
+    assert type(estimator).__name__ in before and all(name in before for name in estimator.get_params(deep=False))
+    after = estimator.fit([[1, 0], [0, 2], [2, 0], [0, 1]], [0, 1, 0, 1])._repr_html_()
+    assert 'class="sk-' in before and before != after
