@@ -56,6 +56,7 @@ bench: $(VENV)/installed
 
 # The documentation as a site in build/site. Warnings and broken internal links are errors.
 docs: $(VENV)/docs
+	rm -rf build/site docs/api/generated docs/notebooks # with pages of earlier names
 	$(BIN)/python -m sphinx -q -n -W --keep-going docs build/site
 	$(BIN)/python docs/site/check_links.py build/site
 	$(BIN)/python docs/site/check_pages.py build/site
