@@ -156,3 +156,14 @@ def test_options_that_do_not_fit(call, tmp_path, options, problem):
     sorted_file(tmp_path / "rows.svm", 20)
     code, _, err = call("train", tmp_path / "rows.svm", *options)
     assert code == 2 and problem in err
+
+
+def test_compare_shuffles_as_train_does(ok, call, tmp_path):
+    path = written(tmp_path / "rows.jsonl", lines(600, "ab"))
+    options = ["--shuffle", "--shuffle-buffer", 50, "--seed", 3]
+    compared = json.loads(ok("compare", path, "--rules", "arow", "--auto", "-q", "--json", *options))
+    mistakes = {trial["rule"]: trial["mistakes"] for trial in compared["trials"]}
+    assert mistakes["arow"] == json.loads(ok("train", path, "--json", "-q", *options))["mistakes"]
+    assert mistakes["auto"] == json.loads(ok("train", "--auto", path, "--json", "-q", *options))["mistakes"]
+    code, _, error = call("compare", path, "--seed", 3)
+    assert (code, "--seed: needs --shuffle" in error) == (2, True)

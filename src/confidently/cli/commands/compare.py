@@ -15,6 +15,7 @@ from ..options.command import Command
 from ..options.learner import check_one_class, chosen_classes, chosen_settings, settings_options
 from ..options.plot import check_plot, plot_option
 from ..options.reading import chosen_raw_reading, on_error_option, reading_options
+from ..options.shuffle import check_shuffle, shuffle_options
 from ..options.view import chosen_view_and_reading, view_options
 from ..output.summaries import learner_facts, stored_text, weighted_members
 from ..output.text import class_name, class_noun, parameters_text, percent, say, table
@@ -36,6 +37,7 @@ EXAMPLES = (
 @data_argument
 @reading_options
 @on_error_option
+@shuffle_options
 @click.option(
     "--rules", "rule_names", default="all", metavar="NAMES",
     help="Compare these rules, separated by commas; confidently rules lists them.",
@@ -63,6 +65,7 @@ def compare(
     has one row more, named auto.
     """
     check_plot(plot)
+    check_shuffle(click.get_current_context(), options)
     check_one_class(options["auto"] and options["multilabel"])
     rules, names = _chosen(rule_names), chosen_classes(classes)
     with reported():
@@ -87,6 +90,7 @@ def _compare(
     data: tuple[str, ...], rules: list[Rule], names: list[int | str], options: dict[str, Any]
 ) -> tuple[Comparison, int]:
     from ...data import DataError
+    from ...data.shuffling import DEFAULT_BUFFER
     from ...data.sources.paths import total_bytes
     from ...evaluation.comparison import compare as compare_rules
     from ..output.comparison import ComparisonProgress
@@ -102,6 +106,8 @@ def _compare(
         open_data(data, raw or reading, options["dtype"], multilabel=multilabel, on_error=on_error) as stream,
     ):
         check_one_class(options["auto"] and stream.multilabel)
+        if options["shuffle"]:
+            stream.shuffle(options["shuffle_buffer"] or DEFAULT_BUFFER, options["seed"])
         try:
             found = compare_rules(
                 stream, rules, auto=options["auto"], grid=options["grid"], multiclass=options["multiclass"],

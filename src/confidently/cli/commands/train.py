@@ -8,16 +8,7 @@ from typing import Any
 import click
 
 from ..inputs import reported
-from ..options.arguments import (
-    NONNEGATIVE_INTEGER,
-    POSITIVE_INTEGER,
-    Integer,
-    add_options,
-    data_argument,
-    is_given,
-    json_option,
-    listed,
-)
+from ..options.arguments import POSITIVE_INTEGER, add_options, data_argument, is_given, json_option
 from ..options.cluster import check_cluster, cluster_options, on_cluster
 from ..options.command import Command
 from ..options.files import CACHE_OUTPUT, INPUT
@@ -25,6 +16,7 @@ from ..options.learner import check_auto, learner_options
 from ..options.reading import on_error_option, reading_options
 from ..options.rules import rule_options
 from ..options.saving import NOT_IN_MODEL, check_saving, saving_options
+from ..options.shuffle import SHUFFLE, check_shuffle
 from ..output.progress import CLASSIFIER
 from ..output.reporter import reporter
 from ..output.text import say
@@ -36,13 +28,7 @@ WITH_INIT_MODEL = (
 
 _OPTIONS = [
     on_error_option,
-    click.option("--shuffle", is_flag=True, help="Shuffle the rows, in a buffer; on a cluster, within each chunk."),
-    click.option(
-        "--shuffle-buffer",
-        type=Integer(2),
-        help="With --shuffle, draw each row from INTEGER rows in memory.  [default: 100,000]",
-    ),
-    click.option("--seed", type=NONNEGATIVE_INTEGER, default=0, help="Seed of --shuffle."),
+    *SHUFFLE,
     click.option("--passes", type=POSITIVE_INTEGER, default=1, help="Train on the data this many times."),
     click.option(
         "--cache",
@@ -128,8 +114,7 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
 
 def _check_usage(ctx: click.Context, data: tuple[str, ...], options: dict[str, Any]) -> None:
     _check_validation(ctx, options)
-    if not options["shuffle"] and (given := [name for name in ("shuffle_buffer", "seed") if is_given(ctx, name)]):
-        raise click.UsageError(f"{listed(given)}: needs --shuffle")
+    check_shuffle(ctx, options)
     check_auto(ctx, options)
     check_cluster(ctx, data, options)
     check_saving(ctx, options, WITH_INIT_MODEL)
