@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -21,8 +22,8 @@ from .request import ReadRequest
 from .selection import skip_rows
 from .shuffling import DEFAULT_BUFFER, shuffled
 from .sources.background import in_background
-from .sources.paths import Paths, expand_paths, total_bytes
-from .sources.source import CHUNK_BYTES, display_name
+from .sources.paths import Paths, expand_paths
+from .sources.source import CHUNK_BYTES, bytes_of, display_name
 
 # Rows that show whether a stream is multilabel: a number of rows, because results must not depend on how bytes arrive.
 ROWS_TO_INFER = 1000
@@ -44,11 +45,11 @@ class Stream:
         Number of invalid rows skipped so far.
     skipped_examples : list of str
         Location and error of the first of them.
-    total_bytes : int or None
-        Bytes of all files, by which ``Batch.bytes_read`` shows progress; ``None`` if they are unknown.
+    files : sequence of path
+        The files that are read, in order.
     """
 
-    total_bytes: int | None = None
+    files: Sequence[str | os.PathLike[str]] = ()
 
     def __init__(
         self, source: Generator[Batch], held: list[Batch], reading: ReaderOptions, multilabel: bool,
@@ -92,6 +93,11 @@ class Stream:
             raise ValueError("shuffle: the stream was read or shuffled already; open it again")
         self._shuffled = shuffled(iter(self._next, None), buffer, seed)
         return self
+
+    @property
+    def total_bytes(self) -> int | None:
+        """Bytes of all files, of which ``Batch.bytes_read`` have been read; ``None`` if they are unknown."""
+        return bytes_of(self.files)
 
     def __enter__(self) -> Stream:
         return self
@@ -266,7 +272,7 @@ def open_stream(
         stream = Stream(source, *_infer_multilabel(source, reading), max_skipped, advise, known, by_rows)
     else:
         stream = Stream(source, [], reading, ignore_labels or bool(multilabel), max_skipped, advise, known, by_rows)
-    stream.total_bytes = total_bytes(files)
+    stream.files = files
     return stream
 
 

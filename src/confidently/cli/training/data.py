@@ -139,7 +139,7 @@ class TrainingData:
     ) -> Iterator[tuple[Stream, Iterator[Batch]]]:
         """Open the stream of a pass and its batches from row ``rows`` on; held-out rows have weight 0.
 
-        A missing cache is built along the way. ``passes`` are completed, and rows are shuffled anew.
+        A missing cache is built along the way. ``passes`` are completed, and rows are shuffled again.
         """
         build_cache = self.cache is not None and not self.cache_ready
         build_held = self.held is not None and not self.held_ready

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from ..batch import DataError
 from ..formats.table import format_of_suffix
 from .file_range import FileRange
-from .source import file_system, is_uri, size_of
+from .source import bytes_of, file_system, is_uri
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 WILD = frozenset("*?[")
@@ -38,9 +38,8 @@ def expand_paths(paths: Paths) -> list[str | os.PathLike[str]]:
 
 
 def total_bytes(paths: Paths) -> int | None:
-    """Return the bytes of all files together; ``None`` if one of them is unknown."""
-    sizes = [size_of(path) for path in expand_paths(paths)]
-    return None if None in sizes else sum(size for size in sizes if size is not None)
+    """Return the bytes of all files of paths together; ``None`` if one of them is unknown."""
+    return bytes_of(expand_paths(paths))
 
 
 def _local(path: str | os.PathLike[str]) -> Sequence[str | os.PathLike[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, BinaryIO
 
@@ -35,6 +35,12 @@ def size_of(path: str | os.PathLike[str]) -> int | None:
     if os.fspath(path) == "-" or not os.path.isfile(path):
         return None
     return os.path.getsize(path)
+
+
+def bytes_of(files: Iterable[str | os.PathLike[str]]) -> int | None:
+    """Return the bytes of all files together; ``None`` if one of them is unknown."""
+    sizes = [size_of(file) for file in files]
+    return None if None in sizes else sum(size for size in sizes if size is not None)
 
 
 def file_system(uri: str) -> tuple[Any, str]:
