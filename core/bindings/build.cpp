@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/arrays.hpp"
+#include "processor.hpp"
 
 namespace confidently::python {
 
@@ -55,6 +56,13 @@ std::vector<std::string> processor_has() {
     return found;
 }
 
+std::vector<std::string> paths() {
+    std::vector<std::string> found;
+    for (const Simd path : {Simd::plain, Simd::avx2, Simd::vbmi2})
+        if (has(path)) found.emplace_back(kSimdNames[static_cast<int>(path)]);
+    return found;
+}
+
 }  // namespace
 
 void bind_build(nb::module_& m) {
@@ -67,10 +75,12 @@ void bind_build(nb::module_& m) {
             facts["sanitizers"] = nb::cast(sanitizers());
             facts["instruction_sets"] = nb::cast(compiled_for());
             facts["processor"] = nb::cast(processor_has());
+            facts["paths"] = nb::cast(paths());
+            facts["path"] = kSimdNames[static_cast<int>(usual_simd())];
             return facts;
         },
         nb::sig("def build() -> dict[str, typing.Any]"),
-        "Return how the module was built, and which instruction sets the processor has.");
+        "Return how the module was built, which instruction sets the processor has, and which of the paths for them is taken.");
 }
 
 }  // namespace confidently::python

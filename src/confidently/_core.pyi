@@ -596,5 +596,5 @@ def mixture_learn(
 ) -> None: ...
 def build() -> dict[str, Any]:
     """
-    Return how the module was built, and which instruction sets the processor has.
+    Return how the module was built, which instruction sets the processor has, and which of the paths for them is taken.
     """

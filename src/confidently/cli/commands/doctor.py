@@ -40,6 +40,7 @@ def _report(found: dict[str, Any]) -> str:
         ["confidently", f"{found['version']}, in {found['folder']}"],
         ["core", f"{core['compiler']}, {core['standard']}, compiled for {compiled}"],
         ["processor", f"{system['machine']} with {', '.join(core['processor']) or 'unknown instruction sets'}"],
+        ["path", f"{core['path']} of {', '.join(core['paths'])}"],
         ["system", f"{system['platform']}, {system['cores_available']} of {system['cores']} cores, memory {memory}"],
         ["Python", f"{python['version']} ({python['implementation']}), {python['executable']}"],
         ["terminal", f"{terminal['encoding']}, {terminal['columns']} columns"],
