@@ -11,17 +11,31 @@ far it moves, the *covariance* how its covariance matrix is stored, and the *vie
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .rules import RULES as RULES
-from .rules import make_rule as make_rule
-from .rules import step as step
-from .rules.bayesian import *  # noqa: F403
-from .rules.confidence_weighted import *  # noqa: F403
-from .rules.ellipsoid import *  # noqa: F403
-from .rules.passive_aggressive import *  # noqa: F403
-
 __version__ = "0.1.0"
 
 LAZY = {  # public names that are imported when they are used, and their modules
+    "BayesPA": "rules.bayesian",
+    "GibbsPA": "rules.bayesian",
+    "GibbsPAExact": "rules.bayesian",
+    "Logistic": "rules.bayesian",
+    "Probit": "rules.bayesian",
+    "AROW": "rules.confidence_weighted",
+    "NHERD": "rules.confidence_weighted",
+    "SCW1": "rules.confidence_weighted",
+    "SCW2": "rules.confidence_weighted",
+    "SOP": "rules.confidence_weighted",
+    "CWStdev": "rules.confidence_weighted",
+    "CWVar": "rules.confidence_weighted",
+    "PA": "rules.passive_aggressive",
+    "PA1": "rules.passive_aggressive",
+    "PA2": "rules.passive_aggressive",
+    "Perceptron": "rules.passive_aggressive",
+    "CELLIP": "rules.ellipsoid",
+    "IELLIP": "rules.ellipsoid",
+    "IELLIPMargin": "rules.ellipsoid",
+    "RULES": "rules.table",
+    "make_rule": "rules.table",
+    "step": "rules.table",
     "VIEWS": "views.table",
     "CostWarning": "learner.cost",
     "Cosines": "views.cosines",
@@ -49,6 +63,28 @@ if TYPE_CHECKING:  # type checkers see the same names and no others
     from .estimators.mira import MIRA as MIRA
     from .evaluation.progressive import progressive_validation as progressive_validation
     from .learner.cost import CostWarning as CostWarning
+    from .rules.bayesian import BayesPA as BayesPA
+    from .rules.bayesian import GibbsPA as GibbsPA
+    from .rules.bayesian import GibbsPAExact as GibbsPAExact
+    from .rules.bayesian import Logistic as Logistic
+    from .rules.bayesian import Probit as Probit
+    from .rules.confidence_weighted import AROW as AROW
+    from .rules.confidence_weighted import NHERD as NHERD
+    from .rules.confidence_weighted import SCW1 as SCW1
+    from .rules.confidence_weighted import SCW2 as SCW2
+    from .rules.confidence_weighted import SOP as SOP
+    from .rules.confidence_weighted import CWStdev as CWStdev
+    from .rules.confidence_weighted import CWVar as CWVar
+    from .rules.ellipsoid import CELLIP as CELLIP
+    from .rules.ellipsoid import IELLIP as IELLIP
+    from .rules.ellipsoid import IELLIPMargin as IELLIPMargin
+    from .rules.passive_aggressive import PA as PA
+    from .rules.passive_aggressive import PA1 as PA1
+    from .rules.passive_aggressive import PA2 as PA2
+    from .rules.passive_aggressive import Perceptron as Perceptron
+    from .rules.table import RULES as RULES
+    from .rules.table import make_rule as make_rule
+    from .rules.table import step as step
     from .topics.estimator import OnlineMedLDA as OnlineMedLDA
     from .views.cosines import Cosines as Cosines
     from .views.first import First as First
@@ -60,10 +96,10 @@ if TYPE_CHECKING:  # type checkers see the same names and no others
     from .views.table import make_view as make_view
     from .views.unit import Unit as Unit
 else:
-    __all__ = [*LAZY, "RULES", "make_rule", "step", *(rule.__name__ for rule in RULES.values())]
+    __all__ = list(LAZY)
 
     def __getattr__(name: str) -> Any:
-        # scikit-learn takes a second to import, which the rules and the command line save
+        # scikit-learn takes a second to import, which the rules and the command line save, and the rules a hundredth
         if name in LAZY:
             return getattr(import_module(f"{__name__}.{LAZY[name]}"), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

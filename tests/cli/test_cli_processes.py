@@ -17,7 +17,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from confidently.cli import COMMANDS
+from confidently.cli import COMMANDS, blas
 from tests.command_line import COMMAND, process, rows
 
 WRONG = [
@@ -194,9 +194,10 @@ HEAVY = [  # modules of the package that no command needs that trains and predic
     f"confidently.{name}"
     for name in (
         "covariances.kernel_model", "covariances.batch_products", "topics.learner", "cli.output.measures",
-        "cli.output.plots", "cli.training.cluster", "cli.training.topics",
+        "cli.output.plots", "cli.training.cluster", "cli.training.topics", "stack.threads",
+        "views.standard",
     )
-]  # fmt: skip
+] + ["concurrent.futures", "fractions"]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -217,6 +218,8 @@ def test_heavy_libraries_stay_out(ok, data, tmp_path, arguments):
         "heavy = {'sklearn', 'scipy', 'pandas', 'pyarrow', 'rich', 'matplotlib'}; "
         f"heavy |= {set(HEAVY)}; "
         "heavy |= {'numpy'} if sys.argv[-1] in ('--help', 'rules') else set(); "
+        "light = {'confidently._core', 'confidently.rules', 'dataclasses', 'importlib.metadata'}; "
+        "heavy |= light if sys.argv[1] == '--help' else set(); "
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
     filled = [a.format(data=data, tmp=tmp_path, model=tmp_path / "model.cw") for a in arguments]
@@ -315,3 +318,20 @@ def test_streams_that_are_closed_or_full(data, tmp_path, redirected, code, said)
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (code, "", said)
     assert (tmp_path / "m.cw").exists() == (code == 0)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [({}, 1), ({"OPENBLAS_NUM_THREADS": "3"}, 3), ({"OMP_NUM_THREADS": "2"}, 2)]
+)
+def test_training_without_matrices_starts_one_thread_of_the_blas(data, tmp_path, given, expected):
+    """A user's own setting counts; the environment is left as it was."""
+    code = (
+        "import os, sys; from confidently.cli import run; before = dict(os.environ); assert run(sys.argv[1:]) == 0; "
+        "assert dict(os.environ) == before; from threadpoolctl import threadpool_info; "
+        "print([found['num_threads'] for found in threadpool_info() if found['internal_api'] == 'openblas'])"
+    )
+    environment = {name: text for name, text in os.environ.items() if name not in blas.SETTINGS}
+    command = [sys.executable, "-c", code, "train", data, "-q", "-o", tmp_path / "m.cw"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment | given)
+    threads = json.loads(done.stdout.splitlines()[-1])
+    assert threads in ([expected], [min(expected, os.cpu_count() or 1)], [])  # []: NumPy has another BLAS

@@ -16,11 +16,8 @@ from typing import Any, TextIO
 import click
 from click.shell_completion import CompletionItem
 
-from ..data.sources.whole_files import WINDOWS
 from ..printable import printable
 from .completion import complete
-from .environment import version_text
-from .options.vowpal_wabbit import explained
 from .output.text import say
 
 # The first line of each command's help; listing it here avoids importing the commands to list them.
@@ -46,6 +43,7 @@ REFUSED_MEMORY = (  # in messages of the system and of Python
     "without setting an exception",
 )  # fmt: skip
 BAD_INPUT, BROKEN_PIPE = 2, 141  # exit codes
+WINDOWS = os.name == "nt"
 
 
 class LazyGroup(click.Group):
@@ -68,6 +66,8 @@ class LazyGroup(click.Group):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
+            from .options.vowpal_wabbit import explained
+
             raise explained(error) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -111,6 +111,8 @@ def cli() -> None:
 
 def _say_version(ctx: click.Context, given: bool) -> None:
     if given and not ctx.resilient_parsing:
+        from .environment import version_text
+
         say(version_text())
         ctx.exit()
 

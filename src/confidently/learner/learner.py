@@ -19,7 +19,6 @@ from ..covariances.state import Size, State, out_of_range
 from ..covariances.table import make_covariance, of_classes, resolved
 from ..data.memory.matrix import MAX_WEIGHT, check_rows, is_checked, largest_value, refuse
 from ..views.columns import Columns
-from ..views.table import view_of
 from ..views.view import Labelled, View
 from ..wording import counted
 from .backup import Transaction
@@ -381,6 +380,10 @@ class Learner(Predictor):
     @classmethod
     def from_header(cls, header: dict[str, Any], state: State) -> Learner:
         """Return the learner of a :meth:`header` and a state."""
-        view = view_of(header.get("view", []))
+        view = None
+        if header.get("view"):
+            from ..views.table import view_of  # imported here to save start-up time
+
+            view = view_of(header["view"])
         settings = Settings.from_header(header["settings"])
         return cls(settings, header["n_classes"], header["n_features"], view=view, state=state)

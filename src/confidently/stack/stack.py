@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, wait
 from contextlib import ExitStack
 from copy import copy
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +19,9 @@ from ..learner.learner import Learner
 from ..views.columns import Columns
 from ..views.view import COUNTED, View
 from .naive_bayes import NaiveBayes
-from .threads import threads_for
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 ROWS_PER_STRIDE = 2048  # of which all members' scores are kept until the mixture has learned them
 ROWS_TO_CHOOSE = 1000  # from which members are chosen
@@ -221,7 +222,7 @@ class Stack:
             with ExitStack() as stack:
                 begun = [stack.enter_context(member.begin(examples)) for member in self.members]
                 # left first, so that no thread still trains when an error or an interruption is undone
-                pool = stack.enter_context(threads_for(len(self._groups()), len(examples)))
+                pool = stack.enter_context(_threads_for(len(self._groups()), len(examples)))
                 for first in range(0, len(examples), ROWS_PER_STRIDE):
                     last = min(first + ROWS_PER_STRIDE, len(examples))
                     self._train(examples.part(first, last), begun, calibrate, log_loss, pool)
@@ -242,6 +243,8 @@ class Stack:
         kept += [] if calibrate else [member.state["calibration"] for member in self.members]
         before = [array.copy() for array in kept]
         trained = [pool.submit(self._train_group, *group, part, begun, logits) for group in self._groups()]
+        from concurrent.futures import wait  # imported here, as in _threads_for
+
         wait(trained)  # for all of them, before one that failed is undone
         for one in trained:
             one.result()
@@ -306,7 +309,7 @@ class Stack:
                         deviations[k, first:last] = self.members[k].logit_deviations_of(seen)
                 first = last
 
-        with threads_for(len(groups), n) as pool:
+        with _threads_for(len(groups), n) as pool:
             for filled in [pool.submit(fill, group) for group in groups]:
                 filled.result()
         return logits.clip(-_core.max_logit, _core.max_logit), deviations
@@ -429,6 +432,12 @@ class Stack:
 def parts_of(learner: Learner | Stack) -> list[Member | Stack]:
     """Return what has a state: the learner, or the members of a stack and the stack itself."""
     return [*learner.members, learner] if isinstance(learner, Stack) else [learner]
+
+
+def _threads_for(groups: int, rows: int) -> Executor:
+    from .threads import threads_for  # imported here since models of one learner start faster without
+
+    return threads_for(groups, rows)
 
 
 def _entropy(p: np.ndarray) -> np.ndarray:

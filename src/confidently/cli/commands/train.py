@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ..blas import import_numpy_alone
 from ..inputs import reported
 from ..options.arguments import POSITIVE_INTEGER, add_options, data_argument, is_given, json_option
 from ..options.cluster import check_cluster, cluster_options, on_cluster
@@ -90,6 +91,8 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     checkpoint beside the model.
     """
     _check_usage(ctx, data, options)
+    if _multiplies_no_matrices(options):
+        import_numpy_alone()
     from ..output.summaries import saved, training_text
     from ..training.classifier import ClassifierTraining
     from ..training.saving import open_checkpoints, run_to_end
@@ -110,6 +113,12 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     if checkpoints is not None:
         checkpoints.remove()
     say(json.dumps(result) if options["as_json"] else training_text(result))
+
+
+def _multiplies_no_matrices(options: dict[str, Any]) -> bool:
+    """Return whether no learner of this training, or of one that it continues, can have a dense covariance."""
+    continued = options["init_model"] or options["resume"] or options["auto"]
+    return not continued and not on_cluster(options) and options["covariance"] == "diag"
 
 
 def _check_usage(ctx: click.Context, data: tuple[str, ...], options: dict[str, Any]) -> None:

@@ -50,13 +50,14 @@ def chosen_view_and_reading(options: dict[str, Any], data: Sequence[str]) -> tup
     """
     from ...data.sources.paths import expand_paths
     from ...learner.tables import has_numeric_columns
-    from ...views.standard import Standard
 
     named, scaled = options["view"] is not None, options["normalize"] == "l2"
     view = _view(options, None)
     reading = chosen_reading(options, data, view)
     if named or scaled or not has_numeric_columns(expand_paths(data), reading):
         return view, reading, ""
+    from ...views.standard import Standard
+
     return _view(options, Standard()), replace(reading, normalize="none", zeros=True), STANDARDIZED
 
 
@@ -71,6 +72,8 @@ def reading_for_training(options: dict[str, Any], data: Sequence[str]) -> Reader
 
 def _view(options: dict[str, Any], first: View | None) -> View | None:
     """Return the view of the options, after another, if any, unless they name one."""
+    if not (options["view"] or options["pairs"]):
+        return first
     from ...views.pairs import Pairs
     from ...views.table import make_view
 

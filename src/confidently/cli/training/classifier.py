@@ -24,7 +24,6 @@ from ..options.learner import (
 from ..options.reading import chosen_raw_reading
 from ..options.rules import chosen_rule
 from ..options.view import chosen_view_and_reading
-from ..output.costs import cost_of
 from ..output.counts import Counts
 from ..output.progress import next_line
 from ..output.summaries import counted_infeasible, learner_facts
@@ -127,6 +126,8 @@ class ClassifierTraining(TrainingLoop):
 
     def _with_cost(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """Yield the same batches; say what the covariance costs before training on the first."""
+        from ..output.costs import cost_of
+
         for number, batch in enumerate(batches):
             if number == 0 and (found := cost_of(self.learner, batch, self.options["covariance"])) is not None:
                 self.report.note("covariance", found[0], **found[1])

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,6 +35,8 @@ class Holdout:
     """Chooses the held-out rows: the last of every 1/fraction rows, by their number in the data."""
 
     def __init__(self, fraction: str) -> None:
+        from fractions import Fraction  # imported here to save start-up time
+
         self.fraction = Fraction(fraction)
 
     def mask(self, first: int, n: int) -> np.ndarray:
