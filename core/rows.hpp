@@ -87,6 +87,8 @@ class Rows {
     virtual Row at(std::int64_t i, bool intercept, RowBuffer& buffer) const = 0;
     // whether the columns of row i are in range and ascend; otherwise the row must not be read
     virtual bool in_order(std::int64_t) const { return true; }
+    // whether the columns of all rows are in range
+    virtual bool in_range() const { return true; }
     // what is invalid about row i, if anything: a value that is not finite or too large, a column out of range, columns
     // that are out of order or duplicate
     virtual Fault fault(std::int64_t i, double largest) const = 0;
@@ -155,6 +157,17 @@ class CsrRows final : public Rows {
         std::int32_t descending = 0;
         for (std::int64_t c = 1; c < n; ++c) descending |= -static_cast<std::int32_t>(columns[c - 1] >= columns[c]);
         return !descending && (n == 0 || (columns[0] >= 0 && columns[n - 1] < n_columns));
+    }
+
+    // A sign bit shows a column that is negative or beyond the last one: no branch, so that the loop vectorizes.
+    bool in_range() const override {
+        const auto last = static_cast<std::uint32_t>(n_columns - 1);
+        std::uint32_t outside = 0;
+        for (std::int64_t k = start_[0]; k < start_[n_rows]; ++k) {
+            const auto column = static_cast<std::uint32_t>(columns_[k]);
+            outside |= column | (last - column);
+        }
+        return !(outside >> 31);
     }
 
     Fault fault(std::int64_t i, double largest) const override {

@@ -323,6 +323,10 @@ CALLS = {
         lambda: {"x": np.ones((2, 3))}, lambda a: _core.dense(a["x"]), ("x: shorter", "x: longer", "x: empty")
     ),
     "csr": Call(lambda: dict(CSR), checked_matrix, ("start: shorter", "start: longer")),
+    "distinct_numbers": Call(
+        lambda: {"numbers": i64(3, 1, 3)}, lambda a: _core.distinct_numbers(a["numbers"]),
+        ("numbers: shorter", "numbers: longer", "numbers: empty"),
+    ),
     "Learner.learn": learn("binary"),
     "Learner.learn joint": learn("joint"),
     "Learner.learn one-vs-rest": learn("one-vs-rest"),

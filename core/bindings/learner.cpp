@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "bindings/learner_settings.hpp"
+#include "data/integer_labels.hpp"
 #include "learner/predict.hpp"
 
 namespace confidently::python {
@@ -26,7 +27,7 @@ template <class Value>
 Matrix dense(Input<Value, 2> x) {
     require(std::int64_t(x.shape(1)) <= kMaxColumns, "there are too many columns");
     return {std::make_unique<DenseRows<Value>>(x.data(), std::int64_t(x.shape(0)), std::int64_t(x.shape(1))),
-            std::int64_t(x.size()), {nb::cast(x)}, true};
+            std::int64_t(x.size()), {nb::cast(x)}};
 }
 
 template <class Value>
@@ -36,10 +37,8 @@ Matrix csr(Input<Value, 1> values, Input<std::int32_t, 1> columns, Input<std::in
     require_starts(start, values.shape(0), "indptr must not be negative, not decrease, and end within the values");
     require(start.data()[0] == 0, "indptr must start with 0");
     const std::int64_t n = std::int64_t(start.shape(0)) - 1, stored = start.data()[n];
-    bool in_range = true;
-    for (std::int64_t k = 0; k < stored; ++k) in_range &= columns.data()[k] >= 0 && columns.data()[k] < n_columns;
     return {std::make_unique<CsrRows<Value>>(values.data(), columns.data(), start.data(), n, n_columns), stored,
-            {nb::cast(values), nb::cast(columns), nb::cast(start)}, in_range};
+            {nb::cast(values), nb::cast(columns), nb::cast(start)}};
 }
 
 // Whether an array has one row per row of a matrix and one column per column of the weights.
@@ -112,6 +111,13 @@ struct Learner : LearnerSettings {
     }
 };
 
+// The distinct ones, and the position among them of each; None for integers in a wide range.
+std::optional<std::tuple<Vector<std::int64_t>, Vector<std::int32_t>>> distinct_numbers(Input<std::int64_t, 1> labels) {
+    std::optional<IntegerLabels> found = integer_labels(labels.data(), labels.size());
+    if (!found) return std::nullopt;
+    return std::make_tuple(array_of(std::move(found->distinct)), array_of(std::move(found->position)));
+}
+
 FaultTuple first_fault(const Matrix& m, double largest) {
     nb::gil_scoped_release release;
     return as_tuple(m.rows->first_fault(largest));
@@ -153,6 +159,7 @@ void bind_learner(nb::module_& m) {
         .def_rw("checked", &Matrix::checked, "largest absolute value that its rows were checked for; 0: not checked")
         .def_prop_ro("stored", [](const Matrix& x) { return x.stored; }, "number of stored values")
         .def("fault", &first_fault, "largest"_a);
+    m.def("distinct_numbers", &distinct_numbers, "labels"_a.noconvert());
     m.def("dense", &dense<float>, "x"_a.noconvert());
     m.def("dense", &dense<double>, "x"_a.noconvert());
     m.def("csr", &csr<float>, "values"_a.noconvert(), "columns"_a.noconvert(), "start"_a.noconvert(), "n_columns"_a);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -16,8 +18,9 @@ struct Matrix {
     std::unique_ptr<Rows> rows;
     std::int64_t stored;
     std::vector<nb::object> owners;
-    bool in_range;  // whether all columns are; otherwise its rows must be checked one by one
     double checked = 0.0;  // every row is valid and no absolute value is larger; 0: not checked yet
+    // Whether all columns are in range; otherwise its rows must be checked one by one. Looked at when it is first asked for.
+    std::shared_ptr<std::atomic<bool>> in_range = std::make_shared<std::atomic<bool>>(false);
 };
 
 // A struct, because nanobind would convert a bare variant into its alternatives.
@@ -112,7 +115,11 @@ inline Progressive progressive_of(const std::optional<Array<double, 1>>& log_los
     return {log_loss ? log_loss->data() : nullptr, logits ? logits->data() : nullptr};
 }
 
-inline void require_columns(const Matrix& matrix) { require(matrix.in_range, "the matrix has columns out of range"); }
+inline void require_columns(const Matrix& matrix) {
+    if (*matrix.in_range) return;
+    require(matrix.rows->in_range(), "the matrix has columns out of range");
+    *matrix.in_range = true;
+}
 
 // Checks the entries that every learner has, for a number of columns.
 inline void require_counts(const nb::dict& state, Task task, int columns, bool independent) {

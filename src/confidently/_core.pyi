@@ -39,6 +39,12 @@ class Matrix:
 
     def fault(self, largest: float) -> tuple[str, int, int, float] | None: ...
 
+def distinct_numbers(
+    labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> (
+    tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]
+    | None
+): ...
 @overload
 def dense(
     x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],

@@ -119,7 +119,7 @@ def label_changes(labels: np.ndarray) -> int:
 
 def warn_if_labels_sorted(labels: np.ndarray) -> None:
     """Warn if rows with these label numbers are sorted by class."""
-    if label_changes(labels) >= MAX_SORTED_FRACTION * len(labels):
+    if len(labels) < MIN_SORTED_ROWS or label_changes(labels) >= MAX_SORTED_FRACTION * len(labels):
         return  # which saves most of the time: more changes than the most that are expected of sorted rows
     order = LabelOrder()
     order.add(labels)

@@ -50,6 +50,14 @@ class ClassOrder:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ClassOrder) and self.names == other.names
 
+    def numbers_of(self, classes: np.ndarray) -> np.ndarray | None:
+        """Return the numbers of classes; None if one is unknown, or they are of another type."""
+        if classes.dtype != self.classes.dtype:
+            return None
+        at = np.searchsorted(self.classes, classes)
+        at[at == len(self.classes)] = 0
+        return self.numbers[at].astype(np.int32) if (self.classes[at] == classes).all() else None
+
     def columns(self, values: np.ndarray) -> np.ndarray:
         """Return values with one entry per class on the last axis, which are given by number, by sorted class."""
         return values if self._is_sorted else values[..., self.numbers]

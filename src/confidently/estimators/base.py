@@ -25,6 +25,7 @@ from ..data.memory.labels import (
     check_labels,
     class_numbers,
     class_weights,
+    distinct_numbers,
     example_weights,
     is_multilabel,
     known_classes,
@@ -34,12 +35,14 @@ from ..data.memory.labels import (
     training_of,
 )
 from ..data.memory.matrix import UnsortedColumns, as_matrix
+from ..data.memory.plain import is_plain_labels, is_plain_matrix
 from ..learner.cost import warn_of_cost
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner, StreamPredictor
 from ..models.model import Model
 from ..rules.ranges import check_choice
 from ..stack.stack import Stack
+from .parameters import are_constant, are_the_same, parameters_of
 from .streams import check_values_kept, learn_stream, open_as_before
 
 STREAM_METHODS = ("predict", "predict_proba", "decision_function", "margin_distribution")
@@ -151,18 +154,23 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
             return self._learn(X, y, classes, sample_weight, first=not hasattr(self, "learner_"), partial=True)
 
     def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool, partial: bool = False) -> Self:
-        self._check_parameters(partial)
+        parameters = parameters_of(self)
+        followed = partial and not first and self._has_followed(parameters)
+        if not followed:
+            self._check_parameters(partial)
         check_labels(y)
         X, y = self._validated(X, y, reset=first, multi_output=True)
         multilabel = is_multilabel(y)
         if not first and multilabel != self._is_multilabel:
             raise ValueError("y changed between one class per row and an indicator matrix of labels")
-        if not multilabel:
+        if not multilabel and y.ndim != 1:
             y = column_or_1d(y, warn=True)
         matrix = as_matrix(X, self.dtype, check=False)
-        before = None if first else self._class_order.by_number
-        known = known_labels(y, before) if multilabel else known_classes(y, classes, before, partial)
-        labels, start = self._labels_of_rows(y, first) if multilabel else (class_numbers(y, known), None)
+        if multilabel:
+            known = known_labels(y, None if first else self._class_order.by_number)
+            labels, start = self._labels_of_rows(y, first)
+        else:
+            (known, labels), start = self._classes_of_rows(y, classes, first, partial), None
         options = {
             "label_start": start,
             "weight": None if sample_weight is None else example_weights(sample_weight, matrix.shape[0], partial),
@@ -172,8 +180,9 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
             self.learner_ = self._new_learner(matrix.shape[1], len(known), multilabel)
             names = getattr(self, "feature_names_in_", None)
             warn_of_array_columns(X, names, viewed=self.learner_.wants_columns)
-        else:
+        elif not followed:
             self._follow_parameters()
+        following = self.learner_
         shuffle = self.shuffle and not partial
         if not multilabel and not shuffle:
             warn_if_labels_sorted(labels)
@@ -185,7 +194,14 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
         if first and isinstance(self.learner_, Learner):
             warn_of_cost(self.learner_, matrix, labels, options["label_start"], 1 if partial else self.passes)
         self._run(X, matrix, known, labels, options, 1 if partial else self.passes, shuffle)
+        if partial and not followed and are_constant(self, parameters):
+            self._followed = following, parameters
         return self
+
+    def _has_followed(self, parameters: tuple[Any, ...]) -> bool:
+        """Return whether ``partial_fit`` has continued this very learner with these very parameters before."""
+        learner, before = self.__dict__.get("_followed", (None, ()))
+        return learner is self.learner_ and are_the_same(before, parameters)
 
     def _run(
         self,
@@ -211,7 +227,19 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
             except UnsortedColumns:
                 matrix = as_matrix(X, self.dtype)
                 learner.learn(matrix, labels, order=order, calibrate=number == 0, **options)
-        self._class_order = ClassOrder(known)
+        if "_class_order" not in vars(self) or known is not self._class_order.by_number:
+            self._class_order = ClassOrder(known)
+
+    def _classes_of_rows(
+        self, y: np.ndarray, classes: Any, first: bool, partial: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return all classes, the known ones first, and the number of each row's."""
+        seen, numbers = distinct_numbers(y)
+        order = None if first else self._class_order
+        if order is not None and classes is None and (own := order.numbers_of(seen)) is not None:
+            return order.by_number, own[numbers]
+        known = known_classes(seen, classes, None if order is None else order.by_number, partial)
+        return known, numbers if known is seen else class_numbers(seen, known)[numbers]
 
     def _labels_of_rows(self, y: Any, first: bool) -> tuple[np.ndarray, np.ndarray]:
         return labels_of_rows(y if first else self._class_order.labels_by_number(y))
@@ -421,11 +449,14 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
         return (scores > 0).astype(int) if learner.multilabel else order.classes[predicted_numbers(scores)]
 
     def _matrix(self, X: Any) -> Any:
-        check_is_fitted(self)
+        if "learner_" not in vars(self):
+            check_is_fitted(self)
         return as_matrix(self._validated(X, reset=False), self.dtype)
 
     def _validated(self, X: Any, *y: Any, **options: Any) -> Any:
         """Return what scikit-learn makes of X (and y); the values are checked during training."""
+        if not options["reset"] and self._is_as_before(X) and all(is_plain_labels(labels, X.shape[0]) for labels in y):
+            return (X, *y) if y else X
         X = as_table(X)
         own = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
         try:
@@ -435,6 +466,11 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
             if better is error:
                 raise
             raise better from error
+
+    def _is_as_before(self, X: Any) -> bool:
+        """Return whether X has the columns of training, by number, and needs no other validation."""
+        own = vars(self)
+        return is_plain_matrix(X) and "feature_names_in_" not in own and X.shape[1] == own.get("n_features_in_")
 
     # --- scikit-learn --------------------------------------------------------------------------------------------
 

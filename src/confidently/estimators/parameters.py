@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import fields, replace
+from functools import cache
+from operator import is_
 from typing import Any
 
 from ..covariances.settings import DTYPES, Settings
@@ -11,8 +13,10 @@ from ..covariances.table import make_covariance, of_classes
 from ..data.memory.labels import check_class_weight, plain_class_weight
 from ..rules import make_rule
 from ..rules.ranges import check_choice
+from ..rules.rule import Rule
 
 SHARED = tuple(field.name for field in fields(Settings) if field.name != "task")  # parameters that are the learner's
+CONSTANT = (str, int, float, type(None), Rule)  # types of parameters that do not change in place
 TRAINING = ("passes", "shuffle", "class_weight", "random_state")
 
 
@@ -52,6 +56,30 @@ def check_unchanged(settings: Settings, wanted: Settings, same_view: bool) -> Se
             "from scratch, or restore the old settings"
         )
     return followed
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(kind._get_param_names())  # type: ignore[attr-defined]
+
+
+def parameters_of(classifier: Any) -> tuple[Any, ...]:
+    """Return the parameters that are checked when training begins; the random state is looked at in every call."""
+    own = vars(classifier)
+    return tuple([own.get(name) for name in _names(classifier.__class__) if name != "random_state"])
+
+
+def are_constant(classifier: Any, parameters: tuple[Any, ...]) -> bool:
+    """Return whether none of the parameters can change in place, so that the same objects need no second check.
+
+    Class weights may: they are looked at in every call.
+    """
+    return all(isinstance(value, CONSTANT) or value is classifier.class_weight for value in parameters)
+
+
+def are_the_same(before: tuple[Any, ...], parameters: tuple[Any, ...]) -> bool:
+    """Return whether parameters are the very objects that others are."""
+    return len(before) == len(parameters) and all(map(is_, before, parameters))
 
 
 def saved_settings(classifier: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import type_of_target
 
+from ... import _core
 from ...exclusive import Exclusive
 from ...rules.ranges import check_choice
 from ...wording import counted
@@ -158,6 +159,16 @@ def distinct(y: np.ndarray) -> np.ndarray:
         if high - low < len(y):
             return (np.flatnonzero(np.bincount((y - low).astype(np.intp))) + low).astype(y.dtype)
     return np.unique(y)
+
+
+def distinct_numbers(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return sorted distinct classes, and the position among them of every row's, as int32."""
+    if y.dtype.kind in "iu" and y.dtype.itemsize <= 8 and y.dtype != np.uint64:
+        found = _core.distinct_numbers(np.ascontiguousarray(y, dtype=np.int64))
+        if found is not None:
+            return found[0].astype(y.dtype, copy=False), found[1]
+    classes = distinct(y)
+    return classes, class_numbers(y, classes)
 
 
 def class_numbers(y: np.ndarray, known: np.ndarray) -> np.ndarray:
