@@ -21,7 +21,7 @@
 
 namespace fuzz {
 
-constexpr std::size_t kMaxPieces = 4, kMaxLines = 4;  // for speed
+constexpr std::size_t kMaxPieces = 4, kMaxLines = 6;  // for speed
 
 struct Choices {
     static constexpr std::size_t size = 3;  // bytes

@@ -27,8 +27,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::vector<std::string>& keep = own.keys.keep;
     if (choices.bit(7)) keep.push_back("id");
     keep.resize(std::min(keep.size(), format.max_kept));
+    std::uint32_t made = choices.hash >> 8;  // streams: each on another path, so that all comparisons compare paths, too
     const auto stream = [&](std::size_t n_readers) {
         ReaderOptions options = choices.options(keep.size());
+        options.path = static_cast<Simd>(made++ % (static_cast<std::uint32_t>(best_simd()) + 1));
         options.own_columns = format.named && n_readers > 1;
         return fuzz::Lines(format.name, own, options, n_readers);
     };

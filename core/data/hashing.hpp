@@ -11,21 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "data/short_word.hpp"
+
 namespace confidently {
-
-inline std::uint32_t four_bytes(const char* p) {
-    std::uint32_t k;
-    std::memcpy(&k, p, 4);
-    return k;
-}
-
-// The n < 4 bytes at p, which end a text of at least that size, as one number. Without a loop, whose end is hard to predict.
-inline std::uint32_t last_bytes(const char* p, std::size_t n, std::size_t size) {
-    if (size >= 4) return static_cast<std::uint32_t>(std::uint64_t(four_bytes(p + n - 4)) >> 8 * (4 - n));
-    if (n == 0) return 0;
-    const auto byte = [p](std::size_t k) { return std::uint32_t(static_cast<unsigned char>(p[k])) << 8 * k; };
-    return byte(0) | byte(n / 2) | byte(n - 1);
-}
 
 // Prefetches memory that is about to be read.
 inline void prefetch(const void* p) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "data/decimal.hpp"
+#include "data/short_word.hpp"
 #include "data/utf8.hpp"
 
 namespace confidently {
@@ -74,26 +76,56 @@ class LabelTable {
         Label label = canonical_label(token);
         if (!allowed_.empty() && !allowed_.contains(label.text))
             throw std::invalid_argument("is not one of the classes (" + listed_ + ")");
-        const auto [at, added] = ids_.try_emplace(label.text, static_cast<std::int32_t>(ids_.size()));
+        const auto [at, added] = ids_.try_emplace(label.text, static_cast<std::int32_t>(labels_.size()));
+        const std::int32_t number = at->second;
+        if (ids_.size() < labels_.size() + kMaxSpellings) ids_.try_emplace(std::string(token), number);
         if (added) labels_.push_back(std::move(label));
-        return {at->second, added};
+        return {number, added};
+    }
+
+    // The same for a label that is known as it is written; -1 for others.
+    std::int32_t known(std::string_view token) {
+        if (token.empty() || token.size() > sizeof(std::uint64_t)) return looked_up(token);
+        const std::uint64_t word = short_word(token);
+        Recent& recent = recent_[word * 0x9e3779b97f4a7c15u >> 60];
+        if (recent.word != word || recent.size != token.size()) {
+            const std::int32_t number = looked_up(token);
+            if (number < 0) return number;
+            recent = {word, token.size(), number};
+        }
+        return recent.number;
     }
 
     std::size_t size() const { return labels_.size(); }
     const Label& label(std::int32_t number) const { return labels_[static_cast<std::size_t>(number)]; }
 
     void forget_last() {
-        ids_.erase(labels_.back().text);
+        recent_.fill({});
         labels_.pop_back();
+        std::erase_if(ids_, [&](const auto& id) { return id.second == static_cast<std::int32_t>(labels_.size()); });
     }
 
   private:
+    static constexpr std::size_t kMaxSpellings = 1024;  // of which a stream may have any number
+
     struct Hash {
         using is_transparent = void;
         std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
     };
-    std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>> ids_;
-    std::vector<Label> labels_;  // by number
+    struct Recent {
+        std::uint64_t word = 0;
+        std::size_t size = 0;
+        std::int32_t number = -1;
+    };
+
+    std::int32_t looked_up(std::string_view token) const {
+        const auto at = ids_.find(token);
+        return at == ids_.end() ? -1 : at->second;
+    }
+
+    std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>> ids_;  // of every label, and of other spellings
+    std::array<Recent, 16> recent_{};  // short spellings that were looked up
+    std::vector<Label> labels_;        // by number
     std::unordered_set<std::string> allowed_;
     std::string listed_;
 };

@@ -38,7 +38,7 @@ struct LineFormat {
 
 inline constexpr LineFormat kLineFormats[] = {
     {"svmlight", false, 0, [](const LineOptions& own, const ReaderOptions& options) {
-         return reader_of(SvmlightFormat{own.zero_based}, options);
+         return reader_of(SvmlightFormat(own.zero_based, options), options);
      }},
     {"vw", true, 1, [](const LineOptions& own, const ReaderOptions& options) {
          return reader_of(VwFormat(options.n_kept == 1, {own.keys.drop, own.keys.only}), options);

@@ -5,7 +5,9 @@
 //   const char* parse_line(const char* p, const char* end, std::int64_t line, RowWriter& rows);
 // parse_line reads the line at p, which ends in \n before end. It begins and ends a row in rows if the line has one, and
 // returns a pointer into the line behind which nothing is left to read. It throws RowError if the row is invalid. Lines
-// end in \n or \r\n; the last line of a file may lack its end. data/line_formats.hpp lists the formats.
+// end in \n or \r\n; the last line of a file may lack its end. data/line_formats.hpp lists the formats. A format may have a faster
+//   const char* parse_plain_lines(const char* p, const char* end, std::int64_t& line, RowWriter& rows);
+// which reads the first lines from p on, as many as it can, and returns where it ended; the next line is left to parse_line.
 #pragma once
 
 #include <algorithm>
@@ -90,6 +92,8 @@ class LineReaderOf final : public LineReader {
         const char *p = text.data(), *end = p + text.size();
         const char* invalid = Format::utf8 ? invalid_utf8(p, end) : end;
         for (; p != end; ++line) {
+            if constexpr (requires { &Format::parse_plain_lines; })
+                if (line != 1 && (p = format_.parse_plain_lines(p, end, line, writer)) == end) break;
             const char* begin = p;
             if (line == 1 && text.starts_with("\xef\xbb\xbf")) p += 3;  // a byte order mark
             try {

@@ -16,6 +16,7 @@
 
 #include "data/hashing.hpp"
 #include "data/label_table.hpp"
+#include "processor.hpp"
 #include "row_order.hpp"
 #include "rows.hpp"
 
@@ -117,6 +118,7 @@ struct ReaderOptions {
     std::size_t n_kept;
     bool zeros = false;        // numbers that are 0 are entries of a row, in formats with named columns
     bool own_columns = false;  // features are numbered by this reader, and renumbered afterwards (numbering.hpp), when rows are finished
+    Simd path = usual_simd();
 };
 
 // An invalid row. at points into its text; nullptr: nowhere in particular.
@@ -195,6 +197,12 @@ class RowWriter {
         waiting_[n_waiting_++] = {&space, name, value, key};
     }
 
+    // Adds the n entries that were written behind the last one, to rows.columns and rows.values, as all entries of the row.
+    void added(std::int64_t n, bool ascending) {
+        rows.size += n;
+        ascending_ = ascending;
+    }
+
     // Looks up the column of every feature that was added.
     void flush() {
         for (std::size_t k = 0; k < n_waiting_; ++k) {
@@ -231,7 +239,6 @@ class RowWriter {
 
     // The byte behind the token must not continue a number.
     void label(std::string_view token) {
-        std::vector<std::int32_t>& labels = rows.labels;
         std::pair<std::int32_t, bool> found;
         try {
             found = labels_.number_of(token);
@@ -239,8 +246,14 @@ class RowWriter {
             fail(token, "label", e.what());
         }
         if (found.second) rows.new_labels.push_back({labels_.label(found.first), rows.n_rows(), line_});
-        const auto first = labels.begin() + static_cast<std::ptrdiff_t>(rows.label_start.back());
-        if (std::find(first, labels.end(), found.first) == labels.end()) labels.push_back(found.first);
+        add_label(found.first);
+    }
+
+    // The same if the label is known as it is written; returns whether it is.
+    bool known_label(std::string_view token) {
+        const std::int32_t number = labels_.known(token);
+        if (number >= 0) add_label(number);
+        return number >= 0;
     }
 
     void weight(double w, std::string_view token) {
@@ -309,6 +322,12 @@ class RowWriter {
   private:
     static constexpr double kMaxExampleWeight = 1e9;
     static constexpr std::int64_t kMaxSkippedShown = 5;
+
+    void add_label(std::int32_t number) {
+        std::vector<std::int32_t>& labels = rows.labels;
+        const auto first = labels.begin() + static_cast<std::ptrdiff_t>(rows.label_start.back());
+        if (std::find(first, labels.end(), number) == labels.end()) labels.push_back(number);
+    }
 
     void finish_entries() {
         std::int32_t* columns = rows.columns.get() + row_start_;

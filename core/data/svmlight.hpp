@@ -6,21 +6,41 @@
 // cost:W is the weight of the example; qid:N, sid:N and blank lines are skipped.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
-#include "data/decimal.hpp"
+#include "data/svmlight_avx2.hpp"
+#include "data/svmlight_features.hpp"
+#include "data/svmlight_lines.hpp"
+#include "data/svmlight_vbmi2.hpp"
 #include "data/tokens.hpp"
 
 namespace confidently {
 
-struct SvmlightFormat {
+class SvmlightFormat {
+  public:
     static constexpr bool utf8 = false;                   // labels are checked; comments may be anything
 
-    bool zero_based;
+    SvmlightFormat(bool zero_based, const ReaderOptions& options)
+        : zero_based_(zero_based), features_{!zero_based, options.max_columns, options.largest} {
+#if CONFIDENTLY_X86
+        constexpr double largest_of_8_digits = 99'999'999.0;  // so that no value is too large
+        if (options.largest < largest_of_8_digits || options.max_columns < 1) return;
+        if (options.path == Simd::vbmi2) vbmi2_ = std::make_unique<SvmlightLines<SvmlightVbmi2>>();
+        if (options.path == Simd::avx2) avx2_ = std::make_unique<SvmlightLines<SvmlightAvx2>>();
+#endif
+    }
+
+    const char* parse_plain_lines(const char* p, [[maybe_unused]] const char* end, [[maybe_unused]] std::int64_t& line,
+                                  [[maybe_unused]] RowWriter& rows) {
+#if CONFIDENTLY_X86
+        if (vbmi2_) return vbmi2_->read(p, end, line, features_, rows);
+        if (avx2_) return avx2_->read(p, end, line, features_, rows);
+#endif
+        return p;
+    }
 
     const char* parse_line(const char* p, const char* end, std::int64_t line, RowWriter& rows) const {
         const bool behind_space = is_space(*p);
@@ -38,8 +58,6 @@ struct SvmlightFormat {
     }
 
   private:
-    static constexpr std::ptrdiff_t kMaxIndexDigits = 18, kShortFeature = 8 + kShortDecimal;
-
     static bool ends_line(char c) { return c == '\n' || c == '#'; }
 
     static bool is_tag(std::string_view token) {
@@ -54,42 +72,15 @@ struct SvmlightFormat {
     }
 
     const char* parse_features(const char* p, const char* end, RowWriter& rows) const {
-        const double largest = rows.options.largest;
-        const std::int64_t max_columns = rows.options.max_columns;
+        const SvmlightFeatures features = features_;
         for (;; p += *p == ' ') {
             if (*p <= '#' && ends_line(*(p = skip_spaces(p)))) return p;
             std::int64_t column;
             double value;
-            const char* next = end - p > kShortFeature ? parse_short_feature(p, column, value) : nullptr;
-            if (!next) next = parse_feature(p, column, value);
-            const bool good = next && 0 <= column && column < max_columns && std::fabs(value) <= largest;
-            if (good) rows.add(column, value);
-            p = good ? next : other_token(p, rows);
+            const char* next = features.read(p, end, column, value);
+            if (next) rows.add(column, value);
+            p = next ? next : other_token(p, rows);
         }
-    }
-
-    // Reads the most common index:value, looking at no more than kShortFeature bytes; nullptr for others.
-    CONFIDENTLY_INLINE const char* parse_short_feature(const char* p, std::int64_t& column, double& value) const {
-        const Digits index = digits_of_8(p);
-        const char* text = p + index.count + 1;
-        if (index.count == 0 || index.count == 8 || text[-1] != ':') return nullptr;
-        column = static_cast<std::int64_t>(index.number) - !zero_based;
-        if (text[1] == ' ' && is_digit(text[0])) {  // one-hot data have no other values
-            value = text[0] - '0';
-            return text + 1;
-        }
-        const char* end = read_short_decimal(text, value);
-        return end && (*end == ' ' || *end == '\n') ? end : nullptr;
-    }
-
-    // Reads one index:value; nullptr if it is none.
-    const char* parse_feature(const char* p, std::int64_t& column, double& value) const {
-        std::uint64_t index = 0;
-        const char* colon = read_digits(p, index);
-        if (colon == p || *colon != ':' || colon - p > kMaxIndexDigits) return nullptr;
-        column = static_cast<std::int64_t>(index) - !zero_based;
-        const char* end = read_decimal(colon + 1, value);
-        return end && (ends_token(*end) || *end == '#') ? end : nullptr;
     }
 
     // A token that is not a feature: a tag, or an error.
@@ -109,7 +100,7 @@ struct SvmlightFormat {
     }
 
     void check_index(std::string_view token, std::string_view index, const RowWriter& rows) const {
-        const std::int64_t base = !zero_based;
+        const std::int64_t base = !zero_based_;
         if (index.empty() || index.find_first_not_of("0123456789") != std::string_view::npos)
             fail(token, "feature", "has an index that is not an integer from " + std::to_string(base));
         if (base == 1 && index.find_first_not_of('0') == std::string_view::npos)
@@ -117,9 +108,16 @@ struct SvmlightFormat {
         std::uint64_t number = 0;
         read_digits(index.data(), number);
         const std::int64_t largest = rows.options.max_columns - 1 + base;
-        if (index.size() > kMaxIndexDigits || number > static_cast<std::uint64_t>(largest))
+        if (index.size() > SvmlightFeatures::kMaxIndexDigits || number > static_cast<std::uint64_t>(largest))
             fail(token, "feature", "has an index above " + std::to_string(largest) + "; hash the features into fewer columns");
     }
+
+    bool zero_based_;
+    SvmlightFeatures features_;
+#if CONFIDENTLY_X86
+    std::unique_ptr<SvmlightLines<SvmlightAvx2>> avx2_;
+    std::unique_ptr<SvmlightLines<SvmlightVbmi2>> vbmi2_;
+#endif
 };
 
 }  // namespace confidently

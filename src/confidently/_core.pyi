@@ -282,6 +282,7 @@ class ReaderOptions:
         n_kept: int,
         zeros: bool,
         own_columns: bool,
+        path: str = "",
     ) -> None: ...
 
 class NgramOptions:

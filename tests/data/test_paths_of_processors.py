@@ -1,0 +1,140 @@
+"""Every path that the processor has reads the same rows, labels and errors from the same text, and from its pieces."""
+
+import random
+import re
+import struct
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from confidently import _core
+from confidently.data.formats.lines import pieces
+
+PATHS = _core.build()["paths"]
+COUNTS = {name: getattr(_core.LabelCount, name) for name in ("ignored", "any", "one", "several")}
+
+
+def reader_on(path, labels="any", zero_based=False, **options):
+    """A reader of svmlight text that takes this path."""
+    usual = {"largest": 1e100, "max_columns": 2**31 - 1, "skip_errors": True, "l2": False, "bits": 22, "classes": []}
+    both = usual | {"n_kept": 0, "zeros": False, "own_columns": False} | options
+    return _core.line_reader(
+        "svmlight", _core.ReaderOptions(**both, labels=COUNTS[labels], path=path), zero_based=zero_based,
+        ngrams=_core.NgramOptions(characters=False, shortest=1, longest=1, binary=False), label="label", weight="",
+        drop=[], category=[], text=[], keep=[], only=[], dates=[],
+    )  # fmt: skip
+
+
+def read(path, text, cuts=(), **options):
+    """Every batch as a dict of plain objects, and the error that ended the reading."""
+    numbering = _core.Numbering(
+        _core.ReaderOptions(
+            largest=1e100, max_columns=2**31 - 1, labels=COUNTS["any"], skip_errors=True, l2=False, bits=22, classes=[],
+            n_kept=0, zeros=False, own_columns=False,
+        )
+    )  # fmt: skip
+    reader, batches = reader_on(path, **options), []
+    ends = [*sorted(cut for cut in cuts if 0 < cut < len(text)), len(text)]
+    try:
+        for piece in pieces((text[a:b], 0) for a, b in zip([0, *ends], ends, strict=False)):
+            reader.parse(piece.begun, piece.text, piece.line)
+            reader.number(numbering)
+            rows = reader.take()
+            batches.append(
+                {k: v.tobytes() if hasattr(v, "tobytes") else v for k, v in rows.items() if "new_f" not in k}
+            )
+    except ValueError as error:
+        return batches, str(error)
+    return batches, None
+
+
+def check(text, cuts=(), **options):
+    plain = read("plain", text, cuts, **options)
+    for path in PATHS[1:]:
+        assert read(path, text, cuts, **options) == plain, path
+    return plain
+
+
+def plain_line(chance, value, n=8):
+    columns = sorted(chance.sample(range(1, 60_000), n))
+    return f"{chance.choice(['+1', '-1', '1', 'spam'])} " + " ".join(f"{c}:{value(chance)}" for c in columns)
+
+
+VALUES = {
+    "ones": lambda chance: "1",
+    "fractions": lambda chance: f"{chance.random():.4f}",
+    "signed": lambda chance: f"{chance.gauss(0, 1):.6f}",
+    "eight digits": lambda chance: f"{chance.random():.8g}",
+    "long": lambda chance: repr(chance.gauss(0, 1)),
+    "exponents": lambda chance: f"{chance.gauss(0, 1e-4):.3g}",
+    "integers": lambda chance: str(chance.randrange(10 ** chance.randrange(1, 9))),
+    "mixed": lambda chance: VALUES[chance.choice(list(VALUES)[:-1])](chance),
+}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", " \n", " # why\n"])
+@pytest.mark.parametrize("kind", VALUES)
+def test_paths_read_the_same_rows(kind, end):
+    chance = random.Random(kind)
+    lines = [plain_line(chance, VALUES[kind], chance.choice([1, 3, 4, 5, 63])) + end for _ in range(300)]
+    text = "".join(lines).encode()
+    (batch, error) = check(text, [len(text) // 3, len(text) // 2])
+    assert error is None and sum(len(b["labels"]) // 4 for b in batch) == 300
+    check(text, l2=True, labels="one")
+    check(text, labels="ignored", largest=0.5)
+    check(text, zero_based=True, max_columns=30_000)
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_paths_see_every_changed_byte(kind):
+    """Any byte of a text in any place: the rows of the others, and the error of this one, stay what they are."""
+    chance = random.Random(kind)
+    line = plain_line(chance, VALUES[kind], 5)
+    for _ in range(400):
+        rows = [bytearray(f"{line}\n".encode()) for _ in range(4)]
+        for row in rows[1:3]:
+            for _ in range(chance.choice([0, 1, 1, 2])):
+                place = chance.randrange(len(row))
+                new = chance.choice([*b" :.-+e#,\t\r\n\0\x0b09q", chance.randrange(256)])
+                row[place : place + chance.choice([0, 1, 1, 2])] = bytes([new])
+        text = b"".join(rows) + b"1 1:1\n" * chance.choice([0, 30])
+        check(text, skip_errors=chance.random() < 0.5)
+
+
+numbers = st.one_of(
+    st.from_regex(r"[+-]?[0-9]{0,9}\.?[0-9]{0,9}(e-?[0-9]{1,2})?", fullmatch=True),
+    st.sampled_from(["0", "-0", "0.", ".5", "-.5", "0.0", "00.5", "-0.12345678", "0.123456789", "99999999", "-", "."]),
+)  # fmt: skip
+features = st.tuples(st.integers(0, 10**9) | st.integers(0, 9), numbers).map(lambda f: f"{f[0]}:{f[1]}")
+tokens = features | st.sampled_from(
+    ["qid:7", "sid:1", "cost:2", "#", "# 1:2", "#a:b", "1:2#c", "a", "1:", ":1", "1:2:3", ""]
+)
+lines = st.tuples(
+    st.sampled_from(["1", "-1", "+1", "a", "1,2", "2,1,1", "a,", ",", "", "01", "1.0", "ß", "qid:3"]),
+    st.lists(tokens, max_size=12), st.sampled_from([" ", " ", " ", "  ", "\t"]), st.sampled_from(["\n", "\r\n", " \n"]),
+).map(lambda line: line[2].join([line[0], *line[1]]) + line[3])  # fmt: skip
+
+
+@given(
+    st.lists(lines, max_size=8).map(lambda rows: "".join(rows).encode()),
+    st.lists(st.integers(0, 600), max_size=3), st.sampled_from(list(COUNTS)), st.booleans(), st.booleans(),
+)  # fmt: skip
+@example(b"1 1:1\n1 1:1 2:-0.5\n1 1:1 2:-\n", [], "any", False, False)
+@example(b"1 1:1\n1\0 1:1\n", [], "any", False, False)
+@settings(max_examples=400)
+def test_paths_agree_on_any_lines(text, cuts, labels, zero_based, skip_errors):
+    padded = text + b"1 1:1\n" * 20  # so that the last lines are not left to the plain parser
+    check(text, cuts, labels=labels, zero_based=zero_based, skip_errors=skip_errors)
+    check(padded, cuts, labels=labels, zero_based=zero_based, skip_errors=skip_errors)
+
+
+def test_paths_read_rows_of_any_length():
+    chance = random.Random(1)
+    rows = [plain_line(chance, VALUES["signed"], n) for n in (1, 500, 511, 512, 513, 2000, 7000)] * 2
+    text = "\n".join(rows).encode() + b"\n"
+    batches, error = check(text)
+    assert error is None and len(batches[0]["labels"]) == 4 * len(rows)
+    check(text, [len(text) // 2])
+    found = re.findall(rb":(\S+)", text)
+    assert b"".join(b["values"] for b in batches) == struct.pack(f"{len(found)}d", *map(float, found))
