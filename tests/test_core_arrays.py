@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from scipy.linalg import cython_blas
 
 import confidently
 from confidently import _core
@@ -26,13 +27,16 @@ from confidently.views.table import VIEWS, make_view
 from confidently.views.view import Labelled
 
 INDEXES = ("labels", "label_start", "class_start", "order", "columns", "start", "words", "entry", "list_start")
-OUTPUTS = ("out", "log_loss", "logits", "weights_of_mira", "proportions")  # and the arrays of a state that is learned
+# and the arrays of a state that is learned
+OUTPUTS = ("out", "log_loss", "logits", "weights_of_mira", "weights_of_update", "proportions")
 
 HARMLESS = (  # in every call: space that is not used
     "state.weights: longer", "weights_of_mira: longer", "s: longer", "text: longer", "valid: longer",
     "list_valid: longer",
 )  # fmt: skip
 WAYS = ("another type", "shorter", "longer", "empty", "another dimension", "not contiguous")
+
+BLAS = _core.Blas(cython_blas.__pyx_capi__)
 
 Arrays = dict[str, np.ndarray]
 
@@ -283,6 +287,18 @@ def rows_out(run: Callable[[Arrays], Any], **more: np.ndarray) -> Call:
     return Call(make, run, ("start: longer",))
 
 
+def block_update() -> Arrays:
+    return {
+        "G": np.ones((2, 3)), "order": i64(1, 0), "columns": i64(0, 1), "lower": np.zeros((2, 2)),
+        "mean": np.ones((1, 2)), "size": np.ones(2), "out": np.zeros((2, 3)), "weights_of_update": np.zeros((1, 3)),
+    }  # fmt: skip
+
+
+def update_block(a: Arrays) -> None:
+    rows = (a["order"], a["columns"], a["lower"], a["mean"], a["size"])
+    _core.update_block(BLAS, a["G"], *rows, a["out"], a["weights_of_update"], 0, 3)
+
+
 def view_arrays(name: str) -> Arrays:
     view = make_view(name, **({"n": 4} if name == "cosines" else {}))
     arrays = view.grown(view.new_arrays(2), Columns.alike(3, ZERO), 2)
@@ -362,7 +378,12 @@ CALLS = {
         lambda a: _core.multiply_rows(matrix(a), a["order"], 0, True, a["s"], a["out"]), s=np.ones((4, 2)),
         out=np.zeros((2, 2)),
     ),
-    "mirror": Call(lambda: {"out": np.ones((2, 2))}, lambda a: _core.mirror(a["out"])),
+    "subtract_gram": Call(
+        lambda: {"out": np.eye(3), "rows": np.ones((2, 3))},
+        lambda a: _core.subtract_gram(BLAS, a["out"], a["rows"], 0, 3),
+        ("rows: shorter", "rows: longer", "rows: empty"),
+    ),
+    "update_block": Call(block_update, update_block, ("G: longer",)),
     "name_keys": Call(
         lambda: {"text": np.frombuffer(b"abc", np.uint8), "start": i64(0, 1, 3)},
         lambda a: _core.name_keys(a["text"], a["start"]), ("start: shorter", "start: longer", "start: empty"),
@@ -577,3 +598,19 @@ def test_a_column_of_a_table_is_needed():
     reader.describe([_core.ColumnUse("a", _core.Use.value, [])])
     with pytest.raises((ValueError, TypeError)):
         reader.feed(1, [None])
+
+
+def test_functions_of_a_blas_have_the_expected_types():
+    functions = dict(cython_blas.__pyx_capi__)
+    for wrong in ({}, functions | {"dgemm": functions["dsyrk"]}, functions | {"ssyrk": print}):
+        with pytest.raises(ValueError, match="SciPy's BLAS"):
+            _core.Blas(wrong)
+
+
+@pytest.mark.parametrize(("first", "last"), [(-1, 2), (0, 4), (2, 1)])
+def test_strips_of_columns_lie_within_the_matrix(first, last):
+    with pytest.raises(ValueError, match="columns out of range"):
+        _core.subtract_gram(BLAS, np.eye(3), np.ones((2, 3)), first, last)
+    a = block_update()
+    with pytest.raises(ValueError, match="columns out of range"):
+        _core.update_block(BLAS, *a.values(), first, last)

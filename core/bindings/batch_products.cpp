@@ -1,8 +1,9 @@
-// The pass over a chunk of rows for Python, and what it needs: rows written out, sparse products, symmetry.
+// The pass over a chunk of rows for Python, and what it needs: rows written out and products.
 #include <nanobind/stl/optional.h>
 
 #include "bindings/learner.hpp"
 #include "covariances/batch_products.hpp"
+#include "covariances/blas.hpp"
 #include "covariances/gram.hpp"
 
 namespace confidently::python {
@@ -147,11 +148,73 @@ CsrArrays take_rows(const Matrix& matrix, Optional<std::int64_t> order, std::int
     return nb::make_tuple(array_of(std::move(values)), array_of(std::move(columns)), array_of(std::move(start)));
 }
 
+// Functions of scipy.linalg.cython_blas, which name their types: these must begin as what is called here.
+struct PythonBlas {
+    Blas<float> single_precision;
+    Blas<double> double_precision;
+    Dict kept;  // so that what the functions belong to stays loaded
+
+    explicit PythonBlas(Dict functions) : kept(functions) {
+        find(functions, 's', single_precision);
+        find(functions, 'd', double_precision);
+    }
+
+    template <class Real>
+    const Blas<Real>& of() const {
+        if constexpr (std::is_same_v<Real, double>) return double_precision;
+        else return single_precision;
+    }
+
+  private:
+    template <class Real>
+    static void find(const Dict& functions, char letter, Blas<Real>& blas) {
+        const std::string prefix(1, letter);
+        blas.gemm = function<decltype(blas.gemm)>(functions, prefix + "gemm", "void (char *, char *, int *, int *, int *, ");
+        blas.syrk = function<decltype(blas.syrk)>(functions, prefix + "syrk", "void (char *, char *, int *, int *, ");
+    }
+
+    template <class Function>
+    static Function function(const Dict& functions, const std::string& name, const std::string& type) {
+        require(functions.contains(name.c_str()), "SciPy's BLAS lacks a function");
+        const nb::object capsule = functions[name.c_str()];
+        require(PyCapsule_CheckExact(capsule.ptr()), "SciPy's BLAS has functions of another kind");
+        const char* found = PyCapsule_GetName(capsule.ptr());
+        require(found && std::string(found).starts_with(type), "SciPy's BLAS has functions of another type");
+        return reinterpret_cast<Function>(PyCapsule_GetPointer(capsule.ptr(), found));
+    }
+};
+
+void require_strip(std::int64_t first, std::int64_t last, std::size_t n) {
+    require(n < kMaxVectors, "there are too many columns");
+    require(first >= 0 && first <= last && last <= std::int64_t(n), "columns out of range");
+}
+
 template <class Real>
-void mirror_upper(Array<Real, 2> s) {
-    require(s.shape(0) == s.shape(1), "the matrix must be square");
+void subtract_gram(const PythonBlas& blas, Array<Real, 2> s, Input<Real, 2> rows, std::int64_t first, std::int64_t last) {
+    const std::size_t n = s.shape(0), k = rows.shape(0);
+    require(s.shape(1) == n && rows.shape(1) == n && k < kMaxVectors, "the matrix must be square, and as wide as the rows");
+    require_strip(first, last, n);
+    if (first == last || k == 0) return;
     nb::gil_scoped_release release;
-    mirror(s.data(), std::int64_t(s.shape(0)));
+    blas.of<Real>().subtract_gram(s.data(), int(n), rows.data(), int(k), int(first), int(last));
+}
+
+template <class Real>
+void update_block(const PythonBlas& blas, Input<Real, 2> g, Input<std::int64_t, 1> plus, Optional<std::int64_t> minus,
+                  Input<Real, 2> lower, Input<Real, 2> mean, Input<Real, 1> size, Array<Real, 2> q, Array<Real, 2> change,
+                  std::int64_t first, std::int64_t last) {
+    const std::size_t n = plus.shape(0), d = g.shape(1), m = mean.shape(0);
+    require(n < kMaxVectors && m < kMaxVectors, "there are too many rows");
+    require((!minus || minus->shape(0) == n) && lower.shape(0) == n && lower.shape(1) == n && mean.shape(1) == n &&
+                size.shape(0) == n && q.shape(0) == n, "one number per update is needed");
+    require(q.shape(1) == d && change.shape(0) == m && change.shape(1) == d, "the results do not fit the rows");
+    require_below(plus.data(), std::int64_t(n), std::int64_t(g.shape(0)), "rows out of range");
+    if (minus) require_below(minus->data(), std::int64_t(n), std::int64_t(g.shape(0)), "rows out of range");
+    require_strip(first, last, d);
+    if (first == last || n == 0) return;
+    const BlockUpdate<Real> update{plus.data(), data_or_null(minus), lower.data(), mean.data(), size.data(), int(n), int(m)};
+    nb::gil_scoped_release release;
+    update.compute(blas.of<Real>(), g.data(), int(d), q.data(), change.data(), int(first), int(last));
 }
 
 template <class Real, class Module, class Class>
@@ -163,7 +226,10 @@ void bind_type(Module& m, Class& learner) {
     m.def("fill_rows", &fill<Real>, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "intercept"_a, "out"_a.noconvert());
     m.def("multiply_rows", &multiply<Real>, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "intercept"_a, "s"_a.noconvert(),
           "out"_a.noconvert());
-    m.def("mirror", &mirror_upper<Real>, "s"_a.noconvert());
+    m.def("subtract_gram", &subtract_gram<Real>, "blas"_a, "s"_a.noconvert(), "rows"_a.noconvert(), "first"_a, "last"_a);
+    m.def("update_block", &update_block<Real>, "blas"_a, "G"_a.noconvert(), "plus"_a.noconvert(), "minus"_a.noconvert().none(),
+          "lower"_a.noconvert(), "mean"_a.noconvert(), "size"_a.noconvert(), "Q"_a.noconvert(), "change"_a.noconvert(),
+          "first"_a, "last"_a);
 }
 
 }  // namespace
@@ -180,6 +246,7 @@ void bind_batch_products(nb::module_& m) {
             new (self) ProductLearner{rule.any, task, sharing, prior_variance, min_variance};
         }, "rule"_a, "task"_a, "sharing"_a, "prior_variance"_a, "min_variance"_a);
     m.def("take_rows", &take_rows, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "rows"_a);
+    nb::class_<PythonBlas>(m, "Blas").def(nb::init<Dict>(), "functions"_a);
     bind_type<float>(m, learner);
     bind_type<double>(m, learner);
 }

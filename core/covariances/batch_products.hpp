@@ -34,14 +34,4 @@ void multiply_rows(const Rows& rows, const std::int64_t* order, std::int64_t fro
         });
 }
 
-// Copies the upper triangle of an n x n matrix onto the lower one, in tiles that stay in the cache.
-template <class Real>
-void mirror(Real* s, std::int64_t n) {
-    constexpr std::int64_t tile = 32;
-    for (std::int64_t a = 0; a < n; a += tile)
-        for (std::int64_t b = 0; b <= a; b += tile)
-            for (std::int64_t i = a; i < std::min(a + tile, n); ++i)
-                for (std::int64_t j = b; j < std::min(b + tile, i); ++j) s[i * n + j] = s[j * n + i];
-}
-
 }  // namespace confidently

@@ -220,6 +220,10 @@ def take_rows(
     Annotated[NDArray[numpy.int32], dict(shape=(None,))],
     Annotated[NDArray[numpy.int64], dict(shape=(None,))],
 ]: ...
+
+class Blas:
+    def __init__(self, functions: dict[str, Any]) -> None: ...
+
 @overload
 def fill_rows(
     matrix: Matrix,
@@ -255,9 +259,49 @@ def multiply_rows(
     out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
 ) -> None: ...
 @overload
-def mirror(s: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")]) -> None: ...
+def subtract_gram(
+    blas: Blas,
+    s: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    first: int,
+    last: int,
+) -> None: ...
 @overload
-def mirror(s: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")]) -> None: ...
+def subtract_gram(
+    blas: Blas,
+    s: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    first: int,
+    last: int,
+) -> None: ...
+@overload
+def update_block(
+    blas: Blas,
+    G: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    plus: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    minus: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    lower: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    mean: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    size: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    Q: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    change: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    first: int,
+    last: int,
+) -> None: ...
+@overload
+def update_block(
+    blas: Blas,
+    G: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    plus: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    minus: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    lower: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    size: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    Q: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    change: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    first: int,
+    last: int,
+) -> None: ...
 
 class LabelCount(enum.Enum):
     ignored = 0

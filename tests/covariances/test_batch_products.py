@@ -8,6 +8,7 @@ from confidently import RULES, OnlineClassifier, _core, memory
 from confidently.covariances import dense as matrices
 from confidently.covariances import devices as arrays
 from confidently.covariances.settings import Settings
+from confidently.covariances.threads import one_blas_thread
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from tests.data_sets import load
@@ -164,8 +165,9 @@ def test_products_on_another_device(monkeypatch, task):
     X, y = real_rows("usps pair")
     options = {"task": task, "covariance": "full" if task == "binary" else "shared"}
     here = learned("cw_stdev", X, y, **options)
-    monkeypatch.setattr("confidently.covariances.batch_products.namespace", lambda device: ForeignArrays())
-    there = learned("cw_stdev", X, y, device="elsewhere", **options)
+    monkeypatch.setattr("confidently.covariances.batch_products.namespace", lambda device, threads: ForeignArrays())
+    with one_blas_thread():
+        there = learned("cw_stdev", X, y, device="elsewhere", **options)
     for name, array in here.state.items():
         np.testing.assert_array_equal(array, there.state[name], err_msg=name)
 

@@ -16,16 +16,18 @@ The entries ``covariance`` and ``pending`` of the state represent Sigma = scale 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from .. import _core
+from .block_update import BlockUpdate
 from .devices import namespace
 from .examples import Block, Examples, Progressive
 from .settings import TASKS, Settings
 from .state import State
-from .threads import suitable_threads
+from .threads import Crew, crew
 
 SPARSE_BELOW = 0.03  # fraction of nonzero values below which a sparse product is assumed to be faster than a dense one
 
@@ -43,24 +45,28 @@ def learn(
     progress: Callable[[int], None] | None,
 ) -> None:
     """Train on checked rows, ``rows_per_block`` per product; ``state`` is updated in place."""
-    learner, n = ProductLearner(settings, sharing, state, device), len(examples)
-    try:
-        with suitable_threads(2.0 * rows_per_block * state["covariance"].shape[1] ** 2):
-            first = 0
+    first, n = 0, len(examples)
+    with crew() if device is None else nullcontext() as threads:
+        learner = ProductLearner(settings, sharing, state, device, threads)
+        try:
             while first < n:
                 last = min(first + rows_per_block, n)
                 first += learner.learn(examples.block(first, last), calibrate, progressive.block(first, last))
                 if progress is not None:
                     progress(first)
-    finally:
-        learner.close()
+        finally:
+            learner.close()
 
 
 class ProductLearner:
     """The dense covariances of a state during training, on the device that computes the products."""
 
-    def __init__(self, settings: Settings, sharing: _core.Sharing, state: State, device: str | None = None) -> None:
-        self.settings, self.state, self.xp = settings, state, namespace(device)
+    def __init__(
+        self, settings: Settings, sharing: _core.Sharing, state: State, device: str | None = None,
+        threads: Crew | None = None,
+    ) -> None:  # fmt: skip
+        self.settings, self.state, self.xp = settings, state, namespace(device, threads)
+        self.dtype = state["weights"].dtype
         self.sigma, self.pending = self.xp.put(state["covariance"]), self.xp.put(state["pending"])
         self.rows, _, self.columns = state["weights"].shape
         self.parts = state["covariance"].shape[1] // max(self.rows, 1)  # classes within one covariance
@@ -87,86 +93,88 @@ class ProductLearner:
             self.flush()
             products = self._products(block, A)
             assert products is not None  # since nothing is pending
-        gram = np.stack([self.xp.get(gram) for _, gram in products])
+        G, gram = products
         start = (A @ self.state["weights"][:, 0]).astype(np.float64, order="C", copy=False)
         done, found = self.core.learn(
-            self.state, gram, start, np.einsum("ij,ij->i", A, A, dtype=np.float64), block.labels, block.label_start,
-            block.weight, block.class_weight, calibrate, progressive.log_loss,
+            self.state, self.xp.get(gram), start, np.einsum("ij,ij->i", A, A, dtype=np.float64), block.labels,
+            block.label_start, block.weight, block.class_weight, calibrate, progressive.log_loss,
             progressive.logits,
         )  # fmt: skip
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
-            moved = [self._move_mean(learner, products[learner][0], found[learner]) for learner in range(len(products))]
+            subtracted = self._update(G, found)
         if not (np.abs(self.state["weights"]) <= _core.largest_weight(self.settings.dtype == "float32")).all():
             raise OverflowError("a weight is too large")
-        self._subtract(moved, done == block.n)
+        self._subtract(subtracted, done == block.n)
         return done
 
-    def _products(self, block: Block, A: np.ndarray) -> list[tuple[Any, Any]] | None:
-        """Return :meth:`_product` of every learner, or None if it is None for one of them."""
-        found = []
-        for learner in range(len(self.sigma)):
-            product = self._product(learner, block, A)
-            if product is None:
-                return None
-            found.append(product)
-        return found
-
-    def _product(self, learner: int, block: Block, A: np.ndarray) -> tuple[Any, Any] | None:
-        """Return G = (positions) S and their Gram matrix, positions x D and positions x positions.
+    def _products(self, block: Block, A: np.ndarray) -> tuple[Any, Any] | None:
+        """Return G = (positions) S and the Gram matrices: learners x positions x D, learners x positions x positions.
 
         Return None if too many digits would cancel, so that pending updates must be subtracted first.
         """
-        n, rows, parts = block.n, self.rows, self.parts
-        sigma, count = self.sigma[learner], int(self.state["pending_rows"][0])
-        rows_on_device = self.xp.put(A)
+        n, rows, parts, learners = block.n, self.rows, self.parts, len(self.sigma)
+        count, positions, rows_on_device = int(self.state["pending_rows"][0]), parts * n, self.xp.put(A)
+        G = self.xp.empty("G", (learners, parts, n, parts * rows), A.dtype)
+        gram = self.xp.empty("gram", (learners, positions, positions), A.dtype)
+        sigmas = self.sigma.reshape(learners, parts, rows, parts * rows)
+        each = [(learner, part) for learner in range(learners) for part in range(parts)]
         if self._is_sparse(block):
-            G = np.empty((parts, n, parts * rows), dtype=A.dtype)
-            for part in range(parts):
-                _core.multiply_rows(
-                    block.X, block.order, block.first, self.settings.fit_intercept,
-                    sigma[part * rows : (part + 1) * rows], G[part],
-                )  # fmt: skip
+            for at in each:
+                _core.multiply_rows(block.X, block.order, block.first, self.settings.fit_intercept, sigmas[at], G[at])
         else:
-            G = rows_on_device @ sigma.reshape(parts, rows, parts * rows)
+            self.xp.multiply([(rows_on_device, sigmas[at], G[at]) for at in each])
+        G = G.reshape(learners, positions, parts * rows)
         if count:
-            pending = self.pending[learner, :count]
-            projections = rows_on_device @ pending.reshape(count, parts, rows).swapaxes(0, 1).swapaxes(1, 2)
-            G -= projections @ pending
-        gram = (G.reshape(parts * n * parts, rows) @ rows_on_device.T).reshape(parts * n, parts * n)
-        if count:
-            left, lost = gram.diagonal(), (projections * projections).sum(2).reshape(-1)
+            pending = self.pending[:, :count]
+            projected = self.xp.empty("projections", (learners, parts, n, count), A.dtype)
+            by_part = pending.reshape(learners, count, parts, rows)
+            self.xp.multiply([(rows_on_device, by_part[k, :, part].T, projected[k, part]) for k, part in each])
+            projected = projected.reshape(learners, positions, count)
+            self.xp.multiply(list(zip(projected, pending, G, strict=True)), subtract=True)
+        self.xp.multiply([
+            (g.reshape(positions * parts, rows), rows_on_device.T, k.reshape(positions * parts, n))
+            for g, k in zip(G, gram, strict=True)
+        ])  # fmt: skip
+        for k in range(learners if count else 0):
+            left, lost = gram[k].diagonal(), (projected[k] * projected[k]).sum(1)
             if bool((left < _core.min_fraction * (left + lost)).any()):
                 return None
-        return G.reshape(parts * n, parts * rows), gram
+        return G, gram
 
     def _is_sparse(self, block: Block) -> bool:
         n, d = block.X.shape
         return isinstance(self.sigma, np.ndarray) and block.X.stored < SPARSE_BELOW * n * d
 
-    def _move_mean(self, learner: int, G: Any, learned: dict[str, Any]) -> Any:
-        """Update a learner's mean; return the rows whose Gram matrix is to be subtracted from its covariance."""
-        plus, minus, weight = learned["plus"], learned["minus"], learned["weight"]
-        n, dtype = len(plus), self.state["weights"].dtype
-        if n == 0:
-            return G[:0]
-        Q = G[self.xp.put(plus.astype(np.int64))]
-        if minus[0] >= 0:
-            Q = Q - G[self.xp.put(minus.astype(np.int64))]
-        Q = self.xp.solve_unit_lower(self.xp.put(learned["share"].reshape(n, n).astype(dtype)), Q)
-        if learned["factor"] != 1.0:
-            Q = Q * learned["factor"]
-            self.sigma[learner] *= learned["factor"]
-            self.pending[learner] *= learned["factor"] ** 0.5
-        mean = learned["mean"].reshape(-1, n)
-        self._add(learner, 0, mean, Q)
-        if self.settings.average:
-            self._add(learner, -1, mean * learned["age"], Q)
-        kept = np.flatnonzero(weight > 0.0)
-        size = self.xp.put(np.sqrt(weight[kept]).astype(dtype)[:, None])
-        return (Q if len(kept) == n else Q[self.xp.put(kept)]) * size
+    def _update(self, G: Any, found: list[dict[str, Any]]) -> list[Any]:
+        """Update the means; return the rows whose Gram matrices are to be subtracted from the covariances."""
+        subtracted = [g[:0] for g in G]
+        moved = [learner for learner, learned in enumerate(found) if len(learned["plus"])]
+        updates = [self._block_update(G[learner], found[learner]) for learner in moved]
+        for learner, (Q, change) in zip(moved, self.xp.update(updates), strict=True):
+            learned = found[learner]
+            if learned["factor"] != 1.0:
+                self.sigma[learner] *= learned["factor"]
+                self.pending[learner] *= learned["factor"] ** 0.5
+            self._add(learner, 0, change[: len(change) // (1 + self.settings.average)])
+            if self.settings.average:
+                self._add(learner, -1, change[len(change) // 2 :])
+            kept = learned["weight"] > 0.0
+            subtracted[learner] = Q if kept.all() else Q[self.xp.put(np.flatnonzero(kept))]
+        return subtracted
 
-    def _add(self, learner: int, plane: int, mean: np.ndarray, Q: Any) -> None:
-        change = self.xp.get(self.xp.put(mean.astype(self.state["weights"].dtype)) @ Q)
+    def _block_update(self, G: Any, learned: dict[str, Any]) -> BlockUpdate:
+        plus, minus, n = learned["plus"], learned["minus"], len(learned["plus"])
+        lower, size = learned["share"].reshape(n, n), np.sqrt(np.maximum(learned["weight"], 0.0))
+        mean = learned["mean"].reshape(-1, n)
+        if learned["factor"] != 1.0:
+            size, mean = size * learned["factor"], mean * learned["factor"]
+        if self.settings.average:
+            mean = np.concatenate([mean, mean * learned["age"]])
+        both = minus[0] >= 0
+        real = (array.astype(self.dtype, copy=False) for array in (lower, mean, size))
+        return BlockUpdate(G, plus.astype(np.int64), minus.astype(np.int64) if both else None, *real)
+
+    def _add(self, learner: int, plane: int, change: np.ndarray) -> None:
         if self.settings.independent:
             self.state["weights"][:, plane, learner] += change[0]
         else:
@@ -182,10 +190,8 @@ class ProductLearner:
                 self.pending[learner, count + len(rows) : count + more] = 0
             self.state["pending_rows"][0] = count + more
             return
-        for learner in range(len(self.sigma) if count else 0):
-            self.xp.subtract_gram(self.sigma[learner], self.pending[learner, :count])
-        for learner, rows in enumerate(subtracted):
-            if len(rows):
-                self.xp.subtract_gram(self.sigma[learner], rows)
+        if count:
+            self.xp.subtract_gram([(sigma, rows[:count]) for sigma, rows in zip(self.sigma, self.pending, strict=True)])
+        self.xp.subtract_gram([(self.sigma[learner], rows) for learner, rows in enumerate(subtracted) if len(rows)])
         self.pending[:, :count] = 0.0  # so that equal states are equal bit for bit
         self.state["pending_rows"][0] = 0

@@ -21,11 +21,12 @@ from .. import _core
 from ..memory import require_memory
 from ..rules.ranges import Range
 from .covariance import Covariance, NaturalParameters, Placement, draws, intercept_last
-from .devices import NumpyArrays
 from .examples import Block, Examples, Progressive
+from .host_arrays import NumpyArrays
 from .identity import Identity
 from .settings import Settings
 from .state import COUNT, MAX_VARIANCE, Shapes, Size, State, within
+from .threads import crew
 from .weights import WeightCovariance
 
 # Rows per product by default: D / BLOCK_FRACTION, within these bounds. MAX_PAIRS limits the pairs of a row and a class
@@ -130,7 +131,8 @@ class Dense(WeightCovariance):
         if state["pending_rows"][0]:
             from .batch_products import ProductLearner  # imported here since it is slow and only products need it
 
-            ProductLearner(self.settings, self.sharing, state).flush()
+            with crew() as threads:
+                ProductLearner(self.settings, self.sharing, state, threads=threads).flush()
 
     def packed(self, state: State, n_features: int) -> State:
         packed = super().packed(state, n_features)
@@ -304,9 +306,9 @@ def flushed_matrices(state: State) -> np.ndarray:
     """Return a copy of the stored matrices with pending updates subtracted; the state stays unchanged."""
     matrices = state["covariance"].copy()
     rows = int(state["pending_rows"][0])
-    for sigma, pending in zip(matrices, state["pending"], strict=True):
-        if rows:
-            NumpyArrays().subtract_gram(sigma, pending[:rows])
+    if rows:
+        with crew() as threads:
+            NumpyArrays(threads).subtract_gram([(s, u[:rows]) for s, u in zip(matrices, state["pending"], strict=True)])
     return matrices
 
 

@@ -1,49 +1,68 @@
-"""Backends of the large matrix products: NumPy and SciPy's BLAS, PyTorch (CPU or GPU), or CuPy.
+"""Backends of the large matrix products: NumPy's BLAS, PyTorch (CPU or GPU), or CuPy.
 
-Each class below provides the few operations needed beyond ``@``, slices and ``-`` under the same names, and
+Each class provides the few operations needed beyond slices and ``*`` under the same names, and
 :func:`namespace` returns the one for a device. Only the products run on the device. The recursion within a block runs
 on the CPU, in double precision.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .. import _core
+from .block_update import BlockUpdate, Product
+from .host_arrays import NumpyArrays
+from .threads import Crew
 
 
-class NumpyArrays:
-    """NumPy's ``@`` and SciPy's BLAS, in place and without copies."""
+class DeviceArrays(ABC):
+    """Products one after the other, by operators that all packages have."""
 
-    shares_memory = True
+    @abstractmethod
+    def put(self, array: np.ndarray) -> Any:
+        """Return an array of the host on the device."""
 
-    def put(self, array: np.ndarray) -> np.ndarray:
-        return array
+    @abstractmethod
+    def get(self, array: Any) -> np.ndarray:
+        """Return an array of the device on the host."""
 
-    def get(self, array: np.ndarray) -> np.ndarray:
-        return array
+    @abstractmethod
+    def empty(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+        """Return an array of any values on the device, which may be that of the last call with this name."""
 
-    def solve_unit_lower(self, lower: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Return X with (I + lower) X = right, for a strictly lower triangle; ``right`` may be overwritten."""
-        from scipy.linalg import blas  # imported here since SciPy is slow to import
+    @abstractmethod
+    def solve_unit_lower(self, lower: Any, right: Any) -> Any:
+        """Return X with (I + lower) X = right, for a strictly lower triangle."""
 
-        trsm = blas.dtrsm if right.dtype == np.float64 else blas.strsm
-        # BLAS expects columns, so it solves X' (I + lower)' = right'
-        X: np.ndarray = trsm(1.0, lower.T, right.T, side=1, lower=0, trans_a=0, diag=1, overwrite_b=1).T
-        return X
+    def multiply(self, products: Sequence[Product], subtract: bool = False) -> None:
+        """Compute out = left @ right, or out -= left @ right, for each (left, right, out)."""
+        for left, right, out in products:
+            if subtract:
+                out -= left @ right
+            else:
+                out[...] = left @ right
 
-    def subtract_gram(self, s: np.ndarray, rows: np.ndarray) -> None:
-        """Compute s -= rows' rows, symmetric to the last bit."""
-        from scipy.linalg import blas
+    def update(self, updates: Sequence[BlockUpdate]) -> list[tuple[Any, np.ndarray]]:
+        """Return size * Q and mean @ Q of each update."""
+        found = []
+        for update in updates:
+            Q = update.G[self.put(update.plus)]
+            if update.minus is not None:
+                Q = Q - update.G[self.put(update.minus)]
+            Q = self.solve_unit_lower(self.put(update.lower), Q)
+            found.append((Q * self.put(update.size[:, None]), self.get(self.put(update.mean) @ Q)))
+        return found
 
-        syrk = blas.dsyrk if s.dtype == np.float64 else blas.ssyrk
-        syrk(-1.0, rows.T, beta=1.0, c=s.T, lower=1, overwrite_c=1)  # the lower triangle of s', the upper one of s
-        _core.mirror(s)
+    def subtract_gram(self, pairs: Sequence[tuple[Any, Any]]) -> None:
+        """Compute s -= rows' rows for each (s, rows)."""
+        for s, rows in pairs:
+            s -= rows.T @ rows
 
 
-class TorchArrays:
+class TorchArrays(DeviceArrays):
     """PyTorch tensors on a device such as "cpu" or "cuda:0"."""
 
     def __init__(self, device: str) -> None:
@@ -59,14 +78,18 @@ class TorchArrays:
         copied: np.ndarray = array.cpu().numpy()
         return copied
 
+    def empty(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+        return self.torch.empty(shape, dtype=getattr(self.torch, dtype.name), device=self.device)
+
     def solve_unit_lower(self, lower: Any, right: Any) -> Any:
         return self.torch.linalg.solve_triangular(lower, right, upper=False, unitriangular=True)
 
-    def subtract_gram(self, s: Any, rows: Any) -> None:
-        s.addmm_(rows.T, rows, alpha=-1.0)
+    def subtract_gram(self, pairs: Sequence[tuple[Any, Any]]) -> None:
+        for s, rows in pairs:
+            s.addmm_(rows.T, rows, alpha=-1.0)
 
 
-class CupyArrays:
+class CupyArrays(DeviceArrays):
     """CuPy arrays on the current GPU."""
 
     shares_memory = False
@@ -87,11 +110,11 @@ class CupyArrays:
     def solve_unit_lower(self, lower: Any, right: Any) -> Any:
         return self.linalg.solve_triangular(lower, right, lower=True, unit_diagonal=True)
 
-    def subtract_gram(self, s: Any, rows: Any) -> None:
-        s -= rows.T @ rows
+    def empty(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+        return self.cupy.empty(shape, dtype)
 
 
-def namespace(device: str | None) -> Any:
+def namespace(device: str | None, crew: Crew | None = None) -> Any:
     """Return the namespace of a device: None (NumPy), "cupy", or a device of PyTorch, such as "cpu" or "cuda".
 
     Raises
@@ -100,7 +123,7 @@ def namespace(device: str | None) -> Any:
         If the package of the device is not installed.
     """
     if device is None:
-        return NumpyArrays()
+        return NumpyArrays(crew)
     package = "cupy" if device == "cupy" else "torch"
     try:
         return CupyArrays() if package == "cupy" else TorchArrays(device)

@@ -1,0 +1,98 @@
+// Products of matrices by the BLAS that SciPy brings, called without the interpreter lock: on strips of columns, which
+// threads may compute side by side, since no strip reads what another one writes.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace confidently {
+
+// Functions of Fortran, whose matrices are columns after columns: to them ours are transposed.
+template <class Real>
+struct Blas {
+    void (*gemm)(char*, char*, int*, int*, int*, Real*, Real*, int*, Real*, int*, Real*, Real*, int*);
+    void (*syrk)(char*, char*, int*, int*, Real*, Real*, int*, Real*, Real*, int*);
+
+    // c = add c + sign (a b), where a is m x k, b is k x n, and rows of the three begin every so many numbers
+    void multiply(Real sign, const Real* a, int a_row, const Real* b, int b_row, Real add, Real* c, int c_row, int m, int n,
+                  int k) const {
+        char as_it_is[] = "N";
+        gemm(as_it_is, as_it_is, &n, &m, &k, &sign, const_cast<Real*>(b), &b_row, const_cast<Real*>(a), &a_row, &add, c, &c_row);
+    }
+
+    // The columns from .. to - 1 of S -= rows' rows, and the same below the diagonal: n x n S stays symmetric to the last
+    // bit. rows: k x n.
+    void subtract_gram(Real* s, int n, const Real* rows, int k, int from, int to) const {
+        char as_it_is[] = "N", transposed[] = "T", lower[] = "L";
+        Real minus = Real(-1), one = Real(1);
+        int width = to - from;
+        Real *left = const_cast<Real*>(rows), *right = left + from;
+        if (from) gemm(as_it_is, transposed, &width, &from, &k, &minus, right, &n, left, &n, &one, s + from, &n);
+        syrk(lower, as_it_is, &width, &k, &minus, right, &n, &one, s + std::int64_t(from) * n + from, &n);
+        mirror(s, n, from, to);
+    }
+
+  private:
+    // Copies what lies above the diagonal in some columns to the same rows below, in squares that stay in the cache.
+    static void mirror(Real* s, std::int64_t n, std::int64_t from, std::int64_t to) {
+        constexpr std::int64_t square = 32;
+        for (std::int64_t a = from; a < to; a += square)
+            for (std::int64_t b = 0; b < std::min(a + square, to); b += square)
+                for (std::int64_t i = a; i < std::min(a + square, to); ++i)
+                    for (std::int64_t j = b; j < std::min(b + square, i); ++j) s[i * n + j] = s[j * n + i];
+    }
+};
+
+// The updates of one covariance after a block: with Q = (I + L)^-1 (G[plus] - G[minus]), the mean changes by mean Q, and
+// the covariance loses the Gram matrix of the rows size Q.
+template <class Real>
+struct BlockUpdate {
+    const std::int64_t *plus, *minus;  // rows of G; minus: nullptr for none
+    const Real *lower, *mean, *size;   // L: n x n, strictly lower; m x n; n
+    int n, m;
+
+    // Computes columns from .. to - 1 of size Q (n x d) and of mean Q (m x d). Triangles are solved by the inverses of the
+    // squares on their diagonal: a product is faster than a substitution.
+    void compute(const Blas<Real>& blas, const Real* g, int d, Real* q, Real* change, int from, int to) const {
+        constexpr int square = 64;
+        const int width = to - from;
+        std::vector<Real> right(std::size_t(square) * width), inverse(std::size_t(square) * square);
+        for (int first = 0; first < n; first += square) {
+            const int k = std::min(square, n - first);
+            const Real* left = lower + std::int64_t(first) * n;
+            for (int u = 0; u < k; ++u) take(g, d, first + u, from, width, right.data() + std::int64_t(u) * width);
+            if (first) blas.multiply(-1, left, n, q + from, d, 1, right.data(), width, k, width, first);
+            invert(left + first, k, inverse.data());
+            blas.multiply(1, inverse.data(), k, right.data(), width, 0, q + std::int64_t(first) * d + from, d, k, width, k);
+        }
+        blas.multiply(1, mean, n, q + from, d, 0, change + from, d, m, width, n);
+        for (int u = 0; u < n; ++u)
+            for (Real* at = q + std::int64_t(u) * d + from; at < q + std::int64_t(u) * d + to; ++at) *at *= size[u];
+    }
+
+  private:
+    void take(const Real* g, std::int64_t d, int u, int from, int width, Real* out) const {
+        const Real* p = g + plus[u] * d + from;
+        std::copy_n(p, width, out);
+        if (!minus) return;
+        const Real* m = g + minus[u] * d + from;
+        for (int j = 0; j < width; ++j) out[j] -= m[j];
+    }
+
+    // (I + L)^-1 of a k x k square of the triangle
+    void invert(const Real* square, std::int64_t k, Real* out) const {
+        std::fill(out, out + k * k, Real(0));
+        for (std::int64_t i = 0; i < k; ++i) {
+            Real* row = out + i * k;
+            for (std::int64_t u = 0; u < i; ++u) {
+                const Real by = square[i * n + u];
+                const Real* above = out + u * k;
+                for (std::int64_t j = 0; j <= u; ++j) row[j] -= by * above[j];
+            }
+            row[i] = Real(1);
+        }
+    }
+};
+
+}  // namespace confidently

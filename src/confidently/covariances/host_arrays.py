@@ -1,0 +1,109 @@
+"""Products of matrices by NumPy's BLAS, in strips that threads share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, partial
+from itertools import pairwise
+
+import numpy as np
+
+from .. import _core
+from .block_update import BlockUpdate, Product
+from .threads import WORTHWHILE, Crew, Task
+
+ALIGNED = 16  # columns: where strips begin
+
+
+class NumpyArrays:
+    """NumPy's ``@`` into arrays that are kept, since new ones of megabytes cost a page fault every 4 KB."""
+
+    shares_memory = True
+
+    def __init__(self, crew: Crew | None = None) -> None:
+        self.crew = crew or Crew()
+        self._kept: dict[str, np.ndarray] = {}
+
+    def put(self, array: np.ndarray) -> np.ndarray:
+        return array
+
+    def get(self, array: np.ndarray) -> np.ndarray:
+        return array
+
+    def empty(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """Return an array of any values, that of the last call with this name if it is large enough."""
+        size = int(np.prod(shape))
+        kept = self._kept.get(name)
+        if kept is None or kept.size < size or kept.dtype != dtype:
+            kept = self._kept[name] = np.empty(size, dtype)
+        return kept[:size].reshape(shape)
+
+    def multiply(self, products: Sequence[Product], subtract: bool = False) -> None:
+        """Compute out = left @ right, or out -= left @ right, for each (left, right, out)."""
+        tasks: list[Task] = []
+        operations = 0.0
+        for left, right, out in products:
+            own = 2.0 * left.shape[0] * left.shape[1] * right.shape[1]
+            operations += own
+            for columns in self._strips(right.shape[1], own):
+                tasks.append(self._multiply_strip(left, right[:, columns], out[:, columns], subtract))
+        self.crew.run(tasks, operations)
+
+    def _multiply_strip(self, left: np.ndarray, right: np.ndarray, out: np.ndarray, subtract: bool) -> Task:
+        def run(thread: int) -> None:
+            if subtract:
+                product = self.empty(f"tile {thread}", out.shape, out.dtype)
+                np.matmul(left, right, out=product)
+                np.subtract(out, product, out=out)
+            else:
+                np.matmul(left, right, out=out)
+
+        return run
+
+    def update(self, updates: Sequence[BlockUpdate]) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return size * Q and mean @ Q of each update."""
+        tasks: list[Task] = []
+        found, operations = [], 0.0
+        for number, update in enumerate(updates):
+            n, d = len(update.plus), update.G.shape[1]
+            Q = self.empty(f"Q {number}", (n, d), update.G.dtype)
+            change = np.empty((len(update.mean), d), Q.dtype)
+            own = 2.0 * n * n * d
+            operations += own
+            tasks += [partial(_update_strip, update, Q, change, strip) for strip in self._strips(d, own)]
+            found.append((Q, change))
+        self.crew.run(tasks, operations)
+        return found
+
+    def subtract_gram(self, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
+        """Compute s -= rows' rows, symmetric to the last bit, for each (s, rows)."""
+        tasks: list[Task] = []
+        operations = 0.0
+        for s, rows in pairs:
+            own = float(len(rows) * s.size)
+            operations += own
+            tasks += [partial(_subtract_strip, s, rows, strip) for strip in self._strips(len(s), own, triangle=True)]
+        self.crew.run(tasks, operations)
+
+    def _strips(self, columns: int, operations: float, triangle: bool = False) -> list[slice]:
+        """Return the columns of a product, one strip per thread if it is large, of equal areas (of one triangle)."""
+        n = self.crew.threads if operations >= WORTHWHILE else 1
+        if n == 1:
+            return [slice(0, columns)]
+        ends = [int(columns * (k / n) ** (0.5 if triangle else 1.0)) // ALIGNED * ALIGNED for k in range(n)] + [columns]
+        return [slice(*ends) for ends in pairwise(ends)]
+
+
+def _update_strip(update: BlockUpdate, Q: np.ndarray, change: np.ndarray, strip: slice, thread: int) -> None:
+    _core.update_block(_blas(), *update, Q, change, strip.start, strip.stop)
+
+
+def _subtract_strip(s: np.ndarray, rows: np.ndarray, strip: slice, thread: int) -> None:
+    _core.subtract_gram(_blas(), s, rows, strip.start, strip.stop)
+
+
+@cache
+def _blas() -> _core.Blas:
+    from scipy.linalg import cython_blas  # imported here since SciPy is slow to import
+
+    return _core.Blas(cython_blas.__pyx_capi__)
