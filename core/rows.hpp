@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -80,11 +81,26 @@ std::int64_t first_too_large(const Value* values, std::int64_t n, double allowed
     return k;
 }
 
+inline constexpr std::int64_t kLine = 64;  // bytes that arrive from memory together
+
+// Asks for numbers that are soon to be read.
+template <class T>
+void expect_numbers(const T* first, const T* last) {
+#if defined(__GNUC__)
+    for (auto *at = reinterpret_cast<const char*>(first), *end = reinterpret_cast<const char*>(last); at < end; at += kLine)
+        __builtin_prefetch(at);
+#endif
+}
+
 class Rows {
   public:
     Rows(std::int64_t n_rows, std::int64_t n_columns) : n_rows(n_rows), n_columns(n_columns) {}
     virtual ~Rows() = default;
     virtual Row at(std::int64_t i, bool intercept, RowBuffer& buffer) const = 0;
+    // asks for a row that is soon to be read
+    virtual void expect(std::int64_t) const {}
+    // the columns of row i, not checked; none where they are not stored
+    virtual std::span<const std::int32_t> columns(std::int64_t) const { return {}; }
     // whether the columns of row i are in range and ascend; otherwise the row must not be read
     virtual bool in_order(std::int64_t) const { return true; }
     // whether the columns of all rows are in range
@@ -149,6 +165,15 @@ class CsrRows final : public Rows {
             for (std::int32_t k = 0; k < n; ++k) buffer.value[k] = values_[from + k];
             return {columns_ + from, buffer.value.data(), n, intercept};
         }
+    }
+
+    void expect(std::int64_t i) const override {
+        expect_numbers(values_ + start_[i], values_ + start_[i + 1]);
+        expect_numbers(columns_ + start_[i], columns_ + start_[i + 1]);
+    }
+
+    std::span<const std::int32_t> columns(std::int64_t i) const override {
+        return {columns_ + start_[i], columns_ + start_[i + 1]};
     }
 
     bool in_order(std::int64_t i) const override {

@@ -8,7 +8,7 @@
 
 #include "covariances/columns.hpp"
 #include "covariances/forgetting.hpp"
-#include "covariances/packed.hpp"
+#include "covariances/packed_avx2.hpp"
 #include "covariances/settings.hpp"
 #include "covariances/variances.hpp"
 #include "covariances/weights.hpp"
@@ -137,10 +137,19 @@ struct Diagonal {
             f(DiagonalCovariance<Real, moments, ForgettingVariances<Real>>{
                 weights, {scaled, settings.prior_variance, settings.min_variance, settings.forget, kept}});
         } else if (settings.binary && !weights.average && !settings.rule_rescales && scales.of(0) == 1.0) {
-            f(PackedDiagonal<Real, moments>{weights, settings.floor()});
+            open_packed<moments>(weights, settings.floor(), f);
         } else {
             f(DiagonalCovariance<Real, moments>{weights, scaled});
         }
+    }
+
+    template <bool moments, class Real, class F>
+    static void open_packed(const Weights<Real>& weights, double floor, F& f) {
+#if CONFIDENTLY_X86
+        if constexpr (sizeof(Real) == sizeof(double))
+            if (usual_simd() >= Simd::avx2) return f(PackedDiagonalAvx2<moments>{weights, floor});
+#endif
+        f(PackedDiagonal<Real, moments>{weights, floor});
     }
 };
 

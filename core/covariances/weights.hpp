@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <span>
 
 #include "covariances/undo.hpp"
 #include "rows.hpp"
@@ -51,6 +52,20 @@ struct Weights {
     std::int64_t position(std::int32_t column) const { return static_cast<std::int64_t>(column) + intercept; }
     std::int64_t stride() const { return std::int64_t(planes) * spacing; }
     Real* at(std::int32_t column) const { return base + position(column) * stride(); }
+
+    std::int64_t bytes() const { return n_features * stride() * std::int64_t(sizeof(Real)); }
+
+    // Asks for the numbers of columns that are soon to be read; the columns need not be in range.
+    void expect(std::span<const std::int32_t> soon) const {
+#if defined(__GNUC__)
+        const std::int64_t size = stride() * std::int64_t(sizeof(Real));
+        for (const std::int32_t column : soon) {
+            const auto first = reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(position(column) * size);
+            for (std::int64_t k = 0; k < size; k += kLine)
+                __builtin_prefetch(reinterpret_cast<const void*>(first + static_cast<std::uintptr_t>(k)), 1);
+        }
+#endif
+    }
 
     double score(const Row& row, Pair p) const {
         double s = 0.0;

@@ -126,6 +126,10 @@ struct Progressive {
     double* logits = nullptr;    // (rows of the batch x columns) calibrated scores before the labels are used
 };
 
+inline constexpr std::int64_t kRowsAhead = 4;  // enough for a row to arrive from memory
+// Weights of this size stay in the cache of the processor, where asking for them early takes longer than it saves.
+inline constexpr std::int64_t kNearBytes = 4 << 20;
+
 template <class Real, class Covariance, class Task>
 void learn(Covariance& covariance, Task& task, const AnyRule& rule, double prior_variance, const Batch& batch,
            double* calibration, Progressive progressive, Counters counters, bool independent, const Inspector& inspector) {
@@ -134,7 +138,13 @@ void learn(Covariance& covariance, Task& task, const AnyRule& rule, double prior
     int& columns = covariance.weights.columns;
     columns -= static_cast<int>(batch.class_start.size());
     auto new_class = batch.class_start.begin();
+    constexpr bool stored = requires { covariance.weights.expect(std::span<const std::int32_t>()); };
+    bool far = false;
+    if constexpr (stored) far = covariance.weights.bytes() > kNearBytes;
     for (std::int64_t at = batch.from; at < batch.to; ++at) {
+        if (at + kRowsAhead < batch.to) batch.rows.expect(batch.row(at + kRowsAhead));
+        if constexpr (stored)
+            if (far && at + 1 < batch.to) covariance.weights.expect(batch.rows.columns(batch.row(at + 1)));
         for (; new_class != batch.class_start.end() && *new_class <= at; ++new_class) ++columns;
         const std::int64_t i = batch.row(at);
         const std::int32_t *label = batch.labels.begin(i), *label_end = batch.labels.end(i);

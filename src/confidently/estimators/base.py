@@ -177,7 +177,7 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
             "class_weight": class_weights(self.class_weight, known, y, multilabel),
         }
         if first:
-            self.learner_ = self._new_learner(matrix.shape[1], len(known), multilabel)
+            self.learner_ = self._fresh_learner(matrix.shape[1], len(known), multilabel)
             names = getattr(self, "feature_names_in_", None)
             warn_of_array_columns(X, names, viewed=self.learner_.wants_columns)
         elif not followed:
@@ -194,9 +194,18 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
         if first and isinstance(self.learner_, Learner):
             warn_of_cost(self.learner_, matrix, labels, options["label_start"], 1 if partial else self.passes)
         self._run(X, matrix, known, labels, options, 1 if partial else self.passes, shuffle)
+        if isinstance(self.learner_, Learner):
+            self.learner_.undoes = True
         if partial and not followed and are_constant(self, parameters):
             self._followed = following, parameters
         return self
+
+    def _fresh_learner(self, n_features: int, n_classes: int, multilabel: bool) -> AnyLearner:
+        """Return an untrained learner, which an error in its first training throws away."""
+        learner = self._new_learner(n_features, n_classes, multilabel)
+        if isinstance(learner, Learner):
+            learner.undoes = False
+        return learner
 
     def _has_followed(self, parameters: tuple[Any, ...]) -> bool:
         """Return whether ``partial_fit`` has continued this very learner with these very parameters before."""
@@ -226,6 +235,8 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
                 learner.learn(matrix, labels, order=order, calibrate=number == 0, **options)
             except UnsortedColumns:
                 matrix = as_matrix(X, self.dtype)
+                if isinstance(learner, Learner) and not learner.undoes:
+                    learner = self.learner_ = self._fresh_learner(matrix.shape[1], len(known), learner.multilabel)
                 learner.learn(matrix, labels, order=order, calibrate=number == 0, **options)
         if "_class_order" not in vars(self) or known is not self._class_order.by_number:
             self._class_order = ClassOrder(known)
@@ -239,7 +250,7 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
         if order is not None and classes is None and (own := order.numbers_of(seen)) is not None:
             return order.by_number, own[numbers]
         known = known_classes(seen, classes, None if order is None else order.by_number, partial)
-        return known, numbers if known is seen else class_numbers(seen, known)[numbers]
+        return known, numbers if np.array_equal(known, seen) else class_numbers(seen, known)[numbers]
 
     def _labels_of_rows(self, y: Any, first: bool) -> tuple[np.ndarray, np.ndarray]:
         return labels_of_rows(y if first else self._class_order.labels_by_number(y))

@@ -112,6 +112,16 @@ class Transaction:
             self._learner.state = self._before
 
 
+class Unprotected(Transaction):
+    """Training of a learner that is of no use after an exception."""
+
+    def __init__(self) -> None:
+        self.log = self.counted = None
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        pass
+
+
 def _log_is_smaller(weights: np.ndarray, examples: Examples, covariance: Covariance) -> bool:
     """Return whether a log of all changes of the weights is small compared with a copy of them."""
     _, planes, columns = weights.shape

@@ -21,7 +21,7 @@ from ..data.memory.matrix import MAX_WEIGHT, check_rows, is_checked, largest_val
 from ..views.columns import Columns
 from ..views.view import Labelled, View
 from ..wording import counted
-from .backup import Transaction
+from .backup import Transaction, Unprotected
 from .predictor import ROWS_PER_VIEW, Predictor
 
 # Rows trained on between two reports of progress, at which an interruption takes effect.
@@ -56,6 +56,9 @@ class Learner(Predictor):
     ----------
     state : dict of arrays
         Everything learned (:mod:`confidently.covariances.state`), the view's arrays included.
+    undoes : bool
+        Whether an error or an interruption undoes what was learned from the rows before. Without, training may be
+        faster, and the learner is of no use after an error. The default is True.
 
     Raises
     ------
@@ -73,6 +76,8 @@ class Learner(Predictor):
     >>> learner.predict(X)
     array([1, 0])
     """
+
+    undoes = True
 
     def __init__(
         self,
@@ -230,7 +235,10 @@ class Learner(Predictor):
         row_by_row = self.covariance.is_row_by_row(self.state, self.device)
         if examples.class_start is not None and (not row_by_row or self.view is not None):
             raise ValueError("class_start needs a covariance that learns row by row, and no view")
-        if row_by_row and self.view is None:
+        checks_while_learning = row_by_row and self.view is None
+        if checks_while_learning and not self.undoes and examples.order is None:
+            return Unprotected()
+        if checks_while_learning:
             self._check_before_learning(examples)
         elif not is_checked(X, self.settings.dtype):  # all at once, since a matrix product mixes rows
             check_rows(X, self.settings.dtype)

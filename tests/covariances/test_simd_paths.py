@@ -1,0 +1,54 @@
+"""Every path of the processor learns the same numbers, to the last bit."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix, random_array
+
+from confidently import RULES, OnlineClassifier, _core
+
+SCRIPT = "from tests.covariances.test_simd_paths import states; import sys; sys.stdout.write(states())"
+
+
+def rows(n=120, d=40, seed=0):
+    """Rows of every length from none to all columns, so that each rest of a division by four occurs."""
+    rng = np.random.default_rng(seed)
+    X = random_array((n, d), density=0.3, rng=rng, format="lil")
+    for i in range(d):
+        X[i] = 0
+        X[i, rng.permutation(d)[:i]] = rng.normal(size=i)
+    X[d] = 1e-160  # a step that underflows
+    return csr_matrix(X), (rng.random(n) < 0.5).astype(int)
+
+
+def states():
+    """Train in many ways; return all that was learned, as text."""
+    X, y = rows()
+    found = []
+    for rule in RULES:
+        for dtype in ("float64", "float32"):
+            for intercept in (True, False):
+                for projection in ("precision", "moments"):
+                    model = OnlineClassifier(
+                        rule, dtype=dtype, fit_intercept=intercept, projection=projection, min_variance=0.2, passes=2
+                    ).fit(X, y)
+                    model.partial_fit(X[::-1].toarray(), y[::-1])
+                    state = model.learner_.state
+                    found += [rule, *(f"{name} {state[name].tobytes().hex()}" for name in sorted(state))]
+    for k in (2, 3, 5, 9, 20):
+        labels = np.arange(X.shape[0]) * 7 % k
+        model = OnlineClassifier("arow").fit(X, labels)
+        for method in ("decision_function", "predict_proba"):
+            for Z in (X, X.toarray(), X.astype(np.float32), X.toarray().astype(np.float32)):
+                found.append(f"{k} {method} {getattr(model, method)(Z).tobytes().hex()}")
+    return "\n".join(found)
+
+
+@pytest.mark.parametrize("path", _core.build()["paths"])
+def test_every_path_learns_and_predicts_the_same(path):
+    environment = {**os.environ, "CONFIDENTLY_SIMD": path}
+    found = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)
+    assert found.stdout == states()
