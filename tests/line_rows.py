@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from confidently.data import ReaderOptions
 from confidently.data.features import Strings
-from confidently.data.formats.lines import Parsers
+from confidently.data.formats.lines import Parsers, pieces
 from confidently.data.request import ReadRequest
 from confidently.data.sources.compression import Chunk
 
@@ -16,7 +16,7 @@ def parsers_of(how=None, n=2, **request):
 
 def pieces_of(parsers, text, cuts=()):
     edges = [0, *sorted(cut for cut in cuts if cut <= len(text)), len(text)]
-    return [piece for piece, _ in parsers.rows(Chunk(text[a:b], b) for a, b in pairwise(edges))]
+    return [piece for piece, _ in parsers.rows(pieces(Chunk(text[a:b], b) for a, b in pairwise(edges)))]
 
 
 def rows_of(parsers, text, cuts=()):

@@ -11,6 +11,7 @@ import sys
 import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -189,7 +190,7 @@ def test_members_of_a_stack_learn_the_same_in_threads(tmp_path, monkeypatch):
     rows = sp.csr_array((generator.random((3000, 300)) < 0.2) * generator.random((3000, 300)))
     y, saved = generator.integers(0, 3, 3000), []
     for threads in (1, 4):
-        monkeypatch.setattr(sys.modules["confidently.stack.threads"], "processors", lambda n=threads: n)
+        monkeypatch.setattr(import_module("confidently.stack.threads"), "processors", lambda n=threads: n)
         model = AutoClassifier().fit(rows, y)
         assert len(model.members_) >= 3
         model.save(tmp_path / "model")

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "data/memory_pool.hpp"
+
 namespace nb = nanobind;
 using namespace nb::literals;
 
@@ -103,6 +105,12 @@ Vector<T> array_of(std::vector<T> v) {
 
 template <class T>
 Vector<T> array_of(std::unique_ptr<T[]> v, std::int64_t size) {
+    T* data = v.get();
+    return owning_array(data, size, std::move(v));
+}
+
+template <class T>
+Vector<T> array_of(Buffer<T> v, std::int64_t size) {
     T* data = v.get();
     return owning_array(data, size, std::move(v));
 }

@@ -1,9 +1,15 @@
 // Bindings of the readers of text.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <cerrno>
+#include <optional>
+#include <system_error>
+
 #include "data/line_formats.hpp"
+#include "data/line_pieces.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/batches.hpp"
 
@@ -20,6 +26,24 @@ Vector<std::uint32_t> name_keys(Input<std::uint8_t, 1> text, Input<std::int64_t,
         keys.push_back(murmur3({reinterpret_cast<const char*>(text.data()) + first, static_cast<std::size_t>(last - first)}, 0));
     }
     return array_of(std::move(keys));
+}
+
+// The next lines of a file, or none; an error of the system is an OSError.
+std::optional<LinePiece> next_piece(LinePieces& pieces) {
+    LinePiece piece;
+    int error = 0;
+    try {
+        nb::gil_scoped_release release;
+        if (!pieces.next(piece)) return std::nullopt;
+    } catch (const std::system_error& e) {
+        error = e.code().value();
+    }
+    if (error) {
+        errno = error;
+        PyErr_SetFromErrno(PyExc_OSError);
+        throw nb::python_error();
+    }
+    return piece;
 }
 
 Dict take_rows(LineReader& reader) {
@@ -74,7 +98,15 @@ void bind_readers(nb::module_& m) {
         return make_line_reader(format, {zero_based, ngrams, {label, weight, drop, category, text, keep, only, dates}}, options);
     }, "format"_a, "options"_a, nb::kw_only(), "zero_based"_a, "ngrams"_a, "label"_a, "weight"_a, "drop"_a, "category"_a,
        "text"_a, "keep"_a, "only"_a, "dates"_a);
+    nb::class_<LinePiece>(m, "LinePiece")
+        .def_ro("line", &LinePiece::line)
+        .def_ro("bytes_read", &LinePiece::bytes_read);
+    nb::class_<LinePieces>(m, "LinePieces")
+        .def(nb::init<int, std::size_t>(), "file"_a, "piece_bytes"_a)
+        .def("next", &next_piece);
     nb::class_<LineReader>(m, "LineReader")
+        .def("parse_piece", [](LineReader& reader, const LinePiece& piece) { reader.parse("", piece.text(), piece.line); }, "piece"_a,
+             nb::call_guard<nb::gil_scoped_release>())
         .def("parse", [](LineReader& reader, const nb::bytes& begun, const nb::bytes& text, std::int64_t line) {
             nb::gil_scoped_release release;
             reader.parse({begun.c_str(), begun.size()}, {text.c_str(), text.size()}, line);

@@ -16,6 +16,7 @@
 
 #include "data/hashing.hpp"
 #include "data/label_table.hpp"
+#include "data/memory_pool.hpp"
 #include "processor.hpp"
 #include "row_order.hpp"
 #include "rows.hpp"
@@ -67,8 +68,9 @@ struct Skipped {
 };
 
 struct ParsedRows {
-    std::unique_ptr<double[]> values;
-    std::unique_ptr<std::int32_t[]> columns;
+    std::shared_ptr<MemoryPool> pool;  // of values and columns
+    Buffer<double> values;
+    Buffer<std::int32_t> columns;
     std::int64_t size = 0, capacity = 0, n_columns = 0, first_line = 0;
     std::vector<std::int64_t> start{0}, label_start{0};
     std::vector<std::int32_t> labels;
@@ -98,8 +100,8 @@ struct ParsedRows {
 
   private:
     template <class T>
-    std::unique_ptr<T[]> widened(const T* old) const {
-        std::unique_ptr<T[]> wider(new T[static_cast<std::size_t>(capacity)]);  // make_unique would write zeros
+    Buffer<T> widened(const T* old) const {
+        Buffer<T> wider(pool, static_cast<std::size_t>(capacity));
         std::copy_n(old, size, wider.get());
         return wider;
     }
@@ -163,6 +165,7 @@ class RowWriter {
 
     void begin_batch(std::int64_t first_line) {
         rows = ParsedRows();
+        rows.pool = pool_;
         rows.first_line = first_line;
         rows.kept.resize(options.n_kept);
         if (frozen_ >= 0) forget(frozen_);
@@ -370,6 +373,7 @@ class RowWriter {
     std::int64_t line_ = 0, row_start_ = 0, before_ = -1;
     double weight_ = 1.0;
     bool ascending_ = true;
+    std::shared_ptr<MemoryPool> pool_ = std::make_shared<MemoryPool>();
     RowOrder order_;
 };
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-import sys
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
@@ -187,12 +187,12 @@ def test_an_interrupted_call_leaves_the_classifier_unchanged(tmp_path, monkeypat
     X, y = words(rows=3000)
     model = AutoClassifier().fit(X[:300], y[:300])
     model.save(tmp_path / "before")
-    monkeypatch.setattr(sys.modules["confidently.stack.threads"], "processors", lambda: 4)
+    monkeypatch.setattr(import_module("confidently.stack.threads"), "processors", lambda: 4)
 
     def interrupted(futures):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sys.modules["confidently.stack.stack"], "wait", interrupted)
+    monkeypatch.setattr("concurrent.futures.wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(X, y)
     model.save(tmp_path / "after")

@@ -264,7 +264,8 @@ def open_stream(
     else:
         batches = _reader_of(reading.file_format)(files, reading, request)
         batches = skip_rows(batches, first_row) if first_row else batches
-    source = in_background(batches, request.ahead(BATCHES_AHEAD))
+    has_threads = cached is None and reading.file_format.lines  # of its own, which parse
+    source = in_background(batches, 0 if has_threads else request.ahead(BATCHES_AHEAD))
     known = len(features) if freeze and features is not None else None
     by_rows = None if reading.file_format.header else expected
     advise = cached is None and reading.file_format.columns and not freeze

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from ..reading import DEFAULT_LABEL, ReaderOptions
 from ..request import ReadRequest
 from ..sources.background import Turn, in_order, processors
 from ..sources.compression import Chunk
-from ..sources.source import read_chunks
+from ..sources.source import plain_file, read_chunks
 from .files import Path, batches_of_files
 
 MAX_LINE_BYTES = 64 << 20  # bytes: a file without line ends must not fill the memory
@@ -26,10 +27,18 @@ def read_lines(paths: Sequence[Path], reading: ReaderOptions, request: ReadReque
     parsers = Parsers(reading, request, max(n, 1))
 
     def parsed(name: str, path: Path) -> Iterator[tuple[dict[str, Any], int]]:
-        chunks: Iterator[Chunk] = read_chunks(path, request.chunk_bytes, reading.encoding)
-        if reading.file_format.columns:
-            chunks = warn_if_columns_missing(name, chunks, reading, request)
-        return parsers.rows(chunks)
+        with plain_file(path, reading.encoding) as file:
+            if file is None:
+                chunks: Iterator[Chunk] = read_chunks(path, request.chunk_bytes, reading.encoding)
+                if reading.file_format.columns:
+                    chunks = warn_if_columns_missing(name, chunks, reading, request)
+                yield from parsers.rows(pieces(chunks))
+                return
+            if reading.file_format.columns:
+                head = Chunk(file.read(request.chunk_bytes), 0)
+                deque(warn_if_columns_missing(name, [head], reading, request))
+                file.seek(0)
+            yield from parsers.rows(pieces_of_file(file.fileno(), request.chunk_bytes))
 
     return batches_of_files(paths, parsed, request.keep)
 
@@ -52,7 +61,7 @@ class Parsers:
             for parser in [] if own_columns else self.parsers:
                 parser.restore(*features, request.freeze)
 
-    def rows(self, chunks: Iterable[Chunk]) -> Iterator[tuple[dict[str, Any], int]]:
+    def rows(self, pieces: Iterable[Piece | _core.LinePiece]) -> Iterator[tuple[dict[str, Any], int]]:
         """Yield the rows of a file, piece by piece, and the bytes of it read by then.
 
         Raises
@@ -60,11 +69,14 @@ class Parsers:
         ValueError
             For the first invalid row, with its line.
         """
-        return in_order(pieces(chunks), [self._work_of(parser) for parser in self.parsers], self.ahead)
+        return in_order(pieces, [self._work_of(parser) for parser in self.parsers], self.ahead)
 
     def _work_of(self, parser: Any) -> Any:
-        def work(piece: Piece, turn: Turn) -> tuple[dict[str, Any], int]:
-            parser.parse(piece.begun, piece.text, piece.line)
+        def work(piece: Piece | _core.LinePiece, turn: Turn) -> tuple[dict[str, Any], int]:
+            if isinstance(piece, Piece):
+                parser.parse(piece.begun, piece.text, piece.line)
+            else:
+                parser.parse_piece(piece)
             with turn:
                 parser.number(self.numbering)
             return parser.take(), piece.bytes_read
@@ -99,6 +111,14 @@ def pieces(chunks: Iterable[Chunk]) -> Iterator[Piece]:
             begun.append(text[last:])
     if begun:
         yield Piece(b"".join(begun), b"\n", line, done)
+
+
+def pieces_of_file(file: int, piece_bytes: int) -> Iterator[_core.LinePiece]:
+    """Yield the lines of an open regular file, which compiled code reads into memory that is used again."""
+    source = _core.LinePieces(file, piece_bytes)
+    while (piece := source.next()) is not None:
+        yield piece
+        del piece  # whose memory serves again
 
 
 def parser_of(reading: ReaderOptions, request: ReadRequest, own_columns: bool) -> _core.LineReader:

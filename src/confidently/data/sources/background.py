@@ -46,6 +46,7 @@ class _Workers:
                 self._put(index, "item", work(item, self._turn_of(index)))
             except BaseException as error:
                 self._put(index, "error", error)
+            del taken, item  # the memory of which serves again while this thread waits
 
     def _take(self) -> tuple[int, Any] | None:
         with self.taking:

@@ -12,7 +12,7 @@ from ..batch import DataError
 from .compression import Chunk, compression_of, decompressed
 from .encoding import UTF8, transcoded
 from .file_range import FileRange
-from .recognition import MODEL, SIZE_BYTES
+from .recognition import HEAD_BYTES, MODEL, SIZE_BYTES
 
 CHUNK_BYTES = 1 << 20  # large enough that work per batch does not matter
 MAX_MAGIC_BYTES = 6
@@ -126,6 +126,25 @@ def opened(path: str | os.PathLike[str]) -> IO[bytes] | BinaryIO:
     return open(0 if standard_input else path, "rb", buffering=0, closefd=not standard_input)
 
 
+@contextmanager
+def plain_file(path: str | os.PathLike[str], encoding: str) -> Iterator[IO[bytes] | None]:
+    """Open a regular file whose bytes are text as they are, which compiled code may read; yield ``None`` for others.
+
+    Raises
+    ------
+    OSError, DataError
+        As :func:`read_chunks`.
+    """
+    if encoding != UTF8 or isinstance(path, FileRange) or is_uri(path) or size_of(path) is None:
+        yield None
+        return
+    with open(path, "rb", buffering=0) as file:
+        name, head = display_name(path), file.read(HEAD_BYTES)
+        _check_head(name, head, encoding)
+        file.seek(0)
+        yield file if compression_of(head, name) is None else None
+
+
 def read_chunks(path: str | os.PathLike[str], chunk_bytes: int = CHUNK_BYTES, encoding: str = UTF8) -> Generator[Chunk]:
     """Yield the decompressed bytes of a file, a range of it, standard input (``"-"``) or a URI, as UTF-8 text.
 
@@ -151,17 +170,22 @@ def _decompressed(path: str | os.PathLike[str], chunk_bytes: int, encoding: str)
         head = file.read(chunk_bytes)
         while head and len(head) < MAX_MAGIC_BYTES and (more := file.read(1)):  # a pipe may give a byte at a time
             head += more
-        if not head:
-            raise DataError(f"{name} is empty")
-        if head[SIZE_BYTES:].startswith(MODEL):
-            raise DataError(f"{name} is a model, expected data; put the model first: predict MODEL DATA")
-        if head.startswith(b"PK\x03\x04"):
-            raise DataError(f"{name} is zip; use plain text or gzip, zstd, bzip2, lz4 or xz, or pipe it to -")
-        if encoding == UTF8 and head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            raise DataError(f"{name} is UTF-16 text; name its encoding (--encoding utf-16), or convert it to UTF-8")
+        _check_head(name, head, encoding)
         stored = _stored(file, head, chunk_bytes)
         compression = compression_of(head, name)
         yield from stored if compression is None else decompressed(name, compression, stored, chunk_bytes)
+
+
+def _check_head(name: str, head: bytes, encoding: str) -> None:
+    """Raise a ``DataError`` if first bytes are not those of data."""
+    if not head:
+        raise DataError(f"{name} is empty")
+    if head[SIZE_BYTES:].startswith(MODEL):
+        raise DataError(f"{name} is a model, expected data; put the model first: predict MODEL DATA")
+    if head.startswith(b"PK\x03\x04"):
+        raise DataError(f"{name} is zip; use plain text or gzip, zstd, bzip2, lz4 or xz, or pipe it to -")
+    if encoding == UTF8 and head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise DataError(f"{name} is UTF-16 text; name its encoding (--encoding utf-16), or convert it to UTF-8")
 
 
 def _stored(file: IO[bytes] | BinaryIO | _Pipe, head: bytes, chunk_bytes: int) -> Iterator[Chunk]:
