@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #endif
 
+#include "data/powers_of_five.hpp"
 #include "rows.hpp"
 
 namespace confidently {
@@ -41,34 +42,17 @@ inline const char* read_exponent(const char* p, std::int64_t& exponent) {
     return q;
 }
 
-template <class Real>
-inline constexpr Real kPowersOfTen[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,
-                                        1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L,
-                                        1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
+inline constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                          1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-template <class Real>
-Real times_power(std::uint64_t mantissa, std::int64_t exponent) {
-    const Real m = static_cast<Real>(mantissa);
-    return exponent < 0 ? m / kPowersOfTen<Real>[-exponent] : m * kPowersOfTen<Real>[exponent];
-}
-
-// Computes mantissa 10^exponent if one operation on exact numbers rounds it correctly (Clinger 1990): in doubles, or in 64 bits and
-// rounded again, unless the first result is half-way between two doubles.
+// Computes mantissa 10^exponent, rounded once; returns false if that takes more than 128 bits.
 inline bool exactly_rounded(std::uint64_t mantissa, std::int64_t exponent, double& value) {
-    if (mantissa <= std::uint64_t(1) << 53 && -22 <= exponent && exponent <= 22) {
-        value = times_power<double>(mantissa, exponent);
+    if (mantissa <= std::uint64_t(1) << 53 && -22 <= exponent && exponent <= 22) {  // one operation on exact numbers (Clinger 1990)
+        const auto m = static_cast<double>(mantissa);
+        value = exponent < 0 ? m / kPowersOfTen[-exponent] : m * kPowersOfTen[exponent];
         return true;
     }
-    if constexpr (std::numeric_limits<long double>::digits == 64) {
-        if (-27 <= exponent && exponent <= 27) {
-            const long double wide = times_power<long double>(mantissa, exponent);
-            std::uint64_t bits;
-            std::memcpy(&bits, &wide, sizeof bits);
-            value = static_cast<double>(wide);
-            return (bits & 0x7FF) != 0x400;
-        }
-    }
-    return false;
+    return rounded_product(mantissa, exponent, value);
 }
 
 // [first, last): any unsigned number, with so many digits times 10^exponent.
@@ -113,10 +97,15 @@ CONFIDENTLY_INLINE const char* read_decimal(const char* text, double& value) {
     return p;
 }
 
-inline constexpr std::uint64_t kTenTo[] = {1, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000};
+inline constexpr std::uint64_t kTenTo[] = {1, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
 
-// The leading digits among 8 bytes: how many there are, and their number if they are fewer than 8. Without branches, because the number
-// of digits is hard to predict.
+// 8 bytes, each the value of a digit, the first the lowest byte, as one number: pairs, then all four pairs.
+inline std::uint64_t joined(std::uint64_t digits) {
+    digits = digits * 10 + (digits >> 8);
+    return ((digits & 0x000000ff000000ff) * 0x000f424000000064 + (digits >> 16 & 0x000000ff000000ff) * 0x0000271000000001) >> 32;
+}
+
+// The leading digits among 8 bytes, and their number. Without branches, because the number of digits is hard to predict.
 struct Digits {
     std::uint64_t number;
     int count;
@@ -127,18 +116,33 @@ CONFIDENTLY_INLINE Digits digits_of_8(const char* p) {
     std::uint64_t bytes;
     std::memcpy(&bytes, p, 8);
     if constexpr (std::endian::native == std::endian::big) bytes = __builtin_bswap64(bytes);
-    std::uint64_t digits = bytes ^ 0x3030303030303030;  // a digit's byte is its value, all others are above 9
+    const std::uint64_t digits = bytes ^ 0x3030303030303030;  // a digit's byte is its value, all others are above 9
     const std::uint64_t others = ((digits + 0x7676767676767676) | digits) & 0x8080808080808080;
     const int bits = std::countr_zero(others) & ~7;  // 64 if all are digits
-    digits = digits << 8 << ((56 - bits) & 63);      // leading zeros before the first
-    digits = digits * 10 + (digits >> 8);            // pairs, then all four pairs
-    digits = ((digits & 0x000000ff000000ff) * 0x000f424000000064 + (digits >> 16 & 0x000000ff000000ff) * 0x0000271000000001) >> 32;
-    return {digits & 0xffffffff, bits / 8};
+    const int half = 32 - bits / 2;                        // a shift by 64 at once is not defined
+    return {joined(digits << half << half), bits / 8};     // with zeros before the first
 }
 
-inline constexpr std::ptrdiff_t kShortDecimal = 24;  // bytes that read_short_decimal may look at
+// The same for a fraction of 8 digits or more, from p on, up to 19 in all with those before the point; with an exponent.
+inline const char* read_long_fraction(const char* p, Digits whole, double& value) {
+    std::uint64_t mantissa = whole.number;
+    int digits = 0;
+    for (int k = 0; k < 3; ++k) {
+        const Digits next = digits_of_8(p + digits);
+        mantissa = mantissa * kTenTo[next.count] + next.number;
+        digits += next.count;
+        if (next.count < 8) break;
+    }
+    if (digits + (whole.number ? whole.count : 0) > 19) return nullptr;
+    std::int64_t exponent = -digits;
+    p += digits;
+    if (*p == 'e' || *p == 'E') p = read_exponent(p, exponent);
+    return rounded_product(mantissa, exponent, value) || exactly_rounded(mantissa, exponent, value) ? p : nullptr;
+}
 
-// Reads the most common numbers, [-] up to 7 digits [. up to 7 digits], faster; nullptr for others, which may be numbers too.
+inline constexpr std::ptrdiff_t kShortDecimal = 40;  // bytes that read_short_decimal may look at, up to an exponent
+
+// Reads the most common numbers, [-] up to 7 digits [. digits], faster; nullptr for others, which may be numbers too.
 CONFIDENTLY_INLINE const char* read_short_decimal(const char* text, double& value) {
     const bool negative = *text == '-';
     text += negative;
@@ -150,7 +154,11 @@ CONFIDENTLY_INLINE const char* read_short_decimal(const char* text, double& valu
     std::uint64_t mantissa = whole.number;
     if (*p == '.') {
         const Digits fraction = digits_of_8(++p);
-        if (fraction.count == 8) return nullptr;
+        if (fraction.count == 8) {
+            p = read_long_fraction(p, whole, value);
+            value = negative ? -value : value;
+            return p;
+        }
         exponent = fraction.count;
         mantissa = mantissa * kTenTo[exponent] + fraction.number;  // below 10^14: exact
         p += exponent;

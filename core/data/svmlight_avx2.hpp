@@ -45,6 +45,10 @@ class SvmlightAvx2 {
 
     // Reads the features from p to the end of the line; returns the end, or nullptr if there is something else.
     CONFIDENTLY_AVX2 const char* features(const char* p, const SvmlightFeatures& plain, SvmlightEntries& out) {
+        if (alone_ > 0) {
+            --alone_;
+            return one_by_one(p, plain, out);
+        }
         int n = 0;  // those that were taken and not yet converted
         while (at_ < n_ends_ && block_ + ends_[at_] < p) ++at_;
         std::size_t at = at_, n_ends = n_ends_;
@@ -54,7 +58,7 @@ class SvmlightAvx2 {
                 at = 0, n_ends = n_ends_;
             }
             if (at + 2 > n_ends) [[unlikely]] {  // near the end of the text
-                if (!convert(n, plain, out) || !plain.one(p, out)) return nullptr;
+                if (!convert(n, plain, out) || !plain.one(p, last_ + kBehind, out)) return nullptr;
                 n = 0;
             } else {
                 const char *colon = block_ + ends_[at], *end = block_ + ends_[at + 1];
@@ -83,6 +87,18 @@ class SvmlightAvx2 {
   private:
     static constexpr std::size_t kBlock = 8192;  // bytes of text: with the ends in it, they stay in the nearest cache
     static constexpr int kMost = 512;            // features that are converted together
+
+    static constexpr int kPause = 15;            // rows
+
+    // The same by the plain parser alone, where most features are of another form.
+    const char* one_by_one(const char* p, const SvmlightFeatures& plain, SvmlightEntries& out) const {
+        for (;; ++p) {
+            if (*p == '#') return p;
+            if (!plain.one(p, last_ + kBehind, out)) return nullptr;
+            const SvmlightEnd end = SvmlightFeatures::end_at(p);
+            if (end != SvmlightEnd::feature) return end == SvmlightEnd::line ? p : nullptr;
+        }
+    }
 
     // Finds the ends in the text from p on.
     CONFIDENTLY_AVX2 void find_ends(const char* p) {
@@ -161,6 +177,7 @@ class SvmlightAvx2 {
     // Writes the entries of the n features that were taken. Returns false if there is one that the plain parser refuses.
     CONFIDENTLY_AVX2 bool convert(int n, const SvmlightFeatures& plain, SvmlightEntries& out) {
         for (int k = n; k < n + 7; ++k) index_[k] = value_[k] = '0' * 0x0101010101010101u, divisor_[k] = 1.0;
+        int n_again = 0;
         const __m256i base = _mm256_set1_epi32(plain.base), most = _mm256_set1_epi32(static_cast<int>(plain.max_columns - 1));
         for (int k = 0; k < n; k += 8) {
             const __m256i i0 = four(index_ + k), i4 = four(index_ + k + 4), v0 = four(value_ + k), v4 = four(value_ + k + 4);
@@ -176,10 +193,12 @@ class SvmlightAvx2 {
             for (; again; again &= again - 1) {
                 const int which = __builtin_ctz(again);
                 if (k + which >= n) break;
-                if (!plain.reread(text_[k + which], columns[which], values[which])) return false;
+                ++n_again;
+                if (!plain.reread(text_[k + which], last_ + kBehind, columns[which], values[which])) return false;
             }
         }
         out.n += n;
+        if (2 * n_again > n) alone_ = kPause;
         return true;
     }
 
@@ -188,6 +207,7 @@ class SvmlightAvx2 {
 
     const char *last_ = nullptr, *block_ = nullptr;
     std::size_t n_ends_ = 0, at_ = 0;
+    int alone_ = 0;
     std::array<std::uint16_t, kBlock + 64> ends_;
     alignas(32) std::uint64_t index_[kMost + 8], value_[kMost + 8];
     alignas(32) double divisor_[kMost + 8];

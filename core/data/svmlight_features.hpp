@@ -33,9 +33,9 @@ struct SvmlightFeatures {
         return next && 0 <= column && column < max_columns && std::fabs(value) <= largest ? next : nullptr;
     }
 
-    // Adds the feature at p to the entries, and moves p behind it; returns false if there is none with a space behind it.
-    bool one(const char*& p, SvmlightEntries& out) const {
-        const char* next = reread(p, out.columns[out.n], out.values[out.n]);
+    // Adds the feature at p to the entries, and moves p behind it; returns false if there is none with a space behind it. end: of the text.
+    bool one(const char*& p, const char* end, SvmlightEntries& out) const {
+        const char* next = reread(p, end, out.columns[out.n], out.values[out.n]);
         if (!next) return false;
         ++out.n;
         p = next;
@@ -43,9 +43,9 @@ struct SvmlightFeatures {
     }
 
     // The same, in the place of an entry; returns the end of the feature.
-    const char* reread(const char* p, std::int32_t& column, double& value) const {
+    const char* reread(const char* p, const char* end, std::int32_t& column, double& value) const {
         std::int64_t wide = 0;
-        const char* next = read(p, p, wide, value);
+        const char* next = read(p, end, wide, value);
         column = static_cast<std::int32_t>(wide);
         return next && ends_token(*next) ? next : nullptr;
     }

@@ -1,8 +1,10 @@
 """Every path that the processor has reads the same rows, labels and errors from the same text, and from its pieces."""
 
+import math
 import random
 import re
 import struct
+from decimal import Decimal
 
 import pytest
 from hypothesis import example, given, settings
@@ -127,6 +129,24 @@ def test_paths_agree_on_any_lines(text, cuts, labels, zero_based, skip_errors):
     padded = text + b"1 1:1\n" * 20  # so that the last lines are not left to the plain parser
     check(text, cuts, labels=labels, zero_based=zero_based, skip_errors=skip_errors)
     check(padded, cuts, labels=labels, zero_based=zero_based, skip_errors=skip_errors)
+
+
+def test_values_are_what_float_makes_of_them():
+    """Up to 19 digits, also next to the middle between two doubles, and with exponents."""
+    chance = random.Random(2)
+    texts = [f"{n}.5" for n in (chance.randrange(2**52, 2**53) for _ in range(300))]  # exactly in the middle
+    texts += [repr(chance.uniform(-1, 1) * 10.0 ** chance.randrange(-8, 8)) for _ in range(2000)]
+    texts += [f"{chance.randrange(10**7)}.{chance.randrange(10**12):0{chance.randrange(8, 15)}}" for _ in range(2000)]
+    for _ in range(500):
+        low = Decimal(chance.uniform(0, 2))
+        middle = (low + Decimal(math.nextafter(low, 9))) / 2
+        texts += [f"{middle:.{digits}f}" for digits in (15, 16, 17, 18, 19)]
+    texts += [f"{chance.random():.{chance.randrange(8, 19)}}e{chance.randrange(-60, 60)}" for _ in range(1000)]
+    chance.shuffle(texts)
+    rows = [" ".join(f"{k + 1}:{x}" for k, x in enumerate(texts[a : a + 20])) for a in range(0, len(texts), 20)]
+    batches, error = check("".join(f"1 {row}\n" for row in ["1:1", *rows, "1:1"]).encode())
+    expected = [1.0, *map(float, texts), 1.0]
+    assert error is None and batches[0]["values"] == struct.pack(f"{len(expected)}d", *expected)
 
 
 def test_paths_read_rows_of_any_length():
