@@ -28,6 +28,11 @@ Vector<std::uint32_t> name_keys(Input<std::uint8_t, 1> text, Input<std::int64_t,
     return array_of(std::move(keys));
 }
 
+// Memory for arrays, which returns to the pool when they are forgotten.
+struct Pool {
+    std::shared_ptr<MemoryPool> memory = std::make_shared<MemoryPool>();
+};
+
 // The next lines of a file, or none; an error of the system is an OSError.
 std::optional<LinePiece> next_piece(LinePieces& pieces) {
     LinePiece piece;
@@ -98,6 +103,11 @@ void bind_readers(nb::module_& m) {
         return make_line_reader(format, {zero_based, ngrams, {label, weight, drop, category, text, keep, only, dates}}, options);
     }, "format"_a, "options"_a, nb::kw_only(), "zero_based"_a, "ngrams"_a, "label"_a, "weight"_a, "drop"_a, "category"_a,
        "text"_a, "keep"_a, "only"_a, "dates"_a);
+    nb::class_<Pool>(m, "MemoryPool")
+        .def(nb::init<>())
+        .def("bytes", [](const Pool& pool, std::size_t n) {
+            return array_of(Buffer<std::uint8_t>(pool.memory, n), static_cast<std::int64_t>(n));
+        }, "n"_a);
     nb::class_<LinePiece>(m, "LinePiece")
         .def_ro("line", &LinePiece::line)
         .def_ro("bytes_read", &LinePiece::bytes_read);

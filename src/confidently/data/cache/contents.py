@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, TypedDict
+from math import inf
+from typing import Annotated, Any, TypedDict
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from ...arrays import row_numbers
 from ..batch import NewLabel
 from ..memory.matrix import MAX_WEIGHT, csr_matrix
 from ..reading import ReaderOptions
-from ..sources.json_schema import Count, FileText, Interval
+from ..sources.json_schema import Count, FileText, Interval, conform
 from .file import Arrays, Kind
 
 Kinds = Mapping[str, tuple[Kind, ...]]
@@ -105,6 +106,20 @@ class RowDetails:
     n_columns: Count
     largest: Annotated[float, Interval(0, float("inf"))]
     new_labels: list[NewLabel]
+
+
+def row_details(given: Mapping[str, Any]) -> RowDetails:
+    """Return the details of a block of rows; a ``ValueError`` if they are not of that form.
+
+    There are many blocks. The usual one, without new labels, is not checked value by value against types.
+    """
+    if given.get("new_labels") == [] and given.keys() == RowDetails.__dataclass_fields__.keys():
+        first_row, rows, n_columns, largest = (given[name] for name in ("first_row", "rows", "n_columns", "largest"))
+        counts = all(type(number) is int and 0 <= number < 2**63 for number in (first_row, rows, n_columns))
+        if counts and 1 <= rows <= 2**31 and type(largest) is float and 0.0 <= largest < inf:
+            return RowDetails(first_row, rows, n_columns, largest, [])
+    details: RowDetails = conform(given, RowDetails, "details")
+    return details
 
 
 def kinds_of_rows(header: Header) -> Kinds:

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
+from ... import _core
 from ..batch import DataError
 from ..sources.json_schema import Count, conform, parse
 from ..sources.whole_files import PARTIAL, WINDOWS, commit, naming
@@ -32,6 +33,7 @@ PROLOGUE = struct.Struct("<16sQII")  # magic, size and CRC-32 of the header, CRC
 TRAILER = struct.Struct("<QQII16s")  # offset, size and CRC-32 of the index, CRC-32 of the trailer before it, magic
 
 Arrays = dict[str, np.ndarray]
+KINDS = ("<f8", "<f4", "<i8", "<i4", "<u4", "|u1")
 Kind = Literal["<f8", "<f4", "<i8", "<i4", "<u4", "|u1"]  # of an array, as NumPy writes it
 
 
@@ -138,14 +140,13 @@ def kind_of(array: np.ndarray) -> Kind:
     return kind
 
 
-class CacheFile:
-    """A finished cache, whose blocks are read one at a time into memory that no other process can change.
+class CacheHeader:
+    """The beginning of a cache, whose index is not read.
 
     Attributes
     ----------
-    header, summary : dict
-        What was known before the first block, and after the last.
-    blocks : list of Block
+    header : dict
+        What was known before the first block.
 
     Raises
     ------
@@ -160,8 +161,7 @@ class CacheFile:
         self.file = open(path, "rb")  # noqa: SIM115 (it stays open)
         try:
             self.size = os.fstat(self.file.fileno()).st_size
-            self.header, first = self._read_header()
-            self.summary = self._read_index(first)
+            self.header, self.first = self._read_header()
         except BaseException:
             self.file.close()
             raise
@@ -171,19 +171,6 @@ class CacheFile:
 
     def __exit__(self, *error: object) -> None:
         self.file.close()
-
-    def arrays(self, block: Block) -> Arrays:
-        """Return the arrays of a block, read-only, after checking its checksum."""
-        content = self._read(block.offset, block.bytes)
-        if len(content) != block.bytes or crc32(content) != block.crc32:
-            raise self.damaged(f"the bytes of its block at {block.offset} have changed")
-        found, offset = {}, 0
-        for name, (kind, length) in block.arrays.items():
-            found[name] = (
-                np.frombuffer(content, dtype=kind, count=length, offset=offset) if length else np.empty(0, kind)
-            )
-            offset += found[name].nbytes + -found[name].nbytes % ALIGNMENT
-        return found
 
     def damaged(self, why: str) -> CacheFileError:
         """Return the error of a damaged file."""
@@ -206,6 +193,54 @@ class CacheFile:
             )
         return header, PROLOGUE.size + size
 
+    def _read_json(self, offset: int, size: int, crc: int, what: str) -> dict[str, Any]:
+        text = self._read(offset, size)
+        if len(text) != size or crc32(text) != crc:
+            raise self.damaged(f"its {what} has changed")
+        try:
+            found: dict[str, Any] = parse(text, dict[str, Any])
+        except ValueError as error:
+            raise self.damaged(f"its {what} is invalid: {error}") from None
+        return found
+
+    def _read(self, offset: int, size: int) -> bytes:
+        self.file.seek(offset)
+        return self.file.read(size)
+
+
+class CacheFile(CacheHeader):
+    """A finished cache, whose blocks are read one at a time into memory that no other process can change.
+
+    Attributes
+    ----------
+    summary : dict
+        What was known after the last block.
+    blocks : list of Block
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        super().__init__(path)
+        self.memory = _core.MemoryPool()  # of blocks: the system clears and maps the pages of fresh memory
+        try:
+            self.summary = self._read_index(self.first)
+        except BaseException:
+            self.file.close()
+            raise
+
+    def arrays(self, block: Block) -> Arrays:
+        """Return the arrays of a block, read-only, after checking its checksum."""
+        content = self.memory.bytes(block.bytes)
+        self.file.seek(block.offset)
+        if self.file.readinto(content.data) != block.bytes or crc32(content) != block.crc32:
+            raise self.damaged(f"the bytes of its block at {block.offset} have changed")
+        content.flags.writeable = False
+        found, offset = {}, 0
+        for name, (kind, length) in block.arrays.items():
+            size = length * np.dtype(kind).itemsize
+            found[name] = content[offset : offset + size].view(kind)
+            offset += size + -size % ALIGNMENT
+        return found
+
     def _read_index(self, first: int) -> dict[str, Any]:
         if self.size < first + TRAILER.size:
             raise self.damaged("it is truncated")
@@ -215,7 +250,7 @@ class CacheFile:
             raise self.damaged("its last bytes have changed, or it is truncated")
         summary = self._read_json(offset, size, crc, "index")
         try:
-            self.blocks: list[Block] = conform(summary.pop("blocks", None), list[Block], "blocks")
+            self.blocks = _blocks(summary.pop("blocks", None))
             self._check_blocks(first, offset)
         except ValueError as error:
             raise self.damaged(f"its index is invalid: {error}") from None
@@ -234,19 +269,33 @@ class CacheFile:
         if first != end:
             raise ValueError("blocks are missing")
 
-    def _read_json(self, offset: int, size: int, crc: int, what: str) -> dict[str, Any]:
-        text = self._read(offset, size)
-        if len(text) != size or crc32(text) != crc:
-            raise self.damaged(f"its {what} has changed")
-        try:
-            found: dict[str, Any] = parse(text, dict[str, Any])
-        except ValueError as error:
-            raise self.damaged(f"its {what} is invalid: {error}") from None
-        return found
 
-    def _read(self, offset: int, size: int) -> bytes:
-        self.file.seek(offset)
-        return self.file.read(size)
+def _blocks(given: Any) -> list[Block]:
+    """Return the blocks of an index; a ``ValueError`` if it is not of that form.
+
+    There is one for every few thousand rows, so the usual ones are not checked value by value against types.
+    """
+    if isinstance(given, list) and all(map(_is_usual, given)):
+        return [
+            Block._make([*numbers, {name: tuple(of) for name, of in arrays.items()}, details])
+            for *numbers, arrays, details in given
+        ]
+    blocks: list[Block] = conform(given, list[Block], "blocks")
+    return blocks
+
+
+def _is_usual(block: Any) -> bool:
+    if not isinstance(block, list) or len(block) != len(Block._fields):
+        return False
+    *numbers, arrays, details = block
+    return (
+        isinstance(arrays, dict) and isinstance(details, dict) and all(map(_is_count, numbers))
+        and all(isinstance(of, list) and len(of) == 2 and of[0] in KINDS and _is_count(of[1]) for of in arrays.values())
+    )  # fmt: skip
+
+
+def _is_count(number: Any) -> bool:
+    return type(number) is int and 0 <= number < 2**63
 
 
 def _lock(descriptor: int, path: Path) -> None:

@@ -29,8 +29,9 @@ from .contents import (
     check_kinds,
     check_rows,
     kinds_of_rows,
+    row_details,
 )  # fmt: skip
-from .file import Arrays, Block, CacheFile, is_cache
+from .file import Arrays, Block, CacheFile, CacheHeader, is_cache
 
 
 class Part(NamedTuple):
@@ -75,7 +76,7 @@ class Cache(CacheFile):
         """Yield the blocks in their order; rows must follow each other, and arrays be of the right types."""
         expected, rows, features = kinds_of_rows(self.contents), 0, None
         for block in self.blocks:
-            details = conform(block.details, RowDetails, "details") if block.details else None
+            details = row_details(block.details) if block.details else None
             check_kinds(block.arrays, expected if details else FEATURES)
             if features is not None and details is None:
                 raise ValueError(f"the features of its block at {block.offset} have no rows")
@@ -103,6 +104,14 @@ class Cache(CacheFile):
         return max((part.details.largest for part in self.parts), default=0.0)
 
 
+def _contents(cache: CacheHeader) -> Header:
+    try:
+        contents: Header = conform(cache.header, Header, "header")
+    except ValueError as error:
+        raise cache.damaged(f"its header or index is invalid: {error}") from None
+    return contents
+
+
 def reading_of_caches(paths: Sequence[str | os.PathLike[str]], reading: ReaderOptions | None) -> ReaderOptions | None:
     """Return how the rows of caches were read; ``None`` if the paths are not caches.
 
@@ -118,11 +127,12 @@ def reading_of_caches(paths: Sequence[str | os.PathLike[str]], reading: ReaderOp
         other = next(path for path in paths if path not in caches)
         raise DataError(f"{os.fspath(caches[0])} is a cache file and {os.fspath(other)} is not; read them separately")
     for path in caches:
-        with Cache(path) as cache:
-            if reading is not None and cache.reading != reading:
-                found = _difference(cache.reading, reading)
+        with CacheHeader(path) as cache:
+            there = _contents(cache).reading
+            if reading is not None and there != reading:
+                found = _difference(there, reading)
                 raise DataError(f"{cache.path} is a cache of rows that were read differently: {found}")
-            reading = cache.reading
+            reading = there
     return reading
 
 
