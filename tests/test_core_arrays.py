@@ -378,9 +378,9 @@ CALLS = {
         lambda a: _core.multiply_rows(matrix(a), a["order"], 0, True, a["s"], a["out"]), s=np.ones((4, 2)),
         out=np.zeros((2, 2)),
     ),
-    "subtract_gram": Call(
+    "add_gram": Call(
         lambda: {"out": np.eye(3), "rows": np.ones((2, 3))},
-        lambda a: _core.subtract_gram(BLAS, a["out"], a["rows"], 0, 3),
+        lambda a: _core.add_gram(BLAS, a["out"], a["rows"], -1.0, 0, 3),
         ("rows: shorter", "rows: longer", "rows: empty"),
     ),
     "update_block": Call(block_update, update_block, ("G: longer",)),
@@ -610,7 +610,7 @@ def test_functions_of_a_blas_have_the_expected_types():
 @pytest.mark.parametrize(("first", "last"), [(-1, 2), (0, 4), (2, 1)])
 def test_strips_of_columns_lie_within_the_matrix(first, last):
     with pytest.raises(ValueError, match="columns out of range"):
-        _core.subtract_gram(BLAS, np.eye(3), np.ones((2, 3)), first, last)
+        _core.add_gram(BLAS, np.eye(3), np.ones((2, 3)), 1.0, first, last)
     a = block_update()
     with pytest.raises(ValueError, match="columns out of range"):
         _core.update_block(BLAS, *a.values(), first, last)

@@ -190,13 +190,14 @@ void require_strip(std::int64_t first, std::int64_t last, std::size_t n) {
 }
 
 template <class Real>
-void subtract_gram(const PythonBlas& blas, Array<Real, 2> s, Input<Real, 2> rows, std::int64_t first, std::int64_t last) {
+void add_gram(const PythonBlas& blas, Array<Real, 2> s, Input<Real, 2> rows, double sign, std::int64_t first,
+              std::int64_t last) {
     const std::size_t n = s.shape(0), k = rows.shape(0);
     require(s.shape(1) == n && rows.shape(1) == n && k < kMaxVectors, "the matrix must be square, and as wide as the rows");
     require_strip(first, last, n);
     if (first == last || k == 0) return;
     nb::gil_scoped_release release;
-    blas.of<Real>().subtract_gram(s.data(), int(n), rows.data(), int(k), int(first), int(last));
+    blas.of<Real>().add_gram(s.data(), int(n), rows.data(), int(k), Real(sign), int(first), int(last));
 }
 
 template <class Real>
@@ -226,7 +227,7 @@ void bind_type(Module& m, Class& learner) {
     m.def("fill_rows", &fill<Real>, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "intercept"_a, "out"_a.noconvert());
     m.def("multiply_rows", &multiply<Real>, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "intercept"_a, "s"_a.noconvert(),
           "out"_a.noconvert());
-    m.def("subtract_gram", &subtract_gram<Real>, "blas"_a, "s"_a.noconvert(), "rows"_a.noconvert(), "first"_a, "last"_a);
+    m.def("add_gram", &add_gram<Real>, "blas"_a, "s"_a.noconvert(), "rows"_a.noconvert(), "sign"_a, "first"_a, "last"_a);
     m.def("update_block", &update_block<Real>, "blas"_a, "G"_a.noconvert(), "plus"_a.noconvert(), "minus"_a.noconvert().none(),
           "lower"_a.noconvert(), "mean"_a.noconvert(), "size"_a.noconvert(), "Q"_a.noconvert(), "change"_a.noconvert(),
           "first"_a, "last"_a);

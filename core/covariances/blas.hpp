@@ -21,15 +21,15 @@ struct Blas {
         gemm(as_it_is, as_it_is, &n, &m, &k, &sign, const_cast<Real*>(b), &b_row, const_cast<Real*>(a), &a_row, &add, c, &c_row);
     }
 
-    // The columns from .. to - 1 of S -= rows' rows, and the same below the diagonal: n x n S stays symmetric to the last
-    // bit. rows: k x n.
-    void subtract_gram(Real* s, int n, const Real* rows, int k, int from, int to) const {
+    // The columns from .. to - 1 of S += sign rows' rows, and the same below the diagonal: n x n S stays symmetric to the
+    // last bit. rows: k x n.
+    void add_gram(Real* s, int n, const Real* rows, int k, Real sign, int from, int to) const {
         char as_it_is[] = "N", transposed[] = "T", lower[] = "L";
-        Real minus = Real(-1), one = Real(1);
+        Real one = Real(1);
         int width = to - from;
         Real *left = const_cast<Real*>(rows), *right = left + from;
-        if (from) gemm(as_it_is, transposed, &width, &from, &k, &minus, right, &n, left, &n, &one, s + from, &n);
-        syrk(lower, as_it_is, &width, &k, &minus, right, &n, &one, s + std::int64_t(from) * n + from, &n);
+        if (from) gemm(as_it_is, transposed, &width, &from, &k, &sign, right, &n, left, &n, &one, s + from, &n);
+        syrk(lower, as_it_is, &width, &k, &sign, right, &n, &one, s + std::int64_t(from) * n + from, &n);
         mirror(s, n, from, to);
     }
 

@@ -259,18 +259,20 @@ def multiply_rows(
     out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
 ) -> None: ...
 @overload
-def subtract_gram(
+def add_gram(
     blas: Blas,
     s: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
     rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    sign: float,
     first: int,
     last: int,
 ) -> None: ...
 @overload
-def subtract_gram(
+def add_gram(
     blas: Blas,
     s: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
     rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    sign: float,
     first: int,
     last: int,
 ) -> None: ...

@@ -11,12 +11,14 @@ from sklearn.datasets import make_circles
 from sklearn.metrics.pairwise import rbf_kernel
 
 from confidently import OnlineClassifier, load, memory
+from confidently.covariances import kernel_budget
 from confidently.covariances.kernel_functions import KernelFunction
 from confidently.covariances.kernel_support import ROWS
 from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from tests.covariances.test_core_equals_reference import N_CLASSES, RULES_AND_TASKS, core_labels, noisy_rows
+from tests.twins import kernel_budget as slow_budget
 
 
 @pytest.mark.parametrize(("rule", "task"), RULES_AND_TASKS)
@@ -106,6 +108,41 @@ def test_the_posterior_after_dropping_is_that_of_the_kept_rows():
     t = rbf_kernel(support, X, gamma=0.3) + 1.0
     expected = own - np.einsum("ij,ij->j", t, np.linalg.solve(T + np.diag(np.diag(noise)), t))
     np.testing.assert_allclose(learner.margin_distribution(as_matrix(X))[1], expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("rule", "task", "options"),
+    [
+        ("arow", "binary", {}), ("cw_stdev", "joint", {}), ("iellip", "one-vs-rest", {"average": True}),
+        ("pa1", "joint", {}), ("logistic", "softmax", {}), ("arow", "multilabel", {}),
+        ("arow", "joint", {"kernel": "linear"}),
+        ("arow", "binary", {"kernel": "poly", "kernel_params": {"degree": 2}}),
+    ],
+)  # fmt: skip
+def test_a_long_stream_within_a_budget_equals_factors_made_anew(monkeypatch, rule, task, options):
+    """Through several times as many blocks as the inverse is kept for (REFRESH)."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(1200, 5))
+    X[600:620] = X[580:600]  # equal rows: a kernel without noise would be singular
+    X[900] *= 5.0  # the largest kernel value of "linear" and "poly" changes, and with it the noise
+    y = ((X[:, 0] * X[:, 1] > 0) + (X[:, 2] > 0.5) * (task != "binary")).astype(np.int32)
+    start = np.arange(len(y) + 1) if task == "multilabel" else None
+    learners = []
+    for keep in (kernel_budget.keep_budget, slow_budget.keep_budget):
+        monkeypatch.setattr(kernel_budget, "keep_budget", keep)
+        classes = 2 if task == "binary" else 3
+        learners.append(Learner(Settings(rule, "kernel", task, budget=60, rows_per_product=20, **options), classes, 5))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            learners[-1].learn(as_matrix(X), y, label_start=start)
+    quick, slow = learners
+    assert (quick.mistakes, quick.updates) == (slow.mistakes, slow.updates)
+    assert quick.state["dropped"] == slow.state["dropped"] > 3 * 16 * 5
+    for name in ROWS:
+        assert np.array_equal(quick.state[name], slow.state[name])
+    for name in ("dual", "gained", "triangle"):
+        scale = np.abs(slow.state[name]).max(initial=0.0)
+        np.testing.assert_allclose(quick.state[name], slow.state[name], rtol=1e-5, atol=1e-6 * scale, err_msg=name)
 
 
 def test_insufficient_memory_is_an_error_before_training(monkeypatch):

@@ -77,12 +77,19 @@ class NumpyArrays:
 
     def subtract_gram(self, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
         """Compute s -= rows' rows, symmetric to the last bit, for each (s, rows)."""
+        self._add_gram(pairs, -1.0)
+
+    def add_gram(self, s: np.ndarray, rows: np.ndarray) -> None:
+        """Compute s += rows' rows, symmetric to the last bit."""
+        self._add_gram([(s, rows)], 1.0)
+
+    def _add_gram(self, pairs: Sequence[tuple[np.ndarray, np.ndarray]], sign: float) -> None:
         tasks: list[Task] = []
         operations = 0.0
         for s, rows in pairs:
             own = float(len(rows) * s.size)
             operations += own
-            tasks += [partial(_subtract_strip, s, rows, strip) for strip in self._strips(len(s), own, triangle=True)]
+            tasks += [partial(_add_strip, s, rows, sign, strip) for strip in self._strips(len(s), own, triangle=True)]
         self.crew.run(tasks, operations)
 
     def _strips(self, columns: int, operations: float, triangle: bool = False) -> list[slice]:
@@ -98,8 +105,8 @@ def _update_strip(update: BlockUpdate, Q: np.ndarray, change: np.ndarray, strip:
     _core.update_block(_blas(), *update, Q, change, strip.start, strip.stop)
 
 
-def _subtract_strip(s: np.ndarray, rows: np.ndarray, strip: slice, thread: int) -> None:
-    _core.subtract_gram(_blas(), s, rows, strip.start, strip.stop)
+def _add_strip(s: np.ndarray, rows: np.ndarray, sign: float, strip: slice, thread: int) -> None:
+    _core.add_gram(_blas(), s, rows, sign, strip.start, strip.stop)
 
 
 @cache

@@ -15,6 +15,7 @@ dropped           (1,) int64       support rows dropped for the budget
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import wraps
 from typing import Any
@@ -29,6 +30,7 @@ from .kernel_functions import KernelFunction, check_kernel, resolved_parameters
 from .kernel_support import check_support, grow_learners, new_entries, shapes
 from .settings import Settings
 from .state import COUNTS, OutOfRange, Shapes, Size, State, common_shapes, grow_common, within
+from .threads import crew
 
 ROWS_PER_PRODUCT = 64  # by default
 MAX_COEFFICIENT = 1e230  # of a row as short as 1e-100: the inverse of its variance, times products of other rows
@@ -141,14 +143,15 @@ class Kernel(Covariance):
         n = len(examples)
         self._check_memory(state, n)
         state = dict(state)  # arrays that grow are replaced
-        model, first = KernelModel(self.settings, state, size), 0
-        rows = self.settings.rows_per_product or ROWS_PER_PRODUCT
-        while first < n:
-            last = min(first + rows, n)
-            first += model.learn(examples.block(first, last), calibrate, progressive.block(first, last))
-            keep_budget(model)
-            if progress is not None:
-                progress(first)
+        rows, first = self.settings.rows_per_product or ROWS_PER_PRODUCT, 0
+        with crew() as threads:
+            model = KernelModel(self.settings, state, size, threads)
+            while first < n:
+                last = min(first + rows, n)
+                first += model.learn(examples.block(first, last), calibrate, progressive.block(first, last))
+                keep_budget(model)
+                if progress is not None:
+                    progress(first)
         return state
 
     def _check_memory(self, state: State, n: int) -> None:
@@ -156,13 +159,14 @@ class Kernel(Covariance):
         settings = self.settings
         learners, support, _ = state["triangle"].shape if settings.rule.learns_precision else (0, 0, 0)
         most = support + n * settings.updates_per_row
+        copies = 3 * learners  # the triangle, its successor and temporary arrays
         if settings.budget is not None:
             most = min(most, settings.budget + ROWS_PER_PRODUCT * settings.updates_per_row)
-        copies = 3  # the triangle, its successor and temporary arrays
-        bytes_per_pair = copies * 8 * max(learners, 1)
+            copies += 3 * (learners > 0)  # the kernel of the support rows, its inverse and temporary arrays
+        bytes_per_pair = 8 * max(copies, 1)
         fits = int((memory.available_bytes() / bytes_per_pair) ** 0.5) - ROWS_PER_PRODUCT * settings.updates_per_row
         memory.require_memory(
-            copies * 8 * learners * most**2,
+            8 * copies * most**2,
             f'covariance="kernel" with up to {most:,} support rows',
             f"use a budget of at most {fits} support rows, fewer rows, or another covariance",
         )
@@ -171,42 +175,47 @@ class Kernel(Covariance):
 
     @refuse_infinite
     def scores(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
-        model, seen = self._model(state, size), int(state["counters"][0])
-        out = np.empty((X.shape[0], model.columns))
-        for at, own, ps in model.queries(X):
-            out[at] = model.scores(ps, len(own))
-            if self.settings.average and seen:
-                out[at] -= model.scores(ps, len(own), -1) / seen
+        seen = int(state["counters"][0])
+        with self._model(state, size) as model:
+            out = np.empty((X.shape[0], model.columns))
+            for at, own, ps in model.queries(X):
+                out[at] = model.scores(ps, len(own))
+                if self.settings.average and seen:
+                    out[at] -= model.scores(ps, len(own), -1) / seen
         return out
 
     @refuse_infinite
     def variances(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
-        model, against = self._model(state, size), 0 if self.settings.has_threshold else None
-        out = np.zeros((X.shape[0], model.columns))
-        for at, own, ps in model.queries(X):
-            for c in range(against is not None, model.columns):
-                learner, plus = (c, 0) if model.independent else (0, c)
-                out[at, c] = model.variance(learner, own, ps[learner], plus, against)
+        against = 0 if self.settings.has_threshold else None
+        with self._model(state, size) as model:
+            out = np.zeros((X.shape[0], model.columns))
+            for at, own, ps in model.queries(X):
+                for c in range(against is not None, model.columns):
+                    learner, plus = (c, 0) if model.independent else (0, c)
+                    out[at, c] = model.variance(learner, own, ps[learner], plus, against)
         return out
 
     @refuse_infinite
     def top_variances(self, state: State, X: _core.Matrix, scores: np.ndarray, size: Size) -> np.ndarray:
-        model, best = self._model(state, size), np.argsort(-scores, axis=1, kind="stable")
-        out = np.empty(X.shape[0])
-        for at, own, ps in model.queries(X):
-            first, second = best[at, 0], best[at, 1]
-            if not model.independent:
-                out[at] = model.variance(0, own, ps[0], first, second)
-                continue
-            every = np.stack([model.variance(learner, own, p, 0) for learner, p in enumerate(ps)], axis=1)
-            rows = np.arange(len(own))
-            out[at] = every[rows, first] + every[rows, second]
+        best, out = np.argsort(-scores, axis=1, kind="stable"), np.empty(X.shape[0])
+        with self._model(state, size) as model:
+            for at, own, ps in model.queries(X):
+                first, second = best[at, 0], best[at, 1]
+                if not model.independent:
+                    out[at] = model.variance(0, own, ps[0], first, second)
+                    continue
+                every = np.stack([model.variance(learner, own, p, 0) for learner, p in enumerate(ps)], axis=1)
+                rows = np.arange(len(own))
+                out[at] = every[rows, first] + every[rows, second]
         return out
 
-    def _model(self, state: State, size: Size) -> Any:
+    @contextmanager
+    def _model(self, state: State, size: Size) -> Iterator[Any]:
+        """Return a context with the model, which computes in threads of its own."""
         from .kernel_model import KernelModel
 
-        return KernelModel(self.settings, state, size)
+        with crew() as threads:
+            yield KernelModel(self.settings, state, size, threads)
 
     # --- marginals ----------------------------------------------------------------------------------------------------
 
@@ -220,7 +229,8 @@ class Kernel(Covariance):
         return len(state["support.start"]) - 1
 
     def dual(self, state: State, size: Size) -> tuple[np.ndarray, Any]:
-        model: Any = self._model(state, size)
+        with self._model(state, size) as found:
+            model: Any = found
         coefficients, seen = np.zeros((model.columns, len(model.signs))), int(state["counters"][0])
         for learner, prior in enumerate(model.prior):
             c = state["dual"][:, 0, learner].copy()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 
 import numpy as np
 
 from .kernel_model import KernelModel
 from .kernel_support import ROWS, append_rows
-
-MIN_NOISE = 1e-6  # added to the diagonal when means are projected, as a fraction of the largest kernel value
+from .support_inverse import SupportInverse, lower_factor
 
 
 def keep_budget(model: KernelModel) -> None:
@@ -26,58 +24,55 @@ def keep_budget(model: KernelModel) -> None:
             UserWarning,
             stacklevel=2,
         )
-    k = model.kernel(model.support, model.support)
-    k *= model.signs @ model.signs.T
-    models = [_in_support_basis(model, learner, k) for learner in range(len(model.prior))]
-    cost = np.sum([removal for *_, removal in models], axis=0)
-    keep = np.sort(np.argsort(cost, kind="stable")[size - budget :])
+    if model.inverse is None:
+        k = model.kernel(model.support, model.support)
+        model.inverse = SupportInverse(k * (model.signs @ model.signs.T), model.arrays)
+    dual, noise = _in_support_basis(model)
+    keep = np.sort(np.argsort(model.inverse.cost(dual[:, 0], model.prior), kind="stable")[size - budget :])
     model.state["dropped"][0] += size - budget
-    _cut(model, keep, k, models)
+    _cut(model, keep, model.inverse.drop(keep, dual), noise)
 
 
-def _in_support_basis(model: KernelModel, learner: int, k: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return coefficients of a learner's mean, its T + diag(1/zeta), and the change that removing each row causes."""
+def _in_support_basis(model: KernelModel) -> tuple[np.ndarray, np.ndarray]:
+    """Return the coefficients of the means of the support rows, and the diagonals of T + diag(1/zeta)."""
     from scipy.linalg import solve_triangular
 
-    t, gained = model.prior[learner] * k, model.state["gained"][learner]
-    dual, noisy, informative = model.state["dual"][:, :, learner], t.copy(), gained > 0
-    if informative.any():
-        unit = model.state["triangle"][learner] + np.eye(len(t))
-        dual = solve_triangular(unit, dual, lower=True, trans=1, unit_diagonal=True)
-        noisy[informative, informative] = ((unit * unit)[:, informative] @ (1.0 / gained[informative]))[informative]
-    root = solve_triangular(np.linalg.cholesky(_smoothed(t)), np.eye(len(t)), lower=True)
-    return dual, noisy, dual[:, 0] ** 2 / np.einsum("ij,ij->j", root, root)
+    dual, gained = model.state["dual"].copy(), model.state["gained"]
+    noise = np.zeros_like(gained)
+    for learner in range(len(gained) if model.settings.rule.learns_precision else 0):
+        informative, triangle = gained[learner] > 0, model.state["triangle"][learner]
+        if not informative.any():
+            continue
+        dual[:, :, learner] = solve_triangular(
+            triangle, dual[:, :, learner], lower=True, trans=1, unit_diagonal=True, check_finite=False
+        )
+        share = np.divide(1.0, gained[learner], out=np.zeros(len(informative)), where=informative)
+        noise[learner] = np.einsum("ju,ju,u->j", triangle, triangle, share) + share
+    return dual, noise
 
 
-def _cut(model: KernelModel, keep: np.ndarray, k: np.ndarray, models: Sequence[tuple[np.ndarray, ...]]) -> None:
-    """Keep some support rows only: the mean is projected onto them, and the precision of the others is dropped."""
-    from scipy.linalg import cho_solve
-
-    dropped = np.setdiff1d(np.arange(len(k)), keep)
-    state = {"dual": model.state["dual"][keep], "gained": model.state["gained"][:, keep]}
-    state["triangle"] = np.zeros((len(models), len(keep), len(keep)))
-    for learner, (dual, noisy, _) in enumerate(models):
-        c, informative = dual[keep], model.state["gained"][learner][keep] > 0
-        t = model.prior[learner] * k[keep]
-        factor = np.linalg.cholesky(_smoothed(t[:, keep]))
-        c += cho_solve((factor, True), t[:, dropped] @ dual[dropped])
-        if informative.any():
-            points = keep[informative]
-            factor = np.linalg.cholesky(noisy[np.ix_(points, points)])
-            unit = factor / factor.diagonal()
-            unit[np.arange(len(points)), np.arange(len(points))] = 0.0
-            state["triangle"][learner][np.ix_(informative, informative)] = unit
-            state["gained"][learner, informative] = 1.0 / factor.diagonal() ** 2
-        unit = state["triangle"][learner]
-        state["dual"][:, :, learner] = c + unit.T @ c
-    if not model.settings.rule.learns_precision:
-        state["triangle"] = np.zeros((len(models), 0, 0))
+def _cut(model: KernelModel, keep: np.ndarray, dual: np.ndarray, noise: np.ndarray) -> None:
+    """Keep some support rows only, with means that are already projected onto them; drop the others' precision."""
+    assert model.inverse is not None
+    state = {"dual": dual, "gained": model.state["gained"][:, keep]}
+    precise, learners = model.settings.rule.learns_precision, len(model.prior)
+    state["triangle"] = np.zeros((learners, len(keep), len(keep)) if precise else (learners, 0, 0))
+    for learner in range(learners if precise else 0):
+        points = np.flatnonzero(state["gained"][learner] > 0)
+        if not len(points):
+            continue
+        every, triangle = len(points) == len(keep), state["triangle"][learner]
+        noisy = model.prior[learner] * (model.inverse.kernel if every else model.inverse.kernel[np.ix_(points, points)])
+        diagonal = np.arange(len(points))
+        noisy[diagonal, diagonal] = noise[learner][keep[points]]
+        factor = lower_factor(noisy)
+        roots = factor.diagonal().copy()
+        factor /= roots
+        factor[diagonal, diagonal] = 0.0
+        triangle[slice(None) if every else np.ix_(points, points)] = factor
+        state["gained"][learner, points] = 1.0 / roots**2
+        dual[:, :, learner] += triangle.T @ dual[:, :, learner]
     arrays = append_rows(None, tuple(model.state[name] for name in ROWS), keep)
     model.state.update(state, **dict(zip(ROWS, arrays, strict=True)))
     model.state["support.sides"] = model.state["support.sides"][keep]
     model.reload()
-
-
-def _smoothed(t: np.ndarray) -> np.ndarray:
-    """Return a kernel matrix that is invertible even if rows are equal."""
-    return t + np.diag(MIN_NOISE * t.diagonal().max(initial=0.0) * np.ones(len(t)))

@@ -19,11 +19,15 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .block_update import BlockUpdate
 from .examples import Block, Examples, Progressive
+from .host_arrays import NumpyArrays
 from .kernel_functions import KernelFunction
 from .kernel_support import ROWS, append_rows, csr_rows, shapes
 from .settings import TASKS, Settings
 from .state import Size, State
+from .support_inverse import SupportInverse
+from .threads import Crew
 
 ROWS_PER_QUERY = 256  # predicted at a time; their kernel with each other is computed for the sake of its diagonal
 
@@ -31,8 +35,10 @@ ROWS_PER_QUERY = 256  # predicted at a time; their kernel with each other is com
 class KernelModel:
     """A kernel learner's state, ready for queries and for training on blocks of rows."""
 
-    def __init__(self, settings: Settings, state: State, size: Size) -> None:
+    def __init__(self, settings: Settings, state: State, size: Size, threads: Crew) -> None:
         self.settings, self.state, self.columns = settings, state, settings.columns(size.n_classes)
+        self.arrays = NumpyArrays(threads)
+        self.inverse: SupportInverse | None = None  # of the support's kernel, once the budget is full
         self.independent = settings.independent
         self.parts = 1 if self.independent else self.columns
         self.kernel = KernelFunction(settings, size.n_features)
@@ -55,19 +61,20 @@ class KernelModel:
 
     # --- queries --------------------------------------------------------------------------------------------------
 
-    def projections(self, learner: int, k: np.ndarray) -> np.ndarray:
-        """Return p of rows at every class, support x (parts x rows), from the kernel support x rows."""
-        t: np.ndarray = self.prior[learner] * (self.signs[:, :, None] * k[:, None, :]).reshape(
-            len(k), self.parts * k.shape[1]
-        )
-        if not self.settings.rule.learns_precision or not len(k):
-            return t
-        from scipy.linalg import solve_triangular
+    def projections(self, k: np.ndarray) -> list[np.ndarray]:
+        """Return each learner's p of rows at every class, support x (parts x rows), from the kernel support x rows.
 
-        p: np.ndarray = solve_triangular(
-            self.state["triangle"][learner], t, lower=True, unit_diagonal=True, check_finite=False, overwrite_b=True
-        )
-        return p
+        The arrays are used again by the next call.
+        """
+        n = len(k)
+        t = (self.signs[:, :, None] * k[:, None, :]).reshape(n, self.parts * k.shape[1])
+        ts = [prior * t for prior in self.prior]
+        if not self.settings.rule.learns_precision or not n:
+            return ts
+        every, none, one = np.arange(n), np.empty((0, n)), np.ones(n)
+        triangles = self.state["triangle"]
+        updates = [BlockUpdate(t, every, None, triangles[learner], none, one) for learner, t in enumerate(ts)]
+        return [p for p, _ in self.arrays.update(updates)]
 
     def scores(self, ps: list[np.ndarray], n: int, plane: int = 0) -> np.ndarray:
         """Return scores, shape (rows, columns), from each learner's :meth:`projections`."""
@@ -84,7 +91,7 @@ class KernelModel:
             block = examples.block(first, min(first + ROWS_PER_QUERY, X.shape[0]))
             rows = self.kernel.rows(*csr_rows(block))
             k = self.kernel(self.support, rows)
-            ps = [self.projections(learner, k) for learner in range(len(self.prior))]
+            ps = self.projections(k)
             yield slice(first, first + block.n), self.kernel(rows, rows).diagonal(), ps
 
     def variance(self, learner: int, own: np.ndarray, p: np.ndarray, plus: Any, minus: Any = None) -> np.ndarray:
@@ -107,13 +114,13 @@ class KernelModel:
         rows, n = self.kernel.rows(*arrays), block.n
         k, own = self.kernel(self.support, rows), self.kernel(rows, rows)
         own = 0.5 * (own + own.T)
-        ps = [self.projections(learner, k) for learner in range(len(self.prior))]
+        ps = self.projections(k)
         positions = self.parts * n
         with np.errstate(over="ignore", invalid="ignore"):  # the core refuses what is not finite
             gram = np.stack([np.kron(np.eye(self.parts), self.prior[learner] * own) for learner in range(len(ps))])
-            for learner, p in enumerate(ps):
-                if self.settings.rule.learns_precision:
-                    gram[learner] -= (p * self.state["gained"][learner][:, None]).T @ p
+            if self.settings.rule.learns_precision:
+                roots = np.sqrt(self.state["gained"])[:, :, None]
+                self.arrays.subtract_gram([(g, p * root) for g, p, root in zip(gram, ps, roots, strict=True)])
         sharing = _core.Sharing.independent if self.independent else _core.Sharing.joint
         core = _core.ProductLearner(
             self.settings.rule.compiled, TASKS[self.settings.task], sharing,
@@ -124,12 +131,13 @@ class KernelModel:
             np.ascontiguousarray(own.diagonal()), block.labels, block.label_start, block.weight, block.class_weight,
             calibrate, progressive.log_loss, progressive.logits,
         )  # fmt: skip
-        self._append(arrays, n, ps, found)
+        self._append(arrays, n, ps, found, k, own)
         return done
 
     def _append(
-        self, arrays: tuple[np.ndarray, ...], n: int, ps: list[np.ndarray], found: list[dict[str, Any]]
-    ) -> None:
+        self, arrays: tuple[np.ndarray, ...], n: int, ps: list[np.ndarray], found: list[dict[str, Any]],
+        k: np.ndarray, own: np.ndarray,
+    ) -> None:  # fmt: skip
         """Add the rows that updated the Gaussian to the support."""
         row_of = [learned["plus"] % n for learned in found]
         new = np.unique(np.concatenate(row_of)) if self.independent else row_of[0]
@@ -154,6 +162,9 @@ class KernelModel:
         state["support.sides"] = np.concatenate([self.state["support.sides"], sides])
         self.state.update(state)
         self.reload()
+        if self.inverse is not None:
+            old_signs, signs = self.signs[:m], self.signs[m:]
+            self.inverse.extend(k[:, new] * (old_signs @ signs.T), own[np.ix_(new, new)] * (signs @ signs.T))
 
     def _append_learner(
         self, learner: int, learned: dict[str, Any], at: np.ndarray, p: np.ndarray, old: State, state: State
