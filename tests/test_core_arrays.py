@@ -388,6 +388,10 @@ CALLS = {
         lambda: {"text": np.frombuffer(b"abc", np.uint8), "start": i64(0, 1, 3)},
         lambda a: _core.name_keys(a["text"], a["start"]), ("start: shorter", "start: longer", "start: empty"),
     ),
+    "table_text": Call(
+        lambda: {"x": np.ones(2), "classes": i32(0, 1)},
+        lambda a: _core.table_text([a["x"], (a["classes"], ["a", "b"])], ","),
+    ),
     "Numbering.restore": restore(lambda: _core.Numbering(options())),
     "LineReader.restore": restore(line_reader, True),
     "CsvReader.restore": restore(lambda: _core.CsvReader(options(), NGRAMS, delimiter=",", quotes=True), True),

@@ -2,10 +2,13 @@
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include "data/arrow_rows.hpp"
 #include "data/csv.hpp"
+#include "data/table_text.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/batches.hpp"
 
@@ -24,6 +27,34 @@ std::optional<nb::typed<nb::list, nb::bytes>> header_of(CsvReader& reader, const
 
 std::optional<std::vector<CellCounts>> counts_of(CsvReader& reader, const nb::bytes& text, bool last, std::int64_t rows) {
     return reader.counts({text.c_str(), text.size()}, last, rows);
+}
+
+// A column of predictions: numbers, or the numbers of classes with their names.
+using PythonColumn = std::variant<Input<double, 1>, std::tuple<Input<std::int32_t, 1>, std::vector<std::string>>>;
+
+// The lines of a table, separated as the format asks.
+std::string text_of(const std::vector<PythonColumn>& given, const std::string& separator) {
+    std::vector<TextColumn> columns;
+    std::size_t n_rows = 0;
+    for (const PythonColumn& column : given) {
+        TextColumn found;
+        std::size_t n = 0;
+        if (const auto* numbers = std::get_if<Input<double, 1>>(&column)) {
+            found.values = numbers->data();
+            n = numbers->shape(0);
+        } else {
+            const auto& [classes, names] = std::get<1>(column);
+            n = classes.shape(0);
+            require_below(classes.data(), static_cast<std::int64_t>(n), static_cast<std::int64_t>(names.size()), "a class has no name");
+            found.classes = classes.data();
+            found.names.assign(names.begin(), names.end());
+        }
+        require(columns.empty() || n == n_rows, "columns have different lengths");
+        n_rows = n;
+        columns.push_back(std::move(found));
+    }
+    nb::gil_scoped_release release;
+    return table_text(columns, n_rows, separator);
 }
 
 // Text of cells, which may be any bytes.
@@ -110,6 +141,7 @@ void describe(Reader& reader, const std::vector<ColumnUse>& columns) {
 }  // namespace
 
 void bind_tables(nb::module_& m) {
+    m.def("table_text", &text_of, "columns"_a.noconvert(), "separator"_a);
     nb::enum_<Use>(m, "Use")
         .value("none", Use::none)
         .value("value", Use::value)

@@ -442,6 +442,15 @@ class Topics:
 def digamma(x: float) -> float: ...
 def exp_of_negative(x: float) -> float: ...
 def inverse_gaussian(mean: float, seed: int, n: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+def table_text(
+    columns: Sequence[
+        Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | tuple[
+            Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)], Sequence[str]
+        ]
+    ],
+    separator: str,
+) -> str: ...
 
 class Use(enum.Enum):
     none = 0

@@ -28,6 +28,22 @@ class Abstained:
 ABSTAINED = Abstained()
 
 
+class Named(Sequence[Any]):
+    """A class for every row, by its number among names."""
+
+    def __init__(self, numbers: np.ndarray, names: Sequence[Any]) -> None:
+        self.numbers, self.names = numbers, names
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, row: Any) -> Any:
+        return self.names[self.numbers[row]]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self.names[k] for k in self.numbers.tolist()])
+
+
 @dataclass(frozen=True)
 class Column:
     """One column of predictions.
@@ -146,18 +162,16 @@ class Predictions:
             return numbers.T[self.order]
         return -numbers[None] if name == "margin" and self.order[1] == 0 else numbers[None]
 
-    def _predicted(self, scores: np.ndarray, proba: np.ndarray | None) -> list[Any]:
+    def _predicted(self, scores: np.ndarray, proba: np.ndarray | None) -> Sequence[Any]:
         names = self.names
         if self.multilabel:
             in_order = [names[k] for k in self.order]
             return [[in_order[k] for k in row.nonzero()[0]] for row in scores[:, self.order] > 0]
         number = predicted_numbers(scores)
-        found = [names[k] for k in number.tolist()]
         if self.requested.abstain is not None:
             assert proba is not None  # as needs_probabilities says
-            for i in np.flatnonzero(proba[np.arange(len(number)), number] < self.requested.abstain).tolist():
-                found[i] = ABSTAINED
-        return found
+            number[proba[np.arange(len(number)), number] < self.requested.abstain] = len(names)
+        return Named(number, [*names, ABSTAINED])
 
     def _ranking(self, scores: np.ndarray) -> np.ndarray:
         """Return the numbers of each row's best classes, the best first."""

@@ -15,12 +15,13 @@ from typing import Any, Protocol, TextIO
 import click
 import numpy as np
 
+from ... import _core
 from ...data.formats.table import BY_SUFFIX
 from ...data.sources.whole_files import new_file
 from ..inputs import open_for, reported
 from ..options.predictions import JSON_FORMAT
 from .files import output
-from .predictions import ABSTAINED, Column, Predictions
+from .predictions import ABSTAINED, Column, Named, Predictions
 from .text import ABSENT
 
 ABSTAIN_MARK = "-"
@@ -97,10 +98,13 @@ class Lines:
         if self.header is not None:
             self.file.write(self.header)
             self.header = None
-        parts = [self._encoded(column, found) for column, found in zip(self.columns, values, strict=True)]
-        self.file.write(self.pattern * len(parts[0]) % tuple(chain.from_iterable(zip(*parts, strict=True))))
+        self.file.write(self._text(values))
         if self.at_once:
             self.file.flush()
+
+    def _text(self, values: Sequence[Sequence[Any]]) -> str:
+        parts = [self._encoded(column, found) for column, found in zip(self.columns, values, strict=True)]
+        return self.pattern * len(parts[0]) % tuple(chain.from_iterable(zip(*parts, strict=True)))
 
     def _encoded(self, column: Column, values: Sequence[Any]) -> Sequence[Any]:
         if column.kind == "number":
@@ -128,6 +132,21 @@ class Tsv(Lines):
     def has_header(self) -> bool:
         """Return whether the first line names the columns."""
         return len(self.columns) > 1
+
+    def _text(self, values: Sequence[Sequence[Any]]) -> str:
+        """Return rows as text: that of classes and numbers, and nothing else, is made by compiled code."""
+        parts: list[Any] = []
+        for column, found in zip(self.columns, values, strict=True):
+            if column.kind == "number":
+                parts.append(np.ascontiguousarray(found, dtype=np.float64))
+            elif isinstance(found, Named):
+                names = [self.text(name) for name in found.names]
+                if any("\ud800" <= character <= "\udfff" for name in names for character in name):
+                    return super()._text(values)  # which says that they cannot be written as UTF-8
+                parts.append((found.numbers.astype(np.int32), names))
+            else:
+                return super()._text(values)
+        return _core.table_text(parts, self.separator)
 
     def line(self) -> str:
         placeholders = ["%.9g" if column.kind == "number" else "%s" for column in self.columns]
