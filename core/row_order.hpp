@@ -49,6 +49,9 @@ class RowOrder {
         return sort(columns, values, n, column_of, [](double& sum, double value, bool again) { sum = again ? sum + value : value; });
     }
 
+    // Which of the entries was sorted into this place; before equal columns were combined.
+    std::size_t entry(std::size_t place) const { return static_cast<std::size_t>(order_[place] & 0xffffffff); }
+
   private:
     // Sorts stably by some bits of the columns at a time, without comparisons to mispredict.
     void sort_order(std::size_t n, int bits) {

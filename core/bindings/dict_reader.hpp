@@ -3,7 +3,9 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "row_order.hpp"
 #include "data/rows_out.hpp"
 #include "bindings/batches.hpp"
+#include "bindings/name_memo.hpp"
 
 namespace confidently::python {
 
@@ -53,139 +56,330 @@ inline double number_of(nb::handle key, nb::handle value, double largest) {
     reject("feature {!r}: the value {!r} is too large; scale it down", key, value);
 }
 
-// Columns of recent names, by object identity: most streams pass the same few strings with every row. The objects are kept
-// alive, so that no other object can take their address.
-class RecentNames {
-  public:
-    std::int32_t find(PyObject* name) const {
-        const Entry& entry = entries_[slot(name)];
-        return entry.name.ptr() == name ? entry.column : -1;
-    }
-    void remember(nb::handle name, std::int32_t column) { entries_[slot(name.ptr())] = {nb::borrow(name), column}; }
-    void forget() { entries_.assign(kSize, {}); }
-
-  private:
-    static constexpr std::size_t kSize = 4096;
-
-    struct Entry {
-        nb::object name;
-        std::int32_t column = -1;
-    };
-
-    static std::size_t slot(PyObject* name) { return reinterpret_cast<std::uintptr_t>(name) * 0x9e3779b97f4a7c15u >> 52; }
-
-    std::vector<Entry> entries_{kSize};
-};
+// A number that Python changes with every change of any dict, and gives to no two of them; 0: this Python has none.
+inline std::uint64_t version_of(PyObject* dict) {
+#if PY_VERSION_HEX < 0x030e0000 && !defined(Py_GIL_DISABLED)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+#pragma GCC diagnostic pop
+#else
+    (void)dict;
+    return 0;
+#endif
+}
 
 // The entries of a dict as a row, whose columns ascend without duplicates; zeros: numbers that are 0 are among them. Features
 // are numbered as they appear.
+//
+// Most rows are plain: every name is a string and every value a number or None, so that no Python code runs while they are
+// read, and no object needs a reference. They are read in steps, each of which prefetches what the next one reads of all
+// entries: the dict, its objects, the memo of names, the table of features. A plain row that is asked for twice (most are
+// learned after they were predicted) is read once, unless its dict has changed. Any other row, and one with an error, is
+// read entry by entry, with the same result.
 class DictReader {
   public:
     DictReader(int bits, std::int64_t max_columns, bool zeros) : features_(bits, max_columns), zeros_(zeros) {}
 
     FeatureTable& features() { return features_; }
+
     Row to_train(nb::handle x, double largest) {
-        const std::int64_t before = features_.size();
         try {
-            walk(x, largest, [this](const Namespace& space, std::string_view name, double) {
-                const std::int32_t column = features_.column(features_.key_of(space, name), space, name).first;
-                if (column < 0) throw nb::value_error("there are more features than columns; use hash_bits to hash them into fewer");
-                return column;
-            });
+            if (read_plain(x, largest))
+                for (const Unseen& feature : unseen_) add(learned(feature.key, plain_, feature.name), feature.value);
+            else
+                each_entry(x, largest, [this](const Namespace& space, std::string_view name, double) {
+                    return learned(features_.key_of(space, name), space, name);
+                });
         } catch (...) {
-            forget(before);
+            forget(known_);
             throw;
         }
-        return row();
-    }
-
-    // Forgets the features from this number on.
-    void forget(std::int64_t features) {
-        features_.truncate(features);
-        recent_.forget();
+        return row(n_seen_);
     }
 
     // Unseen features become one, in the column after the last. Their weights have mean 0 and the prior variance, so they
     // count as much as one feature whose value is the root of the sum of their squares.
     Row to_predict(nb::handle x, double largest) {
-        double unknown = 0.0;
-        walk(x, largest, [&](const Namespace& space, std::string_view name, double value) {
-            const std::int32_t column = features_.find(features_.key_of(space, name), space, name);
-            if (column < 0) unknown += value * value;
-            return column;
-        });
-        if (unknown > 0.0) add(static_cast<std::int32_t>(features_.size()), std::sqrt(unknown));
-        return row();
+        double squares = 0.0;
+        if (read_plain(x, largest))
+            for (const Unseen& feature : unseen_) squares += feature.value * feature.value;
+        else
+            each_entry(x, largest, [&](const Namespace& space, std::string_view name, double value) {
+                const std::int32_t column = features_.find(features_.key_of(space, name), space, name);
+                if (column < 0) squares += value * value;
+                return column;
+            });
+        if (squares > 0.0) add(static_cast<std::int32_t>(features_.size()), std::sqrt(squares));
+        return row(n_seen_);
     }
 
+    // Forgets the features from this number on.
+    void forget(std::int64_t features) {
+        features_.truncate(features);
+        memo_.forget(features);
+        last_ = {};
+    }
+
+    // Forgets the features that the row read last was the first to have.
+    void forget_new() { forget(known_); }
+
   private:
+    // --- plain rows ---------------------------------------------------------------------------------------------------
+
+    std::int32_t learned(std::uint32_t key, const Namespace& space, std::string_view name) {
+        const std::int32_t column = features_.column(key, space, name).first;
+        if (column < 0) throw nb::value_error("there are more features than columns; use hash_bits to hash them into fewer");
+        return column;
+    }
+
+    // Reads a row, if it is plain: its features seen before, sorted, and those unseen. Nothing has changed if it is not.
+    bool read_plain(nb::handle x, double largest) {
+        known_ = features_.size();
+        const bool own = PyDict_Check(x.ptr()) && Py_TYPE(x.ptr())->tp_iter == PyDict_Type.tp_iter;  // not iterated by Python code
+        const Asked asked{x.ptr(), own ? version_of(x.ptr()) : 0, largest, known_};
+        if (asked.version && asked == last_) {
+            row_columns_.resize(n_seen_);
+            row_values_.resize(n_seen_);
+            return true;
+        }
+        last_ = {};
+        n_seen_ = 0;
+        if (!own || !find_names(x.ptr(), largest)) return false;
+        find_features();
+        sort_seen();
+        last_ = asked;
+        return true;
+    }
+
+    bool find_names(PyObject* x, double largest) {
+        hold(static_cast<std::size_t>(PyDict_GET_SIZE(x)) + 1);
+        Entry *const entries = entries_.data(), *end = entries;
+        Py_ssize_t at = 0;
+        for (PyObject *key, *value; PyDict_Next(x, &at, &key, &value); ++end) {
+            *end = {key, value};
+            prefetch(key);
+            prefetch(reinterpret_cast<PyASCIIObject*>(key) + 1);  // its text
+            prefetch(value);
+        }
+        std::size_t n = 0;
+        bool in_range = true;
+        double* const values = values_.data();
+        for (Entry* entry = entries; entry != end; ++entry) {
+            if (entry->value == Py_None) continue;
+            if (!is_number(entry->value, values[n]) || !PyUnicode_CheckExact(entry->key)) return false;
+            in_range &= std::fabs(values[n]) <= largest;
+            entries[n].key = entry->key;
+            memo_.expect(entry->key);
+            n += values[n] != 0.0 || zeros_;
+        }
+        if (!in_range) return false;
+        n_entries_ = n;
+        std::size_t n_others = 0;
+        std::int32_t* const columns = columns_.data();
+        std::size_t* const others = others_.data();
+        for (std::size_t k = 0; k < n; ++k) {
+            columns[k] = memo_.find(entries[k].key);
+            others[n_others] = k;
+            n_others += columns[k] < 0;
+        }
+        return hash_names(n_others);
+    }
+
+    // NumPy's double is a float, too. No other subclasses, whose conversion may run Python code.
+    static bool is_number(PyObject* value, double& number) {
+        if (PyFloat_Check(value)) {
+            number = PyFloat_AS_DOUBLE(value);
+            return true;
+        }
+        if (!PyLong_CheckExact(value) && !PyBool_Check(value)) return false;
+        number = PyLong_AsDouble(value);
+        if (number != -1.0 || !PyErr_Occurred()) return true;
+        PyErr_Clear();
+        return false;
+    }
+
+    // Hashes the names that are not remembered, if they are valid Unicode.
+    bool hash_names(std::size_t n) {
+        unseen_.resize(n);
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::size_t k = others_[i];
+            Py_ssize_t size;
+            const char* text = PyUnicode_AsUTF8AndSize(entries_[k].key, &size);
+            if (!text) {
+                PyErr_Clear();
+                return false;
+            }
+            const std::string_view name(text, static_cast<std::size_t>(size));
+            unseen_[i] = {k, values_[k], features_.key_of(plain_, name), name};
+            features_.expect(unseen_[i].key);
+        }
+        return true;
+    }
+
+    // Finds the features that are not remembered, and leaves those that are unseen.
+    void find_features() {
+        if (unseen_.empty()) return;
+        std::size_t n = 0;
+        for (const Unseen& feature : unseen_) {
+            const std::int32_t column = features_.find(feature.key, plain_, feature.name);
+            columns_[feature.at] = column;
+            if (column >= 0)
+                memo_.remember(entries_[feature.at].key, column);
+            else
+                unseen_[n++] = feature;
+        }
+        unseen_.resize(n);
+        if (n == 0) return;
+        n = 0;
+        for (std::size_t k = 0; k < n_entries_; ++k) {
+            columns_[n] = columns_[k];
+            values_[n] = values_[k];
+            n += columns_[k] >= 0;
+        }
+        n_entries_ = n;
+    }
+
+    // Sorts the features seen before. Many streams have the same ones in the same order in every row.
+    void sort_seen() {
+        const std::size_t n = n_entries_;
+        row_columns_.assign(columns_.begin(), columns_.begin() + std::ptrdiff_t(n));
+        row_values_.assign(values_.begin(), values_.begin() + std::ptrdiff_t(n));
+        if (ascends(0)) {
+        } else if (row_columns_ == sorted_from_) {
+            row_columns_ = sorted_columns_;
+            for (std::size_t k = 0; k < n; ++k) row_values_[k] = values_[order_.entry(k)];
+        } else {
+            sort(0);
+            sorted_from_.assign(columns_.begin(), columns_.begin() + std::ptrdiff_t(row_columns_.size() == n ? n : 0));
+            sorted_columns_ = row_columns_;
+        }
+        n_seen_ = row_columns_.size();
+    }
+
+    // --- other rows ---------------------------------------------------------------------------------------------------
+
     // column_of(space, name, value): -1 where the row gets no entry
     template <class F>
-    void walk(nb::handle x, double largest, F&& column_of) {
-        columns_.clear();
-        values_.clear();
-        if (PyDict_CheckExact(x.ptr())) return entries(x.ptr(), largest, column_of);
+    void each_entry(nb::handle x, double largest, F&& column_of) {
+        if (PyDict_CheckExact(x.ptr())) return each_of_dict(x.ptr(), largest, column_of);
         if (!nb::hasattr(x, "keys")) {
             throw nb::type_error((std::string("a row is a dict of features, got ") + Py_TYPE(x.ptr())->tp_name).c_str());
         }
         const nb::object copy = nb::steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyDict_Type), x.ptr()));
         if (!copy.is_valid()) nb::raise_python_error();
-        entries(copy.ptr(), largest, column_of);
+        each_of_dict(copy.ptr(), largest, column_of);
     }
 
     template <class F>
-    void entries(PyObject* x, double largest, F& column_of) {
+    void each_of_dict(PyObject* x, double largest, F& column_of) {
+        unseen_.clear();
+        row_columns_.clear();
+        row_values_.clear();
         Py_ssize_t at = 0;
-        PyObject *key, *value;
-        while (PyDict_Next(x, &at, &key, &value)) {
-            if (PyFloat_CheckExact(value)) {  // the usual case: no Python code runs, so no reference is needed
-                const double number = PyFloat_AS_DOUBLE(value);
-                const std::int32_t column = recent_.find(key);
-                if (column >= 0 && std::fabs(number) <= largest) {
-                    if (number != 0.0 || zeros_) add(column, number);
-                    continue;
-                }
-            }
+        for (PyObject *key, *value; PyDict_Next(x, &at, &key, &value);)
             if (value != Py_None) entry(nb::borrow(key), nb::borrow(value), largest, column_of);
-        }
     }
 
     template <class F>
     void entry(const nb::object& key, const nb::object& value, double largest, F& column_of) {
-        const Name name(key);
-        if (PyUnicode_Check(value.ptr())) {
-            const Namespace space(std::string(name.view()) + "=");
-            const std::int32_t column = column_of(space, Name(value).view(), 1.0);
-            if (column >= 0) add(column, 1.0);
-        } else if (const double number = number_of(key, value, largest); number != 0.0 || zeros_) {
-            const std::int32_t known = recent_.find(key.ptr());
-            const std::int32_t column = known >= 0 ? known : column_of(plain_, name.view(), number);
-            if (column < 0) return;
-            add(column, number);
-            if (known < 0 && PyUnicode_CheckExact(key.ptr())) recent_.remember(key, column);
+        double number;
+        if (PyUnicode_CheckExact(key.ptr()) && is_number(value.ptr(), number) && std::fabs(number) <= largest) {
+            const std::int32_t column = memo_.find(key.ptr());
+            if (column >= 0 && (number != 0.0 || zeros_)) add(column, number);
+            if (column >= 0) return;
         }
+        const Name name(key);
+        std::int32_t column = -1;
+        if (PyUnicode_Check(value.ptr())) {
+            number = 1.0;
+            column = column_of(Namespace(std::string(name.view()) + "="), Name(value).view(), number);
+        } else if (number = number_of(key, value, largest); number != 0.0 || zeros_) {
+            column = column_of(plain_, name.view(), number);
+            if (PyUnicode_CheckExact(key.ptr()) && 0 <= column && column < known_) memo_.remember(key.ptr(), column);
+        }
+        if (column >= 0) add(column, number);
+    }
+
+    // --- the row ------------------------------------------------------------------------------------------------------
+
+    void hold(std::size_t n) {
+        if (n <= entries_.size()) return;
+        entries_.resize(2 * n);
+        columns_.resize(2 * n);
+        values_.resize(2 * n);
+        others_.resize(2 * n);
     }
 
     void add(std::int32_t column, double value) {
-        columns_.push_back(column);
-        values_.push_back(value);
+        row_columns_.push_back(column);
+        row_values_.push_back(value);
     }
 
-    Row row() {
-        const auto n = static_cast<std::int64_t>(columns_.size());
-        bool ascending = true;
-        for (std::int64_t k = 1; k < n; ++k) ascending &= columns_[std::size_t(k - 1)] < columns_[std::size_t(k)];
-        const std::int64_t size = ascending ? n : order_.sort_and_sum(columns_.data(), values_.data(), n, [](std::int32_t c) { return c; });
-        return {columns_.data(), values_.data(), static_cast<std::int32_t>(size), false};
+    bool ascends(std::size_t first) const {
+        std::int32_t descending = 0;
+        for (std::size_t k = first + 1; k < row_columns_.size(); ++k)
+            descending |= -static_cast<std::int32_t>(row_columns_[k - 1] >= row_columns_[k]);
+        return !descending;
     }
+
+    // Sorts the entries from the first on, whose columns are behind those of the others.
+    void sort(std::size_t first) {
+        const auto size = order_.sort_and_sum(row_columns_.data() + first, row_values_.data() + first,
+                                              static_cast<std::int64_t>(row_columns_.size() - first), std::identity());
+        row_columns_.resize(first + static_cast<std::size_t>(size));
+        row_values_.resize(row_columns_.size());
+    }
+
+    Row row(std::size_t first) {
+        if (!ascends(first)) {
+            sorted_from_.clear();
+            sort(first);
+        }
+        return {row_columns_.data(), row_values_.data(), static_cast<std::int32_t>(row_columns_.size()), false};
+    }
+
+    struct Entry {
+        PyObject *key, *value;
+    };
+    struct Unseen {
+        std::size_t at;
+        double value;
+        std::uint32_t key;
+        std::string_view name;
+    };
+    struct Asked {  // what a row was read from and for
+        PyObject* dict = nullptr;
+        std::uint64_t version = 0;
+        double largest = 0.0;
+        std::int64_t features = 0;
+
+        bool operator==(const Asked&) const = default;
+    };
 
     const Namespace plain_;
     FeatureTable features_;
     const bool zeros_;
+    NameMemo memo_;
+    RowOrder order_;
+
+    // A plain row: its entries as they come, and features that are unseen.
+    Asked last_;
+    std::int64_t known_ = 0;  // features before the row
+    std::size_t n_entries_ = 0;
+    std::vector<Entry> entries_;
     std::vector<std::int32_t> columns_;
     std::vector<double> values_;
-    RowOrder order_;
-    RecentNames recent_;
+    std::vector<std::size_t> others_;  // entries whose names are not remembered
+    std::vector<Unseen> unseen_;
+
+    // Any row: what is learned from.
+    std::size_t n_seen_ = 0;
+    std::vector<std::int32_t> row_columns_;
+    std::vector<double> row_values_;
+
+    // The columns that were sorted last, as they came and as they are; order_ has the permutation.
+    std::vector<std::int32_t> sorted_from_, sorted_columns_;
 };
 
 }  // namespace confidently::python

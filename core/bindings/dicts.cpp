@@ -168,10 +168,12 @@ class DictLearner {
         : reader_((require_table(bits, max_columns), bits), max_columns, zeros) {}
 
     // `spare`: whether the arrays have space for one feature more than there are, which stands for the unseen ones of a row
-    void bind(const LearnerSettings& settings, const Dict& state, bool calibrate, double largest, bool spare) {
+    // classes: their numbers, which the caller keeps up to date
+    void bind(const LearnerSettings& settings, const Dict& state, bool calibrate, double largest, bool spare, const nb::typed<nb::dict, nb::any, int>& classes) {
         require_writable(state);
         largest_ = largest;
         spare_ = spare;
+        classes_ = classes;
         with_covariance(settings.covariance, [&](auto row) {
             settings.open_row(row, state, 0, &undo_, [&](const auto& covariance, auto type) {
                 constexpr bool may_be_kept = decltype(row)::template outlives_call<decltype(type)>;
@@ -185,25 +187,33 @@ class DictLearner {
         });
     }
 
-    // Returns false, and leaves the learner unchanged, if the arrays must grow first.
-    bool learn(nb::handle x, const std::vector<std::int32_t>& labels, double weight) {
+    void unbind() { bound_.reset(); }
+
+    // Returns false, and leaves everything unchanged, if no learner is bound, if the class is unknown, or if the arrays must
+    // grow first.
+    bool learn(nb::handle x, nb::handle y, double weight) {
+        if (!bound_) return false;
+        PyObject* number = PyDict_GetItemWithError(classes_.ptr(), y.ptr());
+        if (!number && PyErr_Occurred()) nb::raise_python_error();
+        if (!number) return false;
+        const bool learned = learn_class(x, nb::cast<std::int32_t>(nb::handle(number)), weight);
+        if (!learned) reader_.forget_new();
+        return learned;
+    }
+
+    // The same for the number of a class, or those of labels; new features remain, if the arrays must grow.
+    bool learn_class(nb::handle x, std::int32_t label, double weight) { return learn_row(x, &label, 1, weight); }
+    bool learn_labels(nb::handle x, const std::vector<std::int32_t>& labels, double weight) {
         return learn_row(x, labels.data(), std::int64_t(labels.size()), weight);
     }
-    bool learn_class(nb::handle x, std::int32_t label, double weight) { return learn_row(x, &label, 1, weight); }
 
     // the number of the class of the best score
     int best(nb::handle x) {
-        const std::vector<double> s = scores(x);
+        const std::vector<double>& s = score(x);
         return s.size() == 1 ? s[0] > 0.0 : TopTwo(s.data(), static_cast<int>(s.size())).first;
     }
 
-    std::vector<double> scores(nb::handle x) {
-        std::vector<double> out(static_cast<std::size_t>(bound().columns()));
-        Row row = to_predict(x);
-        row.size -= !spare_ && has_unseen(row);  // their weights have mean 0
-        bound().scores(row, out.data());
-        return out;
-    }
+    std::vector<double> scores(nb::handle x) { return score(x); }
 
     // none if the row has unseen features and the arrays have no space for them
     std::vector<double> probabilities(nb::handle x) {
@@ -263,6 +273,14 @@ class DictLearner {
         return *bound_;
     }
 
+    const std::vector<double>& score(nb::handle x) {
+        scores_.resize(static_cast<std::size_t>(bound().columns()));
+        Row row = to_predict(x);
+        row.size -= !spare_ && has_unseen(row);  // their weights have mean 0
+        bound().scores(row, scores_.data());
+        return scores_;
+    }
+
     Row to_predict(nb::handle x) {
         require(size() + spare_ <= bound().capacity(), "there is no space for an unseen feature");
         return reader_.to_predict(x, largest_);
@@ -274,7 +292,12 @@ class DictLearner {
     bool learn_row(nb::handle x, const std::int32_t* labels, std::int64_t n, double weight) {
         const Row row = reader_.to_train(x, largest_);
         if (size() + spare_ > bound().capacity()) return false;
-        bound().learn(row, labels, n, weight);
+        try {
+            bound().learn(row, labels, n, weight);
+        } catch (...) {
+            reader_.forget_new();
+            throw;
+        }
         return true;
     }
 
@@ -283,6 +306,8 @@ class DictLearner {
     std::unique_ptr<BoundLearner> bound_;
     double largest_ = 0.0;
     bool spare_ = true;
+    nb::dict classes_;
+    std::vector<double> scores_;
 };
 
 // Methods run in one thread at a time, even where Python has no global lock. Where it has one, a second lock would only slow
@@ -303,9 +328,11 @@ void bind_dicts(nb::module_& m) {
     const auto x = row_argument();
     nb::class_<DictLearner> learner(m, "DictLearner");
     learner.def(nb::init<int, std::int64_t, bool>(), "bits"_a, "max_columns"_a, "zeros"_a = false);
-    method(learner, "bind", &DictLearner::bind, "learner"_a, "state"_a, "calibrate"_a, "largest"_a, "spare"_a);
-    method(learner, "learn", &DictLearner::learn_class, x, "label"_a, "weight"_a);
-    method(learner, "learn_labels", &DictLearner::learn, x, "labels"_a, "weight"_a);
+    method(learner, "bind", &DictLearner::bind, "learner"_a, "state"_a, "calibrate"_a, "largest"_a, "spare"_a, "classes"_a);
+    method(learner, "unbind", &DictLearner::unbind);
+    method(learner, "learn", &DictLearner::learn, x, "y"_a.none(), "weight"_a);
+    method(learner, "learn_class", &DictLearner::learn_class, x, "label"_a, "weight"_a);
+    method(learner, "learn_labels", &DictLearner::learn_labels, x, "labels"_a, "weight"_a);
     method(learner, "best", &DictLearner::best, x);
     method(learner, "scores", &DictLearner::scores, x);
     method(learner, "probabilities", &DictLearner::probabilities, x);

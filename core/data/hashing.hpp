@@ -115,6 +115,8 @@ class FeatureTable {
     }
 
   private:
+    static constexpr std::size_t kAhead = 16;  // enough for a slot to arrive from memory
+
     struct Slot {
         std::uint32_t key = 0;
         std::int32_t column = -1;
@@ -148,6 +150,7 @@ class FeatureTable {
     void resize(std::size_t n) {
         slots_.assign(n, {});
         for (std::size_t k = 0; k < keys_.size(); ++k) {
+            if (k + kAhead < keys_.size()) expect(keys_[k + kAhead]);
             std::size_t at = place(keys_[k]);
             while (slots_[at].column >= 0) at = next(at);
             slots_[at] = {keys_[k], static_cast<std::int32_t>(k)};

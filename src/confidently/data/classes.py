@@ -27,6 +27,11 @@ class ClassTable:
     closed : bool
         Whether other labels are errors.
 
+    Attributes
+    ----------
+    numbers : dict
+        The number of every known class.
+
     Examples
     --------
     >>> table = ClassTable()
@@ -40,7 +45,7 @@ class ClassTable:
     def __init__(self, names: Sequence[Name | None] = (), multilabel: bool = False, closed: bool = False) -> None:
         self.names: list[Name | None] = list(names)
         self.multilabel, self.closed = multilabel, closed
-        self._numbers = {name: k for k, name in enumerate(names) if name is not None}
+        self.numbers = {name: k for k, name in enumerate(names) if name is not None}
 
     def __len__(self) -> int:
         """Number of classes that a learner needs: at least two, unless rows are multilabel."""
@@ -54,16 +59,16 @@ class ClassTable:
         LookupError
             If the class is new and the table is closed; the message lists the known ones.
         """
-        if name not in self._numbers:
+        if name not in self.numbers:
             if self.closed:
                 known = ", ".join(str(known) for known in self.names)
                 raise LookupError(f"the label {str(name)!r} is not one of the classes ({known})")
-            self._numbers[name] = self._add(name)
-        return self._numbers[name]
+            self.numbers[name] = self._add(name)
+        return self.numbers[name]
 
     def get(self, name: Name) -> int | None:
         """Return the number of a class, or ``None`` if it is unknown."""
-        return self._numbers.get(name)
+        return self.numbers.get(name)
 
     def _add(self, name: Name) -> int:
         if not self.multilabel and not self.names:

@@ -76,9 +76,14 @@ class DictRows:
 
     def learn(self, x: Row, y: Any, weight: float = 1.0) -> None:
         """Train on a row of one class."""
-        number = self.table.get(y)
         if weight != 1.0 and not 0.0 <= weight <= MAX_WEIGHT:
             raise ValueError(f"weight must be in 0 to {MAX_WEIGHT:g}, got {weight!r}")
+        try:
+            if not self.growing and self.core.learn(x, y, weight):  # the usual case
+                return
+        except OverflowError:  # which leaves everything as it was
+            raise out_of_range(self.learner.dtype) from None
+        number = self.table.get(y)
         if number is None:
             self.core.row(x, False, self.largest)  # an invalid row must not add a class
             with self._undone_on_error():
@@ -90,7 +95,7 @@ class DictRows:
         if self.as_matrices:
             self._learn_matrix(x, np.array([number], dtype=np.int32), None, weight)
         else:
-            self._learn_dict(self.core.learn, x, number, weight)
+            self._learn_dict(self.core.learn_class, x, number, weight)
 
     def _learn_dict(self, learn: Callable[..., bool], x: Row, labels: Any, weight: float) -> None:
         known, before = self.core.size, self.learner
@@ -110,10 +115,11 @@ class DictRows:
 
     def learn_labels(self, x: Row, y: Mapping[Any, bool]) -> None:
         """Train on a row of any number of labels."""
-        self.core.row(x, False, self.largest)
-        if all(self.table.get(name) is not None for name in y):
+        numbers = self.table.numbers
+        if len(self.table) and all(name in numbers for name in y):
             self._learn_relevant(x, y)
         else:
+            self.core.row(x, False, self.largest)  # an invalid row must not add a label
             with self._undone_on_error():
                 self._learn_relevant(x, y)
 
@@ -174,6 +180,7 @@ class DictRows:
             dense = covariance.couples_features
             self.as_matrices = dense and not self._is_small()
             if self.as_matrices:
+                self.core.unbind()
                 return
             if not dense:  # a matrix would grow by a row and a column
                 self.learner.grow(n_features=self.core.size + 1)
@@ -181,7 +188,9 @@ class DictRows:
             self.learner.make_writable()
             covariance.flush(self.learner.state)
             progressive = self.calibration is not None
-            self.core.bind(covariance.compiled(), self.learner.state, progressive, self.largest, not dense)
+            self.core.bind(
+                covariance.compiled(), self.learner.state, progressive, self.largest, not dense, self.table.numbers
+            )
 
     def _is_small(self) -> bool:
         """Return whether rows are trained on one by one within the matrices, which must have double precision."""
