@@ -2,8 +2,8 @@
 
 Every row has 75 features. Columns: the same 75 names with a standard normal value each, as in a file with a header; the
 names are the same string objects in every row, or new ones, as a parser makes them. Words: 75 different words of
-47,000, drawn by Zipf's law, with the value 1, in any order; the same string objects, or new ones, as when words are cut from
-text; or words that are met once only. One process, processor time, medians of interleaved repetitions.
+47,000, drawn by Zipf's law, with the value 1, in any order; the same string objects, or new ones, as when words are cut
+from text; or words that are met once only. One process, processor time, medians of interleaved repetitions.
 """
 
 from __future__ import annotations
