@@ -45,14 +45,10 @@ stub: $(VENV)/installed
 	$(BIN)/python -m nanobind.stubgen --quiet --module confidently._core --output-file src/confidently/_core.pyi
 	$(BIN)/ruff format --quiet src/confidently/_core.pyi
 
+# The benchmarks of speed, which write their sections of docs/benchmarks.md. PARTS="dicts fit" runs some: page.py --help.
 bench: $(VENV)/installed
-	$(BIN)/python benchmarks/speed.py
-	$(BIN)/python benchmarks/stream.py
-	$(BIN)/python benchmarks/dicts.py
-	$(BIN)/python benchmarks/drift.py
-	$(BIN)/python benchmarks/cluster.py --no-errors
 	$(BIN)/python -m pip install --quiet vowpalwabbit
-	$(BIN)/python benchmarks/peers.py
+	$(BIN)/python benchmarks/page.py $(if $(PARTS),--only $(PARTS))
 
 # The documentation as a site in build/site. Warnings and broken internal links are errors.
 docs: $(VENV)/docs

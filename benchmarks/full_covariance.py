@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 from statistics import median
@@ -19,6 +20,7 @@ from harness import REPOSITORY, arguments, have_data, interleaved, load, machine
 from scipy.linalg import blas
 from sklearn.linear_model import SGDClassifier
 from sklearn.svm import SVC, LinearSVC
+from threadpoolctl import ThreadpoolController
 
 from confidently import OnlineClassifier, step
 from confidently.covariances.settings import Settings
@@ -64,6 +66,15 @@ def noise(rng: np.random.Generator, n: int, d: int) -> tuple[np.ndarray, np.ndar
     return rng.normal(size=(n, d)) / np.sqrt(d), rng.integers(0, 2, n).astype(np.int32)
 
 
+THREADS = ThreadpoolController()
+
+
+def one_thread(run: Callable[[], Any]) -> None:
+    """Run with one thread of the libraries of matrix products."""
+    with THREADS.limit(limits=1):
+        run()
+
+
 def rates(rule: str, d: int, repetitions: int) -> dict[str, Any]:
     """Return rows per second of every form, and the rate of gemm."""
     rng = np.random.default_rng(0)
@@ -80,10 +91,13 @@ def rates(rule: str, d: int, repetitions: int) -> dict[str, Any]:
     square = {name: np.asarray(rng.normal(size=(size, size)), dtype=name) for name in learners}
     runs = {name: (lambda name=name: learners[name].learn(*next(matrices[name]))) for name in learners}
     runs |= {name: (lambda name=name: slow[name].learn(*next(rows[name]))) for name in slow}
+    runs["one thread"] = lambda: one_thread(lambda: learners["float64"].learn(*next(matrices["float64"])))
     runs |= {f"gemm {name}": (lambda name=name: square[name] @ square[name]) for name in learners}
     with np.errstate(all="ignore"):
         seconds = {name: median(times) for name, times in interleaved(runs, repetitions).items()}
-    found = {name: ROWS / seconds[name] for name in learners} | {name: few[name] / seconds[name] for name in slow}
+    found = {name: ROWS / seconds[name] for name in (*learners, "one thread")} | {
+        name: few[name] / seconds[name] for name in slow
+    }
     gemm = {name: 2 * size**3 / seconds[f"gemm {name}"] for name in learners}
     return {
         "rule": rule, "d": d, "rows/s": found, "gemm GF/s": {name: rate / 1e9 for name, rate in gemm.items()},

@@ -9,11 +9,13 @@ from __future__ import annotations
 import gzip
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from harness import FOLDER, arguments, machine, table, write_json
+import numpy as np
+from harness import FOLDER, arguments, have_data, machine, table, write_json
 from processes import BLOCK_ROWS, CONFIDENTLY, block, in_turns, medians, quotient, write
 
 SMALL, LARGE = 200_000, 1_000_000
@@ -41,12 +43,20 @@ for rows in pandas.read_csv(sys.argv[1], chunksize=50_000, keep_default_na=False
     model.partial_fit(vectorizer.transform(rows["name"]), rows["sex"], classes=["F", "M"])
 joblib.dump(model, sys.argv[2])
 """
+PANDAS_NUMBERS = """
+import joblib, pandas, sys
+from sklearn.linear_model import SGDClassifier
+model = SGDClassifier()
+for rows in pandas.read_csv(sys.argv[1], chunksize=50_000):
+    model.partial_fit(rows.drop(columns="label").to_numpy(), rows["label"], classes=[0, 1])
+joblib.dump(model, sys.argv[2])
+"""
 
 
-def vowpal_wabbit(folder: Path, repetitions: int) -> dict[str, Any]:
+def vowpal_wabbit(folder: Path, repetitions: int, sizes: tuple[int, int] = (SMALL, LARGE)) -> dict[str, Any]:
     """Compare the same rows as svmlight and VW text, and from each program's cache."""
     runs = {}
-    for rows in (SMALL, LARGE):
+    for rows in sizes:
         svm, vw, model = folder / f"{rows}.svm", folder / f"{rows}.vw", str(folder / "model")
         for path in (svm, vw):
             write(path, block(lambda x: f"{x:.4f}", path == vw), rows // BLOCK_ROWS)
@@ -61,27 +71,81 @@ def vowpal_wabbit(folder: Path, repetitions: int) -> dict[str, Any]:
             "confidently, its cache": [*TRAIN, str(cache), "-o", model],
         }
         runs[rows] = in_turns(commands, repetitions)
-    peers = {name: "VW, its cache" if "cache" in name else "VW, its text" for name in runs[SMALL]}
+    peers = {name: "VW, its cache" if "cache" in name else "VW, its text" for name in runs[sizes[0]]}
     lines, result = [], {}
     for name, peer in peers.items():
         found = {rows: medians(runs[rows][name]) for rows in runs}
         marginal = _marginal_seconds(runs, peer) / _marginal_seconds(runs, name)
         ratios = [quotient(runs[rows], peer, name) for rows in runs]
-        result[name] = {"runs": found, "ratios": ratios, "marginal": marginal}
+        result[name] = {"peer": peer, "runs": found, "ratios": ratios, "marginal": marginal}
         lines.append([
             name, *(f"{found[rows]['seconds']:.2f} s" for rows in runs), *(f"{r:.1f}x" for r in ratios),
-            f"{(LARGE - SMALL) / _marginal_seconds(runs, name) / 1e3:,.0f} k rows/s", f"{marginal:.1f}x",
-            f"{found[LARGE]['peak_mb']:.0f} MB",
+            f"{(sizes[1] - sizes[0]) / _marginal_seconds(runs, name) / 1e3:,.0f} k rows/s", f"{marginal:.1f}x",
+            f"{found[sizes[1]]['peak_mb']:.0f} MB",
         ])  # fmt: skip
-    print(f"\n{SMALL:,} and {LARGE:,} rows of 63 features; ratios to VW on its own text or cache")
+    print(f"\n{sizes[0]:,} and {sizes[1]:,} rows of 63 features; ratios to VW on its own text or cache")
     print(table(["", *(f"{r:,}" for r in runs), "ratio", "ratio", "marginal", "ratio", "peak memory"], lines))
     return result
 
 
 def _marginal_seconds(runs: dict[int, Any], name: str) -> float:
     """Return the seconds for the additional rows of the larger file."""
-    pairs = zip(runs[LARGE][name], runs[SMALL][name], strict=True)
+    pairs = zip(runs[max(runs)][name], runs[min(runs)][name], strict=True)
     return median(large["seconds"] - small["seconds"] for large, small in pairs)
+
+
+def digits(folder: Path, repetitions: int, rows: int = 60_000) -> dict[str, Any]:
+    """Compare on values of 17 digits, as programs write them."""
+    svm, vw, model = folder / "digits.svm", folder / "digits.vw", str(folder / "model")
+    for path in (svm, vw):
+        write(path, block(repr, path == vw), rows // BLOCK_ROWS)
+    return _compare(
+        f"{rows:,} rows with values of 17 digits, {svm.stat().st_size / 1e6:.0f} MB", "VW, its text",
+        [*VW, "-d", str(vw), "-f", model], [*TRAIN, str(svm), "-o", model], repetitions,
+    )  # fmt: skip
+
+
+def predict(folder: Path, repetitions: int, rows: int = LARGE // 5) -> dict[str, Any]:
+    """Compare predictions from text: each program reads its own format and writes a line per row."""
+    svm, vw = folder / "test.svm", folder / "test.vw"
+    for path in (svm, vw):
+        write(path, block(lambda x: f"{x:.4f}", path == vw), rows // BLOCK_ROWS)
+    ours, theirs = str(folder / "ours.cw"), str(folder / "theirs.vw")
+    logistic = [*VW[:3], "--binary", "--loss_function", "logistic", "--quiet"]
+    in_turns({"": [*TRAIN, str(svm), "-o", ours]}, 0)
+    in_turns({"": [*logistic, "-d", str(vw), "-f", theirs]}, 0)
+    command = [*CONFIDENTLY, "predict", ours, str(svm), "-o", str(folder / "predicted")]
+    peer = [*VW[:3], "--quiet", "-t", "-i", theirs, "-d", str(vw), "-p", str(folder / "predicted.vw")]
+    return {
+        name: _compare(f"predict, {rows:,} rows: {name}", "VW -t -p", peer, [*command, *how], repetitions)
+        for name, how in (("labels", []), ("probabilities", ["--proba"]))
+    }
+
+
+def numbers(folder: Path, repetitions: int, rows: int = 5_000_000) -> dict[str, Any]:
+    """Compare on a CSV of ten columns of numbers, with VW on the same rows as VW text."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(BLOCK_ROWS, 10))
+    y = (X @ random.normal(size=10) > random.normal(size=BLOCK_ROWS)).astype(int)
+    names = [f"x{j}" for j in range(10)]
+    lines = ["".join([str(label), *(f",{x:.4f}" for x in row), "\n"]) for label, row in zip(y, X, strict=True)]
+    texts = [
+        f"{2 * label - 1} | " + " ".join(f"{name}:{x:.4f}" for name, x in zip(names, row, strict=True)) + "\n"
+        for label, row in zip(y, X, strict=True)
+    ]
+    path, vw, model = folder / "numbers.csv", folder / "numbers.vw", str(folder / "ours")
+    with path.open("w") as file:
+        file.write(",".join(["label", *names]) + "\n")
+        file.writelines("".join(lines) for _ in range(rows // BLOCK_ROWS))
+    write(vw, "".join(texts).encode(), rows // BLOCK_ROWS)
+    ours = [*TRAIN, str(path), "--label", "label", "--view", "none", "-o", model]
+    pandas = [sys.executable, "-c", PANDAS_NUMBERS, str(path), str(folder / "theirs")]
+    found = {
+        "pandas, SGDClassifier": _compare(f"CSV, {rows:,} rows", "pandas, SGDClassifier", pandas, ours, repetitions)
+    }
+    vw_command = [*VW, "-d", str(vw), "-f", str(folder / "theirs.vw")]
+    found["VW"] = _compare(f"CSV, {rows:,} rows; VW reads VW text", "VW, its text", vw_command, ours, repetitions)
+    return found
 
 
 def text(folder: Path, repetitions: int) -> dict[str, Any]:
@@ -120,11 +184,11 @@ def _compare(title: str, peer: str, theirs: list[str], ours: list[str], repetiti
     return {"runs": found, "ratio": ratio}
 
 
-def memory(folder: Path) -> dict[str, float]:
+def memory(folder: Path, sizes: tuple[int, ...] = (100, 1000, 3000)) -> dict[str, float]:
     """Return the peak memory for files of 100 MB, 1 GB and 3 GB."""
     found, content = {}, block(lambda x: f"{x:.4f}")
     path = folder / "large.svm"
-    for megabytes in (100, 1000, 3000):
+    for megabytes in sizes:
         write(path, content, megabytes * 1_000_000 // len(content))
         run = in_turns({"": [*TRAIN, str(path), "-o", str(folder / "ours")]}, 1)[""][0]
         found[f"{megabytes} MB"] = run["peak_mb"]
@@ -133,24 +197,36 @@ def memory(folder: Path) -> dict[str, float]:
     return found
 
 
+PARTS = ("vw", "digits", "text", "csv", "numbers", "predict", "memory")
+
+
 def main() -> None:
     options = arguments(
         __doc__,
         ("--repetitions", {"type": int, "default": 5, "help": "runs of each (default 5)"}),
-        ("--only", {"nargs": "+", "choices": ["vw", "text", "csv", "memory"], "help": "run only these"}),
+        ("--only", {"nargs": "+", "choices": PARTS, "default": list(PARTS), "help": "run only these"}),
+        ("--quick", {"action": "store_true", "help": "one run of each, on small files"}),
     )
     print(machine())
     results: dict[str, Any] = {}
+    quick, n = options.quick, 1 if options.quick else options.repetitions
     with tempfile.TemporaryDirectory() as name:
-        folder, chosen = Path(name), options.only or ["vw", "text", "csv", "memory"]
-        if "vw" in chosen:
-            results["vw"] = vowpal_wabbit(folder, options.repetitions)
-        if "text" in chosen and FOLDER.is_dir():
-            results["text"] = text(folder, options.repetitions)
-        if "csv" in chosen and FOLDER.is_dir():
-            results["csv"] = csv(folder, options.repetitions)
-        if "memory" in chosen:
-            results["memory"] = memory(folder)
+        folder = Path(name)
+        parts: dict[str, Callable[[], Any]] = {
+            "vw": lambda: vowpal_wabbit(folder, n, (20_000, 100_000) if quick else (SMALL, LARGE)),
+            "digits": lambda: digits(folder, n, 20_000 if quick else 60_000),
+            "text": lambda: text(folder, n),
+            "csv": lambda: csv(folder, n),
+            "numbers": lambda: numbers(folder, n, 200_000 if quick else 5_000_000),
+            "predict": lambda: predict(folder, n, 40_000 if quick else 200_000),
+            "memory": lambda: memory(folder, (30, 100) if quick else (100, 1000, 3000)),
+        }
+        for part in options.only:
+            if part in ("text", "csv") and not have_data():
+                continue
+            results[part] = parts[part]()
+            for file in folder.iterdir():
+                file.unlink()
     write_json(options.json, results)
 
 

@@ -85,13 +85,17 @@ def main() -> None:
     options = arguments(
         __doc__,
         ("--repetitions", {"type": int, "default": 5, "help": "runs of each (default 5)"}),
+        ("--only", {"nargs": "+", "choices": ["starts", "train"], "default": ["starts", "train"]}),
         ("--megabytes", {"type": int, "default": 300, "help": "size of the files (default 300)"}),
     )
     print(machine())
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        results = {"starts": starts(folder, options.repetitions)}
-        results |= {"train": throughput(folder, options.megabytes, options.repetitions)}
+        results = {}
+        if "starts" in options.only:
+            results["starts"] = starts(folder, options.repetitions)
+        if "train" in options.only:
+            results["train"] = throughput(folder, options.megabytes, options.repetitions)
     write_json(options.json, results)
 
 

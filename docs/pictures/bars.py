@@ -48,20 +48,5 @@ def test_errors() -> None:
     bars("test-errors", found, "mean test error over eleven data sets, % (gray: scikit-learn)", color, digits=2)
 
 
-def speed() -> None:
-    """Draw how many times as fast the package is as its peers."""
-    found = {
-        "MNIST in memory\nSGDClassifier": table("| scikit-learn | ratio")[0][2],
-        "63 of 47,000 features in memory\nSGDClassifier": table("| scikit-learn | ratio")[2][2],
-        "63 of 47,000 features in memory\nPerceptron": table("| scikit-learn | ratio")[3][2],
-        "VW text to a saved model\nVowpal Wabbit": table("rows of 63 features")[1][3],
-        "JSON lines of reviews\nHashingVectorizer and SGDClassifier": table("| peer | ratio")[0][2].split(" / ")[1],
-        "CSV of names\npandas, HashingVectorizer, SGDClassifier": table("| peer | ratio")[1][2],
-    }
-    values = {name: float(value.rstrip("x")) for name, value in found.items()}
-    bars("speed", values, "the peer's time divided by ours", dict.fromkeys(values, OURS), digits=1, line=1)
-
-
 if __name__ == "__main__":
     test_errors()
-    speed()
