@@ -167,3 +167,24 @@ def test_threads_do_not_change_what_is_learned(monkeypatch, covariance, task, ru
     assert one.updates == two.updates
     np.testing.assert_allclose(two.mean(), one.mean(), rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(two.covariance_matrix(), one.covariance_matrix(), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("covariance", "task"), [("full", "binary"), ("full", "joint"), ("shared", "joint"), ("kernel", "joint")]
+)
+def test_learning_and_predicting_leave_the_blas_as_it_was(monkeypatch, covariance, task):
+    X, y = RANDOM.normal(size=(60, 120)), RANDOM.integers(0, 2, 60).astype(np.int32)
+    seen, multiply = set(), NumpyArrays.multiply
+
+    def noted(self, *products, **options):
+        seen.update(blas_threads())
+        return multiply(self, *products, **options)
+
+    monkeypatch.setattr(NumpyArrays, "multiply", noted)
+    before = blas_threads()
+    learner = Learner(Settings("arow", covariance, task), 2, 120)
+    learner.learn(as_matrix(X), y)
+    learner.margin_distribution(as_matrix(X))
+    assert blas_threads() == before
+    assert seen <= {1}
+    assert seen or covariance == "kernel"

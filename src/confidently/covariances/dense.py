@@ -186,13 +186,17 @@ class Dense(WeightCovariance):
         threshold = self.settings.has_threshold
         rows, _, columns = state["weights"].shape
         out = np.empty((X.shape[0], columns))
-        for block, A in self._blocks(X, rows):
-            self._block_variances(state, A, threshold, out[block.first : block.first + block.n])
+        with crew() as threads:
+            arrays = NumpyArrays(threads)
+            for block, A in self._blocks(X, rows):
+                self._block_variances(state, A, threshold, out[block.first : block.first + block.n], arrays)
         if threshold:
             out[:, 0] = 0.0
         return out
 
-    def _block_variances(self, state: State, A: np.ndarray, threshold: bool, into: np.ndarray) -> None:
+    def _block_variances(
+        self, state: State, A: np.ndarray, threshold: bool, into: np.ndarray, arrays: NumpyArrays
+    ) -> None:
         """Write the variances of the scores of rows A, intercept first, into an array (rows, columns)."""
         raise self._undefined("_block_variances")
 
@@ -204,14 +208,17 @@ class Dense(WeightCovariance):
             variance: np.ndarray = every[row, first] + every[row, second]
             return variance
         out = np.empty(X.shape[0])
-        for block, A in self._blocks(X, len(state["weights"])):
-            rows = slice(block.first, block.first + block.n)
-            self._pair_variances(state, A, first[rows], second[rows], out[rows])
+        with crew() as threads:
+            arrays = NumpyArrays(threads)
+            for block, A in self._blocks(X, len(state["weights"])):
+                at = slice(block.first, block.first + block.n)
+                self._pair_variances(state, A, first[at], second[at], out[at], arrays)
         return out
 
     def _pair_variances(
-        self, state: State, A: np.ndarray, first: np.ndarray, second: np.ndarray, into: np.ndarray
-    ) -> None:
+        self, state: State, A: np.ndarray, first: np.ndarray, second: np.ndarray, into: np.ndarray,
+        arrays: NumpyArrays,
+    ) -> None:  # fmt: skip
         """Write the variance of the difference between two columns' scores, per row of A."""
         raise self._undefined("_pair_variances")
 
@@ -312,7 +319,9 @@ def flushed_matrices(state: State) -> np.ndarray:
     return matrices
 
 
-def quadratic_forms(state: State, learner: int, A: np.ndarray, plus: int, minus: int | None = None) -> np.ndarray:
+def quadratic_forms(
+    arrays: NumpyArrays, state: State, learner: int, A: np.ndarray, plus: int, minus: int | None = None
+) -> np.ndarray:
     """Return z' Sigma z for each row x of A, where z has x at class ``plus`` and -x at ``minus``."""
     rows, sigma = A.shape[1], state["covariance"][learner]
     pending = state["pending"][learner, : state["pending_rows"][0]]
@@ -321,7 +330,9 @@ def quadratic_forms(state: State, learner: int, A: np.ndarray, plus: int, minus:
     if minus is not None:
         m = slice(minus * rows, (minus + 1) * rows)
         S, U = S + sigma[m, m] - sigma[p, m] - sigma[m, p], U - pending[:, m]
-    v = np.einsum("ij,ij->i", A @ S, A, dtype=np.float64)
+    AS = arrays.empty("AS", A.shape, A.dtype)
+    arrays.multiply([(A, S, AS)])
+    v = np.einsum("ij,ij->i", AS, A, dtype=np.float64)
     if len(U):
         AU = A @ U.T
         v -= np.einsum("ij,ij->i", AU, AU, dtype=np.float64)

@@ -6,6 +6,7 @@ import numpy as np
 
 from .covariance import draws, intercept_last
 from .dense import Dense, flushed_matrices, quadratic_forms
+from .host_arrays import NumpyArrays
 from .state import Size, State
 
 
@@ -21,21 +22,24 @@ class Full(Dense):
         rows = len(state["weights"])
         self._embed(state, rows, rows, self.settings.columns(n_classes))
 
-    def _block_variances(self, state: State, A: np.ndarray, threshold: bool, into: np.ndarray) -> None:
+    def _block_variances(
+        self, state: State, A: np.ndarray, threshold: bool, into: np.ndarray, arrays: NumpyArrays
+    ) -> None:
         for k in range(into.shape[1]):
             if self.settings.independent:
-                into[:, k] = quadratic_forms(state, k, A, 0)
+                into[:, k] = quadratic_forms(arrays, state, k, A, 0)
             else:
-                into[:, k] = quadratic_forms(state, 0, A, k, 0 if threshold else None)
+                into[:, k] = quadratic_forms(arrays, state, 0, A, k, 0 if threshold else None)
 
     def _pair_variances(
-        self, state: State, A: np.ndarray, first: np.ndarray, second: np.ndarray, into: np.ndarray
-    ) -> None:
+        self, state: State, A: np.ndarray, first: np.ndarray, second: np.ndarray, into: np.ndarray,
+        arrays: NumpyArrays,
+    ) -> None:  # fmt: skip
         columns = state["weights"].shape[2]
         pairs = first * columns + second
         for pair in np.unique(pairs):
             chosen = pairs == pair
-            into[chosen] = quadratic_forms(state, 0, A[chosen], *divmod(int(pair), columns))
+            into[chosen] = quadratic_forms(arrays, state, 0, A[chosen], *divmod(int(pair), columns))
 
     def label_variances(self, state: State, size: Size) -> np.ndarray:
         variances, rows = self.stored_variances(state, size), self._shape(size)[0]

@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import _core
 from .dense import Dense, quadratic_forms
+from .host_arrays import NumpyArrays
 from .settings import Settings
 from .state import Size, State
 
@@ -32,13 +33,16 @@ class Shared(Dense):
     def sharing(self) -> _core.Sharing:
         return _core.Sharing.shared
 
-    def _block_variances(self, state: State, A: np.ndarray, threshold: bool, into: np.ndarray) -> None:
-        into[:] = quadratic_forms(state, 0, A, 0)[:, None] * (2.0 if threshold else 1.0)
+    def _block_variances(
+        self, state: State, A: np.ndarray, threshold: bool, into: np.ndarray, arrays: NumpyArrays
+    ) -> None:
+        into[:] = quadratic_forms(arrays, state, 0, A, 0)[:, None] * (2.0 if threshold else 1.0)
 
     def _pair_variances(
-        self, state: State, A: np.ndarray, first: np.ndarray, second: np.ndarray, into: np.ndarray
-    ) -> None:
-        into[:] = 2.0 * quadratic_forms(state, 0, A, 0)
+        self, state: State, A: np.ndarray, first: np.ndarray, second: np.ndarray, into: np.ndarray,
+        arrays: NumpyArrays,
+    ) -> None:  # fmt: skip
+        into[:] = 2.0 * quadratic_forms(arrays, state, 0, A, 0)
 
     def stored_variances(self, state: State, size: Size) -> np.ndarray:
         return np.broadcast_to(super().stored_variances(state, size), self._shape(size))
