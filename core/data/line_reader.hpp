@@ -37,7 +37,7 @@ inline std::int64_t count_lines(std::string_view text) {
 // One of the readers that share a stream. Every piece of it is parsed, numbered in the order of the stream, and taken.
 class LineReader {
   public:
-    explicit LineReader(ReaderOptions options) : writer(std::move(options)) {}
+    explicit LineReader(ReaderOptions options) : writer(std::move(options)), order_(writer.options.path) {}
     virtual ~LineReader() = default;
 
     // Reads the rows of the lines that end in text. The first of these has the number line in its file, and its beginning,

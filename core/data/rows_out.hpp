@@ -153,7 +153,8 @@ inline std::string excerpt(std::string_view text) {
 class RowWriter {
   public:
     explicit RowWriter(ReaderOptions options)
-        : options(std::move(options)), features_(this->options.bits, this->options.max_columns), labels_(this->options.classes) {}
+        : options(std::move(options)), features_(this->options.bits, this->options.max_columns), labels_(this->options.classes),
+          order_(this->options.path) {}
 
     const ReaderOptions options;
 

@@ -5,7 +5,9 @@ import random
 import re
 import struct
 from decimal import Decimal
+from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -17,12 +19,12 @@ PATHS = _core.build()["paths"]
 COUNTS = {name: getattr(_core.LabelCount, name) for name in ("ignored", "any", "one", "several")}
 
 
-def reader_on(path, labels="any", zero_based=False, **options):
-    """A reader of svmlight text that takes this path."""
+def reader_on(path, format="svmlight", labels="any", zero_based=False, **options):
+    """A reader that takes this path."""
     usual = {"largest": 1e100, "max_columns": 2**31 - 1, "skip_errors": True, "l2": False, "bits": 22, "classes": []}
     both = usual | {"n_kept": 0, "zeros": False, "own_columns": False} | options
     return _core.line_reader(
-        "svmlight", _core.ReaderOptions(**both, labels=COUNTS[labels], path=path), zero_based=zero_based,
+        format, _core.ReaderOptions(**both, labels=COUNTS[labels], path=path), zero_based=zero_based,
         ngrams=_core.NgramOptions(characters=False, shortest=1, longest=1, binary=False), label="label", weight="",
         drop=[], category=[], text=[], keep=[], only=[], dates=[],
     )  # fmt: skip
@@ -158,3 +160,19 @@ def test_paths_read_rows_of_any_length():
     check(text, [len(text) // 2])
     found = re.findall(rb":(\S+)", text)
     assert b"".join(b["values"] for b in batches) == struct.pack(f"{len(found)}d", *map(float, found))
+
+
+@pytest.mark.parametrize("own_columns", [False, True])
+def test_paths_sort_rows_alike(own_columns):
+    """Rows of any length, columns in any order and some of them twice: these are summed in the order of the text."""
+    chance = random.Random(3)
+    rows = []
+    for n in [*range(0, 70), 127, 128, 129, 255, 256, 257, 1000]:
+        names = [chance.randrange(chance.choice([20, 300, 50_000])) for _ in range(n)]
+        rows.append("1 | " + " ".join(f"{name}:{chance.gauss(0, 1):.3f}" for name in names) + "\n")
+    chance.shuffle(rows)
+    batches, error = check("".join(rows).encode(), format="vw", own_columns=own_columns)
+    assert error is None
+    start, columns = np.frombuffer(batches[0]["start"], "i8"), np.frombuffer(batches[0]["columns"], "i4")
+    for a, b in pairwise(start):
+        assert (np.diff(columns[a:b]) > 0).all()
