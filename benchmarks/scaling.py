@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from confidently import OnlineClassifier
 
 ROWS = (4_000, 20_000, 100_000, 400_000, 1_000_000)
-BITS = (8, 12, 16, 20, 24)
+BITS = (12, 14, 16, 18, 20, 22, 24)
 
 
 def by_rows(folder: Path, rows: tuple[int, ...], repetitions: int) -> dict[str, dict[int, float]]:
@@ -63,14 +63,14 @@ def main() -> None:
     options = arguments(
         __doc__,
         ("--repetitions", {"type": int, "default": 3, "help": "runs of each (default 3)"}),
-        ("--quick", {"action": "store_true", "help": "one run of each, up to 100,000 rows and 2^20 features"}),
+        ("--quick", {"action": "store_true", "help": "one run of each, up to 20,000 rows and 2^16 features"}),
     )
     print(machine())
     n = 1 if options.quick else options.repetitions
     with tempfile.TemporaryDirectory() as name:
         found = {
-            "rows": by_rows(Path(name), ROWS[:3] if options.quick else ROWS, n),
-            "features": by_features(BITS[1:4] if options.quick else BITS, n),
+            "rows": by_rows(Path(name), ROWS[:2] if options.quick else ROWS, n),
+            "features": by_features((12, 16) if options.quick else BITS, n),
         }
     for what, times in found.items():
         header = [what, *(f"{k:,}" for k in next(iter(times.values())))]
