@@ -89,7 +89,7 @@ sanitize: $(VENV)-sanitize/installed
 tsan: $(VENV)-tsan/installed
 	LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" TSAN_OPTIONS="halt_on_error=1 suppressions=$(CURDIR)/tests/tsan.supp" \
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
-	$(VENV)-tsan/bin/python -m pytest -q -p no:cacheprovider tests/test_threads.py tests/data/test_lines_in_parallel.py \
+	$(VENV)-tsan/bin/python -m pytest -q -p no:cacheprovider tests/test_threads.py tests/data/test_lines_in_parallel.py tests/data/test_line_pieces.py tests/data/test_cache_index.py \
 	  -k "not fails_in_a_team"
 
 # Thirty seconds of fuzzing per compiled reader and format of files; make fuzz SECONDS=3600 takes an hour of each.

@@ -388,6 +388,10 @@ CALLS = {
         lambda: {"text": np.frombuffer(b"abc", np.uint8), "start": i64(0, 1, 3)},
         lambda a: _core.name_keys(a["text"], a["start"]), ("start: shorter", "start: longer", "start: empty"),
     ),
+    "crc32": Call(
+        lambda: {"bytes": np.frombuffer(b"abc", np.uint8)}, lambda a: _core.crc32(a["bytes"]),
+        ("bytes: shorter", "bytes: longer", "bytes: empty"),
+    ),
     "table_text": Call(
         lambda: {"x": np.ones(2), "classes": i32(0, 1)},
         lambda a: _core.table_text([a["x"], (a["classes"], ["a", "b"])], ","),

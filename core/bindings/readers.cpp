@@ -8,6 +8,7 @@
 #include <optional>
 #include <system_error>
 
+#include "crc32.hpp"
 #include "data/line_formats.hpp"
 #include "data/line_pieces.hpp"
 #include "bindings/arrays.hpp"
@@ -103,6 +104,10 @@ void bind_readers(nb::module_& m) {
         return make_line_reader(format, {zero_based, ngrams, {label, weight, drop, category, text, keep, only, dates}}, options);
     }, "format"_a, "options"_a, nb::kw_only(), "zero_based"_a, "ngrams"_a, "label"_a, "weight"_a, "drop"_a, "category"_a,
        "text"_a, "keep"_a, "only"_a, "dates"_a);
+    m.def("crc32", [](Input<std::uint8_t, 1> bytes, std::uint32_t before) {
+        nb::gil_scoped_release release;
+        return crc32(bytes.data(), bytes.shape(0), before);
+    }, "bytes"_a.noconvert(), "before"_a = 0, "Return the CRC-32 as zlib does, or none on a processor where zlib is as fast.");
     nb::class_<Pool>(m, "MemoryPool")
         .def(nb::init<>())
         .def("bytes", [](const Pool& pool, std::size_t n) {

@@ -364,6 +364,13 @@ def line_reader(
     only: Sequence[str],
     dates: Sequence[str],
 ) -> LineReader: ...
+def crc32(
+    bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    before: int = 0,
+) -> int | None:
+    """
+    Return the CRC-32 as zlib does, or none on a processor where zlib is as fast.
+    """
 
 class MemoryPool:
     def __init__(self) -> None: ...

@@ -231,7 +231,7 @@ class CacheFile(CacheHeader):
         """Return the arrays of a block, read-only, after checking its checksum."""
         content = self.memory.bytes(block.bytes)
         self.file.seek(block.offset)
-        if self.file.readinto(content.data) != block.bytes or crc32(content) != block.crc32:
+        if self.file.readinto(content.data) != block.bytes or _checksum(content) != block.crc32:
             raise self.damaged(f"the bytes of its block at {block.offset} have changed")
         content.flags.writeable = False
         found, offset = {}, 0
@@ -268,6 +268,11 @@ class CacheFile(CacheHeader):
             first += block.bytes
         if first != end:
             raise ValueError("blocks are missing")
+
+
+def _checksum(content: np.ndarray) -> int:
+    found = _core.crc32(content)
+    return crc32(content) if found is None else found
 
 
 def _blocks(given: Any) -> list[Block]:
