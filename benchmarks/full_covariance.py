@@ -2,11 +2,15 @@
 
 Parts: ``speed`` (random dense rows), ``data`` (usps and mnist, one shared covariance), ``classes`` (usps and letter: a
 matrix that the classes share, one of all weights, one per class), ``kernel`` (usps), ``picture`` (error against time).
-Everything in one table is timed in turn, in one run; medians.
+``speed`` measures every form in a process of its own, since threads of a BLAS spin for a while after their work, with
+the default threads and with one BLAS thread, in turns; medians, of ratios within a turn.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -20,7 +24,6 @@ from harness import REPOSITORY, arguments, have_data, interleaved, load, machine
 from scipy.linalg import blas
 from sklearn.linear_model import SGDClassifier
 from sklearn.svm import SVC, LinearSVC
-from threadpoolctl import ThreadpoolController
 
 from confidently import OnlineClassifier, step
 from confidently.covariances.settings import Settings
@@ -30,6 +33,11 @@ from confidently.learner.learner import Learner
 SIZES = (100, 200, 300, 500, 1000, 2000, 4000)
 RULES = ("arow", "cw_stdev")
 ROWS = 1024
+ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+FORMS = (
+    ("float64", ""), ("float64", "one thread"), ("blas2", ""), ("blas2", "one thread"), ("loop", ""),
+    ("gemm float64", ""), ("gemm float64", "one thread"), ("float32", ""), ("gemm float32", ""),
+)  # fmt: skip
 PARTS = ("speed", "data", "classes", "kernel", "picture")
 # rule, several classes, budget
 KERNELS = (
@@ -66,66 +74,73 @@ def noise(rng: np.random.Generator, n: int, d: int) -> tuple[np.ndarray, np.ndar
     return rng.normal(size=(n, d)) / np.sqrt(d), rng.integers(0, 2, n).astype(np.int32)
 
 
-THREADS = ThreadpoolController()
-
-
-def one_thread(run: Callable[[], Any]) -> None:
-    """Run with one thread of the libraries of matrix products."""
-    with THREADS.limit(limits=1):
-        run()
+def measure(form: str, rule: str, d: int) -> float:
+    """Return rows per second of a form of the algorithm, or gemm's operations per second, in this process."""
+    rng = np.random.default_rng(0)
+    if form.startswith("gemm"):
+        square = rng.normal(size=(min(d, 2000),) * 2).astype(form.removeprefix("gemm "))
+        return float(2 * len(square) ** 3 / median(interleaved({form: lambda: square @ square}, 3)[form]))
+    few = {"loop": max(4, min(ROWS, 4_000_000 // d**2)), "blas2": max(16, min(ROWS, 40_000_000 // d**2))}
+    pool = [noise(rng, few.get(form, ROWS), d) for _ in range(4)]
+    run: Callable[..., Any]
+    if form in few:
+        run, parts = RowByRow(rule, d, triangle=form == "blas2").learn, cycle(pool)
+    else:
+        run = Learner(Settings(rule, "full", fit_intercept=False, dtype=form), n_features=d).learn
+        parts = cycle([(as_matrix(X.astype(form)), y) for X, y in pool])
+    with np.errstate(all="ignore"):
+        return few.get(form, ROWS) / median(interleaved({form: lambda: run(*next(parts))}, 3)[form])
 
 
 def rates(rule: str, d: int, repetitions: int) -> dict[str, Any]:
-    """Return rows per second of every form, and the rate of gemm."""
-    rng = np.random.default_rng(0)
-    pool = [noise(rng, ROWS, d) for _ in range(repetitions + 1)]
-    few = {"loop": max(4, min(ROWS, 4_000_000 // d**2)), "blas2": max(16, min(ROWS, 40_000_000 // d**2))}
-    learners = {
-        name: Learner(Settings(rule, "full", fit_intercept=False, dtype=name), n_features=d)
-        for name in ("float64", "float32")
-    }
-    matrices = {name: cycle([(as_matrix(X.astype(name)), y) for X, y in pool]) for name in learners}
-    slow = {"loop": RowByRow(rule, d, triangle=False), "blas2": RowByRow(rule, d, triangle=True)}
-    rows = {name: cycle([(X[: few[name]], y[: few[name]]) for X, y in pool]) for name in slow}
-    size = min(d, 2000)
-    square = {name: np.asarray(rng.normal(size=(size, size)), dtype=name) for name in learners}
-    runs = {name: (lambda name=name: learners[name].learn(*next(matrices[name]))) for name in learners}
-    runs |= {name: (lambda name=name: slow[name].learn(*next(rows[name]))) for name in slow}
-    runs["one thread"] = lambda: one_thread(lambda: learners["float64"].learn(*next(matrices["float64"])))
-    runs |= {f"gemm {name}": (lambda name=name: square[name] @ square[name]) for name in learners}
-    with np.errstate(all="ignore"):
-        seconds = {name: median(times) for name, times in interleaved(runs, repetitions).items()}
-    found = {name: ROWS / seconds[name] for name in (*learners, "one thread")} | {
-        name: few[name] / seconds[name] for name in slow
-    }
-    gemm = {name: 2 * size**3 / seconds[f"gemm {name}"] for name in learners}
+    """Return medians over turns, each form in a process of its own."""
+    turns: list[dict[str, float]] = []
+    for _ in range(repetitions):
+        turn = {}
+        for form, threads in FORMS:
+            command = [sys.executable, __file__, "--measure", form, rule, str(d)]
+            environment = os.environ | (ONE_THREAD if threads == "one thread" else {})
+            out = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+            turn[f"{form}, {threads}" if threads else form] = float(out.stdout)
+        turns.append(turn)
+
+    def ratio(own: str, other: str, factor: float = 1.0) -> float:
+        return factor * median(turn[own] / turn[other] for turn in turns)
+
+    found, one = {name: median(turn[name] for turn in turns) for name in turns[0]}, "float64, one thread"
     return {
-        "rule": rule, "d": d, "rows/s": found, "gemm GF/s": {name: rate / 1e9 for name, rate in gemm.items()},
-        "fraction": {name: 3 * d**2 * found[name] / gemm[name] for name in learners},
-        "updates": learners["float64"].updates / learners["float64"].n_seen,
+        "rule": rule, "d": d,
+        "rows/s": {name: found[name] for name in ("float64", "float32", "loop", "blas2")} | {"one thread": found[one]},
+        "ratio": {name: ratio("float64", name) for name in ("loop", "blas2")}
+        | {"one thread": ratio("float64", one), "float32": ratio("float32", "float64")}
+        | {"blas2, one thread": ratio(one, "blas2, one thread")},
+        "gemm GF/s": {name: found[f"gemm {name}"] / 1e9 for name in ("float64", "float32")},
+        "fraction": {name: ratio(name, f"gemm {name}", 3 * d**2) for name in ("float64", "float32")}
+        | {"one thread": ratio(one, "gemm float64, one thread", 3 * d**2)},
     }  # fmt: skip
 
 
 def speed(rules: list[str], sizes: list[int], repetitions: int) -> list[dict[str, Any]]:
-    """Part 1: rows per second on random dense rows."""
+    """Part 1: rows per second on random dense rows, with the libraries' default threads and with one BLAS thread."""
     found = []
     for rule in rules:
         for d in sizes:
             found.append(rates(rule, d, repetitions))
             print(found[-1], flush=True)
     head = [
-        "rule", "d", "ours", "(a) NumPy loop", "(b) dsymv + dsyr", "ours/(a)", "ours/(b)", "of gemm", "float32",
-        "float32/float64", "of gemm",
+        "rule", "d", "rows/s", "one thread", "ratio", "(a) NumPy loop", "(b) dsymv + dsyr", "ratio (a)", "ratio (b)",
+        "(b), one thread", "of gemm", "one thread", "float32",
     ]  # fmt: skip
     lines = []
     for f in found:
-        r = f["rows/s"]
+        rate, ratio, fraction = f["rows/s"], f["ratio"], f["fraction"]
         lines.append([
-            f["rule"], f["d"], f"{r['float64']:,.0f}", f"{r['loop']:,.0f}", f"{r['blas2']:,.0f}",
-            f"{r['float64'] / r['loop']:.1f}x", f"{r['float64'] / r['blas2']:.1f}x", f"{f['fraction']['float64']:.0%}",
-            f"{r['float32']:,.0f}", f"{r['float32'] / r['float64']:.1f}x", f"{f['fraction']['float32']:.0%}",
+            f["rule"], f["d"], f"{rate['float64']:,.0f}", f"{rate['one thread']:,.0f}", f"{ratio['one thread']:.2f}x",
+            f"{rate['loop']:,.0f}", f"{rate['blas2']:,.0f}",
+            *(f"{ratio[name]:.1f}x" for name in ("loop", "blas2", "blas2, one thread")),
+            *(f"{fraction[name]:.0%}" for name in ("float64", "one thread")), f"{ratio['float32']:.1f}x",
         ])  # fmt: skip
-    print("\nRows per second, random dense rows; of gemm: 3 d^2 flops per row over gemm's rate in the same run\n")
+    print("\nRows per second, random dense rows; of gemm: 3 d^2 flops per row over gemm's rate with as many threads\n")
     print(table(head, lines))
     return found
 
@@ -233,7 +248,12 @@ def main() -> None:
         ("--rule", {"choices": RULES, "action": "append", "help": "of the speed; default: all"}),
         ("--sizes", {"type": int, "nargs": "*", "default": list(SIZES), "help": "numbers of features"}),
         ("--repetitions", {"type": int, "default": 5}),
+        ("--measure", {"nargs": 3, "metavar": ("FORM", "RULE", "D"), "help": "one form in this process"}),
     )
+    if options.measure:
+        form, rule, d = options.measure
+        print(measure(form, rule, int(d)))
+        return
     parts, found = options.part or PARTS, {}
     print(machine())
     if "speed" in parts:
