@@ -10,12 +10,8 @@
 #include <type_traits>
 #include <vector>
 
-// Without inlining, the sums that the loops over a row accumulate live in memory, which halves the speed.
-#if defined(__GNUC__)
-#define CONFIDENTLY_INLINE __attribute__((always_inline)) inline
-#else
-#define CONFIDENTLY_INLINE inline
-#endif
+#include "nonzeros.hpp"
+#include "row_checks.hpp"
 
 namespace confidently {
 
@@ -53,6 +49,11 @@ struct Row {
 struct RowBuffer {
     std::vector<std::int32_t> column;
     std::vector<double> value;
+    std::vector<std::int32_t> ascending;  // 0, 1, 2, ...
+
+    void count_up_to(std::size_t n) {
+        for (std::size_t k = ascending.size(); k < n; ++k) ascending.push_back(static_cast<std::int32_t>(k));
+    }
 
     void hold(std::size_t n) {
         if (column.size() < n) column.resize(n), value.resize(n);
@@ -67,19 +68,6 @@ struct Fault {
 
     bool bad() const { return *reason != '\0'; }
 };
-
-// Index of the first of n values that is not finite or whose absolute value exceeds `allowed`; n if there is none.
-template <class Value>
-std::int64_t first_too_large(const Value* values, std::int64_t n, double allowed) {
-    const Value largest = static_cast<Value>(std::min(allowed, double(std::numeric_limits<Value>::max())));
-    using Mask = std::conditional_t<sizeof(Value) == 8, std::int64_t, std::int32_t>;  // of the same width, so that the loop vectorizes
-    Mask bad = 0;
-    for (std::int64_t k = 0; k < n; ++k) bad |= -static_cast<Mask>(!(std::fabs(values[k]) <= largest));
-    if (!bad) return n;
-    std::int64_t k = 0;
-    while (std::fabs(values[k]) <= largest) ++k;
-    return k;
-}
 
 inline constexpr std::int64_t kLine = 64;  // bytes that arrive from memory together
 
@@ -97,6 +85,9 @@ class Rows {
     Rows(std::int64_t n_rows, std::int64_t n_columns) : n_rows(n_rows), n_columns(n_columns) {}
     virtual ~Rows() = default;
     virtual Row at(std::int64_t i, bool intercept, RowBuffer& buffer) const = 0;
+    // whether with_zeros(), which gives row i with its zeros, saves time; zeros change no sum
+    virtual bool stores_zeros() const { return false; }
+    virtual Row with_zeros(std::int64_t i, bool intercept, RowBuffer& buffer) const { return at(i, intercept, buffer); }
     // asks for a row that is soon to be read
     virtual void expect(std::int64_t) const {}
     // the columns of row i, not checked; none where they are not stored
@@ -125,17 +116,20 @@ class DenseRows final : public Rows {
         : Rows(n_rows, n_columns), values_(values) {}
 
     Row at(std::int64_t i, bool intercept, RowBuffer& buffer) const override {
-        buffer.hold(static_cast<std::size_t>(n_columns));
-        std::int32_t* column = buffer.column.data();
-        double* value = buffer.value.data();
-        const Value* x = values_ + i * n_columns;
-        std::int32_t n = 0;
-        for (std::int32_t j = 0; j < n_columns; ++j) {  // drops zeros without a branch
-            column[n] = j;
-            value[n] = x[j];
-            n += x[j] != Value(0);
+        buffer.hold(static_cast<std::size_t>(n_columns + kSpareNumbers));
+        const std::int32_t n = nonzeros(values_ + i * n_columns, n_columns, buffer.column.data(), buffer.value.data());
+        return {buffer.column.data(), buffer.value.data(), n, intercept};
+    }
+
+    bool stores_zeros() const override { return std::is_same_v<Value, double>; }
+
+    // Rows that share a buffer share their columns.
+    Row with_zeros(std::int64_t i, bool intercept, RowBuffer& buffer) const override {
+        if constexpr (std::is_same_v<Value, double>) {
+            buffer.count_up_to(static_cast<std::size_t>(n_columns));
+            return {buffer.ascending.data(), values_ + i * n_columns, static_cast<std::int32_t>(n_columns), intercept};
         }
-        return {column, value, n, intercept};
+        return at(i, intercept, buffer);
     }
 
     Fault fault(std::int64_t i, double largest) const override {
@@ -179,9 +173,7 @@ class CsrRows final : public Rows {
     bool in_order(std::int64_t i) const override {
         const std::int32_t* columns = columns_ + start_[i];
         const std::int64_t n = start_[i + 1] - start_[i];
-        std::int32_t descending = 0;
-        for (std::int64_t c = 1; c < n; ++c) descending |= -static_cast<std::int32_t>(columns[c - 1] >= columns[c]);
-        return !descending && (n == 0 || (columns[0] >= 0 && columns[n - 1] < n_columns));
+        return all_ascending(columns, n) && (n == 0 || (columns[0] >= 0 && columns[n - 1] < n_columns));
     }
 
     // A sign bit shows a column that is negative or beyond the last one: no branch, so that the loop vectorizes.

@@ -355,6 +355,8 @@ CALLS = {
     "Learner.learn shared": learn("joint", "shared"),
     "Learner.learn identity": learn("binary", "identity"),
     "Learner.learn unchecked": learn("binary", checked=False),
+    "Learner.moderated": predict("moderated", "binary", 1),
+    "Learner.moderated joint": predict("moderated", "joint", 3),
     "Learner.scores": predict("scores", "binary", 1),
     "Learner.scores joint": predict("scores", "joint", 3),
     "Learner.variances": predict("variances", "multilabel", 4),

@@ -80,14 +80,34 @@ struct Learner : LearnerSettings {
         return std::nullopt;
     }
 
-    void scores(const Dict& state, const Matrix& matrix, Array<double, 2> out) const {
-        require_columns(matrix);
-        open(state, matrix.rows->n_columns, nullptr, [&](const auto& covariance, auto) {
-            require_scores(covariance, matrix, out);
-            const std::int64_t seen = data<std::int64_t>(state, "counters")[0];
-            nb::gil_scoped_release release;
-            predict_scores(covariance, *matrix.rows, seen, out.data());
+    // largest: of the values that are allowed; 0: the rows are known to be valid
+    FaultTuple scores(const Dict& state, const Matrix& matrix, Array<double, 2> out, double largest) const {
+        return predict(state, matrix, out, largest, [&](const auto& covariance, const Inspector& inspector, std::int64_t seen) {
+            predict_scores(covariance, inspector, seen, out.data());
         });
+    }
+
+    FaultTuple moderated(const Dict& state, const Matrix& matrix, Array<double, 2> out, double largest) const {
+        require(task != Task::multilabel, "scores relative to a threshold are not moderated");
+        return predict(state, matrix, out, largest, [&](const auto& covariance, const Inspector& inspector, std::int64_t seen) {
+            predict_moderated(covariance, inspector, seen, prior_variance, is_multiclass(task), independent, out.data());
+        });
+    }
+
+    template <class F>
+    FaultTuple predict(const Dict& state, const Matrix& matrix, const Array<double, 2>& out, double largest, F&& f) const {
+        if (!(largest > 0.0)) require_columns(matrix);
+        try {
+            open(state, matrix.rows->n_columns, nullptr, [&](const auto& covariance, auto) {
+                require_scores(covariance, matrix, out);
+                const std::int64_t seen = data<std::int64_t>(state, "counters")[0];
+                nb::gil_scoped_release release;
+                f(covariance, Inspector{*matrix.rows, largest > 0.0 ? largest : 0.0, HUGE_VAL}, seen);
+            });
+        } catch (const InvalidRow& invalid) {
+            return as_tuple(invalid.fault);
+        }
+        return std::nullopt;
     }
 
     void variances(const Dict& state, const Matrix& matrix, Array<double, 2> out) const {
@@ -190,7 +210,8 @@ void bind_learner(nb::module_& m) {
         .def("learn", &Learner::learn, "state"_a, "matrix"_a, "labels"_a.noconvert(), "label_start"_a.noconvert().none(),
              "weight"_a.noconvert().none(), "class_weight"_a.noconvert().none(), "order"_a.noconvert().none(), "first"_a,
              "last"_a, "calibrate"_a, "largest"_a, "log_loss"_a.noconvert().none() = nb::none(), "undo"_a.none() = nb::none(), "class_start"_a.noconvert().none() = nb::none(), "logits"_a.noconvert().none() = nb::none())
-        .def("scores", &Learner::scores, "state"_a, "matrix"_a, "out"_a.noconvert())
+        .def("scores", &Learner::scores, "state"_a, "matrix"_a, "out"_a.noconvert(), "largest"_a = 0.0)
+        .def("moderated", &Learner::moderated, "state"_a, "matrix"_a, "out"_a.noconvert(), "largest"_a = 0.0)
         .def("variances", &Learner::variances, "state"_a, "matrix"_a, "out"_a.noconvert())
         .def("top_variances", &Learner::top_variances, "state"_a, "matrix"_a, "scores"_a.noconvert(), "out"_a.noconvert());
 }

@@ -46,6 +46,24 @@ struct DiagonalCovariance {
 
     double variance(const Row& row, Pair p) const { return score(row, p).variance; }
 
+    // Of four rows, each with a pair of its own, whose sums do not wait for one another.
+    void variances_of_four(const Row* rows, const Pair* pairs, double* out) const {
+        const std::int32_t common = std::min({rows[0].size, rows[1].size, rows[2].size, rows[3].size});
+        double sum[4] = {};
+        const auto term = [&](int r, std::int32_t j, double x) {
+            const Pair p = pairs[r];
+            const auto sigma = variances.column(p.column());
+            const Real* s = weights.at(j) + weights.spacing;
+            return x * x * (p.both() ? sigma.read(s[p.plus]) + sigma.read(s[p.minus]) : sigma.read(s[p.column()]));
+        };
+        for (std::int32_t i = 0; i < common; ++i)
+            for (int r = 0; r < 4; ++r) sum[r] += term(r, rows[r].column[i], rows[r].value[i]);
+        for (int r = 0; r < 4; ++r) {
+            for (std::int32_t i = common; i < rows[r].size; ++i) sum[r] += term(r, rows[r].column[i], rows[r].value[i]);
+            out[r] = rows[r].intercept ? sum[r] + term(r, kIntercept, 1.0) : sum[r];
+        }
+    }
+
     double update(const Row& row, Pair p, const Margin& margin, const Step& step, double age) const {
         double largest = 0.0;
         if (p.plus != kNone) largest = update_column(row, p.plus, step.alpha, step.zeta, margin.variance, age);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 
+#include "covariances/column_sums.hpp"
 #include "covariances/undo.hpp"
 #include "rows.hpp"
 
@@ -76,24 +77,18 @@ struct Weights {
         return p.both() ? s : p.sign() * s;
     }
 
-    // One score per column, from the mean (plane 0) or the averaging plane. A few columns at a time, so that their sums
-    // stay in registers.
+    // One score per column, from the mean (plane 0) or the averaging plane.
     void scores(const Row& row, int plane, double* out) const {
-        int k = 0;
-        for (; k + 8 <= columns; k += 8) score_columns<8>(row, plane * spacing + k, out + k);
-        for (; k + 2 <= columns; k += 2) score_columns<2>(row, plane * spacing + k, out + k);
-        if (k < columns) score_columns<1>(row, plane * spacing + k, out + k);
+        sums(plane)(row, columns, out);
     }
 
-    template <int n>
-    void score_columns(const Row& row, int offset, double* out) const {
-        double sum[n] = {};
-        row.each([&](std::int32_t j, double x) {
-            const Real* f = at(j) + offset;
-            for (int k = 0; k < n; ++k) sum[k] += x * f[k];
-        });
-        std::copy(sum, sum + n, out);
-    }
+    // Of four rows, in the one column.
+    void scores_of_four(const Row* rows, double* out) const { sums(0).of_four_rows(rows, out); }
+
+    // Of four rows with the same columns, in all columns of the weights.
+    void scores_of_alike(const Row* rows, double* out) const { sums(0).of_four_alike(rows, columns, out); }
+
+    ColumnSums<Real> sums(int plane) const { return {base, position(0), stride(), plane * spacing}; }
 
     // The scores used for prediction: of the mean, or of its average over the n_seen rows trained on.
     void prediction(const Row& row, std::int64_t n_seen, double* out, double* scratch) const {

@@ -1,22 +1,107 @@
 // Predictions, which leave the learner unchanged: scores and their variances.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
+#include "learner/learn.hpp"
 #include "learner/tasks.hpp"
 #include "rows.hpp"
 
 namespace confidently {
 
-// (rows x columns) scores of the weights used for prediction
+// Rows whose scores are computed together. Those of a row do not depend on the others.
+inline constexpr std::int64_t kRowsTogether = 4;
+
+// Calls f(first, n, rows) with at most four rows at a time, which were checked.
+template <class F>
+void each_four_rows(const Inspector& inspector, bool intercept, F&& f) {
+    RowBuffer buffer[kRowsTogether];
+    const Rows& rows = inspector.rows;
+    for (std::int64_t first = 0; first < rows.n_rows; first += kRowsTogether) {
+        const std::int64_t n = std::min(kRowsTogether, rows.n_rows - first);
+        Row row[kRowsTogether] = {};
+        bool full = false;  // hardly any value of the first row is zero
+        for (std::int64_t r = 0; r < n; ++r) {
+            if (const std::int64_t soon = first + r + kRowsTogether; soon < rows.n_rows) rows.expect(soon);
+            inspector.check(first + r);
+            row[r] = full ? rows.with_zeros(first + r, intercept, buffer[0]) : rows.at(first + r, intercept, buffer[r]);
+            if (r == 0 && n == kRowsTogether && rows.stores_zeros() && 2 * row[0].size > rows.n_columns) {
+                full = true;
+                row[0] = rows.with_zeros(first, intercept, buffer[0]);
+            }
+        }
+        f(first, n, row);
+    }
+}
+
+// (n x columns) scores of up to four rows
+template <class Real>
+void score_rows(const Weights<Real>& weights, const Row* rows, std::int64_t n, std::int64_t n_seen, double* out, double* scratch) {
+    if (n == kRowsTogether && weights.columns == 1 && !weights.average) return weights.scores_of_four(rows, out);
+    const auto alike = [&](const Row& row) { return row.column == rows[0].column && row.size == rows[0].size; };
+    if (n == kRowsTogether && !weights.average && std::all_of(rows + 1, rows + n, alike)) return weights.scores_of_alike(rows, out);
+    for (std::int64_t r = 0; r < n; ++r) weights.prediction(rows[r], n_seen, out + r * weights.columns, scratch);
+}
+
+// (rows x columns) scores of the weights used for prediction, of rows that are checked. Throws InvalidRow.
 template <class Covariance>
-void predict_scores(const Covariance& covariance, const Rows& rows, std::int64_t n_seen, double* out) {
-    RowBuffer buffer;
+void predict_scores(const Covariance& covariance, const Inspector& inspector, std::int64_t n_seen, double* out) {
+    const auto& weights = covariance.weights;
+    std::vector<double> scratch(static_cast<std::size_t>(weights.columns));
+    each_four_rows(inspector, weights.intercept, [&](std::int64_t first, std::int64_t n, const Row* rows) {
+        score_rows(weights, rows, n, n_seen, out + first * weights.columns, scratch.data());
+    });
+}
+
+// The variance of the difference between a row's two best scores; variances of independent learners add up.
+template <class Covariance>
+double top_variance(const Covariance& covariance, const Row& row, const double* scores, bool independent) {
+    const TopTwo top(scores, covariance.weights.columns);
+    return independent ? covariance.variance(row, {top.first, kNone}) + covariance.variance(row, {top.second, kNone})
+                       : covariance.variance(row, {top.first, top.second});
+}
+
+// Moderates the scores of four rows, by the variance of the difference between the two best of each.
+template <class Covariance>
+void moderate_four(const Covariance& covariance, const Row* rows, double prior_variance, double* scores) {
     const int columns = covariance.weights.columns;
+    Pair pairs[kRowsTogether];
+    double variances[kRowsTogether];
+    for (std::int64_t r = 0; r < kRowsTogether; ++r) {
+        const TopTwo top(scores + r * columns, columns);
+        pairs[r] = {top.first, top.second};
+    }
+    covariance.variances_of_four(rows, pairs, variances);
+    for (std::int64_t r = 0; r < kRowsTogether; ++r) {
+        const double shrink = moderation(variances[r], prior_variance);
+        for (int k = 0; k < columns; ++k) scores[r * columns + k] *= shrink;
+    }
+}
+
+// The same, moderated by the variance of each score or, of several classes, by that of the difference between the two best.
+template <class Covariance>
+void predict_moderated(const Covariance& covariance, const Inspector& inspector, std::int64_t n_seen, double prior_variance,
+                       bool several, bool independent, double* out) {
+    const auto& weights = covariance.weights;
+    const int columns = weights.columns;
     std::vector<double> scratch(static_cast<std::size_t>(columns));
-    for (std::int64_t i = 0; i < rows.n_rows; ++i)
-        covariance.weights.prediction(rows.at(i, covariance.weights.intercept, buffer), n_seen, out + i * columns,
-                                      scratch.data());
+    each_four_rows(inspector, weights.intercept, [&](std::int64_t first, std::int64_t n, const Row* rows) {
+        double* scores = out + first * columns;
+        score_rows(weights, rows, n, n_seen, scores, scratch.data());
+        if constexpr (requires { &Covariance::variances_of_four; }) {
+            if (n == kRowsTogether && several && !independent) return moderate_four(covariance, rows, prior_variance, scores);
+        }
+        for (std::int64_t r = 0; r < n; ++r, scores += columns) {
+            if (several) {
+                const double shrink = moderation(top_variance(covariance, rows[r], scores, independent), prior_variance);
+                for (int k = 0; k < columns; ++k) scores[k] *= shrink;
+            } else {
+                for (int k = 0; k < columns; ++k)
+                    scores[k] *= moderation(covariance.variance(rows[r], {k, kNone}), prior_variance);
+            }
+        }
+    });
 }
 
 // (rows x columns) variances of the scores; against >= 0: of the score minus that column's score
@@ -31,7 +116,7 @@ void predict_variances(const Covariance& covariance, const Rows& rows, int again
     }
 }
 
-// For each row the variance of the difference between its two best scores; variances of independent learners add up.
+// For each row the variance of the difference between its two best scores.
 template <class Covariance>
 void predict_top_variances(const Covariance& covariance, const Rows& rows, const double* scores, bool independent,
                            double* out) {
@@ -39,9 +124,7 @@ void predict_top_variances(const Covariance& covariance, const Rows& rows, const
     const int columns = covariance.weights.columns;
     for (std::int64_t i = 0; i < rows.n_rows; ++i) {
         const Row row = rows.at(i, covariance.weights.intercept, buffer);
-        const TopTwo top(scores + i * columns, columns);
-        out[i] = independent ? covariance.variance(row, {top.first, kNone}) + covariance.variance(row, {top.second, kNone})
-                             : covariance.variance(row, {top.first, top.second});
+        out[i] = top_variance(covariance, row, scores + i * columns, independent);
     }
 }
 

@@ -129,7 +129,15 @@ class Learner(LearnerSettings):
         state: dict[str, Any],
         matrix: Matrix,
         out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    ) -> None: ...
+        largest: float = 0.0,
+    ) -> tuple[str, int, int, float] | None: ...
+    def moderated(
+        self,
+        state: dict[str, Any],
+        matrix: Matrix,
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+        largest: float = 0.0,
+    ) -> tuple[str, int, int, float] | None: ...
     def variances(
         self,
         state: dict[str, Any],

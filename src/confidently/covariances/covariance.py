@@ -70,6 +70,8 @@ class Covariance:
         Whether all classes have one covariance, so that they cannot be learned separately.
     by_products : bool
         Whether training uses matrix products, whose last digits depend on the number of rows per product.
+    checks_rows : bool
+        Whether rows can be checked while they are scored, which saves a pass over them.
     keeps_examples : bool
         Whether the posterior is stored as coefficients of examples instead of weights of features.
     for_classes : str, optional
@@ -83,6 +85,7 @@ class Covariance:
     couples_features: ClassVar[bool] = False
     couples_classes: ClassVar[bool] = False
     by_products: ClassVar[bool] = False
+    checks_rows: ClassVar[bool] = False
     keeps_examples: ClassVar[bool] = False
     for_classes: ClassVar[str | None] = None
 
@@ -208,9 +211,25 @@ class Covariance:
 
     # --- scores -------------------------------------------------------------------------------------------------------
 
-    def scores(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
-        """Return scores under the mean used to predict, shape (n, columns)."""
+    def scores(self, state: State, X: _core.Matrix, size: Size, largest: float = 0.0) -> np.ndarray:
+        """Return scores under the mean used to predict, shape (n, columns).
+
+        Only where the kind ``checks_rows``, ``largest`` is the largest value that they may have; by default, they are
+        known to be valid.
+
+        Raises
+        ------
+        InvalidRows
+            For rows that are not.
+        """
         raise self._undefined("scores")
+
+    def moderated(self, state: State, X: _core.Matrix, size: Size, largest: float = 0.0) -> np.ndarray:
+        """Return scores shrunk by their variances, or by that of the difference between the two best.
+
+        Rows are checked as in :meth:`scores`. Only where the kind ``checks_rows``.
+        """
+        raise self._undefined("moderated")
 
     def variances(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
         """Return the variance of every score, shape (n, columns); multilabel: of the score minus the threshold's."""

@@ -174,7 +174,7 @@ class Kernel(Covariance):
     # --- scores -------------------------------------------------------------------------------------------------------
 
     @refuse_infinite
-    def scores(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
+    def scores(self, state: State, X: _core.Matrix, size: Size, largest: float = 0.0) -> np.ndarray:
         seen = int(state["counters"][0])
         with self._model(state, size) as model:
             out = np.empty((X.shape[0], model.columns))

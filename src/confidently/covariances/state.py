@@ -57,6 +57,14 @@ def out_of_range(dtype: str) -> OutOfRange:
     )
 
 
+class InvalidRows(ValueError):
+    """Rows that are found to be invalid while they are scored: reason, row, column and value of the first fault."""
+
+    def __init__(self, fault: tuple[str, int, int, float]) -> None:
+        super().__init__(f"{fault[0]} in row {fault[1]}")
+        self.fault = fault
+
+
 class Size(NamedTuple):
     """Numbers of a learner's features, without the intercept, and classes."""
 

@@ -17,6 +17,7 @@ from .settings import TASKS, Settings
 from .state import (
     MAX_MEAN,
     MAX_SUMMED,
+    InvalidRows,
     Shapes,
     Size,
     State,
@@ -156,9 +157,11 @@ class WeightCovariance(Covariance):
             forget=settings.forget,
         )
 
-    def scores(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
+    def scores(self, state: State, X: _core.Matrix, size: Size, largest: float = 0.0) -> np.ndarray:
         found = np.empty((X.shape[0], self.settings.columns(size.n_classes)))
-        self._compiled(self.scoring_name or self.compiled_name).scores(state, X, found)
+        fault = self._compiled(self.scoring_name or self.compiled_name).scores(state, X, found, largest)
+        if fault is not None:
+            raise InvalidRows(fault)
         return found
 
     def variances(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
@@ -261,6 +264,15 @@ def widened(old: np.ndarray, columns: int) -> np.ndarray:
 
 class UncorrelatedWeights(WeightCovariance):
     """Base of the covariances without entries off Sigma's diagonal."""
+
+    checks_rows = True
+
+    def moderated(self, state: State, X: _core.Matrix, size: Size, largest: float = 0.0) -> np.ndarray:
+        found = np.empty((X.shape[0], self.settings.columns(size.n_classes)))
+        fault = self.compiled().moderated(state, X, found, largest)
+        if fault is not None:
+            raise InvalidRows(fault)
+        return found
 
     def matrix(self, state: State, size: Size) -> np.ndarray:
         by_learner = self.column_variances(state, size).reshape(self.settings.learners(size.n_classes), -1)

@@ -404,12 +404,12 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
             Shape (n,) for two classes, positive for ``classes_[1]``; otherwise (n, n_classes). In multilabel data the
             calibration label's score is subtracted: positive means relevant.
         """
-        scores: NDArray[np.float64] = self._apply("decision_function", self._matrix(X))
+        scores: NDArray[np.float64] = self._answer("decision_function", X)
         return scores
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the class with the largest score, shape (n,); in multilabel data an indicator matrix (n, n_labels)."""
-        predicted: np.ndarray = self._apply("predict", self._matrix(X))
+        predicted: np.ndarray = self._answer("predict", X)
         return predicted
 
     def margin_distribution(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -425,7 +425,7 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
             mean.x and x' Sigma x, both of the shape of :meth:`decision_function`. ``|mean|/sqrt(variance)`` is small
             where the classifier is uncertain: abstain there, or request the label.
         """
-        found: tuple[NDArray[np.float64], NDArray[np.float64]] = self._apply("margin_distribution", self._matrix(X))
+        found: tuple[NDArray[np.float64], NDArray[np.float64]] = self._answer("margin_distribution", X)
         return found
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -435,7 +435,7 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
         fitted during training, to each margin before its label is used. With None they are the uncalibrated posterior
         probabilities.
         """
-        p: NDArray[np.float64] = self._apply("predict_proba", self._matrix(X))
+        p: NDArray[np.float64] = self._answer("predict_proba", X)
         return p
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
@@ -459,10 +459,21 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
         scores = order.scores(learner.decision(matrix), binary)
         return (scores > 0).astype(int) if learner.multilabel else order.classes[predicted_numbers(scores)]
 
+    def _answer(self, method: str, X: Any) -> Any:
+        """Return what a method gives for rows, which are checked while they are scored where that is possible."""
+        X = self._validated_rows(X)
+        try:
+            return self._apply(method, as_matrix(X, self.dtype, check=False))
+        except UnsortedColumns:
+            return self._apply(method, as_matrix(X, self.dtype))
+
     def _matrix(self, X: Any) -> Any:
+        return as_matrix(self._validated_rows(X), self.dtype)
+
+    def _validated_rows(self, X: Any) -> Any:
         if "learner_" not in vars(self):
             check_is_fitted(self)
-        return as_matrix(self._validated(X, reset=False), self.dtype)
+        return self._validated(X, reset=False)
 
     def _validated(self, X: Any, *y: Any, **options: Any) -> Any:
         """Return what scikit-learn makes of X (and y); the values are checked during training."""

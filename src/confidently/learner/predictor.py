@@ -9,7 +9,8 @@ import numpy as np
 
 from .. import _core
 from ..arrays import predicted_numbers
-from ..data.memory.matrix import check_rows, is_checked
+from ..covariances.state import InvalidRows
+from ..data.memory.matrix import check_rows, is_checked, largest_value, refuse
 from ..wording import counted
 from . import calibration
 from .posterior import Posterior
@@ -53,8 +54,10 @@ class Predictor(Posterior):
         found: tuple[np.ndarray, np.ndarray] = self._of_seen(X, self._top_margins)
         return found
 
-    def seen_rows(self, X: _core.Matrix) -> Iterator[_core.Matrix]:
+    def seen_rows(self, X: _core.Matrix, scored: bool = False) -> Iterator[_core.Matrix]:
         """Yield the rows as the learner sees them, some at a time.
+
+        With ``scored`` scores are computed first, which may check the rows.
 
         Raises
         ------
@@ -62,7 +65,8 @@ class Predictor(Posterior):
             For invalid rows, unless they are known to be valid.
         """
         self.check_width(X)
-        if not is_checked(X, self.settings.dtype):
+        checked_later = scored and self.view is None and self.covariance.checks_rows
+        if not checked_later and not is_checked(X, self.settings.dtype):
             check_rows(X, self.settings.dtype)
         if self.view is None:
             yield X
@@ -71,9 +75,9 @@ class Predictor(Posterior):
         for first in range(0, max(n, 1), ROWS_PER_VIEW):
             yield self.view.see(self.state, X, first, min(ROWS_PER_VIEW, n - first)).matrix(self.width)
 
-    def _of_seen(self, X: _core.Matrix, f: Callable[[_core.Matrix], Any]) -> Any:
+    def _of_seen(self, X: _core.Matrix, f: Callable[[_core.Matrix], Any], scored: bool = True) -> Any:
         """Return what a function returns, an array or a pair, of the rows as the learner sees them."""
-        found = [f(seen) for seen in self.seen_rows(X)]
+        found = [f(seen) for seen in self.seen_rows(X, scored)]
         if len(found) == 1:
             return found[0]
         if isinstance(found[0], tuple):
@@ -86,12 +90,13 @@ class Predictor(Posterior):
         return self._by_class(self._scores(X))
 
     def _margin_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
+        decision = self._decision(X)
         variance = self.covariance.variances(self.state, X, self.size)
         if self.settings.task == "binary":
             variance = variance[:, 0]
         elif self.settings.has_threshold:
             variance = variance[:, 1:]
-        return self._decision(X), variance
+        return decision, variance
 
     def _probabilities(self, X: _core.Matrix, method: str | None) -> np.ndarray:
         if method is None:
@@ -118,7 +123,7 @@ class Predictor(Posterior):
 
     def slope(self, X: _core.Matrix) -> float:
         """Return the factor from a score of a single row to its calibrated score."""
-        factor: np.ndarray = self._of_seen(X, self._slopes)
+        factor: np.ndarray = self._of_seen(X, self._slopes, scored=False)
         return float(factor[0])
 
     def _slopes(self, X: _core.Matrix) -> np.ndarray:
@@ -132,6 +137,8 @@ class Predictor(Posterior):
 
     def _moderated(self, X: _core.Matrix) -> np.ndarray:
         """Return the scores, without a threshold, shrunk where they are uncertain: shape (n, columns)."""
+        if self.covariance.checks_rows:
+            return self._checking(self.covariance.moderated, X)
         scores = self._scores(X)
         if self.settings.several:
             variance = self.covariance.top_variances(self.state, X, scores, self.size)
@@ -156,7 +163,24 @@ class Predictor(Posterior):
         return first - second, self.covariance.top_variances(self.state, X, scores, self.size)
 
     def _scores(self, X: _core.Matrix) -> np.ndarray:
+        if self.covariance.checks_rows:
+            return self._checking(self.covariance.scores, X)
         return self.covariance.scores(self.state, X, self.size)
+
+    def _checking(self, scores: Callable[..., np.ndarray], X: _core.Matrix) -> np.ndarray:
+        """Return scores of rows, which are checked unless that was done before."""
+        if is_checked(X, self.settings.dtype):
+            return scores(self.state, X, self.size)
+        largest = largest_value(self.settings.dtype)
+        try:
+            found = scores(self.state, X, self.size, largest)
+        except InvalidRows as invalid:
+            fault = invalid.fault
+        else:
+            X.checked = largest
+            return found
+        refuse(fault, X.shape[1], self.settings.dtype)
+        raise AssertionError("a fault is refused")
 
     def _by_class(self, columns: np.ndarray) -> np.ndarray:
         """Return one entry per class from one per column of weights, on the last axis."""

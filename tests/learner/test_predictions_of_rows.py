@@ -1,0 +1,68 @@
+"""The prediction of a row is the same to the last bit, alone and among others, and whatever form the rows have."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from confidently import OnlineClassifier
+from confidently.data.memory.matrix import UnsortedColumns, as_matrix
+
+RNG = np.random.default_rng(0)
+ZEROS = {"all": 1.0, "most": 0.9, "half": 0.5, "few": 0.1, "none": 0.0}
+METHODS = ("decision_function", "predict_proba", "margin_distribution")
+
+
+def rows(part, n=23, d=19):
+    X = RNG.normal(size=(n, d))
+    return np.where(RNG.random((n, d)) < ZEROS[part], 0.0, X)
+
+
+def answers(model, X):
+    return [np.vstack(np.atleast_2d(getattr(model, method)(X))) for method in METHODS]
+
+
+@pytest.mark.parametrize("part", ZEROS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("k", [2, 3, 6, 10, 27, 28, 41])
+@pytest.mark.parametrize("options", [{}, {"average": True}, {"multiclass": "one-vs-rest"}, {"fit_intercept": False}])
+def test_alone_and_among_others(part, dtype, k, options):
+    X, y = RNG.normal(size=(90, 19)), np.arange(90) % k
+    model = OnlineClassifier("arow", dtype=dtype, **options).fit(X, y)
+    Z = rows(part).astype(np.float32).astype(np.float64)
+    for method in METHODS:
+        together = getattr(model, method)(Z)
+        for form in (csr_matrix, np.asfortranarray, lambda Z: Z.astype(np.float32)):
+            np.testing.assert_array_equal(getattr(model, method)(form(Z)), together)
+        alone = [getattr(model, method)(Z[i : i + 1]) for i in range(len(Z))]
+        if method == "margin_distribution":
+            alone, together = [np.stack(one) for one in alone], np.stack(together)
+            np.testing.assert_array_equal(np.concatenate(alone, axis=1), together)
+        else:
+            np.testing.assert_array_equal(np.concatenate(alone), together)
+
+
+@pytest.mark.parametrize("k", [2, 5])
+@pytest.mark.parametrize("dense", [True, False])
+def test_rows_are_checked_while_they_are_scored(k, dense):
+    X = RNG.normal(size=(40, 7))
+    model = OnlineClassifier("arow").fit(X, np.arange(40) % k)
+    for row, value, what in ((0, np.nan, "NaN"), (39, np.inf, "infinity"), (13, -1e101, r"-1e\+101")):
+        bad = X.copy()
+        bad[row, 4] = value
+        bad[39, 6] = np.nan  # the first fault is the one that is named, unless it is that row
+        place = "row 39, column 4" if row == 39 else f"row {row}, column 4"
+        for method in ("predict", *METHODS):
+            with pytest.raises(ValueError, match=f"X contains {what} in {place}"):
+                getattr(model, method)(bad if dense else csr_matrix(bad))
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_rows_out_of_order_are_sorted(k):
+    X = RNG.normal(size=(9, 5))
+    model = OnlineClassifier("arow").fit(X, np.arange(9) % k)
+    swapped = csr_matrix(X)
+    swapped.indices[-2:], swapped.data[-2:] = swapped.indices[-2:][::-1].copy(), swapped.data[-2:][::-1].copy()
+    for method in ("predict", *METHODS):
+        np.testing.assert_array_equal(getattr(model, method)(swapped), getattr(model, method)(X))
+    with pytest.raises(UnsortedColumns, match="row 8"):
+        model.learner_.decision(as_matrix(swapped, check=False))
