@@ -90,7 +90,7 @@ def sparse(repetitions: int) -> dict[str, float]:
 
             def product(below: float, learner: Any = learner, block: Any = block, A: np.ndarray = A) -> None:
                 with patch("confidently.covariances.batch_products.SPARSE_BELOW", below):
-                    learner._product(0, block, A)
+                    learner._products(block, A)
 
             runs = {"dense": lambda: product(0.0), "sparse": lambda: product(2.0)}
             seconds = interleaved(runs, repetitions)
