@@ -19,7 +19,8 @@
 
 #if CONFIDENTLY_X86
 #if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC's own headers read such a variable, on purpose
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC's own headers read such variables, on purpose
+#pragma GCC diagnostic ignored "-Wuninitialized"
 #endif
 #include <immintrin.h>
 

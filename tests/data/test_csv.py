@@ -363,3 +363,45 @@ def test_blank_lines_before_the_header_are_skipped(tmp_path, name):
     for blank in ("\n", "\r\n\n", " \n", "\ufeff\n", "\n "):
         with pytest.raises(DataError, match=f"^{file} has only blank lines$"):
             read(written(tmp_path, blank, name))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_rows_without_quotes_are_those_with_quotes(tmp_path, end):
+    """A row whose first cell is quoted is read carefully; without quotes it may be read in the fast way."""
+    random = np.random.default_rng(0)
+    odd = [
+        "",
+        " 2",
+        "3 ",
+        "+4",
+        "1e-3",
+        "nan",
+        "inf",
+        "abc",
+        "1e200",
+        "-",
+        ".",
+        "5.",
+        ".5",
+        "0",
+        "-0",
+        "\xff",
+        "1\r2",
+    ]
+
+    def cell():
+        kind = random.integers(12)
+        return odd[random.integers(len(odd))] if kind == 0 else f"{random.normal():.{random.integers(1, 18)}f}"
+
+    rows = [[str(random.integers(3)), *(cell() for _ in range(4))] for _ in range(800)]
+    for k in random.integers(0, 800, 20):
+        rows[k] = rows[k][: random.integers(0, 5)] or ["", "", "", "", "", ""]
+    results = []
+    for quote in ("", '"'):
+        lines = ["label,a,b,c,d", *(quote + row[0] + quote + "".join(f",{x}" for x in row[1:]) for row in rows)]
+        path = written(tmp_path, end.join([*lines, ""]).encode("latin-1"), f"rows{len(quote)}.csv")
+        stream = open_stream(path, on_error="skip", vocabulary=True, normalize="none")
+        found = [[getattr(b, name).tolist() for name in ("labels", "start", "columns", "values")] for b in stream]
+        results.append((str(found), stream.skipped))
+    assert results[0] == results[1]
+    assert results[0][1] > 20
