@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -132,8 +131,6 @@ class CsvReader {
     RowWriter writer;
 
   private:
-    static constexpr int kLongestPause = 63;  // rows
-
     struct Cell {
         std::string_view text;
         bool escaped;  // contains doubled quotes
@@ -166,16 +163,7 @@ class CsvReader {
     // Reads the row at p. Returns the beginning of the next one, or nullptr if the end of this one is missing.
     const char* record(const char* p, const char* end, bool last) {
         at_ = nullptr;
-        const char* next = nullptr;
-        if (left_out_ > 0) {
-            --left_out_;
-        } else if ((next = plain_row(p, end))) {
-            pause_ = 0;
-            return next;
-        } else {
-            left_out_ = pause_ = std::min(2 * pause_ + 1, kLongestPause);  // most rows are other ones: trying each costs too much
-        }
-        next = p;
+        const char* next = p;
         try {
             next = cut(beginning(p), end);
             if (!next && !last) return nullptr;
@@ -189,52 +177,6 @@ class CsvReader {
         }
         began_ = false;
         return next;
-    }
-
-    // Reads the row at p if its numbers are as they mostly are, and no cell is quoted. Returns the beginning of the next row, or nullptr for any
-    // other row, of which no trace is left.
-    const char* plain_row(const char* p, const char* end) {
-        // a tab may also be a space before a quote
-        const std::string_view delimiters = format_.quotes ? ",;|" : ",;|\t";
-        if (delimiters.find(format_.delimiter) == std::string_view::npos || line_ == 0 || columns_.empty()) return nullptr;
-        if (is_space(*p) || *p == '\n') return nullptr;  // perhaps a blank line
-        writer.begin_row(line_ + 1);
-        try {
-            for (CellColumn& column : columns_) {
-                const bool is_last = &column == &columns_.back();
-                p = plain_cell(column, p, end);
-                if (!p) break;
-                if (is_last && *p == '\r') ++p;
-                if (*p != (is_last ? '\n' : format_.delimiter)) p = nullptr;
-                if (!p) break;
-                ++p;
-            }
-            if (p) {
-                writer.end_row();
-                return p;
-            }
-        } catch (const RowError&) {  // which the careful way finds again
-        }
-        writer.rollback_row();
-        return nullptr;
-    }
-
-    // Returns what is behind the cell; nullptr if it is another kind of cell.
-    const char* plain_cell(CellColumn& column, const char* p, const char* end) {
-        const bool numeric = (column.use == Use::value || column.use == Use::number) && column.kept.empty();
-        if (numeric && end - p > kShortDecimal) {
-            if (*p == format_.delimiter || *p == '\n' || *p == '\r') return p;  // empty
-            double x;
-            const char* behind = read_short_decimal(p, x);
-            if (!behind || !(std::fabs(x) <= writer.options.largest)) return nullptr;
-            column.number(x, writer);
-            return behind;
-        }
-        const char* behind = p;
-        while (behind != end && *behind != format_.delimiter && *behind != '\n' && *behind != '\r') ++behind;
-        if (behind == end || (format_.quotes && opening_quote(p, behind))) return nullptr;
-        column.written(between(p, behind), ngrams_, writer);
-        return behind;
     }
 
     bool is_blank() const { return cells_.size() == 1 && trimmed(cells_[0].text).empty(); }
@@ -323,7 +265,6 @@ class CsvReader {
     std::int64_t line_ = 0;  // lines before the row
     const CellColumn* at_ = nullptr;
     bool began_ = false;
-    int pause_ = 0, left_out_ = 0;  // rows that are not tried as plain ones
 };
 
 }  // namespace confidently

@@ -19,8 +19,7 @@
 
 #if CONFIDENTLY_X86
 #if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC's own headers read such variables, on purpose
-#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC's own headers read such a variable, on purpose
 #endif
 #include <immintrin.h>
 
