@@ -14,7 +14,7 @@ from confidently import data
 from confidently.data import DataError, ReaderOptions, open_stream
 from confidently.data.cache.building import CacheBuilder
 from confidently.data.cache.contents import Origin
-from confidently.data.cache.file import PARTIAL, CacheFileError, CacheWriter
+from confidently.data.cache.file import PARTIAL, CacheFile, CacheFileError, CacheWriter
 from confidently.data.cache.reading import Cache
 from confidently.data.memory.matrix import as_matrix
 
@@ -125,4 +125,4 @@ def test_an_index_whose_blocks_are_not_those_of_the_file(tmp_path, change, probl
     writer.blocks = change(writer.blocks)
     writer.finish({})
     with pytest.raises(CacheFileError, match=f"its index is invalid: {problem}"):
-        open_stream(tmp_path / "cache")
+        CacheFile(tmp_path / "cache")

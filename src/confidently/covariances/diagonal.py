@@ -15,6 +15,7 @@ import numpy as np
 from ..rules.ranges import POSITIVE, Range
 from .covariance import Covariance, NaturalParameters, Placement
 from .identity import Identity
+from .names import DIAGONAL
 from .settings import Settings
 from .state import MAX_VARIANCE, REAL, Shapes, Size, State
 from .weights import UncorrelatedWeights
@@ -27,8 +28,8 @@ class Diagonal(UncorrelatedWeights):
     ``"moments"`` keeps its variances, s_j <- scale (s_j - zeta/(1 + zeta v) (z_j s_j)^2).
     """
 
-    name = "diag"
-    compiled_name = "diag"
+    name = DIAGONAL
+    compiled_name = DIAGONAL
     is_diagonal = True
 
     @classmethod

@@ -4,4 +4,5 @@ from __future__ import annotations
 
 from .. import _core
 
+DIAGONAL = "diag"
 OVER_WEIGHTS = tuple(name for name in _core.covariance_names() if name != "identity")  # the identity replaces others

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 # Floating-point operations in a row from which on a second thread is worth waking: about a millisecond.
 WORTHWHILE = 1e8
@@ -47,6 +49,8 @@ class Crew:
 
     def _start(self, waiting: deque[Task], n: int) -> list[Future[None]]:
         if self._others is None:
+            from concurrent.futures import ThreadPoolExecutor  # imported here to save start-up time
+
             self._others = ThreadPoolExecutor(self.threads - 1, "confidently products", _limit_helper)
         return [self._others.submit(_work, waiting, number + 1) for number in range(n)]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ...covariances.names import DIAGONAL
 from ..blas import import_numpy_alone
 from ..inputs import reported
 from ..options.arguments import POSITIVE_INTEGER, add_options, data_argument, is_given, json_option
@@ -118,7 +119,7 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
 def _multiplies_no_matrices(options: dict[str, Any]) -> bool:
     """Return whether no learner of this training, or of one that it continues, can have a dense covariance."""
     continued = options["init_model"] or options["resume"] or options["auto"]
-    return not continued and not on_cluster(options) and options["covariance"] == "diag"
+    return not continued and not on_cluster(options) and options["covariance"] == DIAGONAL
 
 
 def _check_usage(ctx: click.Context, data: tuple[str, ...], options: dict[str, Any]) -> None:
