@@ -95,14 +95,13 @@ def page(found: dict[str, dict[str, Any]], pictures: dict[str, str]) -> str:
 
 def _machines(found: dict[str, dict[str, Any]]) -> str:
     quick = ", ".join(f"`{name}`" for name, result in found.items() if result.get("quick"))
-    quick = quick and f"\n\nMeasured so: {quick}."
     machines = sorted({result["machine"] for result in found.values()})
     return (
         "Medians of runs that take turns with the peer's. A ratio is the peer's time divided by ours, so more than 1\n"
         f"means that `confidently` is faster. Measured on: {'; and on: '.join(machines)}.\n"
         "`make bench` measures again and writes these sections; `python benchmarks/page.py --only dicts fit`\n"
         "measures parts of it, and `--quick` repeats little, on smaller files."
-        + (quick and f"\n\nMeasured so: {quick}.")
+        + (quick and f"\n\nMeasured with `--quick`: {quick}.")
     )
 
 

@@ -9,6 +9,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from page_lines import files, text
 
 OURS, THEIRS = "#3b74b8", "#9a9a9a"
@@ -69,7 +70,11 @@ def times(by_tool: dict[str, dict[str, float]], label: str, file: Path) -> None:
         color = next(blues) if name.startswith("confidently") else "#c05020"
         ax.plot([int(size) for size in by], list(by.values()), marker="o", markersize=4, color=color, label=name)
     ax.set(xscale="log", yscale="log", xlabel=label, ylabel="seconds")
-    ax.grid(alpha=0.3, which="major")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        axis.set_minor_locator(NullLocator())
+    ax.grid(alpha=0.3)
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, fontsize=8.5)
     _save(figure, file)
