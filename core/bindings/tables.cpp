@@ -176,9 +176,10 @@ void bind_tables(nb::module_& m) {
         .def_prop_ro("first_missing", [](const CellCounts& counts) { return bytes_of(counts.first_missing); })
         .def_prop_ro("first_formatted", [](const CellCounts& counts) { return bytes_of(counts.first_formatted); });
     nb::class_<CsvReader>(m, "CsvReader")
-        .def("__init__", [](CsvReader* self, const ReaderOptions& options, const NgramOptions& ngrams, char delimiter, bool quotes) {
-            new (self) CsvReader({delimiter, quotes}, options, ngrams);
-        }, "options"_a, "ngrams"_a, nb::kw_only(), "delimiter"_a, "quotes"_a)
+        .def("__init__", [](CsvReader* self, const ReaderOptions& options, const NgramOptions& ngrams, char delimiter, bool quotes,
+                            bool careful) {
+            new (self) CsvReader({delimiter, quotes, careful}, options, ngrams);
+        }, "options"_a, "ngrams"_a, nb::kw_only(), "delimiter"_a, "quotes"_a, "careful"_a = false)
         .def("header", &header_of, "text"_a)
         .def("counts", &counts_of, "text"_a, nb::kw_only(), "last"_a, "rows"_a)
         .def("describe", &describe<CsvReader>, "columns"_a)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -26,6 +27,7 @@ inline constexpr std::size_t kMaxLineBytes = std::size_t(64) << 20;  // a file w
 struct CsvFormat {
     char delimiter;
     bool quotes;  // whether cells may be quoted
+    bool careful = false;  // read every row in the careful way, which gives the same
 };
 
 // What the first cells of a column are, of which those that are empty and NaN do not count.
@@ -64,7 +66,7 @@ struct CellCounts {
 class CsvReader {
   public:
     CsvReader(CsvFormat format, ReaderOptions options, NgramOptions ngrams)
-        : writer(std::move(options)), format_(format), ngrams_(ngrams) {}
+        : writer(std::move(options)), format_(format), may_be_plain_(!format.careful && separates(format)), ngrams_(ngrams) {}
 
     // Returns the cells of the first row that is not blank once its end has been fed, and keeps what follows for the rows. Throws
     // std::invalid_argument even if invalid rows are skipped.
@@ -131,6 +133,13 @@ class CsvReader {
     RowWriter writer;
 
   private:
+    static constexpr int kLongestPause = 63;  // rows
+
+    // Whether the delimiter ends a cell wherever it stands: not a tab, which may also be a space before a quote, nor a part of numbers.
+    static bool separates(const CsvFormat& format) {
+        return std::string_view(format.quotes ? ",;|" : ",;|\t").find(format.delimiter) != std::string_view::npos;
+    }
+
     struct Cell {
         std::string_view text;
         bool escaped;  // contains doubled quotes
@@ -146,7 +155,6 @@ class CsvReader {
         while (p != end) {
             const char* next = record(p, end, last || too_long);
             if (!next) break;
-            line_ += std::count(p, next, '\n');
             p = next;
         }
         buffer_.erase(0, static_cast<std::size_t>(p - buffer_.data()));
@@ -163,7 +171,17 @@ class CsvReader {
     // Reads the row at p. Returns the beginning of the next one, or nullptr if the end of this one is missing.
     const char* record(const char* p, const char* end, bool last) {
         at_ = nullptr;
-        const char* next = p;
+        const char* next = nullptr;
+        if (left_out_ > 0) {
+            --left_out_;
+        } else if ((next = plain_row(p, end))) {
+            pause_ = 0;
+            ++line_;
+            return next;
+        } else {
+            left_out_ = pause_ = std::min(2 * pause_ + 1, kLongestPause);  // most rows may be other ones: trying each costs too much
+        }
+        next = p;
         try {
             next = cut(beginning(p), end);
             if (!next && !last) return nullptr;
@@ -176,8 +194,57 @@ class CsvReader {
             writer.skip(line_ + 1, placed(error));
         }
         began_ = false;
+        line_ += std::count(p, next, '\n');
         return next;
     }
+
+    // The fast way: reads the row at p cell by cell as it is cut, if no cell is quoted and nothing is wrong. Returns the beginning of the next
+    // row; nullptr for any other row, of which no trace is left, because only the careful way knows which of several errors comes first.
+    const char* plain_row(const char* p, const char* end) {
+        if (!may_be_plain_ || line_ == 0 || columns_.empty()) return nullptr;
+        if (is_space(*p) || *p == '\n') return nullptr;  // perhaps a blank line
+        writer.begin_row(line_ + 1);
+        try {
+            if (const char* next = plain_cells(p, end)) {
+                writer.end_row();
+                return next;
+            }
+        } catch (const RowError&) {
+        } catch (const std::invalid_argument&) {  // too many features, but the row may have too few cells
+        }
+        writer.rollback_row();
+        return nullptr;
+    }
+
+    const char* plain_cells(const char* p, const char* end) {
+        for (CellColumn& column : columns_) {
+            const bool is_last = &column == &columns_.back();
+            p = plain_cell(column, p, end);
+            if (!p) return nullptr;
+            if (is_last && *p == '\r') ++p;
+            if (*p++ != (is_last ? '\n' : format_.delimiter)) return nullptr;
+        }
+        return p;
+    }
+
+    // Returns what is behind the cell; nullptr if it is another kind of cell.
+    const char* plain_cell(CellColumn& column, const char* p, const char* end) {
+        const bool may_be_number = (column.use == Use::value || column.use == Use::number) && column.kept.empty();
+        if (may_be_number && ends_plain(*p)) return p;  // empty
+        double x;
+        if (may_be_number && end - p > kShortDecimal)
+            if (const char* behind = read_short_decimal(p, x); behind && ends_plain(*behind) && std::fabs(x) <= writer.options.largest) {
+                column.number(x, writer);
+                return behind;
+            }
+        const char* behind = p;
+        while (behind != end && !ends_plain(*behind)) ++behind;
+        if (behind == end || (format_.quotes && opening_quote(p, behind))) return nullptr;
+        column.written(between(p, behind), ngrams_, writer);
+        return behind;
+    }
+
+    bool ends_plain(char c) const { return c == format_.delimiter || c == '\n' || c == '\r'; }
 
     bool is_blank() const { return cells_.size() == 1 && trimmed(cells_[0].text).empty(); }
 
@@ -257,6 +324,7 @@ class CsvReader {
     }
 
     CsvFormat format_;
+    bool may_be_plain_;  // rows may be read in the fast way
     Ngrams ngrams_;
     std::vector<CellColumn> columns_;
     std::vector<Cell> cells_;
@@ -265,6 +333,7 @@ class CsvReader {
     std::int64_t line_ = 0;  // lines before the row
     const CellColumn* at_ = nullptr;
     bool began_ = false;
+    int pause_ = 0, left_out_ = 0;  // rows that are not tried as plain ones
 };
 
 }  // namespace confidently

@@ -280,12 +280,12 @@ class RowWriter {
         if (n_labels != 1 && options.labels == LabelCount::one)
             throw RowError{nullptr, "the row has " + (n_labels ? std::to_string(n_labels) : std::string("no")) +
                                         " labels, expected one; if rows are multilabel, use --multilabel"};
+        flush();  // the last that may fail: up to here the row can be rolled back
         if (n_labels != 1 && options.labels == LabelCount::any && rows.multilabel_row < 0) {
             rows.multilabel_row = rows.n_rows();
             rows.multilabel_line = line_;
         }
         rows.label_start.push_back(static_cast<std::int64_t>(rows.labels.size()));
-        flush();
         if (!options.own_columns) finish_entries();
         if (weight_ != 1.0 && rows.weights.empty()) rows.weights.assign(rows.start.size() - 1, 1.0);
         if (weight_ != 1.0 || !rows.weights.empty()) rows.weights.push_back(weight_);
