@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "data/memory_pool.hpp"
+#include "memory_pool.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -6,6 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "memory_pool.hpp"
+
 namespace confidently {
 
 template <class Real>
@@ -24,8 +26,8 @@ class Undo {
     Change* extend(std::size_t more) {
         while (current_ < blocks_.size() && blocks_[current_].size - blocks_[current_].used < more) ++current_;
         if (current_ == blocks_.size()) {
-            const std::size_t size = std::max(more, kBlock);
-            blocks_.push_back({std::unique_ptr<Change[]>(new Change[size]), size, 0});
+            const std::size_t size = std::max(more, blocks_.empty() ? kFirstBlock : 2 * blocks_.back().size);
+            blocks_.push_back({Buffer<Change>(memory(), size), size, 0});
         }
         Block& block = blocks_[current_];
         Change* added = block.changes.get() + block.used;
@@ -47,12 +49,18 @@ class Undo {
     }
 
   private:
-    // Blocks are neither copied nor zeroed as the log grows, and small enough that memory is used again for the next one.
+    // Blocks are neither copied nor zeroed as the log grows.
     struct Block {
-        std::unique_ptr<Change[]> changes;
+        Buffer<Change> changes;
         std::size_t size, used;
     };
-    static constexpr std::size_t kBlock = 4096;
+    static constexpr std::size_t kFirstBlock = 4096;
+
+    // Of the blocks of all logs: a stream has a log per batch, and to map fresh memory for each takes longer than to fill it.
+    static const std::shared_ptr<MemoryPool>& memory() {
+        static const auto pool = std::make_shared<MemoryPool>(2, std::size_t(1) << 23);
+        return pool;
+    }
 
     std::vector<Block> blocks_;
     std::size_t current_ = 0;

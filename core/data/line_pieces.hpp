@@ -19,7 +19,7 @@
 #endif
 
 #include "data/line_reader.hpp"
-#include "data/memory_pool.hpp"
+#include "memory_pool.hpp"
 
 namespace confidently {
 

@@ -16,7 +16,7 @@
 
 #include "data/hashing.hpp"
 #include "data/label_table.hpp"
-#include "data/memory_pool.hpp"
+#include "memory_pool.hpp"
 #include "processor.hpp"
 #include "row_order.hpp"
 #include "rows.hpp"

@@ -1,5 +1,5 @@
-// Memory for the rows and the text of pieces of a stream, which is used again: the system clears and maps the pages of fresh memory, which takes
-// as long as to parse what is written there.
+// Memory for the rows and the text of pieces of a stream, and for logs, which is used again: the system clears and maps the pages of fresh
+// memory, which takes as long as to parse what is written there.
 #pragma once
 
 #include <bit>
@@ -14,6 +14,11 @@ namespace confidently {
 class MemoryPool {
   public:
     using Memory = std::unique_ptr<std::byte[]>;
+
+    // Keeps up to so many pieces of every power of two of bytes, up to the largest.
+    explicit MemoryPool(std::size_t most = 8, std::size_t largest = std::size_t(1) << 25) : most_(most), largest_(largest) {
+        for (std::vector<Memory>& kept : kept_) kept.reserve(most_);  // so that give cannot fail
+    }
 
     // At least so many bytes, with any content; size becomes their number.
     Memory take(std::size_t& size) {
@@ -31,21 +36,16 @@ class MemoryPool {
     }
 
     void give(Memory memory, std::size_t size) noexcept {
-        if (size > kLargestKept) return;
+        if (size > largest_) return;
         const std::lock_guard lock(mutex_);
         std::vector<Memory>& kept = kept_[level(size)];
-        if (kept.size() < kMaxKept) kept.push_back(std::move(memory));
-    }
-
-    MemoryPool() {
-        for (std::vector<Memory>& kept : kept_) kept.reserve(kMaxKept);  // so that give cannot fail
+        if (kept.size() < most_) kept.push_back(std::move(memory));
     }
 
   private:
-    static constexpr std::size_t kLargestKept = std::size_t(1) << 25, kMaxKept = 8;
-
     static std::size_t level(std::size_t size) { return static_cast<std::size_t>(std::countr_zero(size)); }
 
+    const std::size_t most_, largest_;
     std::mutex mutex_;
     std::vector<Memory> kept_[8 * sizeof(std::size_t)];  // by the logarithm of the size
 };
