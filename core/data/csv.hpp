@@ -25,7 +25,7 @@ namespace confidently {
 inline constexpr std::size_t kMaxLineBytes = std::size_t(64) << 20;  // a file without line ends must not fill the memory
 
 struct CsvFormat {
-    char delimiter;
+    char delimiter;  // continues no number
     bool quotes;  // whether cells may be quoted
     bool careful = false;  // read every row in the careful way, which gives the same
 };
@@ -66,7 +66,7 @@ struct CellCounts {
 class CsvReader {
   public:
     CsvReader(CsvFormat format, ReaderOptions options, NgramOptions ngrams)
-        : writer(std::move(options)), format_(format), may_be_plain_(!format.careful && separates(format)), ngrams_(ngrams) {}
+        : writer(std::move(options)), format_(format), ngrams_(ngrams) {}
 
     // Returns the cells of the first row that is not blank once its end has been fed, and keeps what follows for the rows. Throws
     // std::invalid_argument even if invalid rows are skipped.
@@ -135,11 +135,6 @@ class CsvReader {
   private:
     static constexpr int kLongestPause = 63;  // rows
 
-    // Whether the delimiter ends a cell wherever it stands: not a tab, which may also be a space before a quote, nor a part of numbers.
-    static bool separates(const CsvFormat& format) {
-        return std::string_view(format.quotes ? ",;|" : ",;|\t").find(format.delimiter) != std::string_view::npos;
-    }
-
     struct Cell {
         std::string_view text;
         bool escaped;  // contains doubled quotes
@@ -201,7 +196,7 @@ class CsvReader {
     // The fast way: reads the row at p cell by cell as it is cut, if no cell is quoted and nothing is wrong. Returns the beginning of the next
     // row; nullptr for any other row, of which no trace is left, because only the careful way knows which of several errors comes first.
     const char* plain_row(const char* p, const char* end) {
-        if (!may_be_plain_ || line_ == 0 || columns_.empty()) return nullptr;
+        if (format_.careful || line_ == 0 || columns_.empty()) return nullptr;
         if (is_space(*p) || *p == '\n') return nullptr;  // perhaps a blank line
         writer.begin_row(line_ + 1);
         try {
@@ -324,7 +319,6 @@ class CsvReader {
     }
 
     CsvFormat format_;
-    bool may_be_plain_;  // rows may be read in the fast way
     Ngrams ngrams_;
     std::vector<CellColumn> columns_;
     std::vector<Cell> cells_;

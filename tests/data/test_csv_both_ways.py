@@ -10,27 +10,26 @@ from confidently import _core
 USES = dict(zip("nvctlwud", ("none", "value", "category", "text", "label", "weight", "number", "date"), strict=True))
 
 
-def read(text, columns, careful, *, cuts=(), delimiter=",", known=None, **given):
-    """Every batch as plain objects, and the error that ended the reading. The first letter of a column is its use."""
+def read(text, columns, careful, *, cuts=(), delimiter=",", quotes=True, header=True, known=None, **given):
+    """Every batch as plain objects, and the error that ended the reading. The first letter of a column is its use; one
+    whose name ends with a k is kept."""
     usual = {"largest": 1e100, "max_columns": 2**31 - 1, "labels": "any", "skip_errors": True, "l2": False, "bits": -1}
     options = usual | given
     options["labels"] = getattr(_core.LabelCount, options["labels"])
     reader = _core.CsvReader(
         _core.ReaderOptions(**options, classes=[], n_kept=1, zeros=False, own_columns=False),
         _core.NgramOptions(characters=False, shortest=1, longest=2, binary=False),
-        delimiter=delimiter, quotes=delimiter != "\t", careful=careful,
+        delimiter=delimiter, quotes=quotes, careful=careful,
     )  # fmt: skip
     if known:
         start = np.cumsum([0, *map(len, known)], dtype=np.int64)
         letters = np.frombuffer("".join(known).encode(), np.uint8)
         reader.restore(np.arange(len(known), dtype=np.uint32), letters, start, True)
     ends, batches = [*sorted(cut for cut in cuts if 0 < cut < len(text)), len(text)], []
-    assert reader.header(b"header\n") is not None
-    kept = columns.index("ck") if "ck" in columns else -1
+    assert not header or reader.header(b"header\n") is not None
     reader.describe(
-        [_core.ColumnUse(name, getattr(_core.Use, USES[name[0]]), [0] if k == kept else [])
-         for k, name in enumerate(columns)]
-    )  # fmt: skip
+        [_core.ColumnUse(name, getattr(_core.Use, USES[name[0]]), [0] * name.endswith("k")) for name in columns]
+    )
     try:
         for first, last in zip([0, *ends], ends, strict=False):
             batches.append(plain(reader.feed(text[first:last])))
@@ -91,9 +90,9 @@ def test_what_a_fuzzer_found():
 
 ODD = [
     b"", b" ", b" 2", b"3 ", b"+4", b"1e-3", b"1e-400", b"nan", b"-inf", b"abc", b"1e200", b"-", b".", b"5.", b".5",
-    b"0", b"-0", b"0.12345678901234567890", b"12345678", b"1\r2", b"\r", b"\0", b"1\x002", b"\xff", b"\xc3\x9f", b"NA",
-    b"?", b'"', b'a"b', b'1"', b'"1"', b'""', b' "x"', b'\t"x"', b'"a""b" ', b'"a\nb"', b'"a,b"', b'"a" b',
-    b"2020-02-03 04:05", b"12:30", b"a,b", b"x y z x", b"yes\tno", b"1;2",
+    b"0", b"-0", b"0.12345678901234567890", b"12345678", b"1\r2", b"a\r", b"\r", b"\0", b"1\x002", b"\xff",
+    b"\xc3\x9f", b"NA", b"?", b'"', b'a"b', b'1"', b'"1"', b'""', b' "x"', b'\t"x"', b'"a""b" ', b'"a\nb"', b'"a,b"',
+    b'"a" b', b"2020-02-03 04:05", b"12:30", b"a,b", b"x y z x", b"yes\tno", b"1;2",
 ]  # fmt: skip
 
 
@@ -129,12 +128,12 @@ def test_both_ways_read_the_same(wrong):
     for _ in range(500):
         columns = [f"{chance.choice('nvvvvvctlwud')}{k}" for k in range(chance.randrange(1, 7))]
         if chance.random() < 0.3:
-            columns.insert(chance.randrange(len(columns) + 1), "ck")
+            columns[chance.randrange(len(columns))] += "k"
         delimiter = chance.choice([",", ",", ",", "\t", ";", "|", " "])
-        text = table(chance, columns, delimiter, wrong)
+        text = chance.choice([b"", b"", b"\xef\xbb\xbf"]) + table(chance, columns, delimiter, wrong)
         cuts = [chance.randrange(len(text) + 1) for _ in range(chance.choice([0, 0, 1, 5]))]
         batches, error = check(
-            text, columns, delimiter=delimiter, cuts=cuts,
+            text, columns, delimiter=delimiter, cuts=cuts, quotes=chance.random() < 0.7, header=chance.random() < 0.7,
             max_columns=chance.choice([0, 1, 2, 3, 5, 8, 13, 2**31 - 1]), skip_errors=chance.random() < 0.7,
             labels=chance.choice(["ignored", "any", "one", "several"]), l2=chance.random() < 0.3,
             bits=chance.choice([-1, -1, 2, 22]), largest=chance.choice([1e100, 1e100, 20.0]),
