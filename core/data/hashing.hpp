@@ -59,10 +59,20 @@ class FeatureTable {
     std::int64_t size() const { return static_cast<std::int64_t>(keys_.size()); }
     std::uint32_t key(std::int64_t column) const { return keys_[static_cast<std::size_t>(column)]; }
 
+    std::uint32_t mask() const { return mask_; }  // the bits of a hash that are its key
     std::uint32_t key_of(const Namespace& space, std::string_view name) const { return murmur3(name, space.seed) & mask_; }
 
     // Prefetches the slot of a key that is looked up soon.
     void expect(std::uint32_t key) const { prefetch(&slots_[place(key)]); }
+
+    // The column of the feature with this key, if that is in one of its first two slots, where most are; -1 for others. Without a branch,
+    // because which slot it is cannot be predicted.
+    std::int32_t near(std::uint32_t key) const {
+        const std::size_t at = place(key);
+        const Slot &first = slots_[at], &second = slots_[next(at)];
+        const std::int32_t column = second.key == key ? second.column : -1;
+        return exact_ ? -1 : first.key == key ? first.column : column;
+    }
 
     // The column of the feature with this key; -1 if it is unknown.
     std::int32_t find(std::uint32_t key, const Namespace& space, std::string_view name) const {

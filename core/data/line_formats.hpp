@@ -41,7 +41,7 @@ inline constexpr LineFormat kLineFormats[] = {
          return reader_of(SvmlightFormat(own.zero_based, options), options);
      }},
     {"vw", true, 1, [](const LineOptions& own, const ReaderOptions& options) {
-         return reader_of(VwFormat(options.n_kept == 1, {own.keys.drop, own.keys.only}), options);
+         return reader_of(VwFormat(options.n_kept == 1, {own.keys.drop, own.keys.only}, options), options);
      }},
     {"text", true, 0, [](const LineOptions& own, const ReaderOptions& options) {
          return reader_of(TextFormat(own.ngrams), options);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -24,7 +23,7 @@
 namespace confidently {
 
 inline constexpr std::ptrdiff_t kMaxExcerpt = 40;
-inline constexpr std::int64_t kMaxWaiting = 32;  // features whose columns are looked up together
+inline constexpr std::int64_t kMaxWaiting = 128;  // features whose columns are looked up together
 
 // Concatenated strings.
 struct Strings {
@@ -107,6 +106,24 @@ struct ParsedRows {
     }
 };
 
+// Features whose columns are not looked up yet.
+struct WaitingFeatures {
+    static constexpr std::int64_t kRoom = kMaxWaiting + 8;  // eight at once may be added
+
+    std::int64_t n = 0;
+    double value[kRoom];
+    const char* name[kRoom];
+    const Namespace* space[kRoom];
+    std::uint32_t size[kRoom], key[kRoom];  // size: of the name
+
+    // Removes the first of them.
+    void remove(std::int64_t first) {
+        if ((n -= first) == 0) return;
+        const auto move = [&](auto* list) { std::copy_n(list + first, n, list); };
+        move(value), move(name), move(space), move(size), move(key);
+    }
+};
+
 enum class LabelCount { ignored, any, one, several };
 
 struct ReaderOptions {
@@ -175,7 +192,7 @@ class RowWriter {
     void begin_row(std::int64_t line) {
         line_ = line;
         row_start_ = rows.size;
-        n_waiting_ = 0;
+        waiting_.n = 0;
         weight_ = 1.0;
         ascending_ = true;
         before_ = -1;
@@ -195,10 +212,23 @@ class RowWriter {
     // The same for one of many features: its column is looked up some features later, when its memory has arrived. Name and namespace must
     // stay valid until the row ends or flush is called.
     CONFIDENTLY_INLINE void add_one_of_many(const Namespace& space, std::string_view name, double value) {
-        if (n_waiting_ == waiting_.size()) flush();
+        if (waiting_.n == kMaxWaiting) flush();
         const std::uint32_t key = features_.key_of(space, name);
-        features_.expect(key);
-        waiting_[n_waiting_++] = {&space, name, value, key};
+        const std::int64_t n = waiting_.n++;
+        waiting_.space[n] = &space;
+        waiting_.name[n] = name.data();
+        waiting_.size[n] = static_cast<std::uint32_t>(name.size());
+        waiting_.value[n] = value;
+        waiting_.key[n] = key;
+    }
+
+    // Where up to eight more such features may be written at once, behind the n that wait.
+    WaitingFeatures& waiting() { return waiting_; }
+
+    // Adds as many of these. Columns are looked up when they would have been if each had been added alone.
+    CONFIDENTLY_INLINE void add_waiting(int n) {
+        waiting_.n += n;
+        if (waiting_.n > kMaxWaiting) [[unlikely]] look_up(kMaxWaiting);
     }
 
     // Adds the n entries that were written behind the last one, to rows.columns and rows.values, as all entries of the row.
@@ -208,13 +238,7 @@ class RowWriter {
     }
 
     // Looks up the column of every feature that was added.
-    void flush() {
-        for (std::size_t k = 0; k < n_waiting_; ++k) {
-            const Waiting& feature = waiting_[k];
-            add(found(feature.key, *feature.space, feature.name), feature.value);
-        }
-        n_waiting_ = 0;
-    }
+    void flush() { look_up(waiting_.n); }
 
     // The column of a feature, which is announced if it is new. It is valid until features are forgotten.
     CONFIDENTLY_INLINE std::int32_t column_of(const Namespace& space, std::string_view name) {
@@ -298,7 +322,7 @@ class RowWriter {
     void rollback_row() {
         const std::int64_t row = rows.n_rows();
         rows.size = row_start_;
-        n_waiting_ = 0;
+        waiting_.n = 0;
         rows.labels.resize(static_cast<std::size_t>(rows.label_start.back()));
         while (!rows.new_labels.empty() && rows.new_labels.back().row == row) {
             rows.new_labels.pop_back();
@@ -326,6 +350,27 @@ class RowWriter {
   private:
     static constexpr double kMaxExampleWeight = 1e9;
     static constexpr std::int64_t kMaxSkippedShown = 5;
+
+    // Looks up the columns of the first n features that wait.
+    void look_up(std::int64_t n) {
+        for (std::int64_t k = 0; k < n; ++k) features_.expect(waiting_.key[k]);
+        rows.room(n);
+        std::int32_t* columns = rows.columns.get() + rows.size;
+        std::int64_t before = before_;
+        bool ascending = ascending_;
+        for (std::int64_t k = 0; k < n; ++k) {
+            std::int32_t column = features_.near(waiting_.key[k]);
+            if (column < 0) column = found(waiting_.key[k], *waiting_.space[k], {waiting_.name[k], waiting_.size[k]});
+            columns[k] = column;
+            ascending &= column > before;
+            before = column;
+        }
+        std::copy_n(waiting_.value, n, rows.values.get() + rows.size);
+        rows.size += n;
+        before_ = before;
+        ascending_ = ascending;
+        waiting_.remove(n);
+    }
 
     void add_label(std::int32_t number) {
         std::vector<std::int32_t>& labels = rows.labels;
@@ -358,16 +403,8 @@ class RowWriter {
         rows.new_features.add(rows.n_rows(), features_.key(column), space.prefix, name);
     }
 
-    struct Waiting {
-        const Namespace* space;
-        std::string_view name;
-        double value;
-        std::uint32_t key;
-    };
-
     FeatureTable features_;
-    std::array<Waiting, kMaxWaiting> waiting_;
-    std::size_t n_waiting_ = 0;
+    WaitingFeatures waiting_;
     LabelTable labels_;
     std::int64_t frozen_ = -1;
     std::uint64_t forgotten_ = 0;

@@ -14,14 +14,11 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "data/bytes_vbmi2.hpp"
 #include "data/svmlight_features.hpp"
 #include "processor.hpp"
 
 #if CONFIDENTLY_X86
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC's own headers read such a variable, on purpose
-#endif
-#include <immintrin.h>
 
 namespace confidently {
 
@@ -80,7 +77,7 @@ class SvmlightVbmi2 {
     };
 
     CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE static Numbers numbers_of(const Masks& m) {
-        const __m128i places = _mm512_castsi512_si128(_mm512_maskz_compress_epi8(_cvtu64_mask64(m.both), iota()));
+        const __m128i places = _mm512_castsi512_si128(_mm512_maskz_compress_epi8(_cvtu64_mask64(m.both), byte_numbers()));
         const __m128i one = _mm_set1_epi8(1), before = _mm_or_si128(_mm_slli_epi64(places, 8), _mm_set_epi64x(0, 0xff));
         const auto has_point = static_cast<__mmask16>(_pext_u64(m.behind_fraction, m.both) & 0xaa);
         const auto has_silent = static_cast<__mmask16>(_pext_u64((m.silent >> 1 | m.silent >> 2) & m.colon, m.both) << 1 & 0xaa);
@@ -90,16 +87,8 @@ class SvmlightVbmi2 {
         size = _mm_mask_sub_epi8(size, has_minus, size, one);
         size = _mm_mask_sub_epi8(size, has_silent, size, one);
         const __m128i point_places = _mm_maskz_expand_epi8(
-            has_point, _mm512_castsi512_si128(_mm512_maskz_compress_epi8(_cvtu64_mask64(m.point), iota())));
+            has_point, _mm512_castsi512_si128(_mm512_maskz_compress_epi8(_cvtu64_mask64(m.point), byte_numbers())));
         return {size, _mm_maskz_sub_epi8(has_point, _mm_sub_epi8(places, one), point_places), has_minus};
-    }
-
-    // The digits that are kept, in fields of 8 bytes: an integer each.
-    CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE static __m256i integers(__m512i digits, std::uint64_t keep, std::uint64_t fields) {
-        const __m512i squeezed = _mm512_maskz_compress_epi8(_cvtu64_mask64(keep), digits);
-        const __m512i spread = _mm512_maskz_expand_epi8(_cvtu64_mask64(fields), squeezed);
-        const __m512i fours = _mm512_madd_epi16(_mm512_maddubs_epi16(spread, _mm512_set1_epi16(0x010a)), _mm512_set1_epi32(0x00010064));
-        return _mm256_madd_epi16(_mm512_cvtepi32_epi16(fours), _mm256_set1_epi32(0x00012710));
     }
 
     // Reads up to four features from p on, no further than to the end of the line, and moves p behind them. Returns whether there is any.
@@ -109,7 +98,7 @@ class SvmlightVbmi2 {
         const Numbers numbers = numbers_of(m);
         const __m128i one = _mm_set1_epi8(1), tops = _mm_setr_epi8(0, -128, -64, -32, -16, -8, -4, -2, -1, 0, 0, 0, 0, 0, 0, 0);
         const auto fields = static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm_shuffle_epi8(tops, numbers.size)));
-        const __m256i both = integers(digits, m.is_digit & ~m.silent, fields);  // index, value, ...
+        const __m256i both = integers_of_fields(digits, m.is_digit & ~m.silent, fields);  // index, value, ...
         const __m128i column = _mm_sub_epi32(_mm256_cvtepi64_epi32(both), _mm_set1_epi32(plain.base));
         const __m256d whole = _mm256_cvtepi32_pd(_mm256_cvtepi64_epi32(_mm256_srli_epi64(both, 32)));
         const __m512i divisor = _mm512_castsi256_si512(_mm256_cvtepu16_epi64(_mm_srli_epi16(numbers.fraction, 8)));
@@ -160,7 +149,7 @@ class SvmlightVbmi2 {
         const auto fraction = static_cast<std::uint64_t>(_mm_cvtsi128_si64(numbers.fraction));
         alignas(32) std::uint32_t parts[8];
         const std::uint64_t fields = fields_of(size) | fields_of(size >> 16) << 32;
-        _mm256_store_si256(reinterpret_cast<__m256i*>(parts), integers(digits, m.is_digit & ~m.silent, fields));
+        _mm256_store_si256(reinterpret_cast<__m256i*>(parts), integers_of_fields(digits, m.is_digit & ~m.silent, fields));
         std::uint64_t bad = (_pext_u64(m.colon, m.both) ^ 0x5) | 0x10;
         bool is_long = false;
         for (int k = 0; k < 2; ++k) {
@@ -186,11 +175,6 @@ class SvmlightVbmi2 {
     CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE static std::uint64_t fields_of(std::uint64_t size) {
         const std::uint64_t index = 0xff00u >> (size & 15), value = 0xff'ffff'0000'00u >> (size >> 8 & 31);  // the last bits, from the top
         return (index & 0xff) | (value & 0xffffff) << 8;
-    }
-
-    CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE static __m512i iota() {
-        return _mm512_set_epi64(0x3f3e3d3c3b3a3938, 0x3736353433323130, 0x2f2e2d2c2b2a2928, 0x2726252423222120, 0x1f1e1d1c1b1a1918,
-                                0x1716151413121110, 0x0f0e0d0c0b0a0908, 0x0706050403020100);
     }
 
     const char* last_ = nullptr;

@@ -30,24 +30,29 @@ def reader_on(path, format="svmlight", labels="any", zero_based=False, **options
     )  # fmt: skip
 
 
-def read(path, text, cuts=(), **options):
+def plain_object(value):
+    """Arrays, also in tuples, as bytes."""
+    if isinstance(value, tuple):
+        return [plain_object(v) for v in value]
+    return value.tobytes() if hasattr(value, "tobytes") else value
+
+
+def read(path, text, cuts=(), bits=22, **options):
     """Every batch as a dict of plain objects, and the error that ended the reading."""
     numbering = _core.Numbering(
         _core.ReaderOptions(
-            largest=1e100, max_columns=2**31 - 1, labels=COUNTS["any"], skip_errors=True, l2=False, bits=22, classes=[],
-            n_kept=0, zeros=False, own_columns=False,
+            largest=1e100, max_columns=2**31 - 1, labels=COUNTS["any"], skip_errors=True, l2=False, bits=bits,
+            classes=[], n_kept=0, zeros=False, own_columns=False,
         )
     )  # fmt: skip
-    reader, batches = reader_on(path, **options), []
+    reader, batches = reader_on(path, bits=bits, **options), []
     ends = [*sorted(cut for cut in cuts if 0 < cut < len(text)), len(text)]
     try:
         for piece in pieces((text[a:b], 0) for a, b in zip([0, *ends], ends, strict=False)):
             reader.parse(piece.begun, piece.text, piece.line)
             reader.number(numbering)
             rows = reader.take()
-            batches.append(
-                {k: v.tobytes() if hasattr(v, "tobytes") else v for k, v in rows.items() if "new_f" not in k}
-            )
+            batches.append({k: plain_object(v) for k, v in rows.items()})
     except ValueError as error:
         return batches, str(error)
     return batches, None
@@ -176,3 +181,85 @@ def test_paths_sort_rows_alike(own_columns):
     start, columns = np.frombuffer(batches[0]["start"], "i8"), np.frombuffer(batches[0]["columns"], "i4")
     for a, b in pairwise(start):
         assert (np.diff(columns[a:b]) > 0).all()
+
+
+ALPHABET = "abcxyz0123456789_-.^=/#'+,\x01\x7fß€"
+
+
+def vw_name(chance):
+    shortest, longest = chance.choice([(1, 1), (1, 3), (1, 8), (3, 8), (7, 10), (1, 30)])
+    return "".join(chance.choices(ALPHABET, k=chance.randrange(shortest, longest + 1)))
+
+
+def vw_line(chance, kind, n):
+    """Names with and without values, in one namespace or several, some of them scaled."""
+    bare = chance.choice([0, 0, 0.3, 1])
+    words = ["1", "|"]
+    for _ in range(n):
+        name = vw_name(chance) if chance.random() < 0.5 else str(chance.randrange(60_000))
+        words.append(name if chance.random() < bare else f"{name}:{VALUES[kind](chance)}")
+        if chance.random() < 0.02:
+            words.append(chance.choice(["|", "|", "|a", "|spam:0.5", "|b:1"]))
+    return " ".join(words) + "\n"
+
+
+EXACT = -1  # names are kept as they are
+
+
+@pytest.mark.parametrize("bits", [EXACT, 4, 22])
+@pytest.mark.parametrize("kind", VALUES)
+def test_paths_read_the_same_rows_of_vw(kind, bits):
+    chance = random.Random(kind)
+    lines = [vw_line(chance, kind, chance.choice([1, 3, 5, 7, 8, 9, 63, 127, 128, 129, 300])) for _ in range(80)]
+    text = "".join(lines).encode()
+    usual = [{}, {"own_columns": True}, {"l2": True, "labels": "one"}]
+    for options in [*usual, {"largest": 0.5}, {"largest": 99_999_999.0}]:
+        batches, error = check(text, [len(text) // 3, len(text) // 2], format="vw", bits=bits, **options)
+        assert error is None and sum(len(b["labels"]) // 4 + b["n_skipped"] for b in batches) == 80
+    for max_columns in (3, 100, 400, 1000):  # where no more fit, whether or not an invalid feature follows
+        check(text.replace(b"7:", b"7:x:", 20), format="vw", bits=bits, max_columns=max_columns)
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_paths_see_every_changed_byte_of_vw(kind):
+    chance = random.Random(kind)
+    for _ in range(400):
+        line = vw_line(chance, kind, chance.choice([3, 10, 20]))
+        rows = [bytearray(line.encode()) for _ in range(4)]
+        for row in rows[1:3]:
+            for _ in range(chance.choice([0, 1, 1, 2])):
+                place = chance.randrange(len(row))
+                new = chance.choice([*b" :|.-+e#\t\r\n\0\x0b09q", chance.randrange(256)])
+                row[place : place + chance.choice([0, 1, 1, 2])] = bytes([new])
+        text = b"".join(rows) + b"1 | a:1 b c:0.5 d\n" * chance.choice([0, 30])
+        check(text, format="vw", skip_errors=chance.random() < 0.5, bits=chance.choice([EXACT, 4, 22]))
+
+
+vw_names = st.sampled_from(["a", "b1", "12345678", "123456789", "seven77", "four", "", "ß", "x.y", "-"])
+vw_tokens = st.tuples(vw_names, numbers).map(":".join) | vw_names | st.sampled_from(
+    ["|", "|n", "|n:2", "a:b", "a:1:2", ":1", "a:", ":", "a\x01b", "\x01", "a:0", "a:-0.0"]
+)  # fmt: skip
+
+
+@given(
+    st.lists(st.lists(vw_tokens, max_size=20).map(lambda row: "1 | " + " ".join(row)), max_size=8),
+    st.sampled_from([" ", "  ", "\t"]), st.sampled_from(["\n", "\r\n", " \n"]), st.booleans(),
+    st.sampled_from([EXACT, 4, 22]),
+)  # fmt: skip
+@settings(max_examples=400)
+def test_paths_agree_on_any_lines_of_vw(rows, between, end, skip_errors, bits):
+    text = "".join(row.replace(" ", between, row.count(" ") // 2) + end for row in rows).encode()
+    padded = text + b"1 | a:1 b c:0.5 d\n" * 20
+    check(text, format="vw", skip_errors=skip_errors, bits=bits)
+    check(padded, format="vw", skip_errors=skip_errors, bits=bits)
+
+
+@pytest.mark.parametrize("space", ["", "spam"])
+def test_hashes_of_names_are_those_of_the_plain_path(space):
+    """Every length of names, and every byte in every place: what is hashed at once is what is hashed alone."""
+    chance = random.Random(4)
+    plain = [byte for byte in range(33, 127) if byte not in b":|"]
+    names = [bytes(chance.choices(plain, k=size)) for size in range(1, 10) for _ in range(99)]
+    text = b"".join(b"1 |%s %s\n" % (space.encode(), b" ".join(names[a::11])) for a in range(11))
+    batches, error = check(b"1 | x\n" + text, format="vw", bits=32)
+    assert error is None and len(batches[0]["new_features"][0]) > 8 * 700
