@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from page_lines import files, text
 
 OURS, THEIRS = "#3b74b8", "#9a9a9a"
+PEERS = re.compile("VW|SGDClassifier|Perceptron|LinearSVC|LogisticRegression")  # whose bars are gray
 Results = dict[str, dict[str, Any]]
 
 
@@ -49,9 +51,9 @@ def ratios(found: Results, file: Path) -> None:
 
 def bars(file: Path, values: dict[str, float], label: str, digits: int, line: float = 0) -> None:
     """Draw horizontal bars with their values, the first on top."""
-    height = 0.3 + 0.12 * max(name.count("\n") for name in values)
+    height = 0.27 + 0.15 * max(name.count("\n") for name in values)
     figure, ax = plt.subplots(figsize=(7.2, height * len(values) + 0.7), layout="constrained")
-    color = [THEIRS if name.startswith("VW") else OURS for name in values]
+    color = [THEIRS if PEERS.match(name) else OURS for name in values]
     ax.bar_label(ax.barh(list(values), list(values.values()), color=color), fmt=f"%.{digits}f", padding=3, fontsize=8)
     ax.margins(x=0.09, y=0.01)
     ax.invert_yaxis()

@@ -1,4 +1,4 @@
-// The output of readers: CSR rows, labels, weights, and the labels and features that are new in them.
+// The writer of rows: readers begin a row, fill it, and end it or roll it back.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +15,8 @@
 
 #include "data/hashing.hpp"
 #include "data/label_table.hpp"
+#include "data/parsed_rows.hpp"
+#include "data/row_errors.hpp"
 #include "memory_pool.hpp"
 #include "processor.hpp"
 #include "row_order.hpp"
@@ -22,89 +24,7 @@
 
 namespace confidently {
 
-inline constexpr std::ptrdiff_t kMaxExcerpt = 40;
 inline constexpr std::int64_t kMaxWaiting = 128;  // features whose columns are looked up together
-
-// Concatenated strings.
-struct Strings {
-    std::string text;
-    std::vector<std::int64_t> start{0};
-
-    std::size_t size() const { return start.size() - 1; }
-    void add(std::string_view prefix, std::string_view s) {
-        text.append(prefix).append(s);
-        start.push_back(static_cast<std::int64_t>(text.size()));
-    }
-    void truncate(std::size_t n) {
-        start.resize(n + 1);
-        text.resize(static_cast<std::size_t>(start[n]));
-    }
-};
-
-// A label at its first appearance.
-struct NewLabel {
-    Label label;
-    std::int64_t row, line;  // row: within its batch
-};
-
-// Features at their first appearance; they take the next columns.
-struct NewFeatures {
-    std::vector<std::int64_t> row;
-    std::vector<std::uint32_t> key;
-    Strings names;
-
-    void add(std::int64_t its_row, std::uint32_t its_key, std::string_view prefix, std::string_view name) {
-        row.push_back(its_row);
-        key.push_back(its_key);
-        names.add(prefix, name);
-    }
-};
-
-// A skipped row, and why.
-struct Skipped {
-    std::int64_t line;
-    std::string what;
-};
-
-struct ParsedRows {
-    std::shared_ptr<MemoryPool> pool;  // of values and columns
-    Buffer<double> values;
-    Buffer<std::int32_t> columns;
-    std::int64_t size = 0, capacity = 0, n_columns = 0, first_line = 0;
-    std::vector<std::int64_t> start{0}, label_start{0};
-    std::vector<std::int32_t> labels;
-    std::vector<double> weights;  // empty: all 1
-    std::vector<NewLabel> new_labels;
-    NewFeatures new_features;
-    std::vector<Strings> kept;                   // for each of the kept strings, one per row
-    std::int64_t multilabel_row = -1, multilabel_line = -1;  // the first row without exactly one label
-    std::int64_t n_skipped = 0;
-    std::vector<Skipped> skipped;  // the first of them
-
-    std::int64_t n_rows() const { return static_cast<std::int64_t>(start.size()) - 1; }
-
-    // Makes room for so many more entries at once.
-    void room(std::int64_t more) {
-        if (size + more <= capacity) return;
-        capacity = std::max(size + more, 2 * capacity);
-        values = widened(values.get());
-        columns = widened(columns.get());
-    }
-
-    CONFIDENTLY_INLINE void add(std::int32_t column, double value) {
-        if (size == capacity) [[unlikely]] room(1);
-        columns[size] = column;
-        values[size++] = value;
-    }
-
-  private:
-    template <class T>
-    Buffer<T> widened(const T* old) const {
-        Buffer<T> wider(pool, static_cast<std::size_t>(capacity));
-        std::copy_n(old, size, wider.get());
-        return wider;
-    }
-};
 
 // Features whose columns are not looked up yet.
 struct WaitingFeatures {
@@ -139,32 +59,6 @@ struct ReaderOptions {
     bool own_columns = false;  // features are numbered by this reader, and renumbered afterwards (numbering.hpp), when rows are finished
     Simd path = usual_simd();
 };
-
-// An invalid row. at points into its text; nullptr: nowhere in particular.
-struct RowError {
-    const char* at;
-    std::string what;
-};
-
-// Text as a message shows it: quoted, cut, everything but printable ASCII escaped.
-inline std::string excerpt(std::string_view text) {
-    std::string shown = "'";
-    for (const char c : text.substr(0, kMaxExcerpt)) {
-        char code[8];
-        std::snprintf(code, sizeof code, c >= ' ' && c <= '~' ? "%c" : "\\x%02x", static_cast<unsigned char>(c));
-        shown += code;
-    }
-    return shown + (text.size() > kMaxExcerpt ? "...'" : "'");
-}
-
-[[noreturn]] inline void fail(std::string_view token, const std::string& kind, const std::string& problem) {
-    throw RowError{token.data(), kind + " " + excerpt(token) + " " + problem};
-}
-
-[[noreturn]] inline void throw_too_many(std::int64_t max_columns) {
-    throw std::invalid_argument("the data have more than " + std::to_string(max_columns) +
-                                " different features; hash their names into fewer columns with --bits");
-}
 
 // Collects the rows of one batch after the other. A row is begun and filled, and then ended or rolled back.
 class RowWriter {
