@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from confidently import _core
+from tests.command_line import COMMAND
 
 PATHS = ("plain", "avx2", "vbmi2")
 BUILD = "import json; from confidently import _core; print(json.dumps(_core.build()))"
@@ -35,3 +36,10 @@ def test_an_unknown_path_is_an_error(path):
 def test_a_path_that_the_processor_lacks_is_an_error():
     for path in PATHS[len(_core.build()["paths"]) :]:
         assert f"this processor lacks {path}, which CONFIDENTLY_SIMD asks for" in run(path).stderr
+
+
+def test_commands_say_so_in_one_line():
+    environment = {**os.environ, "CONFIDENTLY_SIMD": "sse"}  # which is looked at once per process
+    done = subprocess.run([*COMMAND, "doctor"], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1
+    assert "CONFIDENTLY_SIMD is 'sse'; expected plain, avx2 or vbmi2" in done.stderr

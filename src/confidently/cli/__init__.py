@@ -107,6 +107,13 @@ def cli() -> None:
     confidently predict spam.cw new.svm --proba
     confidently evaluate spam.cw test.svm
     """
+    if "CONFIDENTLY_SIMD" in os.environ:
+        from .. import _core
+
+        try:
+            _core.build()
+        except ValueError as error:  # an unknown path, or one that the processor lacks
+            raise click.UsageError(str(error)) from None
 
 
 def _say_version(ctx: click.Context, given: bool) -> None:
