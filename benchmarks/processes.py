@@ -14,7 +14,7 @@ from statistics import median
 import numpy as np
 
 NON_ZEROS, FEATURES, BLOCK_ROWS = 63, 47_000, 4000
-CONFIDENTLY = [sys.executable, "-c", "from confidently.cli import main; main()"]
+CONFIDENTLY = [sys.executable, "-m", "confidently"]
 
 
 def block(format_value: Callable[[float], str], vw: bool = False) -> bytes:

@@ -197,7 +197,7 @@ HEAVY = [  # modules of the package that no command needs that trains and predic
         "cli.output.plots", "cli.training.cluster", "cli.training.topics", "stack.threads",
         "views.standard",
     )
-] + ["concurrent.futures", "fractions"]  # fmt: skip
+] + ["concurrent.futures", "fractions", "numpy.ma"]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_streams_that_are_closed_or_full(data, tmp_path, redirected, code, said)
 @pytest.mark.parametrize(
     ("given", "expected"), [({}, 1), ({"OPENBLAS_NUM_THREADS": "3"}, 3), ({"OMP_NUM_THREADS": "2"}, 2)]
 )
-def test_training_without_matrices_starts_one_thread_of_the_blas(data, tmp_path, given, expected):
+def test_work_without_matrices_starts_one_thread_of_the_blas(data, tmp_path, given, expected):
     """A user's own setting counts; the environment is left as it was."""
     code = (
         "import os, sys; from confidently.cli import run; before = dict(os.environ); assert run(sys.argv[1:]) == 0; "
@@ -331,7 +331,26 @@ def test_training_without_matrices_starts_one_thread_of_the_blas(data, tmp_path,
         "print([found['num_threads'] for found in threadpool_info() if found['internal_api'] == 'openblas'])"
     )
     environment = {name: text for name, text in os.environ.items() if name not in blas.SETTINGS}
-    command = [sys.executable, "-c", code, "train", data, "-q", "-o", tmp_path / "m.cw"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment | given)
-    threads = json.loads(done.stdout.splitlines()[-1])
-    assert threads in ([expected], [min(expected, os.cpu_count() or 1)], [])  # []: NumPy has another BLAS
+    model = tmp_path / "m.cw"
+    for command in (["train", data, "-q", "-o", model], ["predict", model, data]):
+        line = [sys.executable, "-c", code, *command]
+        done = subprocess.run(line, capture_output=True, text=True, check=True, env=environment | given)
+        threads = json.loads(done.stdout.splitlines()[-1])
+        assert threads in ([expected], [min(expected, os.cpu_count() or 1)], [])  # []: NumPy has another BLAS
+
+
+@pytest.mark.parametrize(
+    ("arguments", "diagonal"),
+    [
+        ([], True), (["--covariance", "full"], False), (["--covariance", "shared"], False), (["--auto"], False),
+    ],
+)  # fmt: skip
+def test_which_models_multiply_no_matrices(ok, data, tmp_path, arguments, diagonal):
+    model, damaged = tmp_path / "m.cw", tmp_path / "damaged.cw"
+    ok("train", data, *arguments, "-q", "-o", model)
+    assert blas.is_diagonal(str(model)) == diagonal
+    assert not any(map(blas.is_diagonal, [str(data), str(tmp_path), str(tmp_path / "missing"), os.devnull]))
+    damaged.write_bytes(model.read_bytes().replace(b"covariance", b"covariants"))
+    assert not blas.is_diagonal(str(damaged))
+    damaged.write_bytes(model.read_bytes()[:100])
+    assert not blas.is_diagonal(str(damaged))

@@ -124,15 +124,15 @@ def _say_version(ctx: click.Context, given: bool) -> None:
         ctx.exit()
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; an error becomes one line on standard error and an exit code."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; an error becomes one line on standard error."""
     open_closed_streams()
     if sys.stdout is None:
-        sys.exit(_complain("standard output is closed; use >/dev/null to ignore it"))
+        return _complain("standard output is closed; use >/dev/null to ignore it")
     if WINDOWS:
         write_utf8(sys.stdout)
         write_utf8(sys.stderr)
-    sys.exit(run(arguments))
+    return run(arguments)
 
 
 def open_closed_streams() -> None:

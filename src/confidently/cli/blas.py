@@ -1,11 +1,19 @@
-"""Threads of the BLAS, which commands that multiply no matrices do without."""
+"""NumPy, imported without threads of the BLAS by commands that multiply no matrices."""
 
 from __future__ import annotations
 
+import gc
+import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..covariances.names import DIAGONAL
 
 # Any of these is a choice of the user's.
 SETTINGS = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
+
+MODEL = b'{"__metadata__":{'  # how a model file begins, after a size in eight bytes
 
 
 def import_numpy_alone() -> None:
@@ -22,3 +30,29 @@ def import_numpy_alone() -> None:
         import numpy  # noqa: F401
     finally:
         del os.environ[SETTINGS[0]]
+
+
+def is_diagonal(path: str) -> bool:
+    """Return whether a file is a model whose covariances are all diagonal, without reading its arrays."""
+    if not os.path.isfile(path):  # a pipe can be read only once
+        return False
+    with open(path, "rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        if not file.peek(len(MODEL)).startswith(MODEL):
+            return False
+        try:
+            header = json.loads(json.loads(file.read(size))["__metadata__"]["confidently"])
+            learners = header.get("members") or [header]
+            return all(one["settings"]["covariance"] == DIAGONAL for one in learners if "settings" in one)
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
+            return False  # damaged, which is reported when it is loaded
+
+
+@contextmanager
+def importing() -> Iterator[None]:
+    """Import modules without looking for garbage, of which they make none."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()

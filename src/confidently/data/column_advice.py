@@ -67,7 +67,7 @@ class _SparseRows:
     def first(self) -> tuple[np.ndarray, np.ndarray]:
         rows = min(FIRST_ROWS, len(self.start) - 1)
         end = self.start[rows]
-        columns, place = np.unique(self.columns[:end], return_inverse=True)
+        columns, place = np.unique(self.columns[:end], return_inverse=True)  # not without inverse: that imports np.ma
         found = np.zeros((rows, len(columns)))
         found[np.repeat(np.arange(rows), np.diff(self.start[: rows + 1])), place] = self.entries[:end]
         return columns, found
@@ -152,10 +152,10 @@ def _found(
         return
     integers = np.flatnonzero((first[0] != first[1]) & (first == np.rint(first)).all(axis=0))
     ids = integers[(np.diff(np.sort(first[:, integers], axis=0), axis=0) != 0).all(axis=0)]
-    ids = ids[~np.isin(columns[ids], dates)]
+    ids = [k for k in ids.tolist() if columns[k] not in dates]
     times = np.flatnonzero((first >= DATES[0]).all(axis=0))
     found = set()
-    for column in columns[np.union1d(ids, times)].tolist():
+    for column in columns[sorted({*ids, *times.tolist()})].tolist():
         values = rows.values(column, MANY_ROWS)
         if _is_time(values):
             found.add(column)

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from ..blas import import_numpy_alone, importing, is_diagonal
 from ..inputs import load_predictor
 from ..options.arguments import data_argument, model_argument
 from ..options.command import Command
@@ -33,9 +34,12 @@ def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
     make them less certain.
     """
     check_predictions(options)
+    with importing():
+        if is_diagonal(model_path):
+            import_numpy_alone()
+        from ..output.predictions import ClassifierPredictions
+        from ..output.writers import write_predictions
     model = load_predictor(model_path, data)
-    from ..output.predictions import ClassifierPredictions
-    from ..output.writers import write_predictions
 
     predictions = ClassifierPredictions(model, requested(options))
     write_predictions(predictions, data, options, **opening_of(options))

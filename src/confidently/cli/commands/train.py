@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ...covariances.names import DIAGONAL
-from ..blas import import_numpy_alone
+from ..blas import import_numpy_alone, importing
 from ..inputs import reported
 from ..options.arguments import POSITIVE_INTEGER, add_options, data_argument, is_given, json_option
 from ..options.cluster import check_cluster, cluster_options, on_cluster
@@ -92,11 +92,12 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     checkpoint beside the model.
     """
     _check_usage(ctx, data, options)
-    if _multiplies_no_matrices(options):
-        import_numpy_alone()
-    from ..output.summaries import saved, training_text
-    from ..training.classifier import ClassifierTraining
-    from ..training.saving import open_checkpoints, run_to_end
+    with importing():
+        if _multiplies_no_matrices(options):
+            import_numpy_alone()
+        from ..output.summaries import saved, training_text
+        from ..training.classifier import ClassifierTraining
+        from ..training.saving import open_checkpoints, run_to_end
 
     report = reporter(CLASSIFIER, options["quiet"], options["as_json"])
     checkpoints, cluster = None, dict[str, Any]()
