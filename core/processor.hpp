@@ -23,6 +23,13 @@
 #define CONFIDENTLY_X86 0
 #endif
 
+// Marks what is hardly ever called, and must not be inlined into the loops that call it.
+#if defined(__GNUC__)
+#define CONFIDENTLY_SELDOM __attribute__((noinline, cold))
+#else
+#define CONFIDENTLY_SELDOM
+#endif
+
 namespace confidently {
 
 enum class Simd { plain, avx2, vbmi2 };  // each has all that those before it have
@@ -55,12 +62,15 @@ inline Simd simd_named(std::string_view name) {
     throw std::invalid_argument("CONFIDENTLY_SIMD is '" + std::string(name) + "'; expected plain, avx2 or vbmi2");
 }
 
+// What the environment variable says.
+CONFIDENTLY_SELDOM inline Simd chosen_simd() {
+    const char* name = std::getenv("CONFIDENTLY_SIMD");
+    return name && *name ? simd_named(name) : best_simd();
+}
+
 // The path to take unless a caller asks for another one.
 inline Simd usual_simd() {
-    static const Simd path = [] {
-        const char* name = std::getenv("CONFIDENTLY_SIMD");
-        return name && *name ? simd_named(name) : best_simd();
-    }();
+    static const Simd path = chosen_simd();
     return path;
 }
 

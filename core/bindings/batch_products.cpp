@@ -58,11 +58,12 @@ struct ProductLearner {
         with_task<ProductCovariance<Real>>(task, [&](auto kind) {
             nb::gil_scoped_release release;
             ProductCovariance<Real> covariance{&pass};
+            const Inspector inspector{units, 0.0, HUGE_VAL};
             for (; batch.from < rows && (batch.from == 0 || pass.precise(int(batch.from))); ++batch.from) {
                 batch.to = batch.from + 1;
                 try {
-                    confidently::learn<Real>(covariance, kind, rule, prior_variance, batch, calibration, progressive, count,
-                                             independent, Inspector{units, 0.0, HUGE_VAL});
+                    confidently::learn<Real>(covariance, kind, rule, units,
+                                             {prior_variance, batch, calibration, progressive, count, independent, inspector});
                 } catch (const InvalidRow&) {
                     throw std::overflow_error("a row takes the learner out of range");
                 }

@@ -69,9 +69,10 @@ class BoundTo final : public BoundLearner {
         const std::int64_t start[2] = {0, n_labels};
         const Batch batch{rows, {labels, start}, &weight, nullptr, nullptr, 0, 1};
         try {
-            confidently::learn<Real>(covariance_, task_, rule_, prior_, batch, calibrate_ ? calibration_ : nullptr, {},
-                                     {counters_[0], counters_[1], counters_[2], updates_}, independent_,
-                                     Inspector{rows, 0.0, HUGE_VAL});
+            const Inspector inspector{rows, 0.0, HUGE_VAL};
+            confidently::learn<Real>(covariance_, task_, rule_, rows,
+                                     {prior_, batch, calibrate_ ? calibration_ : nullptr, {},
+                                      {counters_[0], counters_[1], counters_[2], updates_}, independent_, inspector});
         } catch (const InvalidRow&) {
             restore();
             throw std::overflow_error("a row takes the learner out of range");

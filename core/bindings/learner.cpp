@@ -8,6 +8,7 @@
 
 #include "bindings/learner_settings.hpp"
 #include "data/integer_labels.hpp"
+#include "learner/learn_avx2.hpp"
 #include "learner/predict.hpp"
 
 namespace confidently::python {
@@ -70,8 +71,8 @@ struct Learner : LearnerSettings {
                 const Progressive progressive = progressive_of(log_loss, logits, task, to - from, covariance.weights.columns);
                 with_task(covariance, [&](auto task) {
                     nb::gil_scoped_release release;
-                    confidently::learn<decltype(type)>(covariance, task, rule, prior_variance, batch, calibration, progressive,
-                                                       count, independent, inspector);
+                    learn_rows<decltype(type)>(covariance, task, rule,
+                                               {prior_variance, batch, calibration, progressive, count, independent, inspector});
                 });
             });
         } catch (const InvalidRow& invalid) {

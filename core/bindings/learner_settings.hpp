@@ -95,8 +95,9 @@ struct LearnerSettings {
         if constexpr (Covariance::binary_only) {
             require(task == Task::binary, "this covariance is for two classes");
             return f(Binary());
+        } else {
+            python::with_task<Covariance>(task, f);
         }
-        python::with_task<Covariance>(task, f);
     }
 };
 

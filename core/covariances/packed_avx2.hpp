@@ -20,23 +20,25 @@ namespace confidently {
 
 template <bool moments>
 struct PackedDiagonalAvx2 {
-    static constexpr bool binary_only = true;
+    static constexpr bool binary_only = true, avx2 = true;
 
     Weights<double> weights;
     double floor;
 
     CONFIDENTLY_AVX2 Margin score(const Row& row, Pair p) const {
         __m256d even = _mm256_setzero_pd(), odd = _mm256_setzero_pd();  // lanes 0 and 2, 1 and 3
+        const double* const first = first_feature();
         std::int32_t i = 0;
         for (; i + 4 <= row.size; i += 4) {
             const std::int32_t* c = row.column + i;
             const __m256d x = _mm256_loadu_pd(row.value + i), xx = _mm256_mul_pd(x, x);
-            even = _mm256_add_pd(even, _mm256_mul_pd(_mm256_unpacklo_pd(x, xx), two(at(c[0]), at(c[2]))));
-            odd = _mm256_add_pd(odd, _mm256_mul_pd(_mm256_unpackhi_pd(x, xx), two(at(c[1]), at(c[3]))));
+            const __m256d f = two(at(first, c[0]), at(first, c[2])), g = two(at(first, c[1]), at(first, c[3]));
+            even = _mm256_add_pd(even, _mm256_mul_pd(_mm256_unpacklo_pd(x, xx), f));
+            odd = _mm256_add_pd(odd, _mm256_mul_pd(_mm256_unpackhi_pd(x, xx), g));
         }
         __m128d lane0 = _mm256_castpd256_pd128(even), lane1 = _mm256_castpd256_pd128(odd);
-        for (; i < row.size; ++i) lane0 = _mm_add_pd(lane0, term(row.column[i], row.value[i]));
-        if (row.intercept) lane1 = _mm_add_pd(lane1, term(kIntercept, 1.0));
+        for (; i < row.size; ++i) lane0 = _mm_add_pd(lane0, term(at(first, row.column[i]), row.value[i]));
+        if (row.intercept) lane1 = _mm_add_pd(lane1, term(at(first, kIntercept), 1.0));
         const __m128d others = _mm_add_pd(_mm256_extractf128_pd(even, 1), _mm256_extractf128_pd(odd, 1));
         const __m128d total = _mm_add_pd(_mm_add_pd(lane0, lane1), others);
         return {p.sign() * _mm_cvtsd_f64(total), _mm_cvtsd_f64(_mm_unpackhi_pd(total, total))};
@@ -47,18 +49,21 @@ struct PackedDiagonalAvx2 {
     CONFIDENTLY_AVX2 double update(const Row& row, Pair p, const Margin& margin, const Step& step, double) const {
         const Change change(p.sign() * step.alpha, step.zeta, margin.variance, floor);
         __m256d largest = _mm256_setzero_pd();
+        double* const first = first_feature();
         std::int32_t i = 0;
         for (; i + 4 <= row.size; i += 4) {
             const std::int32_t* c = row.column + i;
-            four(at(c[0]), at(c[1]), at(c[2]), at(c[3]), _mm256_loadu_pd(row.value + i), change, largest);
+            four(at(first, c[0]), at(first, c[1]), at(first, c[2]), at(first, c[3]), _mm256_loadu_pd(row.value + i), change, largest);
         }
-        // what is left over, and the intercept: at most four features; in place of those that are missing, none
-        double none[3][2] = {{0.0, 1.0}, {0.0, 1.0}, {0.0, 1.0}}, x[4] = {};
-        double* f[4] = {none[0], none[0], none[1], none[2]};
-        int left = 0;
-        for (; i < row.size; ++i, ++left) f[left] = at(row.column[i]), x[left] = row.value[i];
-        if (row.intercept) f[left] = at(kIntercept), x[left++] = 1.0;
-        if (left) four(f[0], f[1], f[2], f[3], _mm256_loadu_pd(x), change, largest);
+        // the intercept, and what is left over: at most four features; in place of those that are missing, none
+        double none[4][2] = {{0.0, 1.0}, {0.0, 1.0}, {0.0, 1.0}, {0.0, 1.0}};
+        const std::int32_t *c = row.column + i, left = row.size - i;
+        const double* x = row.value + i;
+        if (left || row.intercept)
+            four(row.intercept ? at(first, kIntercept) : none[0], left > 0 ? at(first, c[0]) : none[1],
+                 left > 1 ? at(first, c[1]) : none[2], left > 2 ? at(first, c[2]) : none[3],
+                 _mm256_setr_pd(row.intercept ? 1.0 : 0.0, left > 0 ? x[0] : 0.0, left > 1 ? x[1] : 0.0, left > 2 ? x[2] : 0.0),
+                 change, largest);
         const __m128d half = _mm_max_pd(_mm256_castpd256_pd128(largest), _mm256_extractf128_pd(largest, 1));
         return std::max(_mm_cvtsd_f64(half), _mm_cvtsd_f64(_mm_unpackhi_pd(half, half)));
     }
@@ -76,15 +81,17 @@ struct PackedDiagonalAvx2 {
         }
     };
 
-    double* at(std::int32_t column) const { return weights.base + 2 * weights.position(column); }
+    double* first_feature() const { return weights.base + 2 * weights.position(0); }
+
+    // first: the first feature; the position of the intercept is -1
+    template <class Number>
+    static Number* at(Number* first, std::int32_t column) { return first + 2 * static_cast<std::int64_t>(column); }
 
     CONFIDENTLY_AVX2 static __m256d two(const double* f, const double* g) {
         return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(f)), _mm_loadu_pd(g), 1);
     }
 
-    CONFIDENTLY_AVX2 __m128d term(std::int32_t column, double x) const {
-        return _mm_mul_pd(_mm_setr_pd(x, x * x), _mm_loadu_pd(at(column)));
-    }
+    CONFIDENTLY_AVX2 static __m128d term(const double* f, double x) { return _mm_mul_pd(_mm_setr_pd(x, x * x), _mm_loadu_pd(f)); }
 
     CONFIDENTLY_AVX2 static void four(double* f0, double* f1, double* f2, double* f3, __m256d x, const Change& change,
                                       __m256d& largest) {

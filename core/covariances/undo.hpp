@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "memory_pool.hpp"
+#include "processor.hpp"
 
 namespace confidently {
 
@@ -24,11 +25,7 @@ class Undo {
 
     // Room for so many more changes, which the caller fills in.
     Change* extend(std::size_t more) {
-        while (current_ < blocks_.size() && blocks_[current_].size - blocks_[current_].used < more) ++current_;
-        if (current_ == blocks_.size()) {
-            const std::size_t size = std::max(more, blocks_.empty() ? kFirstBlock : 2 * blocks_.back().size);
-            blocks_.push_back({Buffer<Change>(memory(), size), size, 0});
-        }
+        if (current_ == blocks_.size() || blocks_[current_].size - blocks_[current_].used < more) next_block(more);
         Block& block = blocks_[current_];
         Change* added = block.changes.get() + block.used;
         block.used += more;
@@ -55,6 +52,13 @@ class Undo {
         std::size_t size, used;
     };
     static constexpr std::size_t kFirstBlock = 4096;
+
+    CONFIDENTLY_SELDOM void next_block(std::size_t more) {
+        while (current_ < blocks_.size() && blocks_[current_].size - blocks_[current_].used < more) ++current_;
+        if (current_ < blocks_.size()) return;
+        const std::size_t size = std::max(more, blocks_.empty() ? kFirstBlock : 2 * blocks_.back().size);
+        blocks_.push_back({Buffer<Change>(memory(), size), size, 0});
+    }
 
     // Of the blocks of all logs: a stream has a log per batch, and to map fresh memory for each takes longer than to fill it.
     static const std::shared_ptr<MemoryPool>& memory() {

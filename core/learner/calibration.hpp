@@ -20,6 +20,9 @@ inline constexpr double kLargest = 1e30;
 // Decay of past evidence per example of weight w.
 inline double decay(double w) { return w == 1.0 ? kDecay : std::pow(kDecay, w); }
 
+// By whether the label is the positive one. Labels are hard to foresee, so that what depends on them is looked up, not branched to.
+inline constexpr double kSign[2] = {-1.0, 1.0}, kTarget[2] = {0.0, 1.0};
+
 inline double sigmoid(double t) {
     const double e = std::exp(-std::fabs(t));
     return (t >= 0.0 ? 1.0 : e) / (1.0 + e);
@@ -44,7 +47,7 @@ struct SigmoidCalibration {
     double learn(double score, bool positive, double w) const {
         const double f = std::clamp(score, -kLargest, kLargest);
         double &a = state[0], &b = state[1], &haa = state[2], &hab = state[3], &hbb = state[4];
-        const double p = sigmoid(a * f + b), g = w * (p - (positive ? 1.0 : 0.0)), h = w * p * (1.0 - p);
+        const double p = sigmoid(a * f + b), g = w * (p - kTarget[positive]), h = w * p * (1.0 - p);
         const double keep = decay(w);
         haa = keep * haa + h * f * f;
         hab = keep * hab + h * f;
@@ -55,7 +58,7 @@ struct SigmoidCalibration {
         const double size = std::max(std::fabs(u), std::fabs(db)), shrink = size > kMaxStep ? kMaxStep / size : 1.0;
         a = stepped(a, shrink * u);
         b -= shrink * db;
-        return positive ? p : 1.0 - p;
+        return std::fabs(kTarget[!positive] - p);
     }
 };
 

@@ -50,12 +50,14 @@ struct Inspector {
     double largest;     // largest allowed absolute value; 0: the rows are known to be valid
     double suspicious;  // least variance that a value beyond it would give
 
-    void check(std::int64_t i) const {
+    CONFIDENTLY_SELDOM void check(std::int64_t i) const {
         if (largest == 0.0) return;
         if (const Fault fault = rows.fault(i, largest); fault.bad()) throw InvalidRow{fault};
     }
-    void before_scoring(std::int64_t i) const {
-        if (largest != 0.0 && !rows.in_order(i)) check(i);
+    // own: the same rows, perhaps by their own type
+    template <class Own>
+    void before_scoring(const Own& own, std::int64_t i) const {
+        if (largest != 0.0 && !own.in_order(i)) check(i);
     }
     void after_scoring(std::int64_t i, double variance) const {
         if (!(variance < suspicious)) check(i);
@@ -63,12 +65,12 @@ struct Inspector {
 };
 
 // What a task updates the Gaussian with, for one row.
-template <class Real, class Covariance>
+template <class Real, class Covariance, class Rule>
 struct RowUpdate {
     Covariance& covariance;
-    const AnyRule& rule;
+    const Rule& rule;
     const Inspector& inspector;
-    Counters& counters;
+    const Counters& counters;
     bool independent;  // whether every column is a learner of its own
     const Row& row;
     std::int64_t number;  // of the row
@@ -130,9 +132,21 @@ inline constexpr std::int64_t kRowsAhead = 4;  // enough for a row to arrive fro
 // Weights of this size stay in the cache of the processor, where asking for them early takes longer than it saves.
 inline constexpr std::int64_t kNearBytes = 4 << 20;
 
-template <class Real, class Covariance, class Task>
-void learn(Covariance& covariance, Task& task, const AnyRule& rule, double prior_variance, const Batch& batch,
-           double* calibration, Progressive progressive, Counters counters, bool independent, const Inspector& inspector) {
+// What training needs besides the covariance, the task, the rule and the rows.
+struct Training {
+    double prior_variance;
+    const Batch& batch;
+    double* calibration;  // nullptr: not wanted
+    Progressive progressive;
+    Counters counters;
+    bool independent;
+    const Inspector& inspector;
+};
+
+// The types of the rule and of the rows are those of any, or the own types of these, which saves calls for every row.
+template <class Real, class Covariance, class Task, class Rule, class AnyRows>
+void learn(Covariance& covariance, Task& task, const Rule& rule, const AnyRows& rows, const Training& training) {
+    const auto& [prior_variance, batch, calibration, progressive, counters, independent, inspector] = training;
     RowBuffer buffer;
     const std::int64_t width = covariance.weights.columns;
     int& columns = covariance.weights.columns;
@@ -142,9 +156,9 @@ void learn(Covariance& covariance, Task& task, const AnyRule& rule, double prior
     bool far = false;
     if constexpr (stored) far = covariance.weights.bytes() > kNearBytes;
     for (std::int64_t at = batch.from; at < batch.to; ++at) {
-        if (at + kRowsAhead < batch.to) batch.rows.expect(batch.row(at + kRowsAhead));
+        if (at + kRowsAhead < batch.to) rows.expect(batch.row(at + kRowsAhead));
         if constexpr (stored)
-            if (far && at + 1 < batch.to) covariance.weights.expect(batch.rows.columns(batch.row(at + 1)));
+            if (far && at + 1 < batch.to) covariance.weights.expect(rows.columns(batch.row(at + 1)));
         for (; new_class != batch.class_start.end() && *new_class <= at; ++new_class) ++columns;
         const std::int64_t i = batch.row(at);
         const std::int32_t *label = batch.labels.begin(i), *label_end = batch.labels.end(i);
@@ -153,15 +167,16 @@ void learn(Covariance& covariance, Task& task, const AnyRule& rule, double prior
             inspector.check(i);
             continue;
         }
-        inspector.before_scoring(i);
-        const Row row = batch.rows.at(i, covariance.weights.intercept, buffer);
+        inspector.before_scoring(rows, i);
+        const Row row = rows.at(i, covariance.weights.intercept, buffer);
         const double age = static_cast<double>(counters.seen++);
-        const RowUpdate<Real, Covariance> update{covariance, rule, inspector, counters, independent, row, i, w, age};
+        const RowUpdate<Real, Covariance, Rule> update{covariance, rule, inspector, counters, independent, row, i, w, age};
         double* logits = progressive.logits ? progressive.logits + (at - batch.from) * width : nullptr;
         const Example example{row, label, label_end, w, calibration, progressive.log_loss, logits};
         counters.mistakes += task.learn(covariance, example, prior_variance, update);
         if constexpr (requires { covariance.forget(w); }) covariance.forget(w);
     }
+    if constexpr (requires { task.finish(training.prior_variance); }) task.finish(training.prior_variance);
 }
 
 }  // namespace confidently

@@ -53,20 +53,38 @@ struct TopTwo {
     }
 };
 
-// Labels 0 and 1, one column.
-struct Binary {
+// Labels 0 and 1, one column. The calibration by a row waits until the next one: a long chain of operations, which nothing
+// but the next calibration waits for, it then runs beside the sums of the next score.
+class Binary {
+  public:
     template <class Covariance, class Update>
     bool learn(const Covariance&, const Example& e, double prior_variance, Update&& update) {
+        finish(prior_variance);
         const bool positive = *e.label == 1;
-        const auto margin = update(positive ? Pair{0, kNone} : Pair{kNone, 0});
-        if (e.calibration) {
-            const double f = (positive ? margin.mean : -margin.mean) * moderation(margin.variance, prior_variance);
-            const SigmoidCalibration calibration{e.calibration};
-            if (e.logits) *e.logits = calibration.logit(f);
-            e.add_loss(calibration.learn(f, positive, e.weight));
-        }
+        const auto margin = update(Pair{positive - 1, -int(positive)});  // 0 and kNone, or kNone and 0
+        before_ = {margin.mean, margin.variance, positive, e.weight, e.calibration, e.log_loss, e.logits};
         return margin.mean <= 0.0;
     }
+
+    // Calibrates by the last row.
+    void finish(double prior_variance) {
+        if (!before_.calibration) return;
+        const double f = kSign[before_.positive] * before_.mean * moderation(before_.variance, prior_variance);
+        const SigmoidCalibration calibration{before_.calibration};
+        if (before_.logits) *before_.logits = calibration.logit(f);
+        const double p = calibration.learn(f, before_.positive, before_.weight);
+        if (before_.log_loss) *before_.log_loss += log_loss(p);
+        before_.calibration = nullptr;
+    }
+
+  private:
+    struct Before {
+        double mean, variance;
+        bool positive;
+        double weight;
+        double *calibration, *log_loss, *logits;  // nullptr: not wanted, as in Example
+    };
+    Before before_{};
 };
 
 // Shared by both multiclass tasks: the scores, the two best of them, one temperature for all classes.

@@ -39,20 +39,20 @@ inline bool rescales(const AnyRule& rule) {
 
 // The step of a rule; updates is the number of updates of its learner so far. A step that over- or underflowed (for a
 // margin or variance beyond any real data) is no step.
-inline Step step(const AnyRule& rule, double m, double v, double w, double updates) {
-    const Step s = std::visit(
-        [=]<class R>(const R& r) {
-            Step found;
-            if constexpr (requires { r(m, v, w, updates); })
-                found = r(m, v, w, updates);
-            else
-                found = r(m, v, w);
-            if (!kRescales<R> && found.scale != 1.0)  // the compiler proves it for rules that leave the scale alone
-                throw std::logic_error(std::string(R::name) + " has a scale: it must declare rescales = true");
-            return found;
-        },
-        rule);
+template <class R>
+Step step(const R& rule, double m, double v, double w, double updates) {
+    Step s;
+    if constexpr (requires { rule(m, v, w, updates); })
+        s = rule(m, v, w, updates);
+    else
+        s = rule(m, v, w);
+    if (!kRescales<R> && s.scale != 1.0)  // the compiler proves it for rules that leave the scale alone
+        throw std::logic_error(std::string(R::name) + " has a scale: it must declare rescales = true");
     return std::isfinite(s.alpha) && std::isfinite(s.zeta) && s.scale > 0.0 && std::isfinite(s.scale) ? s : Step{};
+}
+
+inline Step step(const AnyRule& rule, double m, double v, double w, double updates) {
+    return std::visit([=](const auto& one) { return step(one, m, v, w, updates); }, rule);
 }
 
 template <class R>
