@@ -24,6 +24,9 @@ class RowOrder {
     template <class ColumnOf, class F>
     std::int64_t sort(std::int32_t* columns, double* values, std::int64_t n, ColumnOf&& column_of, F&& f) {
         const auto length = static_cast<std::size_t>(n);
+#if CONFIDENTLY_X86
+        is_short_ = false;
+#endif
         if (length > order_.size()) {
             order_.resize(2 * length);
             sorted_.resize(2 * length);
@@ -53,26 +56,73 @@ class RowOrder {
     // The same, with the values of equal columns summed.
     template <class ColumnOf>
     std::int64_t sort_and_sum(std::int32_t* columns, double* values, std::int64_t n, ColumnOf&& column_of) {
+#if CONFIDENTLY_X86
+        if (path_ != Simd::plain && static_cast<std::size_t>(n) <= kMostShort) {
+            const std::int64_t left = sort_short(columns, values, static_cast<std::size_t>(n), column_of);
+            if (left >= 0) return left;
+        }
+#endif
         return sort(columns, values, n, column_of, [](double& sum, double value, bool again) { sum = again ? sum + value : value; });
     }
 
     // Which of the entries was sorted into this place; before equal columns were combined.
-    std::size_t entry(std::size_t place) const { return static_cast<std::size_t>(order_[place] & 0xffffffff); }
+    std::size_t entry(std::size_t place) const {
+#if CONFIDENTLY_X86
+        if (is_short_) return short_[place] & kPlaces;
+#endif
+        return static_cast<std::size_t>(order_[place] & 0xffffffff);
+    }
 
   private:
+#if CONFIDENTLY_X86
+    static constexpr int kPlaceBits = 8;
+    static constexpr std::uint32_t kPlaces = (1u << kPlaceBits) - 1;
+    static_assert(kMostShort == kPlaces + 1);
+
+    // sort_and_sum for columns that leave room for the number of the entry in 32 bits; -1, and nothing is done, for others.
+    template <class ColumnOf>
+    std::int64_t sort_short(std::int32_t* columns, double* values, std::size_t n, ColumnOf&& column_of) {
+        std::uint32_t all = 0, before = 0, descends = 0;
+        for (std::size_t k = 0; k < n; ++k) {
+            const auto column = static_cast<std::uint32_t>(column_of(columns[k]));
+            short_[k] = column << kPlaceBits | static_cast<std::uint32_t>(k);
+            all |= column;
+            descends |= column < before;
+            before = column;
+        }
+        if (all >> (32 - kPlaceBits)) return -1;
+        is_short_ = true;
+        if (descends) {
+            ShortSort::sort(short_.data(), n);
+            if (n > values_.size()) values_.resize(kMostShort);
+            std::copy_n(values, n, values_.data());
+            for (std::size_t k = 0; k < n; ++k) values[k] = values_[short_[k] & kPlaces];
+        }
+        std::uint32_t again = 0;
+        for (std::size_t k = 0; k < n; ++k) columns[k] = static_cast<std::int32_t>(short_[k] >> kPlaceBits);
+        for (std::size_t k = 1; k < n; ++k) again |= columns[k - 1] == columns[k];
+        return again ? summed(columns, values, n) : static_cast<std::int64_t>(n);
+    }
+
+    // Sums the values of equal columns, which are neighbours.
+    static std::int64_t summed(std::int32_t* columns, double* values, std::size_t n) {
+        std::size_t size = 0;
+        for (std::size_t k = 0; k < n; ++k) {
+            const bool again = size > 0 && columns[size - 1] == columns[k];
+            if (again) {
+                values[size - 1] += values[k];
+            } else {
+                columns[size] = columns[k];
+                values[size++] = values[k];
+            }
+        }
+        return static_cast<std::int64_t>(size);
+    }
+
+#endif
     // Writes column and entry of every entry to order_, sorted.
     void sort_order(const std::int32_t* columns, std::size_t n, int bits, bool descends) {
         const auto entry = [&](std::size_t k) { return std::uint64_t(static_cast<std::uint32_t>(columns[k])) << 32 | k; };
-#if CONFIDENTLY_X86
-        const int place_bits = std::bit_width(n);
-        if (descends && path_ != Simd::plain && n <= kMostShort && bits + place_bits <= 32) {
-            for (std::size_t k = 0; k < n; ++k) short_[k] = static_cast<std::uint32_t>(columns[k]) << place_bits | static_cast<std::uint32_t>(k);
-            ShortSort::sort(short_.data(), n);
-            const std::uint32_t place = (std::uint32_t(1) << place_bits) - 1;
-            for (std::size_t k = 0; k < n; ++k) order_[k] = std::uint64_t(short_[k] >> place_bits) << 32 | (short_[k] & place);
-            return;
-        }
-#endif
         for (std::size_t k = 0; k < n; ++k) order_[k] = entry(k);
         if (descends) sort_by_digits(n, bits);
     }
@@ -97,6 +147,7 @@ class RowOrder {
     Simd path_;
     std::vector<std::uint64_t> order_, sorted_;  // column, entry
 #if CONFIDENTLY_X86
+    bool is_short_ = false;  // whether the last entries were sorted in short_
     alignas(32) std::array<std::uint32_t, kMostShort> short_;
 #endif
     std::vector<double> values_;

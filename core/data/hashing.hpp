@@ -11,7 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "data/near_columns_avx2.hpp"
 #include "data/short_word.hpp"
+#include "processor.hpp"
 
 namespace confidently {
 
@@ -65,13 +67,19 @@ class FeatureTable {
     // Prefetches the slot of a key that is looked up soon.
     void expect(std::uint32_t key) const { prefetch(&slots_[place(key)]); }
 
-    // The column of the feature with this key, if that is in one of its first two slots, where most are; -1 for others. Without a branch,
-    // because which slot it is cannot be predicted.
-    std::int32_t near(std::uint32_t key) const {
-        const std::size_t at = place(key);
-        const Slot &first = slots_[at], &second = slots_[next(at)];
-        const std::int32_t column = second.key == key ? second.column : -1;
-        return exact_ ? -1 : first.key == key ? first.column : column;
+    static constexpr std::int64_t kNearRoom = 3;  // more keys than asked for may be read, and columns written
+
+    // The columns of features with these keys, if they are in one of their first two slots, where most are; -1 for others.
+    void near(const std::uint32_t* keys, std::int64_t n, std::int32_t* columns, [[maybe_unused]] Simd path) const {
+        if (exact_) {
+            for (std::int64_t k = 0; k < n; ++k) expect(keys[k]);
+            return void(std::fill_n(columns, n, -1));
+        }
+#if CONFIDENTLY_X86
+        if (path != Simd::plain) return near_columns_avx2(slots_.data(), slots_.size() - 1, kSpread, kShift, keys, n, columns);
+#endif
+        for (std::int64_t k = 0; k < n; ++k) expect(keys[k]);
+        for (std::int64_t k = 0; k < n; ++k) columns[k] = near(keys[k]);
     }
 
     // The column of the feature with this key; -1 if it is unknown.
@@ -126,16 +134,27 @@ class FeatureTable {
 
   private:
     static constexpr std::size_t kAhead = 16;  // enough for a slot to arrive from memory
+    static constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15u;
+    static constexpr int kShift = 20;
 
     struct Slot {
         std::uint32_t key = 0;
         std::int32_t column = -1;
     };
+    static_assert(sizeof(Slot) == 8);
+
+    // The same of one, without a branch, because which slot it is cannot be predicted.
+    std::int32_t near(std::uint32_t key) const {
+        const std::size_t at = place(key);
+        const Slot &first = slots_[at], &second = slots_[next(at)];
+        const std::int32_t column = second.key == key ? second.column : -1;
+        return first.key == key ? first.column : column;
+    }
 
     static std::uint32_t mask_of(int bits) { return static_cast<std::uint32_t>((std::uint64_t(1) << bits) - 1); }
 
     // Spreads the low bits of a hash again: they may be all that is left of it.
-    std::size_t place(std::uint32_t key) const { return static_cast<std::size_t>(key * 0x9e3779b97f4a7c15u >> 20) & (slots_.size() - 1); }
+    std::size_t place(std::uint32_t key) const { return static_cast<std::size_t>(key * kSpread >> kShift) & (slots_.size() - 1); }
 
     std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
 

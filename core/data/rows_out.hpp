@@ -247,22 +247,17 @@ class RowWriter {
 
     // Looks up the columns of the first n features that wait.
     void look_up(std::int64_t n) {
-        for (std::int64_t k = 0; k < n; ++k) features_.expect(waiting_.key[k]);
-        rows.room(n);
+        rows.room(n + FeatureTable::kNearRoom);
         std::int32_t* columns = rows.columns.get() + rows.size;
-        std::int64_t before = before_;
-        bool ascending = ascending_;
-        for (std::int64_t k = 0; k < n; ++k) {
-            std::int32_t column = features_.near(waiting_.key[k]);
-            if (column < 0) column = found(waiting_.key[k], *waiting_.space[k], {waiting_.name[k], waiting_.size[k]});
-            columns[k] = column;
-            ascending &= column > before;
-            before = column;
-        }
+        features_.near(waiting_.key, n, columns, options.path);
+        for (std::int64_t k = 0; k < n; ++k)
+            if (columns[k] < 0) [[unlikely]] columns[k] = found(waiting_.key[k], *waiting_.space[k], {waiting_.name[k], waiting_.size[k]});
+        bool ascending = n == 0 || columns[0] > before_;
+        for (std::int64_t k = 1; k < n; ++k) ascending &= columns[k] > columns[k - 1];
         std::copy_n(waiting_.value, n, rows.values.get() + rows.size);
         rows.size += n;
-        before_ = before;
-        ascending_ = ascending;
+        if (n > 0) before_ = columns[n - 1];
+        ascending_ &= ascending;
         waiting_.remove(n);
     }
 
