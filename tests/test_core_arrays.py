@@ -158,6 +158,25 @@ def products(task: str, sharing: str, columns: int, covariance: str = "full") ->
     return Call(make, run, (*allowed, *(["labels: longer"] if task in MULTILABEL else [])))
 
 
+def support(task: str, columns: int) -> Call:
+    def make() -> Arrays:
+        given = products(task, "joint", columns).make()
+        del given["gram"]
+        kernel = {"inverse": np.eye(2), "kernel": np.ones((2, 2)), "own": np.eye(2), "sides": i32([0, 1], [2, -1])}
+        likely = {"plus": i32(2, 0), "minus": i32(1, 3), "solved": np.ones((2, 2)), "along": np.ones((2, 2 * columns))}
+        return kernel | likely | given
+
+    def run(a: Arrays) -> None:
+        core = _core.ProductLearner(settings(task).rule.compiled, _core.Task[task], _core.Sharing.joint, 1.0, 0.0)
+        core.learn_support(
+            state_in(a), a["inverse"], a["kernel"], a["own"], a["sides"], a["plus"], a["minus"], a["solved"],
+            a["along"], a["scores"], a["norm"], a["labels"], a.get("label_start"), a["weight"], a.get("class_weight"),
+            True, a["log_loss"], a.get("logits"),
+        )  # fmt: skip
+
+    return Call(make, run, products(task, "joint", columns).allowed)
+
+
 def naive_bayes(n_classes: int) -> Arrays:
     state = {"frequency": np.ones((3, n_classes)), "known": np.ones(1)}
     by_class = {name: np.ones(n_classes) for name in ("entries", "rows")}
@@ -374,6 +393,8 @@ CALLS = {
     "ProductLearner.learn softmax shared": products("softmax", "shared", 3, "shared"),
     "ProductLearner.learn multilabel": products("multilabel", "joint", 4),
     "ProductLearner.learn multilabel-one-vs-rest": products("multilabel-one-vs-rest", "independent", 3),
+    "ProductLearner.learn_support": support("joint", 3),
+    "ProductLearner.learn_support multilabel": support("multilabel", 4),
     "take_rows": rows_out(lambda a: _core.take_rows(matrix(a), a["order"], 0, 2)),
     "fill_rows": rows_out(lambda a: _core.fill_rows(matrix(a), a["order"], 0, True, a["out"]), out=np.zeros((2, 4))),
     "multiply_rows": rows_out(
@@ -384,6 +405,10 @@ CALLS = {
         lambda: {"out": np.eye(3), "rows": np.ones((2, 3))},
         lambda a: _core.add_gram(BLAS, a["out"], a["rows"], -1.0, 0, 3),
         ("rows: shorter", "rows: longer", "rows: empty"),
+    ),
+    "add_product": Call(
+        lambda: {"out": np.eye(3), "left": np.ones((2, 3)), "right": np.ones((2, 3))},
+        lambda a: _core.add_product(BLAS, a["out"], a["left"], a["right"], 0, 3),
     ),
     "update_block": Call(block_update, update_block, ("G: longer",)),
     "name_keys": Call(
@@ -621,6 +646,8 @@ def test_functions_of_a_blas_have_the_expected_types():
 def test_strips_of_columns_lie_within_the_matrix(first, last):
     with pytest.raises(ValueError, match="columns out of range"):
         _core.add_gram(BLAS, np.eye(3), np.ones((2, 3)), 1.0, first, last)
+    with pytest.raises(ValueError, match="columns out of range"):
+        _core.add_product(BLAS, np.eye(3), np.ones((2, 3)), np.ones((2, 3)), first, last)
     a = block_update()
     with pytest.raises(ValueError, match="columns out of range"):
         _core.update_block(BLAS, *a.values(), first, last)

@@ -21,6 +21,15 @@ struct Blas {
         gemm(as_it_is, as_it_is, &n, &m, &k, &sign, const_cast<Real*>(b), &b_row, const_cast<Real*>(a), &a_row, &add, c, &c_row);
     }
 
+    // The columns from .. to - 1 of S += left' right, where S is n x n, and the two k x n.
+    void add_product(Real* s, int n, const Real* left, const Real* right, int k, int from, int to) const {
+        char as_it_is[] = "N", transposed[] = "T";
+        Real one = Real(1);
+        int width = to - from;
+        gemm(as_it_is, transposed, &width, &n, &k, &one, const_cast<Real*>(right) + from, &n, const_cast<Real*>(left), &n, &one,
+             s + from, &n);
+    }
+
     // The columns from .. to - 1 of S += sign rows' rows, and the same below the diagonal: n x n S stays symmetric to the
     // last bit. rows: k x n.
     void add_gram(Real* s, int n, const Real* rows, int k, Real sign, int from, int to) const {

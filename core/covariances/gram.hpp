@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "covariances/columns.hpp"
@@ -35,13 +36,45 @@ inline double dot(const double* a, const double* b, int n) {
     return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
 }
 
+// A Gram matrix of which every entry is given. A Gram says what z' S0 x is of a direction z = (one vector) - (another, or
+// nothing); support_gram.hpp has one that computes what is asked for.
+template <class Real>
+struct WholeGram {
+    struct Direction {
+        std::int32_t plus, minus;
+    };
+
+    const Real* gram;
+    int vectors;
+
+    Direction direction(int a, int b) const { return {a, b}; }
+    double product(int vector, Direction z) const {
+        const Real* g = gram + std::size_t(vector) * vectors;
+        return double(g[z.plus]) - (z.minus == kNone ? 0.0 : double(g[z.minus]));
+    }
+    double square(int a, int b) const {
+        return b == kNone ? entry(a, a) : entry(a, a) + (entry(b, b) - entry(a, b) - entry(b, a));
+    }
+
+    // Calls f(a, b) for the directions of a row along which variances must keep their digits, until f returns false.
+    template <class F>
+    bool all_of(int row, int rows, int columns, F&& f) const {
+        for (int c = 0; c < columns; ++c)
+            if (!f(c * rows + row, int(kNone))) return false;
+        return true;
+    }
+
+  private:
+    double entry(int a, int b) const { return gram[std::size_t(a) * vectors + b]; }
+};
+
 // One covariance within a chunk. Its vectors are those of the Gram matrix: a row, or with a joint covariance a row in the
 // part of one column of the weights.
-template <class Real>
+template <class Gram>
 class GramCovariance {
   public:
-    GramCovariance(const Real* gram, int n_vectors, int capacity)
-        : gram_(gram), n_vectors_(n_vectors), capacity_(capacity), known_(n_vectors, 0),
+    GramCovariance(Gram gram, int n_vectors, int capacity)
+        : gram(std::move(gram)), n_vectors_(n_vectors), capacity_(capacity), known_(n_vectors, 0),
           product_(std::size_t(n_vectors) * capacity), share_(std::size_t(capacity) * capacity) {}
 
     int size() const { return static_cast<int>(weight.size()); }
@@ -50,33 +83,29 @@ class GramCovariance {
     // p_u(x) of a vector, for all updates so far
     const double* products(int vector) {
         double* p = product_.data() + std::size_t(vector) * capacity_;
-        const Real* g = gram_ + std::size_t(vector) * n_vectors_;
-        for (int& u = known_[vector]; u < size(); ++u) {
-            const double start = double(g[plus[u]]) - (minus[u] == kNone ? 0.0 : double(g[minus[u]]));
-            p[u] = factor * start - dot(shares(u), p, u);
-        }
+        for (int& u = known_[vector]; u < size(); ++u) p[u] = factor * gram.product(vector, direction[u]) - dot(shares(u), p, u);
         return p;
     }
 
     // z' S z of z = (one vector) - (another, or nothing)
     double variance(int a, int b) {
         const double *p = products(a), *q = b == kNone ? nullptr : products(b);
-        double start = gram(a, a), lost = 0.0;
-        if (q) start += gram(b, b) - gram(a, b) - gram(b, a);
+        double lost = 0.0;
         for (int u = 0; u < size(); ++u) {
             const double r = q ? p[u] - q[u] : p[u];
             lost += weight[u] * r * r;
         }
-        return factor * start - lost;
+        return factor * gram.square(a, b) - lost;
     }
 
-    // whether the variance along a vector still has most of the digits it had at the start
-    bool precise(int vector) { return variance(vector, kNone) >= kMinFraction * factor * gram(vector, vector); }
+    // whether the variance along z still has most of the digits it had at the start
+    bool precise(int a, int b = kNone) { return variance(a, b) >= kMinFraction * factor * gram.square(a, b); }
 
     void append(int a, int b, double d) {
         const double *p = products(a), *q = b == kNone ? nullptr : products(b);
         double* share = share_.data() + std::size_t(size()) * capacity_;
         for (int u = 0; u < size(); ++u) share[u] = weight[u] * (q ? p[u] - q[u] : p[u]);
+        direction.push_back(gram.direction(a, b));
         plus.push_back(a);
         minus.push_back(b);
         weight.push_back(d);
@@ -92,30 +121,30 @@ class GramCovariance {
 
     std::vector<std::int32_t> plus, minus;  // the directions of the updates, as vectors
     std::vector<double> weight;             // d_u
+    std::vector<typename Gram::Direction> direction;
     double factor = 1.0;                    // multiplies S0 and all S_u
+    Gram gram;
 
   private:
-    double gram(int a, int b) const { return gram_[std::size_t(a) * n_vectors_ + b]; }
-
-    const Real* gram_;
     int n_vectors_, capacity_;
     std::vector<int> known_;
     std::vector<double> product_, share_;
 };
 
 // All covariances and means of a learner within a chunk.
-template <class Real>
+template <class Real, class Gram = WholeGram<Real>>
 class GramPass {
   public:
-    // gram: one vectors x vectors matrix per learner; start: rows x columns scores; norm: |x|^2 of the rows
-    GramPass(Sharing sharing, const Real* gram, const double* start, const double* norm, int rows, int columns,
+    // gram_of(learner): its Gram; start: rows x columns scores; norm: |x|^2 of the rows
+    template <class GramOf>
+    GramPass(Sharing sharing, GramOf&& gram_of, const double* start, const double* norm, int rows, int columns,
              int updates_per_row, Scales scales, double floor)
         : columns(columns), sharing_(sharing), start_(start), norm_(norm), rows_(rows), scales_(scales), floor_(floor),
           means(sharing == Sharing::joint ? 1 : columns) {
         const int learners = sharing == Sharing::independent ? columns : 1;
         const int vectors = sharing == Sharing::joint ? rows * columns : rows, capacity = rows * updates_per_row;
         for (int l = 0; l < learners; ++l)
-            covariances.emplace_back(gram + std::size_t(l) * vectors * vectors, vectors, capacity);
+            covariances.emplace_back(gram_of(l), vectors, capacity);
         ages.resize(learners);
     }
 
@@ -125,7 +154,7 @@ class GramPass {
     };
 
     double column_score(int row, int column) {
-        GramCovariance<Real>& s = covariances[learner(column)];
+        GramCovariance<Gram>& s = covariances[learner(column)];
         const std::vector<double>& g = means[sharing_ == Sharing::joint ? 0 : column];
         return start_[row * columns + column] + dot(g.data(), s.products(vector(row, column)), s.size());
     }
@@ -134,10 +163,9 @@ class GramPass {
 
     // whether this chunk may still train on a row
     bool precise(int row) {
-        if (sharing_ == Sharing::shared) return covariances[0].precise(row);
-        for (int c = 0; c < columns; ++c)
-            if (!covariances[learner(c)].precise(vector(row, c))) return false;
-        return true;
+        if (sharing_ == Sharing::joint)
+            return covariances[0].gram.all_of(row, rows_, columns, [&](int a, int b) { return covariances[0].precise(a, b); });
+        return std::all_of(covariances.begin(), covariances.end(), [&](auto& covariance) { return covariance.precise(row); });
     }
 
     GramMargin score(int row, Pair p) {
@@ -183,7 +211,7 @@ class GramPass {
     bool shared() const { return sharing_ == Sharing::shared; }
 
     const int columns;
-    std::vector<GramCovariance<Real>> covariances;  // one per learner
+    std::vector<GramCovariance<Gram>> covariances;  // one per learner
     std::vector<std::vector<double>> ages;          // rows seen before each update, one list per learner
 
   private:
@@ -226,12 +254,12 @@ class GramPass {
 };
 
 // A pass as a covariance for the loop in learn.hpp, over UnitRows.
-template <class Real>
+template <class Pass>
 struct ProductCovariance {
     static constexpr bool binary_only = false;
 
     struct Scores {
-        GramPass<Real>* pass;
+        Pass* pass;
         int columns;
         static constexpr bool intercept = false;
 
@@ -240,13 +268,13 @@ struct ProductCovariance {
         }
     };
 
-    using Margin = typename GramPass<Real>::GramMargin;
+    using Margin = typename Pass::GramMargin;
 
     struct Columns : ColumnScores {
         std::vector<Margin> margins;  // one per learner
     };
 
-    GramPass<Real>* pass;
+    Pass* pass;
     Scores weights{pass, pass->columns};
 
     auto score(const Row& row, Pair p) const { return pass->score(*row.column, p); }

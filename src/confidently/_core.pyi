@@ -179,6 +179,30 @@ class ProductLearner:
     def __init__(
         self, rule: Rule, task: Task, sharing: Sharing, prior_variance: float, min_variance: float
     ) -> None: ...
+    def learn_support(
+        self,
+        state: dict[str, Any],
+        inverse: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
+        | None,
+        kernel: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        own: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        sides: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        plus: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        minus: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        solved: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        along: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        start: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        norm: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        label_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None,
+        weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        class_weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None,
+        calibrate: bool,
+        log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
+        logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
+    ) -> tuple[int, list[dict[str, Any]]]: ...
     @overload
     def learn(
         self,
@@ -281,6 +305,24 @@ def add_gram(
     s: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
     rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     sign: float,
+    first: int,
+    last: int,
+) -> None: ...
+@overload
+def add_product(
+    blas: Blas,
+    s: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    left: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    right: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    first: int,
+    last: int,
+) -> None: ...
+@overload
+def add_product(
+    blas: Blas,
+    s: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    left: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    right: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     first: int,
     last: int,
 ) -> None: ...

@@ -128,8 +128,8 @@ def test_a_long_stream_within_a_budget_equals_factors_made_anew(monkeypatch, rul
     y = ((X[:, 0] * X[:, 1] > 0) + (X[:, 2] > 0.5) * (task != "binary")).astype(np.int32)
     start = np.arange(len(y) + 1) if task == "multilabel" else None
     learners = []
-    for keep in (kernel_budget.keep_budget, slow_budget.keep_budget):
-        monkeypatch.setattr(kernel_budget, "keep_budget", keep)
+    for within_budget in (kernel_budget.KernelWithinBudget, slow_budget.KernelWithinBudget):
+        monkeypatch.setattr(kernel_budget, "KernelWithinBudget", within_budget)
         classes = 2 if task == "binary" else 3
         learners.append(Learner(Settings(rule, "kernel", task, budget=60, rows_per_product=20, **options), classes, 5))
         with warnings.catch_warnings():

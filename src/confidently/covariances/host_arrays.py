@@ -77,20 +77,19 @@ class NumpyArrays:
 
     def subtract_gram(self, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
         """Compute s -= rows' rows, symmetric to the last bit, for each (s, rows)."""
-        self._add_gram(pairs, -1.0)
-
-    def add_gram(self, s: np.ndarray, rows: np.ndarray) -> None:
-        """Compute s += rows' rows, symmetric to the last bit."""
-        self._add_gram([(s, rows)], 1.0)
-
-    def _add_gram(self, pairs: Sequence[tuple[np.ndarray, np.ndarray]], sign: float) -> None:
         tasks: list[Task] = []
         operations = 0.0
         for s, rows in pairs:
             own = float(len(rows) * s.size)
             operations += own
-            tasks += [partial(_add_strip, s, rows, sign, strip) for strip in self._strips(len(s), own, triangle=True)]
+            tasks += [partial(_subtract_strip, s, rows, strip) for strip in self._strips(len(s), own, triangle=True)]
         self.crew.run(tasks, operations)
+
+    def add_product(self, s: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
+        """Compute s += left' right."""
+        operations = 2.0 * len(left) * s.size
+        strips = self._strips(len(s), operations)
+        self.crew.run([partial(_add_product_strip, s, left, right, strip) for strip in strips], operations)
 
     def _strips(self, columns: int, operations: float, triangle: bool = False) -> list[slice]:
         """Return the columns of a product, one strip per thread if it is large, of equal areas (of one triangle)."""
@@ -105,8 +104,12 @@ def _update_strip(update: BlockUpdate, Q: np.ndarray, change: np.ndarray, strip:
     _core.update_block(_blas(), *update, Q, change, strip.start, strip.stop)
 
 
-def _add_strip(s: np.ndarray, rows: np.ndarray, sign: float, strip: slice, thread: int) -> None:
-    _core.add_gram(_blas(), s, rows, sign, strip.start, strip.stop)
+def _subtract_strip(s: np.ndarray, rows: np.ndarray, strip: slice, thread: int) -> None:
+    _core.add_gram(_blas(), s, rows, -1.0, strip.start, strip.stop)
+
+
+def _add_product_strip(s: np.ndarray, left: np.ndarray, right: np.ndarray, strip: slice, thread: int) -> None:
+    _core.add_product(_blas(), s, left, right, strip.start, strip.stop)
 
 
 @cache

@@ -137,21 +137,23 @@ class Kernel(Covariance):
         self, state: State, examples: Examples, size: Size, *, device: str | None, calibrate: bool,
         progressive: Progressive, progress: Callable[[int], None] | None,
     ) -> State:  # fmt: skip
-        from .kernel_budget import keep_budget
-        from .kernel_model import KernelModel  # imported here since only kernels need it
+        from .kernel_budget import KernelWithinBudget  # imported here since only kernels need them
+        from .kernel_model import KernelModel
 
         n = len(examples)
         self._check_memory(state, n)
         state = dict(state)  # arrays that grow are replaced
         rows, first = self.settings.rows_per_product or ROWS_PER_PRODUCT, 0
         with crew() as threads:
-            model = KernelModel(self.settings, state, size, threads)
+            learner: KernelModel | KernelWithinBudget = KernelModel(self.settings, state, size, threads)
             while first < n:
                 last = min(first + rows, n)
-                first += model.learn(examples.block(first, last), calibrate, progressive.block(first, last))
-                keep_budget(model)
+                if isinstance(learner, KernelModel) and learner.may_exceed_budget(n - first):
+                    learner = KernelWithinBudget(learner)
+                first += learner.learn(examples.block(first, last), calibrate, progressive.block(first, last))
                 if progress is not None:
                     progress(first)
+            learner.close()
         return state
 
     def _check_memory(self, state: State, n: int) -> None:

@@ -26,7 +26,6 @@ from .kernel_functions import KernelFunction
 from .kernel_support import ROWS, append_rows, csr_rows, shapes
 from .settings import TASKS, Settings
 from .state import Size, State
-from .support_inverse import SupportInverse
 from .threads import Crew
 
 ROWS_PER_QUERY = 256  # predicted at a time; their kernel with each other is computed for the sake of its diagonal
@@ -38,10 +37,14 @@ class KernelModel:
     def __init__(self, settings: Settings, state: State, size: Size, threads: Crew) -> None:
         self.settings, self.state, self.columns = settings, state, settings.columns(size.n_classes)
         self.arrays = NumpyArrays(threads)
-        self.inverse: SupportInverse | None = None  # of the support's kernel, once the budget is full
         self.independent = settings.independent
         self.parts = 1 if self.independent else self.columns
         self.kernel = KernelFunction(settings, size.n_features)
+        self.core = _core.ProductLearner(
+            settings.rule.compiled, TASKS[settings.task],
+            _core.Sharing.independent if self.independent else _core.Sharing.joint,
+            settings.prior_variance, settings.min_variance,
+        )  # fmt: skip
         self.reload()
 
     def reload(self) -> None:
@@ -108,6 +111,14 @@ class KernelModel:
 
     # --- training -------------------------------------------------------------------------------------------------
 
+    def may_exceed_budget(self, rows: int) -> bool:
+        """Return whether training on some rows may make the support larger than the budget."""
+        budget, most = self.settings.budget, len(self.signs) + rows * self.settings.updates_per_row
+        return budget is not None and most > budget
+
+    def close(self) -> None:
+        """End training; the state is up to date."""
+
     def learn(self, block: Block, calibrate: bool, progressive: Progressive) -> int:
         """Train on the first rows of a block, on all of them if one Gram matrix suffices; return how many."""
         arrays = csr_rows(block)
@@ -121,23 +132,17 @@ class KernelModel:
             if self.settings.rule.learns_precision:
                 roots = np.sqrt(self.state["gained"])[:, :, None]
                 self.arrays.subtract_gram([(g, p * root) for g, p, root in zip(gram, ps, roots, strict=True)])
-        sharing = _core.Sharing.independent if self.independent else _core.Sharing.joint
-        core = _core.ProductLearner(
-            self.settings.rule.compiled, TASKS[self.settings.task], sharing,
-            self.settings.prior_variance, self.settings.min_variance,
-        )  # fmt: skip
-        done, found = core.learn(
+        done, found = self.core.learn(
             self.state, gram.reshape(len(ps), positions, positions), np.ascontiguousarray(self.scores(ps, n)),
             np.ascontiguousarray(own.diagonal()), block.labels, block.label_start, block.weight, block.class_weight,
             calibrate, progressive.log_loss, progressive.logits,
         )  # fmt: skip
-        self._append(arrays, n, ps, found, k, own)
+        self._append(arrays, n, ps, found)
         return done
 
     def _append(
-        self, arrays: tuple[np.ndarray, ...], n: int, ps: list[np.ndarray], found: list[dict[str, Any]],
-        k: np.ndarray, own: np.ndarray,
-    ) -> None:  # fmt: skip
+        self, arrays: tuple[np.ndarray, ...], n: int, ps: list[np.ndarray], found: list[dict[str, Any]]
+    ) -> None:
         """Add the rows that updated the Gaussian to the support."""
         row_of = [learned["plus"] % n for learned in found]
         new = np.unique(np.concatenate(row_of)) if self.independent else row_of[0]
@@ -162,9 +167,6 @@ class KernelModel:
         state["support.sides"] = np.concatenate([self.state["support.sides"], sides])
         self.state.update(state)
         self.reload()
-        if self.inverse is not None:
-            old_signs, signs = self.signs[:m], self.signs[m:]
-            self.inverse.extend(k[:, new] * (old_signs @ signs.T), own[np.ix_(new, new)] * (signs @ signs.T))
 
     def _append_learner(
         self, learner: int, learned: dict[str, Any], at: np.ndarray, p: np.ndarray, old: State, state: State
