@@ -415,6 +415,11 @@ CALLS = {
         lambda: {"text": np.frombuffer(b"abc", np.uint8), "start": i64(0, 1, 3)},
         lambda a: _core.name_keys(a["text"], a["start"]), ("start: shorter", "start: longer", "start: empty"),
     ),
+    "take_strings": Call(
+        lambda: {"text": np.frombuffer(b"abc", np.uint8), "start": i64(0, 1, 3), "which": i64(1, 0)},
+        lambda a: _core.take_strings(a["text"], a["start"], a["which"]),
+        ("start: longer", "which: shorter", "which: longer", "which: empty"),
+    ),
     "crc32": Call(
         lambda: {"bytes": np.frombuffer(b"abc", np.uint8)}, lambda a: _core.crc32(a["bytes"]),
         ("bytes: shorter", "bytes: longer", "bytes: empty"),

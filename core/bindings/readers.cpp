@@ -18,6 +18,21 @@ namespace confidently::python {
 
 namespace {
 
+// The strings at these places, in their order.
+PythonStrings take_strings(Input<std::uint8_t, 1> text, Input<std::int64_t, 1> start, Input<std::int64_t, 1> which) {
+    const auto n = static_cast<std::int64_t>(start.shape(0)) - 1, n_bytes = static_cast<std::int64_t>(text.shape(0));
+    Strings taken;
+    taken.start.reserve(which.shape(0) + 1);
+    for (std::size_t k = 0; k < which.shape(0); ++k) {
+        const std::int64_t i = which.data()[k];
+        require(0 <= i && i < n, "there is no such string");
+        const std::int64_t first = start.data()[i], last = start.data()[i + 1];
+        require(0 <= first && first <= last && last <= n_bytes, "strings are damaged");
+        taken.add("", {reinterpret_cast<const char*>(text.data()) + first, static_cast<std::size_t>(last - first)});
+    }
+    return python_strings(std::move(taken));
+}
+
 // The hash of every name.
 Vector<std::uint32_t> name_keys(Input<std::uint8_t, 1> text, Input<std::int64_t, 1> start) {
     std::vector<std::uint32_t> keys;
@@ -90,6 +105,7 @@ void bind_readers(nb::module_& m) {
             restore_features(numbering.features(), keys, text, start);
         }, "keys"_a.noconvert(), "text"_a.noconvert(), "start"_a.noconvert());
     m.def("count_lines", [](const nb::bytes& text) { return count_lines({text.c_str(), text.size()}); }, "text"_a);
+    m.def("take_strings", &take_strings, "text"_a.noconvert(), "start"_a.noconvert(), "which"_a.noconvert());
     m.def("name_keys", &name_keys, "text"_a.noconvert(), "start"_a.noconvert());
     m.def("line_formats", [] {
         std::vector<std::string> names;

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import _core
-from ..arrays import row_entries
 
 KEPT_NAMES = 2**15  # after pruning
 MAX_NAMES = 2**17  # of hashed features, before pruning
@@ -66,8 +65,7 @@ class Strings:
 
     def take(self, which: np.ndarray) -> Strings:
         """Return the strings at these positions, in this order."""
-        entries, start = row_entries(self.start, which)
-        return Strings(self.text[entries], start)
+        return Strings(*_core.take_strings(self.text, self.start, np.asarray(which, dtype=np.int64)))
 
     @staticmethod
     def joined(parts: list[Strings]) -> Strings:

@@ -51,8 +51,7 @@ def has_numeric_columns(paths: Sequence[Path], reading: ReaderOptions) -> bool:
 def _has_numbers(batch: Batch) -> bool:
     if batch.new_features is None:
         return False
-    columns, names = np.unique(batch.columns), batch.new_features.names
+    names = batch.new_features.names
     numbers = Columns.of_table(names, names.having(MARKS)).kind == MISSING
-    numeric = np.flatnonzero(numbers[columns])
-    present = np.isin(batch.columns, columns[numeric]).sum()
-    return len(numeric) > 0 and bool(present >= MIN_PRESENT * len(numeric) * len(batch))
+    entries = np.bincount(batch.columns, minlength=len(names))[numbers]  # of each numeric column
+    return bool(entries.any() and entries.sum() >= MIN_PRESENT * np.count_nonzero(entries) * len(batch))
