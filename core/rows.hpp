@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "nonzeros.hpp"
+#include "prefetch.hpp"
 #include "row_checks.hpp"
 
 namespace confidently {
@@ -74,10 +75,7 @@ inline constexpr std::int64_t kLine = 64;  // bytes that arrive from memory toge
 // Asks for numbers that are soon to be read.
 template <class T>
 void expect_numbers(const T* first, const T* last) {
-#if defined(__GNUC__)
-    for (auto *at = reinterpret_cast<const char*>(first), *end = reinterpret_cast<const char*>(last); at < end; at += kLine)
-        __builtin_prefetch(at);
-#endif
+    for (auto *at = reinterpret_cast<const char*>(first), *end = reinterpret_cast<const char*>(last); at < end; at += kLine) prefetch(at);
 }
 
 class Rows {

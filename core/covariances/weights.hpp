@@ -59,14 +59,14 @@ struct Weights {
 
     // Asks for the numbers of columns that are soon to be read; the columns need not be in range.
     void expect(std::span<const std::int32_t> soon) const {
-#if defined(__GNUC__)
         const std::int64_t size = stride() * std::int64_t(sizeof(Real));
-        for (const std::int32_t column : soon) {
-            const auto first = reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(position(column) * size);
-            for (std::int64_t k = 0; k < size; k += kLine)
-                __builtin_prefetch(reinterpret_cast<const void*>(first + static_cast<std::uintptr_t>(k)), 1);
-        }
-#endif
+        const auto first = reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(position(0) * size);
+        const auto ask = [first](std::int64_t at) {
+            prefetch_far(reinterpret_cast<const void*>(first + static_cast<std::uintptr_t>(at)));
+        };
+        for (const std::int32_t column : soon) ask(column * size);
+        for (std::int64_t k = kLine; k < size; k += kLine)
+            for (const std::int32_t column : soon) ask(column * size + k);
     }
 
     double score(const Row& row, Pair p) const {

@@ -13,18 +13,10 @@
 
 #include "data/near_columns_avx2.hpp"
 #include "data/short_word.hpp"
+#include "prefetch.hpp"
 #include "processor.hpp"
 
 namespace confidently {
-
-// Prefetches memory that is about to be read.
-inline void prefetch(const void* p) {
-#if defined(__GNUC__)
-    __builtin_prefetch(p);
-#else
-    (void)p;
-#endif
-}
 
 // MurmurHash3, 32 bits (Appleby; public domain).
 inline std::uint32_t murmur3(std::string_view text, std::uint32_t seed) {

@@ -128,7 +128,8 @@ struct Progressive {
     double* logits = nullptr;    // (rows of the batch x columns) calibrated scores before the labels are used
 };
 
-inline constexpr std::int64_t kRowsAhead = 4;  // enough for a row to arrive from memory
+inline constexpr std::int64_t kRowsAhead = 8;     // enough for a row to arrive from memory, ...
+inline constexpr std::int64_t kWeightsAhead = 3;  // ... and then its weights
 // Weights of this size stay in the cache of the processor, where asking for them early takes longer than it saves.
 inline constexpr std::int64_t kNearBytes = 4 << 20;
 
@@ -158,7 +159,7 @@ void learn(Covariance& covariance, Task& task, const Rule& rule, const AnyRows& 
     for (std::int64_t at = batch.from; at < batch.to; ++at) {
         if (at + kRowsAhead < batch.to) rows.expect(batch.row(at + kRowsAhead));
         if constexpr (stored)
-            if (far && at + 1 < batch.to) covariance.weights.expect(rows.columns(batch.row(at + 1)));
+            if (far && at + kWeightsAhead < batch.to) covariance.weights.expect(rows.columns(batch.row(at + kWeightsAhead)));
         for (; new_class != batch.class_start.end() && *new_class <= at; ++new_class) ++columns;
         const std::int64_t i = batch.row(at);
         const std::int32_t *label = batch.labels.begin(i), *label_end = batch.labels.end(i);
