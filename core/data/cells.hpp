@@ -60,7 +60,7 @@ class CellColumn {
         }
     }
 
-    void number(double value, RowWriter& rows) { number_.add(value, rows); }
+    CONFIDENTLY_INLINE void number(double value, RowWriter& rows) { number_.add(value, rows); }
 
     void category(std::string_view text, RowWriter& rows) const {
         if (text.empty()) return;

@@ -140,6 +140,11 @@ inline const char* read_long_fraction(const char* p, Digits whole, double& value
     return rounded_product(mantissa, exponent, value) || exactly_rounded(mantissa, exponent, value) ? p : nullptr;
 }
 
+// Without a branch, because signs are hard to predict.
+inline double with_sign(double size, bool negative) {
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(size) | std::uint64_t(negative) << 63);
+}
+
 inline constexpr std::ptrdiff_t kShortDecimal = 40;  // bytes that read_short_decimal may look at, up to an exponent
 
 // Reads the most common numbers, [-] up to 7 digits [. digits], faster; nullptr for others, which may be numbers too.
@@ -156,16 +161,16 @@ CONFIDENTLY_INLINE const char* read_short_decimal(const char* text, double& valu
         const Digits fraction = digits_of_8(++p);
         if (fraction.count == 8) {
             p = read_long_fraction(p, whole, value);
-            value = negative ? -value : value;
+            value = with_sign(value, negative);
             return p;
         }
         exponent = fraction.count;
         mantissa = mantissa * kTenTo[exponent] + fraction.number;  // below 10^14: exact
         p += exponent;
     }
-    value = static_cast<double>(mantissa);
-    if (exponent) value /= static_cast<double>(kTenTo[exponent]);  // quotient of two exact numbers: rounded once
-    value = negative ? -value : value;
+    value = static_cast<double>(static_cast<std::int64_t>(mantissa));
+    if (exponent) value /= kPowersOfTen[exponent];  // quotient of two exact numbers: rounded once
+    value = with_sign(value, negative);
     return whole.count + exponent > 0 && *p != 'e' && *p != 'E' ? p : nullptr;
 }
 

@@ -161,6 +161,7 @@ class RowWriter {
 
     // The byte behind the token must not continue a number.
     void label(std::string_view token) {
+        if (known_label(token)) [[likely]] return;
         std::pair<std::int32_t, bool> found;
         try {
             found = labels_.number_of(token);

@@ -14,16 +14,18 @@ class SteadyFeature {
   public:
     explicit SteadyFeature(std::string name) : name_(std::move(name)) {}
 
-    void add(double value, RowWriter& rows) {
+    CONFIDENTLY_INLINE void add(double value, RowWriter& rows) {
         if (value == 0.0 && !rows.options.zeros) return;
-        if (column_ < 0 || forgotten_ != rows.forgotten()) {
-            column_ = rows.column_of(kNoPrefix, name_);
-            forgotten_ = rows.forgotten();
-        }
+        if (column_ < 0 || forgotten_ != rows.forgotten()) [[unlikely]] look_up(rows);
         rows.add(column_, value);
     }
 
   private:
+    void look_up(RowWriter& rows) {
+        column_ = rows.column_of(kNoPrefix, name_);
+        forgotten_ = rows.forgotten();
+    }
+
     static inline const Namespace kNoPrefix{""};
 
     std::string name_;
