@@ -158,6 +158,28 @@ def products(task: str, sharing: str, columns: int, covariance: str = "full") ->
     return Call(make, run, (*allowed, *(["labels: longer"] if task in MULTILABEL else [])))
 
 
+def blocks(task: str, sharing: str, columns: int, covariance: str = "full") -> Call:
+    def make() -> Arrays:
+        given = products(task, sharing, columns, covariance).make()
+        logits = {"logits": np.zeros((2, columns))} if "logits" in given else {}
+        given["whole weights"] = given.pop("state.weights")  # with no columns to spare
+        return CSR | {
+            name: array for name, array in given.items() if name not in ("gram", "scores", "norm", "logits")
+        } | logits | {"order": i64(1, 0)}  # fmt: skip
+
+    def run(a: Arrays) -> None:
+        core = _core.ProductLearner(
+            settings(task).rule.compiled, _core.Task[task.replace("-", "_")], _core.Sharing[sharing], 1.0, 0.0
+        )
+        core.learn_blocks(
+            state_in(a), a["whole weights"], a["state.covariance"], a["state.pending"], BLAS, matrix(a), a["labels"],
+            a.get("label_start"), a["weight"], a.get("class_weight"), a["order"], 0, 2, 2, True, True, a["log_loss"],
+            a.get("logits"),
+        )  # fmt: skip
+
+    return Call(make, run, ("order: longer", "state.pending_rows: longer"))
+
+
 def support(task: str, columns: int) -> Call:
     def make() -> Arrays:
         given = products(task, "joint", columns).make()
@@ -393,6 +415,9 @@ CALLS = {
     "ProductLearner.learn softmax shared": products("softmax", "shared", 3, "shared"),
     "ProductLearner.learn multilabel": products("multilabel", "joint", 4),
     "ProductLearner.learn multilabel-one-vs-rest": products("multilabel-one-vs-rest", "independent", 3),
+    "ProductLearner.learn_blocks": blocks("binary", "joint", 1),
+    "ProductLearner.learn_blocks shared": blocks("joint", "shared", 3, "shared"),
+    "ProductLearner.learn_blocks one-vs-rest": blocks("one-vs-rest", "independent", 3),
     "ProductLearner.learn_support": support("joint", 3),
     "ProductLearner.learn_support multilabel": support("multilabel", 4),
     "take_rows": rows_out(lambda a: _core.take_rows(matrix(a), a["order"], 0, 2)),

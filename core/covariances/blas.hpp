@@ -21,6 +21,13 @@ struct Blas {
         gemm(as_it_is, as_it_is, &n, &m, &k, &sign, const_cast<Real*>(b), &b_row, const_cast<Real*>(a), &a_row, &add, c, &c_row);
     }
 
+    // c = a b', where a is m x k, b is n x k
+    void multiply_transposed(const Real* a, const Real* b, Real* c, int m, int n, int k) const {
+        char as_it_is[] = "N", transposed[] = "T";
+        Real one = Real(1), zero = Real(0);
+        gemm(transposed, as_it_is, &n, &m, &k, &one, const_cast<Real*>(b), &k, const_cast<Real*>(a), &k, &zero, c, &n);
+    }
+
     // The columns from .. to - 1 of S += left' right, where S is n x n, and the two k x n.
     void add_product(Real* s, int n, const Real* left, const Real* right, int k, int from, int to) const {
         char as_it_is[] = "N", transposed[] = "T";
@@ -47,9 +54,23 @@ struct Blas {
     static void mirror(Real* s, std::int64_t n, std::int64_t from, std::int64_t to) {
         constexpr std::int64_t square = 32;
         for (std::int64_t a = from; a < to; a += square)
-            for (std::int64_t b = 0; b < std::min(a + square, to); b += square)
-                for (std::int64_t i = a; i < std::min(a + square, to); ++i)
-                    for (std::int64_t j = b; j < std::min(b + square, i); ++j) s[i * n + j] = s[j * n + i];
+            for (std::int64_t b = 0, end = std::min(a + square, to); b < end; b += square)
+                if (a + square <= to && b + square <= a) mirror_square<square>(s + b * n + a, s + a * n + b, n);
+                else
+                    for (std::int64_t i = a; i < end; ++i)
+                        for (std::int64_t j = b, last = std::min(b + square, i); j < last; ++j) s[i * n + j] = s[j * n + i];
+    }
+
+    // Tiles of four by four numbers are transposed in registers.
+    template <int square>
+    static void mirror_square(const Real* from, Real* to, std::int64_t n) {
+        for (int i = 0; i < square; i += 4)
+            for (int j = 0; j < square; j += 4) {
+                Real tile[4][4];
+                for (int r = 0; r < 4; ++r)
+                    for (int c = 0; c < 4; ++c) tile[c][r] = from[(j + r) * n + i + c];
+                for (int c = 0; c < 4; ++c) std::copy_n(tile[c], 4, to + (i + c) * n + j);
+            }
     }
 };
 
@@ -63,17 +84,19 @@ struct BlockUpdate {
 
     // Computes columns from .. to - 1 of size Q (n x d) and of mean Q (m x d). Triangles are solved by the inverses of the
     // squares on their diagonal: a product is faster than a substitution.
-    void compute(const Blas<Real>& blas, const Real* g, int d, Real* q, Real* change, int from, int to) const {
+    void compute(const Blas<Real>& blas, const Real* g, int d, Real* q, Real* change, int from, int to,
+                 std::vector<Real>& scratch) const {
         constexpr int square = 64;
         const int width = to - from;
-        std::vector<Real> right(std::size_t(square) * width), inverse(std::size_t(square) * square);
+        scratch.resize(std::max(scratch.size(), std::size_t(square) * (width + square)));
+        Real *right = scratch.data(), *inverse = right + std::size_t(square) * width;
         for (int first = 0; first < n; first += square) {
             const int k = std::min(square, n - first);
             const Real* left = lower + std::int64_t(first) * n;
-            for (int u = 0; u < k; ++u) take(g, d, first + u, from, width, right.data() + std::int64_t(u) * width);
-            if (first) blas.multiply(-1, left, n, q + from, d, 1, right.data(), width, k, width, first);
-            invert(left + first, k, inverse.data());
-            blas.multiply(1, inverse.data(), k, right.data(), width, 0, q + std::int64_t(first) * d + from, d, k, width, k);
+            for (int u = 0; u < k; ++u) take(g, d, first + u, from, width, right + std::int64_t(u) * width);
+            if (first) blas.multiply(-1, left, n, q + from, d, 1, right, width, k, width, first);
+            invert(left + first, k, inverse);
+            blas.multiply(1, inverse, k, right, width, 0, q + std::int64_t(first) * d + from, d, k, width, k);
         }
         blas.multiply(1, mean, n, q + from, d, 0, change + from, d, m, width, n);
         for (int u = 0; u < n; ++u)

@@ -253,7 +253,7 @@ class GramPass {
     std::vector<std::vector<double>> means;  // g_u; joint: one list for all columns, otherwise one per column
 };
 
-// A pass as a covariance for the loop in learn.hpp, over UnitRows.
+// A pass as a covariance for the loop in learn.hpp; its rows are unit vectors, of their number in the chunk.
 template <class Pass>
 struct ProductCovariance {
     static constexpr bool binary_only = false;
@@ -302,19 +302,6 @@ struct ProductCovariance {
         }
         return pass->shared() ? pass->update_shared(*row.column, columns.margins[0], alpha, gained, age) : largest;
     }
-};
-
-// The rows of a chunk as unit vectors: row i has the value 1 in column i.
-class UnitRows final : public Rows {
-  public:
-    explicit UnitRows(std::int64_t n) : Rows(n, n) {}
-    Row at(std::int64_t i, bool, RowBuffer& buffer) const override {
-        buffer.hold(1);
-        buffer.column[0] = static_cast<std::int32_t>(i);
-        buffer.value[0] = 1.0;
-        return {buffer.column.data(), buffer.value.data(), 1, false};
-    }
-    Fault fault(std::int64_t, double) const override { return {}; }
 };
 
 }  // namespace confidently

@@ -241,6 +241,54 @@ class ProductLearner:
         log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
         logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
     ) -> tuple[int, list[dict[str, Any]]]: ...
+    @overload
+    def learn_blocks(
+        self,
+        state: dict[str, Any],
+        weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu")],
+        covariance: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu")],
+        pending: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu")],
+        blas: Blas,
+        matrix: Matrix,
+        labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        label_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None,
+        weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        class_weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None,
+        order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        first: int,
+        last: int,
+        rows_per_block: int,
+        intercept: bool,
+        calibrate: bool,
+        log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
+        logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
+    ) -> None: ...
+    @overload
+    def learn_blocks(
+        self,
+        state: dict[str, Any],
+        weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+        covariance: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+        pending: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+        blas: Blas,
+        matrix: Matrix,
+        labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        label_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None,
+        weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        class_weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None,
+        order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        first: int,
+        last: int,
+        rows_per_block: int,
+        intercept: bool,
+        calibrate: bool,
+        log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
+        logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
+    ) -> None: ...
 
 def take_rows(
     matrix: Matrix,

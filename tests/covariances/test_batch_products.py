@@ -7,6 +7,7 @@ from scipy.sparse import csr_matrix
 from confidently import RULES, OnlineClassifier, _core, memory
 from confidently.covariances import dense as matrices
 from confidently.covariances import devices as arrays
+from confidently.covariances.batch_products import ProductLearner
 from confidently.covariances.settings import Settings
 from confidently.covariances.threads import one_blas_thread
 from confidently.data.memory.matrix import as_matrix
@@ -148,6 +149,37 @@ def test_reading_the_covariance_does_not_change_the_state():
     assert np.array_equal(queried.covariance_matrix(), queried.covariance_matrix().swapaxes(1, 2))
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+    ("rule", "covariance", "task"),
+    [
+        ("arow", "full", "binary"), ("cw_stdev", "full", "binary"), ("iellip", "full", "one-vs-rest"),
+        ("arow", "shared", "joint"), ("logistic", "full", "softmax"), ("logistic", "shared", "softmax"),
+    ],
+)  # fmt: skip
+def test_products_of_the_core_equal_those_of_numpy(monkeypatch, rule, covariance, task, dtype):
+    """On a shuffled pass over weighted rows, cut into calls, with averaging and calibration."""
+    X, y, _, _ = load("usps", 400, 10)
+    classes = 2 if task == "binary" else 4
+    y, n = np.minimum(y - y.min(), classes - 1).astype(np.int32), len(y)
+    rng = np.random.default_rng(0)
+    order, weight = rng.permutation(n), rng.uniform(0.5, 2.0, n)
+    learners = []
+    for small in (True, False):
+        monkeypatch.setattr(ProductLearner, "is_small", lambda self, X, rows, small=small: small)
+        learner = Learner(Settings(rule, covariance, task, average=True, dtype=dtype), classes, X.shape[1])
+        for part in np.split(order, [100, 101, 250]):
+            learner.learn(as_matrix(X), y, weight=weight, order=part)
+        learners.append(learner)
+    core, numpy = learners
+    assert decisions(core) == decisions(numpy)
+    assert core.state["pending_rows"] == numpy.state["pending_rows"]
+    tolerance = 1e-9 if dtype == "float64" else 2e-3
+    for name, array in core.state.items():
+        scale = np.abs(numpy.state[name]).max(initial=0.0)
+        np.testing.assert_allclose(array, numpy.state[name], rtol=tolerance, atol=tolerance * scale, err_msg=name)
+
+
 class ForeignArrays(arrays.NumpyArrays):
     """Simulates a device with its own memory by copying everything in both directions."""
 
@@ -164,6 +196,7 @@ class ForeignArrays(arrays.NumpyArrays):
 def test_products_on_another_device(monkeypatch, task):
     X, y = real_rows("usps pair")
     options = {"task": task, "covariance": "full" if task == "binary" else "shared"}
+    monkeypatch.setattr(ProductLearner, "is_small", lambda self, X, rows: False)
     here = learned("cw_stdev", X, y, **options)
     monkeypatch.setattr("confidently.covariances.batch_products.namespace", lambda device, threads: ForeignArrays())
     with one_blas_thread():

@@ -25,11 +25,13 @@ from .. import _core
 from .block_update import BlockUpdate
 from .devices import namespace
 from .examples import Block, Examples, Progressive
+from .host_arrays import scipy_blas
 from .settings import TASKS, Settings
 from .state import State
-from .threads import Crew, crew
+from .threads import WORTHWHILE, Crew, crew
 
 SPARSE_BELOW = 0.03  # fraction of nonzero values below which a sparse product is assumed to be faster than a dense one
+ROWS_PER_CALL = 4096  # of the core, where it makes all products; an interrupt waits for a call
 
 
 def learn(
@@ -48,6 +50,9 @@ def learn(
     first, n = 0, len(examples)
     with crew() if device is None else nullcontext() as threads:
         learner = ProductLearner(settings, sharing, state, device, threads)
+        if device is None and learner.is_small(examples.X, rows_per_block):
+            learner.learn_small(examples, rows_per_block, calibrate, progressive, progress)
+            return
         try:
             while first < n:
                 last = min(first + rows_per_block, n)
@@ -74,6 +79,29 @@ class ProductLearner:
             settings.rule.compiled, TASKS[settings.task], sharing, settings.prior_variance,
             settings.min_variance,
         )  # fmt: skip
+
+    def is_small(self, X: _core.Matrix, rows_per_block: int) -> bool:
+        """Return whether the core makes all products: of one matrix over the features, too small to share."""
+        operations = 2.0 * rows_per_block * self.rows**2
+        whole = self.state["weights"].flags.c_contiguous  # not with columns to spare
+        return self.parts == 1 and operations < WORTHWHILE and whole and not self._is_sparse(X)
+
+    def learn_small(
+        self, examples: Examples, rows_per_block: int, calibrate: bool, progressive: Progressive,
+        progress: Callable[[int], None] | None,
+    ) -> None:  # fmt: skip
+        """Train on rows where the core makes all products, some blocks in one call."""
+        n, rows = len(examples), rows_per_block * max(1, ROWS_PER_CALL // rows_per_block)
+        for first in range(0, n, rows):
+            last = min(first + rows, n)
+            part = progressive.block(first, last)
+            self.core.learn_blocks(
+                self.state, self.state["weights"], self.sigma, self.pending, scipy_blas(), examples.X, examples.labels,
+                examples.label_start, examples.weight, examples.class_weight, examples.order, first, last,
+                rows_per_block, self.settings.fit_intercept, calibrate, part.log_loss, part.logits,
+            )  # fmt: skip
+            if progress is not None:
+                progress(last)
 
     def close(self) -> None:
         """Copy everything back from the device."""
@@ -118,7 +146,7 @@ class ProductLearner:
         gram = self.xp.empty("gram", (learners, positions, positions), A.dtype)
         sigmas = self.sigma.reshape(learners, parts, rows, parts * rows)
         each = [(learner, part) for learner in range(learners) for part in range(parts)]
-        if self._is_sparse(block):
+        if self._is_sparse(block.X):
             for at in each:
                 _core.multiply_rows(block.X, block.order, block.first, self.settings.fit_intercept, sigmas[at], G[at])
         else:
@@ -141,9 +169,9 @@ class ProductLearner:
                 return None
         return G, gram
 
-    def _is_sparse(self, block: Block) -> bool:
-        n, d = block.X.shape
-        return isinstance(self.sigma, np.ndarray) and block.X.stored < SPARSE_BELOW * n * d
+    def _is_sparse(self, X: _core.Matrix) -> bool:
+        n, d = X.shape
+        return isinstance(self.sigma, np.ndarray) and X.stored < SPARSE_BELOW * n * d
 
     def _update(self, G: Any, found: list[dict[str, Any]]) -> list[Any]:
         """Update the means; return the rows whose Gram matrices are to be subtracted from the covariances."""

@@ -32,7 +32,7 @@ from .weights import WeightCovariance
 # Rows per product by default: D / BLOCK_FRACTION, within these bounds. MAX_PAIRS limits the pairs of a row and a class
 # within one matrix, so that their Gram matrix stays small.
 BLOCK_FRACTION, MIN_BLOCK, MAX_BLOCK, MAX_PAIRS = 8, 64, 256, 1024
-SMALL = 100  # D up to which training is row by row
+SMALL = 96  # D up to which training is row by row: from 64 on blocks are faster, but for calls of few rows slower
 ROWS_PER_VARIANCE_BLOCK = 1024  # rows whose variances are computed at a time
 
 

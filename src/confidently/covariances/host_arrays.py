@@ -101,19 +101,20 @@ class NumpyArrays:
 
 
 def _update_strip(update: BlockUpdate, Q: np.ndarray, change: np.ndarray, strip: slice, thread: int) -> None:
-    _core.update_block(_blas(), *update, Q, change, strip.start, strip.stop)
+    _core.update_block(scipy_blas(), *update, Q, change, strip.start, strip.stop)
 
 
 def _subtract_strip(s: np.ndarray, rows: np.ndarray, strip: slice, thread: int) -> None:
-    _core.add_gram(_blas(), s, rows, -1.0, strip.start, strip.stop)
+    _core.add_gram(scipy_blas(), s, rows, -1.0, strip.start, strip.stop)
 
 
 def _add_product_strip(s: np.ndarray, left: np.ndarray, right: np.ndarray, strip: slice, thread: int) -> None:
-    _core.add_product(_blas(), s, left, right, strip.start, strip.stop)
+    _core.add_product(scipy_blas(), s, left, right, strip.start, strip.stop)
 
 
 @cache
-def _blas() -> _core.Blas:
+def scipy_blas() -> _core.Blas:
+    """Return the BLAS that SciPy brings, for the core."""
     from scipy.linalg import cython_blas  # imported here since SciPy is slow to import
 
     return _core.Blas(cython_blas.__pyx_capi__)

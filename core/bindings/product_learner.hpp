@@ -1,0 +1,253 @@
+// What trains on rows by products of matrices for Python: the recursion over a chunk of rows, with the products around it where
+// they are small.
+#pragma once
+
+#include <nanobind/stl/optional.h>
+
+#include "bindings/learner.hpp"
+#include "bindings/python_blas.hpp"
+#include "covariances/batch_products.hpp"
+#include "covariances/dense_blocks.hpp"
+#include "covariances/gram.hpp"
+#include "covariances/support_gram.hpp"
+
+namespace confidently::python {
+
+// the number of rows trained on, and one dict per learner
+using Learned = nb::typed<nb::tuple, std::int64_t, nb::typed<nb::list, Dict>>;
+inline const Optional<std::int64_t> kNoOrder;
+
+inline constexpr std::size_t kMaxVectors = std::size_t(1) << 31;
+
+struct ProductLearner {
+    AnyRule rule;
+    Task task;
+    Sharing sharing;
+    double prior_variance, min_variance;
+
+    // Trains on the rows of a chunk as long as one Gram matrix is precise enough. Returns their number and the updates.
+    template <class Real>
+    Learned learn(const Dict& state, Input<Real, 3> gram, Input<double, 2> start, Input<double, 1> norm,
+                  Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start, Optional<double> weight,
+                  Optional<double> class_weight, bool calibrate, std::optional<Array<double, 1>> log_loss,
+                  std::optional<Array<double, 2>> logits) const {
+        const Chunk chunk(*this, state, start, norm);
+        const std::size_t vectors = std::size_t(chunk.rows) * (sharing == Sharing::joint ? std::size_t(chunk.columns) : 1);
+        require(gram.shape(0) == std::size_t(sharing == Sharing::independent ? chunk.columns : 1) && gram.shape(1) == vectors &&
+                    gram.shape(2) == vectors && vectors < kMaxVectors, "the Gram matrix does not fit the rows");
+        auto pass = chunk.pass<Real, WholeGram<Real>>(
+            [&](std::size_t l) { return WholeGram<Real>{gram.data() + l * vectors * vectors, int(vectors)}; });
+        const std::int64_t done = run<Real>(pass, chunk, {labels, label_start, weight, class_weight, kNoOrder, 0, chunk.rows}, calibrate,
+                                            log_loss, logits);
+        return nb::make_tuple(done, updates(pass));
+    }
+
+    // The same for the joint covariance of a kernel, whose Gram matrix is computed where it is needed (support_gram.hpp). The
+    // updates come with A^-1 t(z) of their directions z.
+    Learned learn_support(const Dict& state, std::optional<Input<double, 2>> inverse, Input<double, 2> kernel, Input<double, 2> own,
+                          Input<std::int32_t, 2> sides, Input<std::int32_t, 1> plus, Input<std::int32_t, 1> minus,
+                          Input<double, 2> solved, Input<double, 2> along, Input<double, 2> start, Input<double, 1> norm,
+                          Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start, Optional<double> weight,
+                          Optional<double> class_weight, bool calibrate, std::optional<Array<double, 1>> log_loss,
+                          std::optional<Array<double, 2>> logits) const {
+        const Chunk chunk(*this, state, start, norm);
+        const std::size_t rows = std::size_t(chunk.rows), support = sides.shape(0), n = plus.shape(0);
+        const std::size_t vectors = rows * std::size_t(chunk.columns);
+        require(sharing == Sharing::joint, "the covariance must be joint");
+        require(support < kMaxVectors && vectors < kMaxVectors && n < kMaxVectors, "there are too many rows or columns");
+        require(sides.shape(1) == 2 && kernel.shape(0) == support && kernel.shape(1) == rows && own.shape(0) == rows &&
+                    own.shape(1) == rows && (!inverse || (inverse->shape(0) == support && inverse->shape(1) == support)),
+                "the kernel does not fit the rows");
+        require(minus.shape(0) == n && solved.shape(0) == n && solved.shape(1) == support && along.shape(0) == n &&
+                    along.shape(1) == vectors, "the directions do not fit the rows");
+        const auto below = [](const std::int32_t* numbers, std::size_t n, std::int64_t end) {
+            for (std::size_t i = 0; i < n; ++i) require(numbers[i] >= kNone && numbers[i] < end, "vectors out of range");
+        };
+        below(sides.data(), 2 * support, chunk.columns);
+        below(plus.data(), n, std::int64_t(vectors));
+        below(minus.data(), n, std::int64_t(vectors));
+        const Directions likely{plus.data(), minus.data(), solved.data(), along.data(), int(n)};
+        auto pass = chunk.pass<double, SupportGram>([&](std::size_t) {
+            return SupportGram(inverse ? inverse->data() : nullptr, kernel.data(), own.data(), sides.data(), int(support), chunk.rows,
+                               chunk.columns, likely);
+        });
+        const std::int64_t done = run<double>(pass, chunk, {labels, label_start, weight, class_weight, kNoOrder, 0, chunk.rows}, calibrate,
+                                              log_loss, logits);
+        nb::list found = updates(pass);
+        const GramCovariance<SupportGram>& covariance = pass.covariances[0];
+        std::vector<double> chosen;
+        chosen.reserve(covariance.direction.size() * support);
+        for (const int z : covariance.direction) {
+            const double* first = covariance.gram.solved(z);
+            chosen.insert(chosen.end(), first, first + support);
+        }
+        found[0]["solved"] = array_of(std::move(chosen));
+        return nb::make_tuple(done, found);
+    }
+
+    // Trains on rows first .. last - 1 in their order, with all products, where every covariance is one matrix over the features.
+    template <class Real>
+    void learn_blocks(const Dict& state, Array<Real, 3> weights, Array<Real, 3> covariance, Array<Real, 3> pending,
+                      const PythonBlas& blas, const Matrix& matrix, Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start,
+                      Optional<double> weight, Optional<double> class_weight, Optional<std::int64_t> order, std::int64_t first,
+                      std::int64_t last, int rows_per_block, bool intercept, bool calibrate,
+                      std::optional<Array<double, 1>> log_loss, std::optional<Array<double, 2>> logits) const {
+        const std::size_t d = weights.shape(0), learners = covariance.shape(0), columns = weights.shape(2);
+        require(d < kMaxVectors && columns < kMaxVectors && pending.shape(1) < kMaxVectors && weights.shape(1) > 0, "there are too many weights");
+        require(covariance.shape(1) == d && covariance.shape(2) == d && pending.shape(0) == learners && pending.shape(2) == d &&
+                    learners == (sharing == Sharing::independent ? columns : 1) && (sharing != Sharing::joint || columns == 1),
+                "the matrices do not fit the weights");
+        require(rows_per_block > 0, "a block has one row at least");
+        require_numbers(state, int(columns));
+        require_columns(matrix);
+        require(matrix.rows->n_columns + intercept <= std::int64_t(d), "more columns than features");
+        std::int64_t* pending_rows = data<std::int64_t>(state, "pending_rows");
+        require(*pending_rows >= 0 && *pending_rows <= std::int64_t(pending.shape(1)), "there are more pending rows than room");
+        const Examples examples{labels, label_start, weight, class_weight, order, first, last};
+        examples.check(task, int(columns), matrix.rows->n_rows);
+        PositionRows units(matrix.rows->n_rows);
+        Batch batch = examples.batch(units);
+        double* calibration = calibrate ? data<double>(state, "calibration") : nullptr;
+        Progressive progressive = progressive_of(log_loss, logits, task, last - first, int(columns));
+        std::int64_t* counters = data<std::int64_t>(state, "counters");
+        const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(state, "updates")};
+        const bool independent = sharing == Sharing::independent;
+        const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), independent};
+        const DenseState<Real> arrays{weights.data(), covariance.data(), pending.data(), pending_rows, int(d), int(weights.shape(1)),
+                                      int(columns), int(learners), int(pending.shape(1))};
+        DenseBlocks<Real> blocks(blas.of<Real>(), arrays, sharing);
+        using Pass = GramPass<Real>;
+        nb::gil_scoped_release release;
+        for (std::int64_t at = first; at < last;) {
+            const int n = int(std::min<std::int64_t>(rows_per_block, last - at));
+            blocks.begin(*matrix.rows, batch.order ? batch.order + at : nullptr, at, n, intercept);
+            Pass pass(sharing, [&](int l) { return blocks.gram(l); }, blocks.start.data(), blocks.norm.data(), n, int(columns), 1, scales,
+                      std::max(min_variance, kDenseNoise<Real>) * prior_variance);
+            int done = 0;
+            with_task<ProductCovariance<Pass>>(task, [&](auto kind) {
+                done = run_rows<Real>(pass, kind, n, units, batch, at, calibration, progressive, count, independent);
+            });
+            if (!blocks.end(pass, done == n, kLargestWeight<Real>)) throw std::overflow_error("a weight is too large");
+            at += done;
+        }
+    }
+
+  private:
+    // Rows that are known by products only: the row that is trained on is the unit vector of its number in the chunk.
+    class PositionRows final : public Rows {
+      public:
+        explicit PositionRows(std::int64_t n) : Rows(n, n) {}
+        Row at(std::int64_t, bool, RowBuffer& buffer) const override {
+            buffer.hold(1);
+            buffer.column[0] = position;
+            buffer.value[0] = 1.0;
+            return {buffer.column.data(), buffer.value.data(), 1, false};
+        }
+        Fault fault(std::int64_t, double) const override { return {}; }
+
+        std::int32_t position = 0;
+    };
+
+    // Trains on rows from .. from + n - 1 of a batch until one lacks precision; returns their number.
+    template <class Real, class Pass, class Kind>
+    int run_rows(Pass& pass, Kind& kind, int n, PositionRows& units, Batch& batch, std::int64_t from, double* calibration,
+                 Progressive& progressive, const Counters& count, bool independent) const {
+        ProductCovariance<Pass> covariance{&pass};
+        const Inspector inspector{units, 0.0, HUGE_VAL};
+        int done = 0;
+        for (; done < n && (done == 0 || pass.precise(done)); ++done) {
+            units.position = done;
+            batch.from = from + done;
+            batch.to = batch.from + 1;
+            try {
+                confidently::learn<Real>(covariance, kind, rule, units,
+                                         {prior_variance, batch, calibration, progressive, count, independent, inspector});
+            } catch (const InvalidRow&) {
+                throw std::overflow_error("a row takes the learner out of range");
+            }
+            if (progressive.logits) progressive.logits += pass.columns;
+        }
+        return done;
+    }
+
+    void require_numbers(const Dict& state, int columns) const {
+        const bool independent = sharing == Sharing::independent;
+        require_writable(state);
+        require_counts(state, task, columns, independent);
+        const bool one_vs_rest = task == Task::one_vs_rest || task == Task::multilabel_one_vs_rest;
+        require(task == Task::softmax ? sharing != Sharing::joint : independent == one_vs_rest,
+                "independent covariances are for one-vs-rest and softmax");
+    }
+
+    // A chunk of rows known by products, and the learner's numbers.
+    struct Chunk {
+        const ProductLearner& learner;
+        const Dict& state;
+        const Input<double, 2>& start;
+        const Input<double, 1>& norm;
+        int rows, columns;
+
+        Chunk(const ProductLearner& learner, const Dict& state, const Input<double, 2>& start, const Input<double, 1>& norm)
+            : learner(learner), state(state), start(start), norm(norm) {
+            require(start.shape(0) < kMaxVectors && start.shape(1) < kMaxVectors, "there are too many rows or columns");
+            rows = static_cast<int>(start.shape(0)), columns = static_cast<int>(start.shape(1));
+            learner.require_numbers(state, columns);
+            require(norm.shape(0) == start.shape(0), "one norm per row is needed");
+        }
+
+        bool independent() const { return learner.sharing == Sharing::independent; }
+
+        template <class Real, class Gram, class GramOf>
+        GramPass<Real, Gram> pass(GramOf&& gram_of) const {
+            const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), independent()};
+            return {learner.sharing, gram_of, start.data(), norm.data(), rows, columns, learner.task == Task::multilabel ? 2 : 1,
+                    scales, std::max(learner.min_variance, kDenseNoise<Real>) * learner.prior_variance};
+        }
+    };
+
+    // Trains on the rows until one lacks precision; returns their number.
+    template <class Real, class Pass>
+    std::int64_t run(Pass& pass, const Chunk& chunk, const Examples& examples, bool calibrate,
+                     std::optional<Array<double, 1>>& log_loss, std::optional<Array<double, 2>>& logits) const {
+        examples.check(task, chunk.columns, chunk.rows);
+        std::int64_t* counters = data<std::int64_t>(chunk.state, "counters");
+        const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(chunk.state, "updates")};
+        PositionRows units(chunk.rows);
+        Batch batch = examples.batch(units);
+        double* calibration = calibrate ? data<double>(chunk.state, "calibration") : nullptr;
+        Progressive progressive = progressive_of(log_loss, logits, task, chunk.rows, chunk.columns);
+        int done = 0;
+        with_task<ProductCovariance<Pass>>(task, [&](auto kind) {
+            nb::gil_scoped_release release;
+            done = run_rows<Real>(pass, kind, chunk.rows, units, batch, 0, calibration, progressive, count, chunk.independent());
+        });
+        return done;
+    }
+
+    // one dict per learner
+    template <class Pass>
+    nb::list updates(const Pass& pass) const {
+        nb::list out;
+        for (std::size_t l = 0; l < pass.covariances.size(); ++l) {
+            const auto& c = pass.covariances[l];
+            const int n = c.size();
+            std::vector<double> share(std::size_t(n) * n), mean;
+            for (int u = 0; u < n; ++u) std::copy_n(c.shares(u), u, share.data() + std::size_t(u) * n);
+            const std::size_t first = sharing == Sharing::independent ? l : 0;
+            const std::size_t last = sharing == Sharing::independent ? l + 1 : pass.means.size();
+            for (std::size_t k = first; k < last; ++k) mean.insert(mean.end(), pass.means[k].begin(), pass.means[k].end());
+            nb::dict learner;
+            learner["plus"] = array_of(std::vector<std::int32_t>(c.plus));
+            learner["minus"] = array_of(std::vector<std::int32_t>(c.minus));
+            learner["share"] = array_of(std::move(share));
+            learner["weight"] = array_of(std::vector<double>(c.weight));
+            learner["mean"] = array_of(std::move(mean));
+            learner["age"] = array_of(std::vector<double>(pass.ages[l]));
+            learner["factor"] = c.factor;
+            out.append(learner);
+        }
+        return out;
+    }
+};
+
+}  // namespace confidently::python
