@@ -50,7 +50,7 @@ inline void require_starts(const Input<std::int64_t, 1>& start, std::size_t size
 template <class T>
 void require_below(const T* numbers, std::int64_t size, std::int64_t n, const char* what) {
     bool below = true;
-    for (std::int64_t i = 0; i < size; ++i) below &= numbers[i] >= 0 && numbers[i] < n;
+    for (std::int64_t i = 0; i < size; ++i) below &= (numbers[i] >= 0) & (numbers[i] < n);
     require(below, what);
 }
 

@@ -89,6 +89,7 @@ struct Examples {
                 "class weights do not match the classes");
         if (order) require_below(order->data() + from, to - from, n_rows, "order out of range");
         std::int64_t existing = classes - new_classes;
+        if (!lists && !order && !new_classes) return require_below(labels.data() + from, to - from, existing, "labels out of range");
         auto new_class = class_start.begin();
         for (std::int64_t at = from; at < to; ++at) {
             for (; new_class != class_start.end() && *new_class <= at; ++new_class) ++existing;

@@ -77,8 +77,13 @@ struct RowUpdate {
     double w, age;
 
     // Scores a pair, asks the rule and updates; returns the margin as it was before.
-    auto operator()(Pair pair) const {
+    auto operator()(Pair pair) const { return (*this)(pair, [] {}); }
+
+    // meanwhile: work that the margin does not wait for, nor change
+    template <class Meanwhile>
+    auto operator()(Pair pair, Meanwhile&& meanwhile) const {
         auto margin = covariance.score(row, pair);
+        meanwhile();
         check(margin.mean, margin.variance);
         if (!(margin.variance > kMinVariance<Real>)) return margin;
         std::int64_t& updates = counters.updates[independent ? pair.column() : 0];

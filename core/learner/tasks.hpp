@@ -53,15 +53,15 @@ struct TopTwo {
     }
 };
 
-// Labels 0 and 1, one column. The calibration by a row waits until the next one: a long chain of operations, which nothing
-// but the next calibration waits for, it then runs beside the sums of the next score.
+// Labels 0 and 1, one column. The calibration by a row waits for the next row: a long chain of operations, which nothing but
+// the next calibration waits for, it then runs beside the sums of the next score, after which the processor would be idle.
 class Binary {
   public:
     template <class Covariance, class Update>
     bool learn(const Covariance&, const Example& e, double prior_variance, Update&& update) {
-        finish(prior_variance);
         const bool positive = *e.label == 1;
-        const auto margin = update(Pair{positive - 1, -int(positive)});  // 0 and kNone, or kNone and 0
+        const Pair pair{positive - 1, -int(positive)};  // 0 and kNone, or kNone and 0
+        const auto margin = update(pair, [&] { finish(prior_variance); });
         before_ = {margin.mean, margin.variance, positive, e.weight, e.calibration, e.log_loss, e.logits};
         return margin.mean <= 0.0;
     }

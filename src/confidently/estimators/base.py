@@ -477,8 +477,12 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
 
     def _validated(self, X: Any, *y: Any, **options: Any) -> Any:
         """Return what scikit-learn makes of X (and y); the values are checked during training."""
-        if not options["reset"] and self._is_as_before(X) and all(is_plain_labels(labels, X.shape[0]) for labels in y):
-            return (X, *y) if y else X
+        if is_plain_matrix(X) and all(is_plain_labels(labels, X.shape[0]) for labels in y):
+            if options["reset"]:
+                self.__dict__.pop("feature_names_in_", None)
+                self.n_features_in_ = X.shape[1]
+            if self._is_as_before(X):
+                return (X, *y) if y else X
         X = as_table(X)
         own = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
         try:
@@ -490,9 +494,9 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
             raise better from error
 
     def _is_as_before(self, X: Any) -> bool:
-        """Return whether X has the columns of training, by number, and needs no other validation."""
+        """Return whether a plain X has the columns of training, by number, and needs no other validation."""
         own = vars(self)
-        return is_plain_matrix(X) and "feature_names_in_" not in own and X.shape[1] == own.get("n_features_in_")
+        return "feature_names_in_" not in own and X.shape[1] == own.get("n_features_in_")
 
     # --- scikit-learn --------------------------------------------------------------------------------------------
 
