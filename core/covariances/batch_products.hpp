@@ -14,10 +14,12 @@ void fill_rows(const Rows& rows, const std::int64_t* order, std::int64_t from, s
                std::int64_t width, Real* out) {
     RowBuffer buffer;
     std::fill(out, out + n * width, Real(0));
-    for (std::int64_t i = 0; i < n; ++i, out += width)
-        rows.at(order ? order[i] : from + i, intercept, buffer).each([&](std::int32_t j, double x) {
-            out[j + intercept] = static_cast<Real>(x);
-        });
+    const bool with_zeros = rows.stores_zeros();
+    for (std::int64_t i = 0; i < n; ++i, out += width) {
+        const std::int64_t number = order ? order[i] : from + i;
+        const Row row = with_zeros ? rows.with_zeros(number, intercept, buffer) : rows.at(number, intercept, buffer);
+        row.each([&](std::int32_t j, double x) { out[j + intercept] = static_cast<Real>(x); });
+    }
 }
 
 // (rows) S without writing the rows out, as n x width numbers. S has one row of width numbers per feature.

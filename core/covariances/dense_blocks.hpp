@@ -45,9 +45,8 @@ class DenseBlocks {
         const int stride = s_.planes * s_.columns;
         blas_.multiply(1, block_.data(), s_.features, s_.weights, stride, 0, scores_.data(), s_.columns, n, s_.columns, s_.features);
         std::copy(scores_.begin(), scores_.end(), start.begin());
-        norm.assign(k, 0.0);
-        for (std::size_t i = 0; i < k; ++i)
-            for (std::size_t j = 0; j < d; ++j) norm[i] += double(block_[i * d + j]) * double(block_[i * d + j]);
+        norm.resize(k);
+        for (std::size_t i = 0; i < k; ++i) norm[i] = dot(block_.data() + i * d, block_.data() + i * d, s_.features);
     }
 
     WholeGram<Real> gram(int l) const { return {gram_.data() + std::size_t(l) * n_ * n_, n_}; }

@@ -27,12 +27,13 @@ namespace confidently {
 inline constexpr double kMinFraction = 1e-4;
 
 // In eight chains of one fixed order, so that the compiler may use whole vectors.
-inline double dot(const double* a, const double* b, int n) {
+template <class Real>
+double dot(const Real* a, const Real* b, int n) {
     double sum[8] = {};
     int i = 0;
     for (; i + 8 <= n; i += 8)
-        for (int k = 0; k < 8; ++k) sum[k] += a[i + k] * b[i + k];
-    for (int k = 0; i + k < n; ++k) sum[k] += a[i + k] * b[i + k];
+        for (int k = 0; k < 8; ++k) sum[k] += double(a[i + k]) * double(b[i + k]);
+    for (int k = 0; i + k < n; ++k) sum[k] += double(a[i + k]) * double(b[i + k]);
     return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
 }
 
