@@ -44,11 +44,12 @@ def has_numeric_columns(paths: Sequence[Path], reading: ReaderOptions) -> bool:
         open_stream(paths[0], reading, multilabel=False, ignore_labels=True, on_error="skip", parsers=0) as stream,
     ):
         for batch in stream:
-            return _has_numbers(batch.rows(0, min(len(batch), ROWS_TO_INFER)))
+            return has_numbers(batch.rows(0, min(len(batch), ROWS_TO_INFER)))
     return False
 
 
-def _has_numbers(batch: Batch) -> bool:
+def has_numbers(batch: Batch) -> bool:
+    """Return whether rows, read as they are with their zeros, are those of a table with numeric columns."""
     if batch.new_features is None:
         return False
     names = batch.new_features.names

@@ -1,0 +1,93 @@
+"""Requests of people who label: the next rows, answers, undo, skip."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from .examples import check_living
+from .hosted import Hosted
+from .labelling import UNDO_SECONDS, Candidate
+from .log import Event, EventLog
+from .problems import Problem
+from .requests import Request
+
+
+def next_rows(hosted: Hosted, n: int, labeller: str) -> Request:
+    """Return a request for rows to label, which the labeller then has; answered with ``Candidate`` objects."""
+
+    def work(log: EventLog, request: Request) -> list[Candidate]:
+        check_living(hosted)
+        return hosted.labelling.next_rows(n, labeller)
+
+    return Request(work)
+
+
+def answer(hosted: Hosted, id: str, label: Any, labeller: str) -> Request:
+    """Return a request to store an answer, answered with its event. It is learned when it can no longer be undone."""
+
+    def work(log: EventLog, request: Request) -> int:
+        check_living(hosted)
+        stored = log.find(hosted.number, id)
+        if stored is None:
+            raise Problem("unknown-id", f"no row has the id {id!r}", "/id")
+        if stored.features is None:
+            raise Problem("expired", f"the row {id!r} is no longer stored", "/id")
+        hosted.check_row(stored.features, label)
+        encoded = msgspec.json.encode(label)
+        given = log.waiting_answer(stored.seq)
+        before = log.label_of(stored.seq) if given is None else given
+        if before is not None and str(msgspec.json.decode(before[1])) == str(label):
+            return before[0]
+        if before is not None:
+            told = before[1].decode()
+            raise Problem("other-label", f"the row {id!r} has the label {told}; undo that answer first", "/label")
+        holder = hosted.labelling.holder(id)
+        if holder not in (None, labeller):
+            raise Problem("leased", f"another labeller has the row {id!r}; take the next one", "/id")
+        row = hosted.labelling.row(id)
+        note = {"by": labeller, "random": row.random if row else False, "guess": row.guess if row else None}
+        seq = log.add(hosted.number, Event.ANSWER, example=stored.seq, label=encoded, note=msgspec.json.encode(note))
+        request.committed.append(partial(hosted.labelling.answered, seq, stored.seq, id, encoded, row, UNDO_SECONDS))
+        return seq
+
+    return Request(work)
+
+
+def undo(hosted: Hosted, id: str) -> Request:
+    """Return a request to undo an answer that was not learned yet, answered with the event of the undo."""
+
+    def work(log: EventLog, request: Request) -> int:
+        check_living(hosted)
+        stored = log.find(hosted.number, id)
+        if stored is None:
+            raise Problem("unknown-id", f"no row has the id {id!r}")
+        given = log.waiting_answer(stored.seq)
+        if given is None:
+            if log.label_of(stored.seq) is None:
+                raise Problem("unknown-id", f"the row {id!r} has no answer to undo")
+            raise Problem(
+                "other-label", f"the answer to {id!r} was learned already; send the right label with "
+                '"correct": true to labels'
+            )  # fmt: skip
+        seq, _, note = given
+        event = log.add(hosted.number, Event.UNDO, example=stored.seq)
+        request.committed.append(partial(hosted.labelling.undone, seq, note))
+        if stored.note is not None and stored.features is not None:
+            put_back = partial(hosted.labelling.put_back, id, stored.seq, stored.features, stored.note)
+            request.committed.append(put_back)
+        return event
+
+    return Request(work)
+
+
+def skip(hosted: Hosted, id: str, labeller: str) -> Request:
+    """Return a request not to be asked about a row again."""
+
+    def work(log: EventLog, request: Request) -> None:
+        check_living(hosted)
+        hosted.labelling.skip(id, labeller)
+
+    return Request(work)

@@ -1,0 +1,204 @@
+"""The HTTP face of an engine: an ASGI application."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Awaitable, Callable
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request as HTTPRequest
+from starlette.responses import Response
+from starlette.routing import Route as Address
+
+from .api import ROUTES, Route
+from .calls import Call, answered, decoded, refused
+from .engine import Engine
+from .models import NAME, NAME_RULE
+from .openapi import document
+from .problems import Problem
+from .tokens import COOKIE, SESSION_SECONDS, Guard
+
+PAGE = files("confidently.serve") / "page"
+TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+PAGE_HEADERS = {
+    "Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}  # fmt: skip
+PATH_NAME = re.compile(r"/[A-Za-z0-9_-]+(\.[a-z]+)?(/[A-Za-z0-9_-]+\.[a-z]+)?")
+
+
+class LogIn(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of ``POST /session``."""
+
+    token: str
+
+
+def make_app(engine: Engine, guard: Guard | None = None) -> Starlette:
+    """Return the application that serves an engine.
+
+    Parameters
+    ----------
+    engine : Engine
+        Started before the first request that needs it; until then ``/readyz`` says so.
+    guard : Guard, optional
+        By default there are no tokens.
+    """
+    watch = guard or Guard([])
+    registry = CollectorRegistry()
+    registry.register(EngineMetrics(engine))
+    seconds = Histogram(
+        "confidently_request_seconds", "Time to answer", ["route", "status"], registry=registry,
+        buckets=(0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0),
+    )  # fmt: skip
+    openapi = document()
+
+    def guarded(route: Route) -> Callable[[HTTPRequest], Awaitable[Response]]:
+        async def answer(request: HTTPRequest) -> Response:
+            began = time.perf_counter()
+            watch.check(request.method, request.headers, route.scope)
+            name = request.path_params.get("m")
+            if name is not None and NAME.fullmatch(name) is None:
+                raise Problem("invalid-parameter", f"the name of a model: expected {NAME_RULE}, got {name[:80]!r}")
+            response = await route.handler(Call(request, engine))
+            seconds.labels(route.name, response.status_code).observe(time.perf_counter() - began)
+            return response
+
+        return answer
+
+    async def live(request: HTTPRequest) -> Response:
+        return answered({"status": "alive"})
+
+    async def ready(request: HTTPRequest) -> Response:
+        engine.check_open()
+        return answered({"status": "ready"})
+
+    async def prometheus(request: HTTPRequest) -> Response:
+        watch.check(request.method, request.headers, "predict")
+        return Response(generate_latest(registry), media_type="text/plain; version=0.0.4")
+
+    async def openapi_document(request: HTTPRequest) -> Response:
+        return answered(openapi)
+
+    async def log_in(request: HTTPRequest) -> Response:
+        body = decoded(await Call(request, engine).body(), LogIn)
+        if not watch.tokens:
+            return answered({"csrf": "", "scopes": ["admin", "label", "learn", "predict"]})
+        key, session = watch.log_in(request.headers, body.token)
+        response = answered({"csrf": session.csrf, "scopes": sorted(session.token.scopes)})
+        response.set_cookie(
+            COOKIE, key, int(SESSION_SECONDS), httponly=True, samesite="strict", secure=request.url.scheme == "https"
+        )
+        return response
+
+    async def session(request: HTTPRequest) -> Response:
+        if not watch.tokens:
+            return answered({"needed": False, "csrf": "", "scopes": ["admin", "label", "learn", "predict"]})
+        found = watch.session(request.headers)
+        if found is None:
+            return answered({"needed": True, "csrf": "", "scopes": []})
+        return answered({"needed": False, "csrf": found.csrf, "scopes": sorted(found.token.scopes)})
+
+    async def page(request: HTTPRequest) -> Response:
+        path = {"/": "/index.html", "/docs": "/docs.html"}.get(request.url.path, request.url.path)
+        path = path.removeprefix("/page")
+        name, suffix = path.lstrip("/"), path[path.rfind(".") :]
+        found = PAGE / name
+        if PATH_NAME.fullmatch(path) is None or suffix not in TYPES or not found.is_file():
+            raise HTTPException(404)
+        return Response(found.read_bytes(), headers=PAGE_HEADERS, media_type=TYPES[suffix])
+
+    addresses = [Address(route.path, guarded(route), methods=[route.method]) for route in ROUTES]
+    others: list[tuple[str, str, Any]] = [
+        ("GET", "/livez", live), ("GET", "/readyz", ready), ("GET", "/metrics", prometheus),
+        ("GET", "/openapi.json", openapi_document), ("POST", "/session", log_in), ("GET", "/session", session),
+        ("GET", "/", page), ("GET", "/docs", page), ("GET", "/page/{name:path}", page),
+    ]  # fmt: skip
+    addresses += [Address(path, handler, methods=[method]) for method, path, handler in others]
+    return Starlette(
+        routes=_joined(addresses),
+        exception_handlers={Problem: _problem, HTTPException: _http_error, Exception: _fault},
+    )
+
+
+def _joined(addresses: list[Address]) -> list[Address]:
+    """Return one address for all methods of a path, so that other methods are answered with those allowed."""
+    by_path: dict[str, list[Address]] = {}
+    for address in addresses:
+        by_path.setdefault(address.path, []).append(address)
+    return [_one(path, same) if len(same) > 1 else same[0] for path, same in by_path.items()]
+
+
+def _one(path: str, same: list[Address]) -> Address:
+    by_method = {method: address.endpoint for address in same for method in address.methods or ()}
+
+    async def answer(request: HTTPRequest) -> Response:
+        found: Response = await by_method[request.method](request)
+        return found
+
+    return Address(path, answer, methods=list(by_method))
+
+
+async def _problem(request: HTTPRequest, error: Exception) -> Response:
+    assert isinstance(error, Problem)
+    return refused(error)
+
+
+async def _http_error(request: HTTPRequest, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    kinds = {404: ("not-found", f"there is nothing at {request.url.path[:200]}; /docs lists the addresses")}
+    kinds[405] = ("method", f"{request.method} is not allowed here")
+    kind, detail = kinds.get(error.status_code, ("internal", str(error.detail)))
+    response = refused(Problem(kind, detail))
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _fault(request: HTTPRequest, error: Exception) -> Response:
+    return refused(Problem("internal", f"{type(error).__name__}: the log of the server tells more"))
+
+
+class EngineMetrics(Collector):
+    """The metrics of an engine for Prometheus, in base units, without ids."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def collect(self) -> Any:
+        """Yield the families of metrics."""
+        counters = {
+            "rows_learned": ("Rows learned", lambda hosted: hosted.metrics.rows),
+            "mistakes": ("Rows predicted wrongly before they were learned", lambda hosted: hosted.metrics.mistakes),
+            "log_loss": ("Sum of log-losses of rows before they were learned", lambda h: h.metrics.log_loss),
+            "predictions": ("Rows predicted", lambda hosted: hosted.metrics.predicted),
+            "asked": ("Predictions whose label was asked for", lambda hosted: hosted.metrics.asked),
+            "answers": ("Answers of labellers", lambda hosted: hosted.labelling.answers),
+            "refused": ("Rows that the learner refused", lambda hosted: hosted.metrics.refused),
+        }
+        gauges = {
+            "features": ("Features of the model", lambda hosted: hosted.model.stream.learner.n_features),
+            "waiting_rows": ("Rows in the log that are not learned yet", lambda hosted: len(hosted.waiting)),
+            "rows_to_label": ("Rows that wait for a label", lambda hosted: len(hosted.labelling)),
+        }
+        hosted = list(self.engine.hosted.values())
+        for name, (text, value) in counters.items():
+            counter: Any = CounterMetricFamily(f"confidently_{name}", text, labels=["model"])
+            for one in hosted:
+                counter.add_metric([one.name], value(one))
+            yield counter
+        for name, (text, value) in gauges.items():
+            gauge: Any = GaugeMetricFamily(f"confidently_{name}", text, labels=["model"])
+            for one in hosted:
+                gauge.add_metric([one.name], value(one))
+            yield gauge

@@ -1,0 +1,317 @@
+"""Requests about rows: predict, learn, label, erase, export."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import msgspec
+
+from .engine import Engine
+from .hosted import Hosted, stored_answer
+from .labelling import candidate
+from .log import Event, EventLog, Stored, now, refuse_other_content, same_json
+from .problems import Problem
+from .requests import Request
+from .rows import labelled_line, one_line
+from .served import Answer, Example
+
+DURABLE, LEARNED, PARKED = "durable", "learned", "parked"
+
+
+class Taught(NamedTuple):
+    """A row with its label, checked; ``id`` is None if the server chooses one."""
+
+    id: str | None
+    features: bytes
+    label: Any
+    weight: float
+
+
+class Question(NamedTuple):
+    """A row without a label, checked; without an ``id`` it is not stored."""
+
+    id: str | None
+    features: bytes
+
+
+class LabelOf(NamedTuple):
+    """The label of a prediction, by its id."""
+
+    id: str
+    label: Any
+
+
+class Receipt(NamedTuple):
+    """The answer to a row or a label: its event, and what is sure."""
+
+    id: str
+    seq: int
+    status: str
+
+
+def taught(hosted: Hosted, id: str | None, features: bytes, label: Any, weight: float) -> Taught:
+    """Check a row with its label.
+
+    Raises
+    ------
+    Problem
+        If it cannot be read, or its label is unknown.
+    """
+    features = one_line(features)
+    if not 0.0 <= weight <= 1e9:
+        raise Problem("invalid-row", f"weight: expected a number from 0 to 1e9, got {weight!r}", "/weight")
+    hosted.check_row(features, label)
+    return Taught(id, features, label, weight)
+
+
+def question(hosted: Hosted, id: str | None, features: bytes) -> Question:
+    """Check a row without a label.
+
+    Raises
+    ------
+    Problem
+        If it cannot be read.
+    """
+    features = one_line(features)
+    hosted.check_features(features)
+    return Question(id, features)
+
+
+# --- learn -----------------------------------------------------------------------------------------------------------
+
+
+def learn(engine: Engine, hosted: Hosted, rows: Sequence[Taught], wait: bool = False) -> Request:
+    """Return a request to learn rows, answered with a ``Receipt`` or a ``Problem`` for each."""
+
+    def work(log: EventLog, request: Request) -> list[Receipt | Problem]:
+        check_living(hosted)
+        return [_or_problem(_learn, engine, hosted, log, request, row) for row in rows]
+
+    return Request(work, len(rows), sum(len(row.features) for row in rows), wait)
+
+
+def _or_problem(work: Any, *arguments: Any) -> Any:
+    """Return what a function returns, or the problem that it raises."""
+    try:
+        return work(*arguments)
+    except Problem as problem:
+        return problem
+
+
+def _learn(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: Taught) -> Receipt:
+    status = LEARNED if request.wait else DURABLE
+    label = msgspec.json.encode(row.label)
+    id = engine.new_id() if row.id is None else row.id
+    stored = None if row.id is None else log.find(hosted.number, row.id)
+    if stored is None:
+        seq = log.add(hosted.number, Event.LEARN, id, None, row.features, label, row.weight)
+        request.examples.append((hosted, _example(hosted, row.features, row.label, row.weight, seq)))
+        return Receipt(id, seq, status)
+    if stored.kind == Event.PARKED:
+        return _learn_parked(hosted, log, request, row, stored)
+    if stored.features is None or not same_json(stored.features, row.features):
+        raise refuse_other_content(id)
+    before = log.label_of(stored.seq)
+    if before is not None:
+        if stored.kind == Event.LEARN and stored.weight != row.weight:
+            raise refuse_other_content(id)
+        if not _same_label(before[1], label):
+            raise refuse_other_content(id) if stored.kind == Event.LEARN else _other_label(id, before[1])
+        return Receipt(id, before[0], status)
+    seq = _add_label(hosted, log, request, stored, row.label, label)
+    return Receipt(id, seq, status)
+
+
+def _learn_parked(hosted: Hosted, log: EventLog, request: Request, row: Taught, stored: Stored) -> Receipt:
+    """Learn a row whose label came first, if it is the same."""
+    label = msgspec.json.encode(row.label)
+    assert row.id is not None
+    if stored.label is None or not _same_label(stored.label, label):
+        raise _other_label(row.id, stored.label or b"null")
+    log.unpark(stored.seq)
+    seq = log.add(hosted.number, Event.LEARN, row.id, None, row.features, label, row.weight)
+    request.examples.append((hosted, _example(hosted, row.features, row.label, row.weight, seq)))
+    return Receipt(row.id, seq, LEARNED if request.wait else DURABLE)
+
+
+def _example(hosted: Hosted, features: bytes, label: Any, weight: float, seq: int) -> Example:
+    return Example(labelled_line(hosted.label_key, label, features), weight, seq)
+
+
+def _same_label(first: bytes, second: bytes) -> bool:
+    """Return whether two labels are the same class: 1 and "1" are; labels of a set may be in any order."""
+    a, b = msgspec.json.decode(first), msgspec.json.decode(second)
+    if isinstance(a, list) and isinstance(b, list):
+        return sorted(map(str, a)) == sorted(map(str, b))
+    return str(a) == str(b)
+
+
+def _other_label(id: str, label: bytes) -> Problem:
+    told = label.decode()
+    return Problem("other-label", f'the row {id!r} has the label {told}; use "correct": true to change it', "/label")
+
+
+# --- label -----------------------------------------------------------------------------------------------------------
+
+
+def label_rows(
+    engine: Engine, hosted: Hosted, labels: Sequence[LabelOf], *, correct: Sequence[bool], park: bool = False,
+    wait: bool = False,
+) -> Request:  # fmt: skip
+    """Return a request to label stored predictions, answered with a ``Receipt`` or a ``Problem`` for each."""
+
+    def work(log: EventLog, request: Request) -> list[Receipt | Problem]:
+        check_living(hosted)
+        return [
+            _or_problem(_label, hosted, log, request, label, may, park)
+            for label, may in zip(labels, correct, strict=True)
+        ]
+
+    return Request(work, len(labels), 0, wait)
+
+
+def _label(hosted: Hosted, log: EventLog, request: Request, given: LabelOf, correct: bool, park: bool) -> Receipt:
+    status, label = LEARNED if request.wait else DURABLE, msgspec.json.encode(given.label)
+    stored = log.find(hosted.number, given.id)
+    if stored is None and park:
+        hosted.check_row(b"{}", given.label)
+        return Receipt(given.id, log.add(hosted.number, Event.PARKED, given.id, label=label), PARKED)
+    if stored is None:
+        raise Problem(
+            "unknown-id", f"no row has the id {given.id!r}; predict it first, learn it with its features, or use "
+            "?park=true to keep the label until the row comes", "/id",
+        )  # fmt: skip
+    if stored.kind == Event.PARKED:
+        if stored.label is None or not _same_label(stored.label, label):
+            raise _other_label(given.id, stored.label or b"null")
+        return Receipt(given.id, stored.seq, PARKED)
+    if stored.features is None:
+        raise Problem("expired", f"the row {given.id!r} is no longer stored; learn it with its features", "/id")
+    hosted.check_row(stored.features, given.label)
+    before = log.label_of(stored.seq)
+    if before is not None and _same_label(before[1], label):
+        return Receipt(given.id, before[0], status)
+    if before is not None and not correct:
+        raise _other_label(given.id, before[1])
+    kind = Event.LABEL if before is None else Event.CORRECTION
+    return Receipt(given.id, _add_label(hosted, log, request, stored, given.label, label, kind), status)
+
+
+def _add_label(
+    hosted: Hosted, log: EventLog, request: Request, stored: Stored, label: Any, encoded: bytes,
+    kind: Event = Event.LABEL,
+) -> int:  # fmt: skip
+    assert stored.features is not None
+    seq = log.add(hosted.number, kind, example=stored.seq, label=encoded)
+    request.examples.append((hosted, _example(hosted, stored.features, label, stored.weight or 1.0, seq)))
+    request.committed.append(partial(hosted.labelling.remove, stored.id))
+    return seq
+
+
+# --- predict ---------------------------------------------------------------------------------------------------------
+
+
+def predict(hosted: Hosted, rows: Sequence[Question]) -> Request:
+    """Return a question about rows, answered with an ``Answer`` for each."""
+
+    def work(log: EventLog, request: Request) -> list[Answer]:
+        check_living(hosted)
+        answers = hosted.model.answers([row.features for row in rows])
+        hosted.metrics.answered(len(answers), sum(answer.ask for answer in answers))
+        return answers
+
+    return Request(work, len(rows))
+
+
+def store_predictions(hosted: Hosted, rows: Sequence[Question], answers: Sequence[Answer]) -> Request:
+    """Return a request to store predictions with ids, answered with an ``Answer`` or a ``Problem`` for each.
+
+    An id that was used before with the same features gets its first answer.
+    """
+
+    def work(log: EventLog, request: Request) -> list[Answer | Problem]:
+        check_living(hosted)
+        return [
+            answer if row.id is None else _or_problem(_store, hosted, log, request, row, answer)
+            for row, answer in zip(rows, answers, strict=True)
+        ]
+
+    return Request(work, len(rows), sum(len(row.features) for row in rows))
+
+
+def _store(hosted: Hosted, log: EventLog, request: Request, row: Question, answer: Answer) -> Answer:
+    assert row.id is not None
+    stored = log.find(hosted.number, row.id)
+    if stored is not None and stored.kind != Event.PARKED:
+        if stored.features is None or not same_json(stored.features, row.features):
+            raise refuse_other_content(row.id)
+        return answer if stored.note is None else stored_answer(stored.note)
+    if stored is not None:
+        log.unpark(stored.seq)
+    note = msgspec.json.encode(answer._asdict())
+    seq = log.add(hosted.number, Event.PREDICTION, row.id, None, row.features, note=note)
+    if stored is not None and stored.label is not None:
+        label = msgspec.json.decode(stored.label)
+        event = log.add(hosted.number, Event.LABEL, example=seq, label=stored.label)
+        request.examples.append((hosted, _example(hosted, row.features, label, 1.0, event)))
+    else:
+        request.committed.append(partial(hosted.labelling.add, candidate(row.id, seq, row.features, answer)))
+    return answer
+
+
+# --- erase, export ---------------------------------------------------------------------------------------------------
+
+
+def erase(hosted: Hosted, id: str) -> Request:
+    """Return a request to overwrite a row, answered with the event of the erasure."""
+
+    def work(log: EventLog, request: Request) -> int:
+        check_living(hosted)
+        stored = log.find(hosted.number, id)
+        if stored is None:
+            raise Problem("unknown-id", f"no row has the id {id!r}")
+        request.committed.append(partial(hosted.labelling.remove, id))
+        seq = log.erase(hosted.number, stored.seq)
+        request.examples.append((hosted, Example(b"", 1.0, seq)))
+        return seq
+
+    return Request(work)
+
+
+def export(hosted: Hosted, after: int, limit: int) -> Request:
+    """Return a request for learned rows in the order of learning.
+
+    It is answered with a dict for each, and the number of the last event looked at; None if that was the last of all.
+    """
+
+    def work(log: EventLog, request: Request) -> tuple[list[dict[str, Any]], int | None]:
+        check_living(hosted)
+        rows = log.taught(hosted.number, after, limit)
+        found = [
+            {
+                "seq": row.seq, "id": row.id, "features": msgspec.Raw(row.features), "label": msgspec.Raw(row.label),
+                "weight": row.weight, "time": row.time / 1000.0,
+            }
+            for row in rows
+            if row.features is not None and row.label is not None
+        ]  # fmt: skip
+        return found, rows[-1].seq if len(rows) == limit else None
+
+    return Request(work)
+
+
+def expire(engine: Engine, hosted: Hosted) -> Request:
+    """Return a request to forget predictions whose label has not come in time, answered with their number."""
+
+    def work(log: EventLog, request: Request) -> int:
+        return log.expire(hosted.number, now() - int(engine.limits.keep_predictions * 1000))
+
+    return Request(work)
+
+
+def check_living(hosted: Hosted) -> None:
+    """Raise a ``Problem`` if a model was deleted while the request waited."""
+    if hosted.deleted:
+        raise Problem("unknown-model", f"the model {hosted.name!r} was deleted")

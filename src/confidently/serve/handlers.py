@@ -1,0 +1,389 @@
+"""What the server does at each address; :data:`confidently.serve.api.ROUTES` lists them."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import tempfile
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from starlette.background import BackgroundTask
+from starlette.responses import FileResponse, Response
+
+from . import answers, examples, models
+from . import messages as m
+from .calls import NDJSON, Call, Flow, answered, decoded, encoder
+from .hosted import Hosted
+from .labelling import LEASE_SECONDS
+from .problems import Problem
+from .requests import Request
+from .served import Answer
+from .settings import ModelSettings
+
+ROWS_PER_CHUNK = 512  # of NDJSON
+MAX_FILE = 8 << 30  # bytes, of a model file
+SSE_SECONDS = 1.0
+
+# --- rows ------------------------------------------------------------------------------------------------------------
+
+
+async def predict(call: Call) -> Response:
+    """Predict rows; the model does not change."""
+    hosted = call.hosted
+    if call.is_ndjson:
+        return await _by_lines(call, partial(_predict_lines, call, hosted))
+    body = await call.message(m.PredictBody)
+    if isinstance(body.features, msgspec.UnsetType) == isinstance(body.instances, msgspec.UnsetType):
+        raise Problem("invalid-body", 'expected "features" of one row, or "instances": a list of rows')
+    if isinstance(body.instances, msgspec.UnsetType):
+        assert not isinstance(body.features, msgspec.UnsetType)
+        id = body.id if body.id is not None else call.key
+        row = examples.question(hosted, id, bytes(body.features))
+        [found] = await _predicted(call, hosted, [row])
+        if isinstance(found, Problem):
+            raise found
+        return answered(found)
+    checked = [
+        _tried(examples.question, hosted, one.id, bytes(one.features), pointer=f"/instances/{k}")
+        for k, one in enumerate(body.instances)
+    ]
+    good = [row for row in checked if not isinstance(row, Problem)]
+    predictions = iter(await _predicted(call, hosted, good))
+    both = [row if isinstance(row, Problem) else next(predictions) for row in checked]
+    shown = [one.as_json() if isinstance(one, Problem) else one for one in both]
+    return answered({"predictions": shown})
+
+
+async def _predict_lines(call: Call, hosted: Hosted, lines: list[bytes]) -> list[Any]:
+    def question(line: bytes) -> examples.Question:
+        body = decoded(line, m.Instance)
+        return examples.question(hosted, body.id, bytes(body.features))
+
+    checked = [_tried(question, line) for line in lines]
+    good = [row for row in checked if not isinstance(row, Problem)]
+    predictions = iter(await _predicted(call, hosted, good))
+    return [row if isinstance(row, Problem) else next(predictions) for row in checked]
+
+
+async def _predicted(call: Call, hosted: Hosted, rows: list[examples.Question]) -> list[m.Prediction | Problem]:
+    """Return predictions; those of rows with an id are stored first."""
+    if not rows:
+        return []
+    found: list[Answer | Problem] = await call.ask(examples.predict(hosted, rows))
+    if any(row.id is not None for row in rows):
+        given = [answer for answer in found if isinstance(answer, Answer)]
+        found = await call.log(examples.store_predictions(hosted, rows, given))
+    return [
+        one if isinstance(one, Problem) else m.Prediction(row.id, *one) for row, one in zip(rows, found, strict=True)
+    ]
+
+
+async def learn(call: Call) -> Response:
+    """Learn rows with labels; answered when they are durable, with ``?wait=learned`` when they are learned."""
+    hosted, wait = call.hosted, call.choice("wait", ("durable", "learned")) == "learned"
+    if call.is_ndjson:
+        return await _by_lines(call, partial(_learn_lines, call, hosted, wait))
+    body = await call.message(m.LearnBody)
+    row = _taught(hosted, body, call.key)
+    return _receipt(await call.log(examples.learn(call.engine, hosted, [row], wait)))
+
+
+def _taught(hosted: Hosted, body: m.LearnBody, key: str | None = None) -> examples.Taught:
+    id = body.id if body.id is not None else key
+    return examples.taught(hosted, id, bytes(body.features), _label(body.label), body.weight)
+
+
+def _label(label: Any) -> Any:
+    """Return a label as rows have it: true and false are the classes 1 and 0."""
+    return int(label) if isinstance(label, bool) else label
+
+
+async def _learn_lines(call: Call, hosted: Hosted, wait: bool, lines: list[bytes]) -> list[Any]:
+    checked = [_tried(lambda line: _taught(hosted, decoded(line, m.LearnBody)), line) for line in lines]
+    good = [row for row in checked if not isinstance(row, Problem)]
+    found = iter(await call.log(examples.learn(call.engine, hosted, good, wait)) if good else [])
+    return [row if isinstance(row, Problem) else next(found) for row in checked]
+
+
+async def label(call: Call) -> Response:
+    """Label rows that were predicted, by their ids."""
+    hosted, wait = call.hosted, call.choice("wait", ("durable", "learned")) == "learned"
+    park = call.choice("park", ("false", "true")) == "true"
+    if call.is_ndjson:
+        return await _by_lines(call, partial(_label_lines, call, hosted, park, wait))
+    body = await call.message(m.LabelBody)
+    given = examples.LabelOf(body.id, _label(body.label))
+    request = examples.label_rows(call.engine, hosted, [given], correct=[body.correct], park=park, wait=wait)
+    return _receipt(await call.log(request))
+
+
+async def _label_lines(call: Call, hosted: Hosted, park: bool, wait: bool, lines: list[bytes]) -> list[Any]:
+    bodies = [_tried(decoded, line, m.LabelBody) for line in lines]
+    good = [body for body in bodies if not isinstance(body, Problem)]
+    labels = [examples.LabelOf(body.id, _label(body.label)) for body in good]
+    request = examples.label_rows(
+        call.engine, hosted, labels, correct=[body.correct for body in good], park=park, wait=wait
+    )
+    found = iter(await call.log(request) if good else [])
+    return [body if isinstance(body, Problem) else next(found) for body in bodies]
+
+
+def _receipt(found: list[examples.Receipt | Problem]) -> Response:
+    if isinstance(found[0], Problem):
+        raise found[0]
+    return answered(m.Receipt(*found[0]))
+
+
+def _tried(function: Callable[..., Any], *arguments: Any, pointer: str = "") -> Any:
+    """Return what a function returns, or the problem that it raises."""
+    try:
+        return function(*arguments)
+    except Problem as problem:
+        return problem.within(pointer) if pointer else problem
+
+
+async def _by_lines(call: Call, work: Callable[[list[bytes]], Awaitable[list[Any]]]) -> Response:
+    """Answer an NDJSON body with a line for each of its lines, while it still arrives; a bad row fails alone."""
+
+    async def chunks() -> AsyncGenerator[list[bytes], None]:
+        lines = list[bytes]()
+        async with aclosing(call.lines()) as arriving:
+            async for line in arriving:
+                lines.append(line)
+                if len(lines) == ROWS_PER_CHUNK:
+                    yield lines
+                    lines = []
+        if lines:
+            yield lines
+
+    async def told() -> AsyncGenerator[bytes, None]:
+        try:
+            async with aclosing(chunks()) as arriving:
+                async for lines in arriving:
+                    yield _as_lines(await _patiently(work, lines))
+        except Problem as problem:
+            yield _as_lines([problem])
+
+    return Flow(told(), NDJSON)
+
+
+async def _patiently(work: Callable[[list[bytes]], Awaitable[list[Any]]], lines: list[bytes]) -> list[Any]:
+    """Return what work returns, after waiting while the server is overloaded: the sender is slowed down by that."""
+    while True:
+        try:
+            return await work(lines)
+        except Problem as problem:
+            if problem.kind != "overloaded":
+                raise
+            await asyncio.sleep(0.05)
+
+
+def _as_lines(found: list[Any]) -> bytes:
+    shown = (
+        one.as_json() if isinstance(one, Problem) else m.Receipt(*one) if isinstance(one, examples.Receipt) else one
+        for one in found
+    )
+    return b"".join(encoder.encode(one) + b"\n" for one in shown)
+
+
+async def explain(call: Call) -> Response:
+    """Explain a prediction: what each feature adds to the margin's mean and variance."""
+    hosted, body = call.hosted, await call.message(m.ExplainBody)
+    row = examples.question(hosted, None, bytes(body.features))
+
+    def work(log: Any, request: Any) -> Any:
+        examples.check_living(hosted)
+        try:
+            return hosted.model.explanation(row.features, body.about)
+        except ValueError as error:
+            raise Problem("invalid-body", str(error), "/about") from None
+
+    return answered(await call.ask(Request(work)))
+
+
+# --- models ----------------------------------------------------------------------------------------------------------
+
+
+def _facts(hosted: Hosted) -> dict[str, Any]:
+    shown = hosted.metrics.shown()
+    return models.facts(hosted) | {
+        "error": shown["error"], "log_loss": shown["log_loss"], "to_label": len(hosted.labelling)
+    }  # fmt: skip
+
+
+async def list_models(call: Call) -> Response:
+    """List the models."""
+    return answered({"models": [_facts(hosted) for hosted in list(call.engine.hosted.values())]})
+
+
+async def get_model(call: Call) -> Response:
+    """Return what is known about a model."""
+    return answered(_facts(call.hosted))
+
+
+async def put_model(call: Call) -> Response:
+    """Make a model; nothing changes if there is one with the same settings."""
+    name, body = call.request.path_params["m"], await call.body()
+    settings = decoded(body or b"{}", ModelSettings)
+    if settings.file is not None:
+        raise Problem("invalid-settings", "file: upload a model with PUT .../file", "/file")
+    _, new = await call.log(models.create(call.engine, name, settings))
+    return answered(_facts(call.engine.find(name)), 201 if new else 200)
+
+
+async def delete_model(call: Call) -> Response:
+    """Delete a model with all its rows."""
+    await call.log(models.delete(call.engine, call.request.path_params["m"]))
+    return Response(status_code=204)
+
+
+async def get_file(call: Call) -> Response:
+    """Download the model file of all rows learned so far."""
+    hosted = call.hosted
+    descriptor, path = tempfile.mkstemp(suffix=".cw", dir=call.engine.folder)
+    os.close(descriptor)
+    remove = partial(Path(path).unlink, missing_ok=True)
+    try:
+        await call.ask(models.download(hosted, path))
+    except BaseException:
+        remove()
+        raise
+    return FileResponse(
+        path, media_type="application/octet-stream", filename=f"{hosted.name}.cw", background=BackgroundTask(remove)
+    )
+
+
+async def put_file(call: Call) -> Response:
+    """Make a model of a model file; its training continues."""
+    name, digest = call.request.path_params["m"], hashlib.sha256()
+    descriptor, path = tempfile.mkstemp(suffix=".cw", dir=call.engine.folder)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            async for piece in call.pieces():
+                digest.update(piece)
+                file.write(piece)
+                if file.tell() > MAX_FILE:
+                    raise Problem("too-large", f"the file has more than {MAX_FILE} bytes, the most allowed")
+        request = await asyncio.to_thread(models.upload, call.engine, name, path, digest.hexdigest())
+        _, new = await call.log(request)
+    finally:
+        Path(path).unlink(missing_ok=True)
+    return answered(_facts(call.engine.find(name)), 201 if new else 200)
+
+
+async def metrics(call: Call) -> Response:
+    """Return progressive error and log-loss, their course, calibration, rates and labelling."""
+    hosted = call.hosted
+    return answered(hosted.metrics.shown() | {"labelling": hosted.labelling.shown()})
+
+
+async def events(call: Call) -> Response:
+    """Send what changes, as server-sent events."""
+
+    async def told() -> AsyncGenerator[bytes, None]:
+        number, before = int(call.request.headers.get("last-event-id", "0") or 0), b""
+        yield b"retry: 2000\n\n"
+        while not call.engine.stopping and not await call.request.is_disconnected():
+            summary = [_facts(hosted) for hosted in list(call.engine.hosted.values())]
+            data = encoder.encode({"models": summary})
+            if data != before:
+                number, before = number + 1, data
+                yield b"id: %d\nevent: models\ndata: %s\n\n" % (number, data)
+            else:
+                yield b": nothing new\n\n"
+            await asyncio.sleep(SSE_SECONDS)
+
+    return Flow(told(), "text/event-stream", {"Cache-Control": "no-store"})
+
+
+# --- stored rows -----------------------------------------------------------------------------------------------------
+
+
+async def get_examples(call: Call) -> Response:
+    """Export learned rows in the order of learning, a line of JSON each."""
+    hosted = call.hosted
+    after = call.number("after", 0, 0, 2**53)
+    limit = call.number("limit", 2**53, 1, 2**53)
+
+    async def lines() -> AsyncGenerator[bytes, None]:
+        last, left = after, limit
+        while left > 0:
+            found, last = await call.log(examples.export(hosted, last, min(left, ROWS_PER_CHUNK)))
+            left -= len(found)
+            if found:
+                yield b"".join(encoder.encode(row) + b"\n" for row in found)
+            if last is None:
+                return
+
+    return Flow(lines(), NDJSON)
+
+
+async def delete_example(call: Call) -> Response:
+    """Overwrite the features and labels of a row."""
+    hosted, id = call.hosted, call.request.path_params["id"]
+    seq = await call.log(examples.erase(hosted, id))
+    return answered(
+        m.Erased(id, seq, "the model keeps what it learned of the row until it is trained again without it")
+    )
+
+
+# --- labelling -------------------------------------------------------------------------------------------------------
+
+
+async def get_queue(call: Call) -> Response:
+    """Lease rows to label."""
+    hosted, n = call.hosted, call.number("n", 5, 1, 100)
+    labeller = decoded(encoder.encode(call.request.query_params.get("labeller", "somebody")), m.Labeller)
+    rows = await call.log(answers.next_rows(hosted, n, labeller))
+    shown = [
+        {"id": row.id, "features": msgspec.Raw(row.features), "guess": row.guess, "certainty": row.certainty,
+         "random": row.random}
+        for row in rows
+    ]  # fmt: skip
+    classes = [str(name) for name in hosted.model.classes]
+    return answered({"rows": shown, "classes": classes, "lease": LEASE_SECONDS, "progress": hosted.labelling.shown()})
+
+
+async def post_answer(call: Call) -> Response:
+    """Store a labeller's answer; it is learned a few seconds later, and can be undone until then."""
+    hosted, body = call.hosted, await call.message(m.AnswerBody)
+    if body.skip:
+        await call.log(answers.skip(hosted, body.id, body.labeller))
+        return answered(m.Done(body.id, 0))
+    if body.label is None:
+        raise Problem("invalid-body", 'expected "label", or "skip": true', "/label")
+    seq = await call.log(answers.answer(hosted, body.id, _label(body.label), body.labeller))
+    return answered(m.Done(body.id, seq))
+
+
+async def delete_answer(call: Call) -> Response:
+    """Undo an answer that was not learned yet."""
+    id = call.request.path_params["id"]
+    return answered(m.Done(id, await call.log(answers.undo(call.hosted, id))))
+
+
+# --- the directory ---------------------------------------------------------------------------------------------------
+
+
+async def snapshot(call: Call) -> Response:
+    """Write a snapshot of every model now."""
+    found = {}
+    for name, hosted in list(call.engine.hosted.items()):
+        found[name] = await call.ask(models.save(call.engine, hosted))
+    return answered({"snapshots": found})
+
+
+async def backup(call: Call) -> Response:
+    """Copy the log and the snapshots into a new folder, while the server runs."""
+    body = await call.message(m.BackupBody)
+    target = call.engine.folder / "backups" / body.name
+    if target.exists():
+        raise Problem("other-content", f"there is a backup {body.name!r} already; take another name", "/name")
+    await call.log(models.backup(call.engine, target))
+    return answered({"path": str(target.relative_to(call.engine.folder))}, 201)

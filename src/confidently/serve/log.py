@@ -1,0 +1,337 @@
+"""The log of events: one SQLite database, whose order is the order in which models learn.
+
+Every method runs in the one thread that has the connection. Nothing is durable, and nothing may be acknowledged, before
+:meth:`EventLog.commit` has returned.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+import msgspec
+
+from .problems import Problem
+
+FILE = "events.db"
+SCHEMA_VERSION = 1
+SCHEMA = """
+CREATE TABLE models(
+    number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, settings BLOB NOT NULL, has_file INTEGER NOT NULL,
+    created INTEGER NOT NULL, deleted INTEGER);
+CREATE UNIQUE INDEX living ON models(name) WHERE deleted IS NULL;
+CREATE TABLE events(
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, model INTEGER NOT NULL, kind INTEGER NOT NULL, id TEXT, example INTEGER,
+    features BLOB, label BLOB, weight REAL, note BLOB, time INTEGER NOT NULL);
+CREATE UNIQUE INDEX ids ON events(model, id) WHERE id IS NOT NULL;
+CREATE INDEX of_examples ON events(example, kind) WHERE example IS NOT NULL;
+CREATE INDEX predictions ON events(model, time) WHERE kind = 1 AND features IS NOT NULL;
+"""
+BUSY_SENTENCE = "another server uses this directory; stop it first, or choose another directory"
+
+
+class Event(enum.IntEnum):
+    """Kinds of events. Only the first two have an id of their own; the others are about one of them, their example."""
+
+    PREDICTION = 1  # a row without a label: features; note: the answer
+    LEARN = 2  # a row with its label: features, label, weight
+    LABEL = 3  # the label of a prediction, or of an answer that can no longer be undone
+    CORRECTION = 4  # another label of an example that has one
+    ERASURE = 5  # the features and labels of the example were overwritten
+    ANSWER = 6  # of a labeller, which can still be undone: label; note: who, and whether the row was drawn at random
+    UNDO = 7  # of the answer before
+    PARKED = 8  # a label that came before its prediction: id, label
+
+
+TAUGHT = (Event.LEARN, Event.LABEL, Event.CORRECTION)  # what models learn
+
+
+class StoredModel(NamedTuple):
+    """A model of the log."""
+
+    number: int
+    name: str
+    settings: bytes
+    has_file: bool
+    created: int
+
+
+class Row(NamedTuple):
+    """An event, with the features and the id of its example."""
+
+    seq: int
+    kind: Event
+    id: str | None
+    features: bytes | None
+    label: bytes | None
+    weight: float
+    time: int
+    example: int
+    note: bytes | None
+
+
+class Stored(NamedTuple):
+    """An example by its id."""
+
+    id: str
+    seq: int
+    kind: Event
+    features: bytes | None
+    label: bytes | None
+    weight: float
+    note: bytes | None
+    time: int
+
+
+class LogError(Exception):
+    """The log cannot be opened; the message is one sentence for the user."""
+
+
+class EventLog:
+    """The database of one directory.
+
+    Parameters
+    ----------
+    folder : path
+    vfs : str, optional
+        The name of a virtual file system of SQLite.
+
+    Raises
+    ------
+    LogError
+        If another process has it open, or it is damaged or of a later version.
+    OSError
+        If the directory cannot be written.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], vfs: str | None = None) -> None:
+        self.path = Path(folder) / FILE
+        try:
+            self._db = apsw.Connection(os.fspath(self.path), vfs=vfs, statementcachesize=64)
+            self._prepare()
+        except apsw.BusyError:
+            raise LogError(f"{folder}: {BUSY_SENTENCE}") from None
+        except (apsw.NotADBError, apsw.CorruptError) as error:
+            raise LogError(f"{self.path} is damaged ({error}); restore a backup") from None
+        except apsw.CantOpenError:
+            raise PermissionError(13, "cannot be opened for writing", os.fspath(self.path)) from None
+        except apsw.ReadOnlyError:
+            raise PermissionError(13, "cannot be written", os.fspath(self.path)) from None
+
+    def _prepare(self) -> None:
+        db = self._db
+        db.execute("PRAGMA locking_mode = EXCLUSIVE")
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA wal_autocheckpoint = 4000")
+        db.execute("PRAGMA secure_delete = ON")  # erased rows are overwritten
+        db.execute("PRAGMA cache_size = -16384")
+        version = self._value("PRAGMA user_version")
+        if version > SCHEMA_VERSION:
+            raise LogError(f"{self.path} is of a later version of confidently; upgrade it")
+        db.execute("BEGIN IMMEDIATE")  # takes the lock, which is kept
+        if version == 0:
+            db.execute(SCHEMA)
+            db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        db.execute("COMMIT")
+
+    def close(self) -> None:
+        """Close the database; what was not committed is lost."""
+        self._db.close()
+
+    # --- transactions ------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Begin a transaction."""
+        self._db.execute("BEGIN")
+
+    def commit(self) -> None:
+        """Make everything since :meth:`begin` durable."""
+        self._db.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """Undo everything since :meth:`begin`."""
+        if self._db.in_transaction:
+            self._db.execute("ROLLBACK")
+
+    # --- models ------------------------------------------------------------------------------------------------------
+
+    def models(self) -> list[StoredModel]:
+        """Return the models that were not deleted."""
+        rows = self._db.execute(
+            "SELECT number, name, settings, has_file, created FROM models WHERE deleted IS NULL ORDER BY number"
+        )
+        return [StoredModel(number, name, settings, bool(has), at) for number, name, settings, has, at in rows]
+
+    def model(self, name: str) -> StoredModel | None:
+        """Return the model of a name, unless it was deleted."""
+        return next((stored for stored in self.models() if stored.name == name), None)
+
+    def add_model(self, name: str, settings: bytes, has_file: bool) -> int:
+        """Add a model; return its number, which no other model ever gets."""
+        self._db.execute(
+            "INSERT INTO models(name, settings, has_file, created) VALUES (?, ?, ?, ?)",
+            (name, settings, has_file, now()),
+        )
+        return self._db.last_insert_rowid()
+
+    def delete_model(self, number: int) -> None:
+        """Delete a model with all its events."""
+        self._db.execute("UPDATE models SET deleted = ? WHERE number = ?", (now(), number))
+        self._db.execute("DELETE FROM events WHERE model = ?", (number,))
+
+    # --- examples ----------------------------------------------------------------------------------------------------
+
+    def find(self, model: int, id: str) -> Stored | None:
+        """Return the event that has an id."""
+        row = self._db.execute(
+            "SELECT seq, kind, features, label, weight, note, time FROM events WHERE model = ? AND id = ?", (model, id)
+        ).fetchone()
+        return None if row is None else Stored(id, row[0], Event(row[1]), *row[2:])
+
+    def label_of(self, example: int) -> tuple[int, bytes] | None:
+        """Return the last label of an example and its event, if it has one: a correction counts, an answer does not."""
+        found: tuple[int, bytes] | None = self._db.execute(
+            "SELECT seq, label FROM events WHERE label IS NOT NULL AND (seq = ?1 AND kind = 2 OR seq IN "
+            "(SELECT seq FROM events WHERE example = ?1 AND kind IN (3, 4))) ORDER BY seq DESC LIMIT 1",
+            (example,),
+        ).fetchone()
+        return found
+
+    def waiting_answer(self, example: int) -> tuple[int, bytes, bytes] | None:
+        """Return event, label and note of an answer that is neither undone nor learned."""
+        found = self._db.execute(
+            "SELECT seq, kind, label, note FROM events WHERE example = ? AND kind IN (3, 6, 7) "
+            "ORDER BY seq DESC LIMIT 1",
+            (example,),
+        ).fetchone()
+        return (found[0], found[2], found[3]) if found is not None and found[1] == Event.ANSWER else None
+
+    def waiting_answers(self, model: int) -> list[tuple[int, int, str, bytes]]:
+        """Return event, example, id and label of the answers that are neither undone nor learned."""
+        rows = self._db.execute(
+            "SELECT a.seq, a.example, x.id, a.label FROM events a JOIN events x ON x.seq = a.example "
+            "WHERE a.model = ? AND a.kind = 6 AND a.label IS NOT NULL AND NOT EXISTS "
+            "(SELECT 1 FROM events b WHERE b.example = a.example AND b.kind IN (3, 6, 7) AND b.seq > a.seq) "
+            "ORDER BY a.seq",
+            (model,),
+        )
+        return list(rows)
+
+    def answer_notes(self, model: int) -> list[tuple[bytes, bytes]]:
+        """Return label and note of the answers that were not undone."""
+        rows = self._db.execute(
+            "SELECT label, note FROM events a WHERE model = ? AND kind = 6 AND note IS NOT NULL AND NOT EXISTS "
+            "(SELECT 1 FROM events b WHERE b.example = a.example AND b.kind IN (6, 7) AND b.seq > a.seq) ORDER BY seq",
+            (model,),
+        )
+        return list(rows)
+
+    def add(
+        self, model: int, kind: Event, id: str | None = None, example: int | None = None,
+        features: bytes | None = None, label: bytes | None = None, weight: float | None = None,
+        note: bytes | None = None,
+    ) -> int:  # fmt: skip
+        """Append an event; return its number."""
+        self._db.execute(
+            "INSERT INTO events(model, kind, id, example, features, label, weight, note, time) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (model, kind, id, example, features, label, weight, note, now()),
+        )
+        return self._db.last_insert_rowid()
+
+    def unpark(self, seq: int) -> None:
+        """Delete a parked label, whose id its prediction takes."""
+        self._db.execute("DELETE FROM events WHERE seq = ?", (seq,))
+
+    def erase(self, model: int, example: int) -> int:
+        """Overwrite the features and labels of an example; return the event of the erasure."""
+        self._db.execute(
+            "UPDATE events SET features = NULL, label = NULL, note = NULL WHERE seq = ?1 OR example = ?1", (example,)
+        )
+        return self.add(model, Event.ERASURE, example=example)
+
+    def expire(self, model: int, before: int) -> int:
+        """Overwrite the features of predictions older than a time that have no label; return how many."""
+        self._db.execute(
+            "UPDATE events SET features = NULL, note = NULL WHERE model = ? AND kind = 1 AND features IS NOT NULL "
+            "AND time < ? AND NOT EXISTS (SELECT 1 FROM events b WHERE b.example = events.seq)",
+            (model, before),
+        )
+        return self._db.changes()
+
+    # --- reading in order --------------------------------------------------------------------------------------------
+
+    def taught(self, model: int, after: int, limit: int) -> list[Row]:
+        """Return the next events that a model learns, and erasures, in order."""
+        return self._rows("e.model = ? AND e.seq > ? AND e.kind IN (2, 3, 4, 5)", (model, after, limit))
+
+    def unlabelled(self, model: int, limit: int) -> list[Row]:
+        """Return the newest predictions without a label or an answer, the newest first."""
+        return self._rows(
+            "e.model = ? AND e.kind = 1 AND e.features IS NOT NULL AND NOT EXISTS "
+            "(SELECT 1 FROM events b WHERE b.example = e.seq AND b.kind IN (3, 5))",
+            (model, limit), "DESC",
+        )  # fmt: skip
+
+    def last(self) -> int:
+        """Return the number of the last event."""
+        return int(self._value("SELECT coalesce(max(seq), 0) FROM events"))
+
+    def counts(self, model: int) -> dict[str, int]:
+        """Return the number of events of each kind."""
+        rows = self._db.execute("SELECT kind, count(*) FROM events WHERE model = ? GROUP BY kind", (model,))
+        return {Event(kind).name.lower(): n for kind, n in rows}
+
+    def _rows(self, which: str, values: tuple[Any, ...], order: str = "ASC") -> list[Row]:
+        rows = self._db.execute(
+            "SELECT e.seq, e.kind, coalesce(e.id, x.id), coalesce(e.features, x.features), e.label, "
+            "coalesce(e.weight, x.weight, 1.0), e.time, coalesce(e.example, e.seq), e.note "
+            f"FROM events e LEFT JOIN events x ON x.seq = e.example WHERE {which} ORDER BY e.seq {order} LIMIT ?",
+            values,
+        )
+        return [Row(row[0], Event(row[1]), *row[2:]) for row in rows]
+
+    # --- the file ----------------------------------------------------------------------------------------------------
+
+    def copy_to(self, path: str | os.PathLike[str]) -> Iterator[None]:
+        """Copy the database into a new file, some pages at a time; yield between them."""
+        target = apsw.Connection(os.fspath(path))
+        try:
+            with target.backup("main", self._db, "main") as backup:
+                while not backup.done:
+                    backup.step(256)
+                    yield None
+        finally:
+            target.close()
+
+    def faults(self) -> list[str]:
+        """Return what SQLite finds wrong with the file; empty if nothing is."""
+        found = [str(row[0]) for row in self._db.execute("PRAGMA integrity_check(10)")]
+        return [] if found == ["ok"] else found
+
+    def _value(self, statement: str) -> Any:
+        [(value,)] = self._db.execute(statement)
+        return value
+
+
+def now() -> int:
+    """Return the time in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def same_json(first: bytes | None, second: bytes | None) -> bool:
+    """Return whether two texts are the same JSON, whatever the order of keys and the spaces."""
+    if first is None or second is None or first == second:
+        return first == second
+    return bool(msgspec.json.decode(first) == msgspec.json.decode(second))
+
+
+def refuse_other_content(id: str) -> Problem:
+    """Return the problem of an id that was used with another content."""
+    return Problem("other-content", f"the id {id!r} was used with other content; use a new id for a new row", "/id")

@@ -1,0 +1,165 @@
+"""What a served model did so far: progressive error and log-loss, calibration, rates."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+MAX_POINTS = 240  # of a curve; beyond, neighbours are joined
+RECENT_ROWS = 1000  # of the window whose error is called recent
+BINS = 10  # of the reliability diagram
+RATE_SECONDS = 60
+Z = 1.959963984540054  # two-sided 95 %
+
+
+class Curve:
+    """Counts over time, in at most :data:`MAX_POINTS` points of about as many rows each.
+
+    A point has the time of its last row (seconds since 1970), its rows, its mistakes and the sum of its log-losses.
+    """
+
+    def __init__(self, points: Sequence[Sequence[float]] = (), rows_per_point: int = 1) -> None:
+        self.points = [list(point) for point in points]
+        self.rows_per_point = rows_per_point
+        self._open = False
+
+    def add(self, at: float, rows: int, mistakes: int, log_loss: float) -> None:
+        """Add some rows."""
+        if not self._open:
+            self.points.append([at, 0, 0, 0.0])
+        last = self.points[-1]
+        last[0], last[1], last[2], last[3] = at, last[1] + rows, last[2] + mistakes, last[3] + log_loss
+        self._open = last[1] < self.rows_per_point
+        if len(self.points) > MAX_POINTS and not self._open:
+            self.rows_per_point *= 2
+            pairs = zip(self.points[::2], self.points[1::2], strict=False)
+            odd = self.points[-1:] if len(self.points) % 2 else []
+            self.points = [[b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]] for a, b in pairs] + odd
+
+
+class Rate:
+    """Counts a second, over the last minute."""
+
+    def __init__(self) -> None:
+        self._seconds: deque[list[float]] = deque()
+
+    def add(self, n: int) -> None:
+        """Count events of now."""
+        second = float(int(time.monotonic()))
+        if not self._seconds or self._seconds[-1][0] != second:
+            self._seconds.append([second, 0])
+            self._forget(second)
+        self._seconds[-1][1] += n
+
+    def per_second(self) -> float:
+        """Return the mean over the last minute, or since the first event if that is later."""
+        now = time.monotonic()
+        self._forget(now)
+        if not self._seconds:
+            return 0.0
+        return sum(n for _, n in self._seconds) / max(now - self._seconds[0][0], 1.0)
+
+    def _forget(self, now: float) -> None:
+        while self._seconds and self._seconds[0][0] < now - RATE_SECONDS:
+            self._seconds.popleft()
+
+
+class Metrics:
+    """Metrics of one model.
+
+    Parameters
+    ----------
+    saved : dict, optional
+        What :meth:`as_dict` returned before.
+    """
+
+    def __init__(self, saved: dict[str, Any] | None = None) -> None:
+        found = saved or {}
+        self.rows, self.mistakes = found.get("rows", 0), found.get("mistakes", 0)
+        self.log_loss, self.refused = found.get("log_loss", 0.0), found.get("refused", 0)
+        self.curve = Curve(found.get("curve", ()), found.get("rows_per_point", 1))
+        self.bins = [list(one) for one in found.get("bins", [[0, 0.0, 0]] * BINS)]  # rows, sum of p, hits
+        self.predicted, self.asked = found.get("predicted", 0), found.get("asked", 0)
+        self.learn_rate, self.predict_rate = Rate(), Rate()
+        self._recent: deque[tuple[int, int, float]] = deque()
+
+    def learned(self, rows: int, mistakes: int, log_loss: float, refused: int, live: bool = True) -> None:
+        """Count learned rows, which were predicted before."""
+        self.refused += refused
+        if rows <= 0:
+            return
+        self.rows, self.mistakes, self.log_loss = self.rows + rows, self.mistakes + mistakes, self.log_loss + log_loss
+        self.curve.add(time.time(), rows, mistakes, log_loss)
+        self._recent.append((rows, mistakes, log_loss))
+        while len(self._recent) > 1 and sum(rows for rows, _, _ in self._recent) - self._recent[0][0] >= RECENT_ROWS:
+            self._recent.popleft()
+        if live:
+            self.learn_rate.add(rows)
+
+    def began_again(self) -> None:
+        """Forget the rows that are learned again, since the first of them showed another kind of rows."""
+        self.rows = self.mistakes = 0
+        self.log_loss = 0.0
+        self.curve = Curve()
+        self._recent.clear()
+
+    def judged(self, probability: float, hit: bool) -> None:
+        """Count the probability of a predicted class, and whether it was the row's."""
+        one = self.bins[min(int(probability * BINS), BINS - 1)]
+        one[0], one[1], one[2] = one[0] + 1, one[1] + probability, one[2] + hit
+
+    def answered(self, rows: int, asked: int) -> None:
+        """Count answered questions, and those whose label is asked for."""
+        self.predicted, self.asked = self.predicted + rows, self.asked + asked
+        self.predict_rate.add(rows)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what snapshots keep."""
+        return {
+            "rows": self.rows, "mistakes": self.mistakes, "log_loss": self.log_loss, "refused": self.refused,
+            "curve": self.curve.points, "rows_per_point": self.curve.rows_per_point, "bins": self.bins,
+            "predicted": self.predicted, "asked": self.asked,
+        }  # fmt: skip
+
+    def shown(self) -> dict[str, Any]:
+        """Return the metrics as the server shows them."""
+        recent = [sum(column) for column in zip(*self._recent, strict=True)] or [0, 0, 0.0]
+        return {
+            "rows": self.rows,
+            "error": ratio(self.mistakes, self.rows),
+            "log_loss": ratio(self.log_loss, self.rows),
+            "recent": {
+                "rows": recent[0], "error": ratio(recent[1], recent[0]), "log_loss": ratio(recent[2], recent[0])
+            },
+            "refused": self.refused,
+            "predicted": self.predicted,
+            "asked": self.asked,
+            "learns_per_second": round(self.learn_rate.per_second(), 3),
+            "predictions_per_second": round(self.predict_rate.per_second(), 3),
+            "curve": [
+                {"time": at, "rows": rows, "error": ratio(mistakes, rows), "log_loss": ratio(log_loss, rows)}
+                for at, rows, mistakes, log_loss in self.curve.points
+            ],
+            "reliability": [
+                {"rows": rows, "probability": ratio(p, rows), "accuracy": ratio(hits, rows)}
+                for rows, p, hits in self.bins
+            ],
+        }  # fmt: skip
+
+
+def ratio(part: float, whole: float) -> float | None:
+    """Return a mean; None of nothing."""
+    return part / whole if whole else None
+
+
+def wilson(hits: int, n: int) -> tuple[float, float]:
+    """Return the 95 % interval of a proportion (Wilson 1927); the whole range of none."""
+    if n == 0:
+        return 0.0, 1.0
+    p, z2 = hits / n, Z * Z
+    middle = (p + z2 / (2 * n)) / (1 + z2 / n)
+    half = Z * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    return max(middle - half, 0.0), min(middle + half, 1.0)

@@ -1,0 +1,163 @@
+"""Requests about whole models: make, delete, upload, download, rebuild; and about the directory: snapshot, backup."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ..models.file import ModelFileError
+from ..models.model import Model
+from .engine import Engine
+from .examples import check_living
+from .hosted import BASE, Hosted, snapshots
+from .log import FILE, EventLog, StoredModel, now
+from .problems import Problem
+from .requests import Request
+from .settings import ModelSettings, Recipe, canonical
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+NAME_RULE = "1 to 64 letters, digits, '.', '_' and '-', the first a letter or a digit"
+
+
+def create(engine: Engine, name: str, settings: ModelSettings) -> Request:
+    """Return a request to make a model, answered with the model and whether it is new."""
+    Recipe(settings)  # raises a Problem if they do not fit together
+    return _make(engine, name, canonical(settings))
+
+
+def upload(engine: Engine, name: str, path: str | os.PathLike[str], digest: str) -> Request:
+    """Return a request to make a model of a model file, answered with the model and whether it is new.
+
+    Raises
+    ------
+    Problem
+        If it is not a model file whose rows are named columns.
+    """
+    try:
+        model = Model.load(path)
+    except ModelFileError as error:
+        raise Problem("invalid-body", str(error).replace(f"{path}: ", "")) from None
+    if not model.source:
+        raise Problem("invalid-body", "the model does not say how its rows were read; make it with confidently train")
+    reading = model.source.get("format")
+    if reading not in ("jsonl", "csv", "tsv", "parquet", "feather"):
+        raise Problem("invalid-body", f"the model reads {reading}; rows of the server are objects of named columns")
+    return _make(engine, name, canonical(ModelSettings(file=digest)), path)
+
+
+def _make(engine: Engine, name: str, settings: bytes, base: str | os.PathLike[str] | None = None) -> Request:
+    def work(log: EventLog, request: Request) -> tuple[int, bool]:
+        there = log.model(name)
+        if there is not None:
+            if there.settings == settings:
+                return there.number, False
+            raise Problem("other-model", f"{name!r} exists with other settings; delete it, or take another name")
+        number = log.add_model(name, settings, base is not None)
+        folder = engine.folder_of(number)
+        folder.mkdir(parents=True, exist_ok=True)
+        if base is not None:
+            shutil.copyfile(base, folder / BASE)
+            _sync(folder / BASE)
+        hosted = Hosted(StoredModel(number, name, settings, base is not None, now()), folder)
+        request.committed.append(lambda: engine.hosted.__setitem__(name, hosted))
+        return number, True
+
+    return Request(work)
+
+
+def _sync(path: Path) -> None:
+    for at, flags in ((path, os.O_RDONLY), (path.parent, os.O_RDONLY)):
+        descriptor = os.open(at, flags)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def delete(engine: Engine, name: str) -> Request:
+    """Return a request to delete a model with all its rows."""
+    hosted = engine.find(name)
+
+    def work(log: EventLog, request: Request) -> None:
+        check_living(hosted)
+        log.delete_model(hosted.number)
+        request.committed.append(forget)
+
+    def forget() -> None:
+        hosted.deleted = True
+        engine.hosted.pop(name, None)
+        shutil.rmtree(hosted.folder, ignore_errors=True)
+
+    return Request(work)
+
+
+def download(hosted: Hosted, path: str | os.PathLike[str]) -> Request:
+    """Return a question that writes the model file to a path."""
+
+    def work(log: EventLog, request: Request) -> int:
+        model = hosted.model.model()
+        if not model.learner.multilabel and sum(name is not None for name in model.classes) < 2:
+            raise Problem("one-class", "the model has seen one class only; send rows of another one first")
+        model.save(path)
+        return os.path.getsize(path)
+
+    return Request(work)
+
+
+def facts(hosted: Hosted) -> dict[str, Any]:
+    """Return what the server tells of a model; of any thread."""
+    learner = hosted.model.stream.learner
+    return {
+        "name": hosted.name,
+        "settings": hosted.settings,
+        "created": hosted.created / 1000.0,
+        "task": learner.task,
+        "classes": [str(name) for name in hosted.model.classes],
+        "open": not hosted.closed,
+        "multilabel": hosted.multilabel,
+        "features": learner.n_features,
+        "rows": hosted.metrics.rows,
+        "updates": learner.updates,
+        "waiting": len(hosted.waiting),
+        "seq": hosted.cursor,
+        "snapshot": hosted.saved_seq,
+        "refused": hosted.metrics.refused,
+    }
+
+
+def save(engine: Engine, hosted: Hosted) -> Request:
+    """Return a question that writes a snapshot, answered with its event."""
+
+    def work(log: EventLog, request: Request) -> int:
+        engine.finish_saving(hosted)
+        if hosted.snapshot_due(1, 0.0):
+            hosted.write(*hosted.packed())
+        return hosted.saved_seq
+
+    return Request(work)
+
+
+def backup(engine: Engine, target: Path) -> Request:
+    """Return a request to copy the log and the model files into a new folder, while rows go on to come in."""
+
+    def work(log: EventLog, request: Request) -> Iterator[None]:
+        target.mkdir(parents=True)
+        return steps(log)
+
+    def steps(log: EventLog) -> Iterator[None]:
+        for hosted in list(engine.hosted.values()):
+            folder = target / hosted.folder.relative_to(engine.folder)
+            folder.mkdir(parents=True)
+            for path in [hosted.folder / BASE, *snapshots(hosted.folder)]:
+                with suppress(FileNotFoundError):  # none, or replaced by a newer one meanwhile
+                    shutil.copyfile(path, folder / path.name)
+                    _sync(folder / path.name)
+                yield None
+        yield from log.copy_to(target / FILE)
+
+    return Request(work)

@@ -1,0 +1,76 @@
+"""What can be wrong with a request: each kind of problem has a name, a status and a title (RFC 9457)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Kind(NamedTuple):
+    """A kind of problem: the status of its answers, and its title."""
+
+    status: int
+    title: str
+
+
+KINDS = {
+    "invalid-json": Kind(400, "The body is not JSON"),
+    "invalid-body": Kind(422, "The body does not have the expected form"),
+    "invalid-row": Kind(422, "The row cannot be read"),
+    "invalid-settings": Kind(422, "The settings do not fit together"),
+    "invalid-parameter": Kind(422, "A parameter of the URL is invalid"),
+    "unknown-class": Kind(422, "The label is not one of the model's classes"),
+    "other-content": Kind(422, "The id was used before with other content"),
+    "unknown-model": Kind(404, "There is no such model"),
+    "unknown-id": Kind(404, "There is no example with this id"),
+    "not-found": Kind(404, "There is nothing at this address"),
+    "method": Kind(405, "The method is not allowed here"),
+    "other-model": Kind(409, "The model exists with other settings"),
+    "other-label": Kind(409, "The example has another label"),
+    "one-class": Kind(409, "The model has seen fewer than two classes"),
+    "leased": Kind(409, "Another labeller has this row"),
+    "expired": Kind(410, "The prediction is too old"),
+    "slow-body": Kind(408, "The body did not arrive in time"),
+    "too-large": Kind(413, "The body is too large"),
+    "media-type": Kind(415, "The media type is not supported"),
+    "unauthorized": Kind(401, "A token is needed"),
+    "forbidden": Kind(403, "The token does not allow this"),
+    "cross-site": Kind(403, "The request comes from another site"),
+    "overloaded": Kind(503, "The server has too much to do"),
+    "not-ready": Kind(503, "The server is not ready"),
+    "stopping": Kind(503, "The server is stopping"),
+    "log-failed": Kind(503, "The log cannot be written"),
+    "disk-full": Kind(507, "The disk is full"),
+    "internal": Kind(500, "The server has a fault"),
+}
+
+
+class Problem(Exception):
+    """A request that cannot be answered as it is.
+
+    Parameters
+    ----------
+    kind : str
+        A name in :data:`KINDS`.
+    detail : str
+        What was given, what is allowed and what to do.
+    pointer : str, optional
+        JSON pointer to the part of the body that is wrong.
+    """
+
+    def __init__(self, kind: str, detail: str, pointer: str | None = None) -> None:
+        super().__init__(detail)
+        self.kind, self.detail, self.pointer = kind, detail, pointer
+
+    @property
+    def status(self) -> int:
+        return KINDS[self.kind].status
+
+    def within(self, pointer: str) -> Problem:
+        """Return the problem of a part of a body as that of the body."""
+        return Problem(self.kind, self.detail, pointer + (self.pointer or ""))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the members of ``application/problem+json``."""
+        kind = KINDS[self.kind]
+        found = {"type": f"urn:confidently:{self.kind}", "title": kind.title, "status": kind.status}
+        return found | {"detail": self.detail} | ({} if self.pointer is None else {"pointer": self.pointer})

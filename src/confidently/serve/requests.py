@@ -1,0 +1,95 @@
+"""Requests to the engine: what waits in its queues, and how whoever waits for an answer is told."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .hosted import Hosted
+    from .log import EventLog
+    from .served import Example
+
+Work = Callable[["EventLog", "Request"], Any]
+
+
+class Request:
+    """One request, answered by a thread of the engine.
+
+    Parameters
+    ----------
+    work : callable
+        Called by that thread; its result is the answer, or the exception that it raises. In the log thread it gets the
+        log and the request; an exception must leave the log as it was.
+    rows, size : int
+        Rows and bytes that it keeps waiting.
+    wait : bool
+        Whether to answer only when :attr:`examples` are learned.
+
+    Attributes
+    ----------
+    examples : list
+        What the models will learn of it, once it is durable.
+    committed : list of callables
+        Called once it is durable, in the log thread.
+    """
+
+    __slots__ = ("_answered", "_future", "_loop", "committed", "examples", "result", "rows", "size", "wait", "work")
+
+    def __init__(self, work: Work, rows: int = 1, size: int = 0, wait: bool = False) -> None:
+        self.work, self.rows, self.size, self.wait = work, rows, size, wait
+        self.examples: list[tuple[Hosted, Example]] = []
+        self.committed: list[Callable[[], None]] = []
+        self.result: Any = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._future: asyncio.Future[Any] | None = None
+        self._answered: threading.Event | None = None
+
+    def future(self) -> asyncio.Future[Any]:
+        """Return the answer as a future of the running event loop; called before the request is queued."""
+        self._loop = asyncio.get_running_loop()
+        self._future = self._loop.create_future()
+        return self._future
+
+    def blocking(self) -> Request:
+        """Prepare :meth:`answer`; called before the request is queued."""
+        self._answered = threading.Event()
+        return self
+
+    def answer(self) -> Any:
+        """Wait for the answer; return or raise it."""
+        assert self._answered is not None
+        self._answered.wait()
+        if isinstance(self.result, BaseException):
+            raise self.result
+        return self.result
+
+    def _resolve(self) -> None:
+        future = self._future
+        if future is None or future.done():  # whoever asked has gone
+            return
+        if isinstance(self.result, BaseException):
+            future.set_exception(self.result)
+        else:
+            future.set_result(self.result)
+
+
+def deliver(requests: Iterable[Request]) -> None:
+    """Tell those who wait that their requests are answered; each event loop is woken once."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[Request]] = {}
+    for request in requests:
+        if request._answered is not None:
+            request._answered.set()
+        if request._loop is not None:
+            by_loop.setdefault(request._loop, []).append(request)
+    for loop, answered in by_loop.items():
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(_resolve_all, answered)
+
+
+def _resolve_all(requests: list[Request]) -> None:
+    for request in requests:
+        request._resolve()

@@ -1,0 +1,195 @@
+"""Rows as the server keeps them: JSON objects on a line each, read by the compiled reader of JSON lines.
+
+Features arrive as a JSON object. With a label they become one line, the label first: ``{"label":"ham","n_links":4}``.
+This is the line that ``confidently train`` would read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from .. import _core
+from ..data.batch import Batch, batch_of
+from ..data.features import Features, NewFeatures
+from ..data.formats.lines import parser_of
+from ..data.memory.matrix import largest_value
+from ..data.reading import ReaderOptions
+from ..data.request import ReadRequest
+from .problems import Problem
+
+WHERE = re.compile(r"line ([0-9]+)(?:, column ([0-9]+))?: (.*)", re.DOTALL)
+BREAKS = bytes.maketrans(b"\r\n", b"  ")  # between the tokens of JSON; strings have none
+
+
+def one_line(features: bytes) -> bytes:
+    """Return a JSON object without line breaks."""
+    return features.strip().translate(BREAKS)
+
+
+def labelled_line(key: str, label: Any, features: bytes) -> bytes:
+    """Return the line of a row, which has its label first, without the line end."""
+    start = b"{" + msgspec.json.encode(key) + b":" + msgspec.json.encode(label)
+    rest = features[1:].lstrip()
+    return start + (rest if rest == b"}" else b"," + rest)
+
+
+class RowReader:
+    """Reads the lines of one model, in the order of its log; features and labels are numbered as they appear.
+
+    Parameters
+    ----------
+    reading : ReaderOptions
+    dtype : str
+        Of the model, which bounds the values.
+    multilabel : bool
+    classes : sequence of str
+        All allowed labels; empty: any.
+    features : Features, optional
+        Known features.
+    """
+
+    def __init__(
+        self, reading: ReaderOptions, dtype: str, multilabel: bool = False, classes: Sequence[str] = (),
+        features: Features | None = None,
+    ) -> None:  # fmt: skip
+        request = ReadRequest(
+            multilabel=multilabel, largest=largest_value(dtype), classes=tuple(classes), features=features, parsers=0
+        )
+        self._parser = parser_of(reading, request, own_columns=True)
+        self._numbering = _core.Numbering(request.options(reading))
+        self._multilabel = multilabel
+        if features is not None:
+            self._numbering.restore(features.key, features.names.text, features.names.start)
+
+    def batch(self, lines: Sequence[bytes], weights: Sequence[float] | None = None) -> Batch:
+        """Return rows with labels.
+
+        Raises
+        ------
+        ValueError
+            For the first invalid row, with its line.
+        """
+        self._parser.parse(b"", b"\n".join([*lines, b""]), 1)
+        self._parser.number(self._numbering)
+        found = batch_of("rows", "row", self._parser.take(), (), 0)
+        if not self._multilabel:
+            found.label_start = None
+        if weights is not None and any(weight != 1.0 for weight in weights):
+            found.weights = np.array(weights, dtype=np.float64)
+        return found
+
+
+class QuestionReader:
+    """Reads rows without labels for a model whose features grow; features that it does not know are forgotten.
+
+    Parameters
+    ----------
+    reading, dtype
+        As of :class:`RowReader`.
+    features : Features, optional
+        Known features.
+    """
+
+    def __init__(self, reading: ReaderOptions, dtype: str, features: Features | None = None) -> None:
+        request = ReadRequest(ignore_labels=True, largest=largest_value(dtype), freeze=True, parsers=0)
+        self._parser = parser_of(reading, request, own_columns=False)
+        self._numbering = _core.Numbering(request.options(reading))
+        known = Features() if features is None else features
+        self._parser.restore(known.key, known.names.text, known.names.start, True)
+
+    def learn_features(self, new: NewFeatures) -> None:
+        """Add features, which take the next columns."""
+        self.batch([])  # after which the features of the last question are forgotten
+        self._parser.restore(new.key, new.names.text, new.names.start, True)
+
+    def batch(self, lines: Sequence[bytes]) -> Batch:
+        """Return rows; labels are ignored.
+
+        Raises
+        ------
+        ValueError
+            For the first invalid row, with its line.
+        """
+        self._parser.parse(b"", b"\n".join([*lines, b""]) if lines else b"", 1)
+        self._parser.number(self._numbering)
+        return batch_of("rows", "row", self._parser.take(), (), 0)
+
+
+class RowCheck:
+    """Checks rows before they are accepted, without a trace in any model.
+
+    Parameters
+    ----------
+    reading : ReaderOptions
+        Scaling and zeros do not matter.
+    label : str
+        The key of labels.
+    dtype, multilabel, classes
+        As of :class:`RowReader`.
+    """
+
+    def __init__(
+        self, reading: ReaderOptions, label: str, dtype: str, multilabel: bool = False, classes: Sequence[str] = ()
+    ) -> None:
+        reading = replace(reading, normalize="none", vocabulary=False)
+        self._label, self._classes = label, classes
+        self._questions = QuestionReader(reading, dtype)
+        request = ReadRequest(multilabel=multilabel, largest=largest_value(dtype), classes=tuple(classes), freeze=True)
+        self._parser = parser_of(reading, request, own_columns=False)
+        nothing = Features()
+        self._parser.restore(nothing.key, nothing.names.text, nothing.names.start, True)
+
+    def features(self, features: bytes) -> None:
+        """Check the features of a row.
+
+        Raises
+        ------
+        Problem
+            If they cannot be read.
+        """
+        try:
+            batch = self._questions.batch([features])
+        except ValueError as error:
+            raise Problem("invalid-row", self._told(error, 0), "/features") from None
+        if len(batch) != 1:
+            raise Problem("invalid-row", 'features: expected an object such as {"n_links": 4}', "/features")
+
+    def labelled(self, features: bytes, label: Any) -> bytes:
+        """Check a row with its label; return its line.
+
+        Raises
+        ------
+        Problem
+            If it cannot be read, or its label is unknown.
+        """
+        line = labelled_line(self._label, label, features)
+        try:
+            self._parser.parse(b"", line + b"\n", 1)
+        except ValueError as error:
+            return self._refuse(features, label, error, len(line) - len(features))
+        return line
+
+    def _refuse(self, features: bytes, label: Any, error: ValueError, before: int) -> bytes:
+        """Raise the problem of a row whose line was refused."""
+        self.features(features)  # raises, unless the label is to blame
+        told = self._told(error, before)
+        if self._classes and "classes" in told:
+            raise Problem("unknown-class", f"the label {label!r} is not one of {', '.join(self._classes)}", "/label")
+        pointer = "/features" if repr(self._label) in told and "twice" in told else "/label"
+        if pointer == "/features":
+            told = f"features has the key {self._label!r}, which is the key of labels; rename it"
+        raise Problem("invalid-row", told, pointer)
+
+    def _told(self, error: ValueError, before: int) -> str:
+        """Return what a reader says, about the text of the features."""
+        found = WHERE.fullmatch(str(error))
+        if found is None:
+            return str(error)
+        column = int(found[2]) - before if found[2] else 0
+        return f"{found[3]} (at character {column} of features)" if column > 0 else found[3]

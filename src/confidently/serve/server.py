@@ -1,0 +1,157 @@
+"""The process: an engine, its application and uvicorn, from the first signal of life to the last snapshot."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import uvicorn
+
+from .app import make_app
+from .engine import Engine, Limits
+from .tokens import Guard, read_tokens
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+STOP_SECONDS = 5  # that answers may take after a signal
+SWITCH_SECONDS = 5e-4  # between threads; a question must not wait long for a thread that learns
+
+
+class UsageError(ValueError):
+    """The server cannot be started like this; the message is one sentence."""
+
+
+class Server:
+    """A server of one directory.
+
+    Parameters
+    ----------
+    folder : path
+    host : str
+    port : int
+        0: any that is free.
+    token_file : path, optional
+    limits : Limits, optional
+    say : callable
+        Told one line about what happens.
+
+    Raises
+    ------
+    UsageError
+        For an address that others can reach, without tokens.
+    """
+
+    def __init__(
+        self, folder: str | os.PathLike[str], host: str = "127.0.0.1", port: int = 8642, *,
+        token_file: str | os.PathLike[str] | None = None, limits: Limits | None = None,
+        say: Callable[[str], None] = lambda line: None,
+    ) -> None:  # fmt: skip
+        if token_file is None and host not in LOOPBACK:
+            raise UsageError(
+                f"without tokens only this machine may use the server, got --host {host}; use --token-file FILE"
+            )
+        self.folder, self.host, self.port, self.say = Path(folder), host, port, say
+        self.token_file = token_file
+        self.guard = Guard([] if token_file is None else read_tokens(token_file))
+        self.engine = Engine(folder, limits, say=say)
+        config = uvicorn.Config(
+            make_app(self.engine, self.guard), log_level="warning", access_log=False, lifespan="off",
+            timeout_graceful_shutdown=STOP_SECONDS, timeout_keep_alive=75, limit_concurrency=None, server_header=False,
+        )  # fmt: skip
+        self.server = uvicorn.Server(config)
+        self.engine.on_failure = self.stop
+        self.socket = self._bind()
+
+    def _bind(self) -> socket.socket:
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        found = socket.socket(family, socket.SOCK_STREAM)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            found.bind((self.host, self.port))
+        except OSError as error:
+            self.engine.log.close()
+            found.close()
+            raise UsageError(
+                f"cannot listen on {self.host}:{self.port} ({error.strerror}); use another --port"
+            ) from None
+        found.set_inheritable(True)
+        return found
+
+    @property
+    def address(self) -> str:
+        """Where the server is."""
+        host, port = self.socket.getsockname()[:2]
+        return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+    def run(self, begun: Callable[[str], None] = lambda address: None) -> int:
+        """Serve until a signal; return the exit status: 0, or 1 if the log could not be written."""
+        import sys
+
+        sys.setswitchinterval(SWITCH_SECONDS)
+        try:
+            asyncio.run(self._serve(begun))
+        finally:
+            self.engine.stop()
+        if self.engine.failed is not None:
+            self.say(f"stopped: {self.engine.failed}")
+            return 1
+        return 0
+
+    async def _serve(self, begun: Callable[[str], None]) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with suppress(ValueError, RuntimeError, NotImplementedError):
+                loop.add_signal_handler(number, self.stop)
+        if hasattr(signal, "SIGHUP"):
+            with suppress(ValueError, RuntimeError):
+                loop.add_signal_handler(signal.SIGHUP, self.reload_tokens)
+        starting = threading.Thread(target=self._start_engine, args=(loop, begun), name="replay", daemon=True)
+        starting.start()
+        self.server.config.load()
+        with _no_signals(self.server):
+            await self.server.serve([self.socket])
+        starting.join()
+
+    def _start_engine(self, loop: asyncio.AbstractEventLoop, begun: Callable[[str], None]) -> None:
+        try:
+            self.engine.start()
+        except Exception as error:
+            self.engine.failed = str(error)
+            self.stop()
+            return
+        begun(self.address)
+
+    def stop(self) -> None:
+        """End in order: answers that are under way are completed, accepted rows are learned."""
+        self.engine.stopping = True
+        self.server.should_exit = True
+
+    def reload_tokens(self) -> None:
+        """Read the file of tokens again; a fault in it changes nothing."""
+        if self.token_file is None:
+            return
+        try:
+            self.guard.tokens = read_tokens(self.token_file)
+            self.say(f"{len(self.guard.tokens)} tokens read from {self.token_file}")
+        except (OSError, ValueError) as error:
+            self.say(f"the tokens stay as they were: {error}")
+
+
+class _no_signals:
+    """Keeps uvicorn from taking the signals, which the server handles."""
+
+    def __init__(self, server: uvicorn.Server) -> None:
+        self._server = server
+
+    def __enter__(self) -> None:
+        from contextlib import nullcontext
+
+        self._server.capture_signals = nullcontext  # type: ignore[method-assign,assignment]
+
+    def __exit__(self, *error: object) -> None:
+        pass

@@ -1,0 +1,159 @@
+"""What a served model is made of: the body of ``PUT /v1/models/{m}``, with the names and defaults of ``train``."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from ..covariances.settings import Settings
+from ..covariances.table import kind_of, with_classes
+from ..data.classes import ClassTable
+from ..data.features import Features
+from ..data.formats.table import OBJECTS
+from ..data.reading import DEFAULT_LABEL, ReaderOptions
+from ..learner.learner import Learner
+from ..learner.streams import StreamLearner
+from ..rules import make_rule
+from ..stack.choice import new_stack
+from ..views.standard import Standard
+from ..views.table import make_view
+from ..views.view import View
+from .problems import Problem
+
+Name = int | str
+ALONE = ("rule_parameters", "view", "multiclass", "calibration", "average", "forget", "projection", "multilabel")
+
+
+class Reading(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """How the objects of rows become features; the names are those of the options of ``confidently train``."""
+
+    label: str | None = None
+    drop: list[str] = []
+    only: list[str] = []
+    category: list[str] = []
+    text: list[str] = []
+    dates: list[str] = []
+    analyzer: Literal["word", "char"] = "word"
+    ngrams: tuple[int, int] = (1, 1)
+    counts: Literal["count", "binary"] = "count"
+    bits: int = 22
+    vocabulary: bool = False
+    normalize: Literal["l2", "none"] | None = None
+    zeros: bool = False
+
+
+class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """The settings of a served model.
+
+    Without ``view``, the first rows decide whether numbers are standardized, as in ``confidently train``. With
+    ``classes``, other labels are errors; without, classes are added as they appear. ``file`` is the SHA-256 of the
+    model file that an uploaded model began with; nothing else is set then.
+    """
+
+    rule: str = "arow"
+    rule_parameters: dict[str, float] = {}
+    covariance: str = "diag"
+    classes: list[Name] = []
+    auto: bool = False
+    multilabel: bool = False
+    view: str | None = None
+    multiclass: Literal["joint", "one-vs-rest", "softmax"] | None = None
+    calibration: Literal["progressive", "none"] = "progressive"
+    prior_variance: float = 1.0
+    min_variance: float = 1e-12
+    fit_intercept: bool = True
+    average: bool = False
+    forget: float = 0.0
+    projection: Literal["precision", "moments"] | None = None
+    dtype: Literal["float64", "float32"] = "float64"
+    reading: Reading = Reading()
+    file: str | None = None
+
+
+class Recipe:
+    """Checked settings: makes the untrained learner of a model, and says how its rows are read.
+
+    Parameters
+    ----------
+    settings : ModelSettings
+
+    Attributes
+    ----------
+    undecided : bool
+        Whether the first rows decide on the view.
+
+    Raises
+    ------
+    Problem
+        If the settings do not fit together, with the reason.
+    """
+
+    def __init__(self, settings: ModelSettings) -> None:
+        self.settings = settings
+        self.undecided = not settings.auto and settings.view is None and settings.reading.normalize != "l2"
+        try:
+            self._check()
+            self.view = None if settings.view is None else make_view(settings.view)
+            self.learner(self.reading())
+        except (TypeError, ValueError) as error:
+            raise Problem("invalid-settings", str(error)) from None
+
+    def reading(self, standardized: bool = False) -> ReaderOptions:
+        """Return how rows are read; ``standardized``: for the view that the first rows have chosen."""
+        given = {name: getattr(self.settings.reading, name) for name in Reading.__struct_fields__}
+        given = {name: value for name, value in given.items() if value not in (None, False, [])}
+        if standardized:
+            given |= {"normalize": "none", "zeros": True}
+        elif self.settings.auto or (self.view is not None and self.view.takes_values):
+            given = {"normalize": "none", "zeros": True} | given
+        return ReaderOptions(format=OBJECTS, **given)
+
+    def learner(self, reading: ReaderOptions, standardized: bool = False) -> StreamLearner:
+        """Return an untrained learner."""
+        settings = self.settings
+        table = ClassTable(settings.classes, settings.multilabel, closed=bool(settings.classes))
+        features = Features(bounded=not reading.vocabulary)
+        if settings.auto:
+            return StreamLearner(new_stack(len(table), dtype=settings.dtype), table, None, features, reading)
+        view: View | None = Standard() if standardized else self.view
+        chosen = Settings(
+            make_rule(settings.rule, **settings.rule_parameters), settings.covariance, forget=settings.forget,
+            prior_variance=settings.prior_variance, min_variance=settings.min_variance, average=settings.average,
+            fit_intercept=settings.fit_intercept, projection=settings.projection, dtype=settings.dtype,
+        )  # fmt: skip
+        chosen = with_classes(chosen, settings.multiclass, len(table), settings.multilabel)
+        learner = Learner(chosen, len(table), view=view)
+        return StreamLearner(learner, table, settings.multiclass, features, reading)
+
+    def estimator(self) -> dict[str, Any]:
+        """Return the entries of the model file that are not the learner's."""
+        if self.settings.auto:
+            return {"members": "auto"}
+        calibration = None if self.settings.calibration == "none" else self.settings.calibration
+        return {"multiclass": self.settings.multiclass, "calibration": calibration}
+
+    def _check(self) -> None:
+        settings = self.settings
+        classes = settings.classes
+        if classes and (len(classes) < 2 or "" in classes or len(set(map(str, classes))) < len(classes)):
+            raise ValueError(f"classes: expected two or more different names, got {classes!r}")
+        if settings.auto and (given := [name for name in ALONE if getattr(settings, name) != _default(name)]):
+            raise ValueError(f"auto chooses its learners; leave out {', '.join(given)}")
+        if settings.auto and (settings.rule, settings.covariance) != (_default("rule"), _default("covariance")):
+            raise ValueError("auto chooses its learners; leave out rule and covariance")
+        kind_of(settings.covariance).require("stream")
+
+    @property
+    def label(self) -> str:
+        """The key of labels in rows, which features must not have."""
+        return self.settings.reading.label or DEFAULT_LABEL
+
+
+def _default(name: str) -> Any:
+    return getattr(ModelSettings(), name)
+
+
+def canonical(settings: ModelSettings) -> bytes:
+    """Return settings as JSON, equal for equal settings."""
+    return msgspec.json.encode(settings, order="deterministic")
