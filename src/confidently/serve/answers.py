@@ -76,7 +76,8 @@ def undo(hosted: Hosted, id: str) -> Request:
         event = log.add(hosted.number, Event.UNDO, example=stored.seq)
         request.committed.append(partial(hosted.labelling.undone, seq, note))
         if stored.note is not None and stored.features is not None:
-            put_back = partial(hosted.labelling.put_back, id, stored.seq, stored.features, stored.note)
+            labeller = msgspec.json.decode(note)["by"]
+            put_back = partial(hosted.labelling.put_back, id, stored.seq, stored.features, stored.note, labeller)
             request.committed.append(put_back)
         return event
 

@@ -79,6 +79,7 @@ ROUTES = (
     Route(
         "GET", f"{MODEL}/examples", handlers.get_examples, "admin", None, m.ExampleOut, (AFTER, LIMIT), lines="answer"
     ),
+    Route("GET", f"{MODEL}/examples/{{id}}", handlers.get_example, "admin", None, m.StoredRow),
     Route("DELETE", f"{MODEL}/examples/{{id}}", handlers.delete_example, "admin", None, m.Erased),
     Route("GET", f"{MODEL}/queue", handlers.get_queue, "label", None, m.Queue, (N, LABELLER)),
     Route("POST", f"{MODEL}/answers", handlers.post_answer, "label", m.AnswerBody, m.Done),

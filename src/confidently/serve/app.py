@@ -119,7 +119,10 @@ def make_app(engine: Engine, guard: Guard | None = None) -> Starlette:
             raise HTTPException(404)
         return Response(found.read_bytes(), headers=PAGE_HEADERS, media_type=TYPES[suffix])
 
-    addresses = [Address(route.path, guarded(route), methods=[route.method]) for route in ROUTES]
+    addresses = [
+        Address(route.path.replace("{id}", "{id:path}"), guarded(route), methods=[route.method])  # ids may have slashes
+        for route in ROUTES
+    ]
     others: list[tuple[str, str, Any]] = [
         ("GET", "/livez", live), ("GET", "/readyz", ready), ("GET", "/metrics", prometheus),
         ("GET", "/openapi.json", openapi_document), ("POST", "/session", log_in), ("GET", "/session", session),

@@ -261,7 +261,23 @@ def _store(hosted: Hosted, log: EventLog, request: Request, row: Question, answe
     return answer
 
 
-# --- erase, export ---------------------------------------------------------------------------------------------------
+# --- find, erase, export ---------------------------------------------------------------------------------------------
+
+
+def find(hosted: Hosted, id: str) -> Request:
+    """Return a request for a stored row, answered with it and its last label as JSON, or None."""
+
+    def work(log: EventLog, request: Request) -> tuple[Stored, bytes | None]:
+        check_living(hosted)
+        stored = log.find(hosted.number, id)
+        if stored is None or stored.kind == Event.PARKED:
+            raise Problem("unknown-id", f"no row has the id {id!r}")
+        if stored.features is None:
+            raise Problem("expired", f"the row {id!r} is no longer stored")
+        last = log.label_of(stored.seq)
+        return stored, None if last is None else last[1]
+
+    return Request(work)
 
 
 def erase(hosted: Hosted, id: str) -> Request:

@@ -324,6 +324,17 @@ async def get_examples(call: Call) -> Response:
     return Flow(lines(), NDJSON)
 
 
+async def get_example(call: Call) -> Response:
+    """Return a stored row."""
+    hosted, id = call.hosted, call.request.path_params["id"]
+    stored, label = await call.log(examples.find(hosted, id))
+    return answered({
+        "id": id, "seq": stored.seq, "features": msgspec.Raw(stored.features),
+        "label": None if label is None else msgspec.Raw(label),
+        "prediction": None if stored.note is None else msgspec.Raw(stored.note),
+    })  # fmt: skip
+
+
 async def delete_example(call: Call) -> Response:
     """Overwrite the features and labels of a row."""
     hosted, id = call.hosted, call.request.path_params["id"]

@@ -109,10 +109,11 @@ class Labelling:
         if len(self._pool) > POOL:
             self._pool.popitem(last=False)
 
-    def put_back(self, id: str, seq: int, features: bytes, note: bytes) -> None:
-        """Add a row whose answer was undone; it may be asked about again."""
+    def put_back(self, id: str, seq: int, features: bytes, note: bytes, labeller: str) -> None:
+        """Add a row whose answer was undone; who answered has it first."""
         self._asked.discard(likeness(features))
         self.add(candidate(id, seq, features, Answer(**msgspec.json.decode(note))))
+        self._leases[id] = (labeller, time.monotonic() + LEASE_SECONDS)
 
     def remove(self, id: str) -> None:
         """Forget a row that has a label, or is erased."""

@@ -154,6 +154,16 @@ class ExampleOut(Struct):
     time: float
 
 
+class StoredRow(Struct):
+    """A stored row: its features, its last label if it has one, and what the model said of it if it was predicted."""
+
+    id: str
+    seq: int
+    features: dict[str, Any]
+    label: int | str | list[int | str] | None
+    prediction: dict[str, Any] | None
+
+
 class ExplainBody(Struct, forbid_unknown_fields=True):
     """A row, and the class whose margin is explained; by default the predicted one."""
 

@@ -25,6 +25,7 @@ from ..learner.streams import StreamLearner, StreamPredictor
 from ..learner.tables import ROWS_TO_INFER, has_numbers
 from ..models.explanation import Explanation, explain
 from ..models.model import Model
+from ..models.stack_explanation import StackExplanation, explain_stack
 from ..stack.stack import Stack
 from .problems import Problem
 from .rows import QuestionReader, RowReader
@@ -320,8 +321,8 @@ class ServedModel:
             )
         ]
 
-    def explanation(self, line: bytes, about: Any = None) -> Explanation:
-        """Return the contribution of every feature of a row.
+    def explanation(self, line: bytes, about: Any = None) -> Explanation | StackExplanation:
+        """Return the contribution of every feature of a row; for a stack, that of every member too.
 
         Raises
         ------
@@ -329,7 +330,8 @@ class ServedModel:
             If the model has no weights of features, or there is no such class.
         """
         complete = self._complete()
-        return explain(complete.model(), complete._questions.batch([line]), about)
+        model, batch = complete.model(), complete._questions.batch([line])
+        return explain_stack(model, batch, about) if self.settings.auto else explain(model, batch, about)
 
     def model(self) -> Model:
         """Return the model of all rows learned; it shares arrays with the learner.
