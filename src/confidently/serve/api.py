@@ -68,7 +68,7 @@ ROUTES = (
     ),
     Route("POST", f"{MODEL}/learn", handlers.learn, "learn", m.LearnBody, m.Receipt, (WAIT,), lines="both"),
     Route("POST", f"{MODEL}/labels", handlers.label, "label", m.LabelBody, m.Receipt, (WAIT, PARK), lines="both"),
-    Route("POST", f"{MODEL}/explain", handlers.explain, "predict", m.ExplainBody, dict[str, Any]),
+    Route("POST", f"{MODEL}/explain", handlers.explain, "predict", m.ExplainBody, m.Explained),
     Route("GET", "/v1/models", handlers.list_models, "predict", None, m.Models),
     Route("GET", MODEL, handlers.get_model, "predict", None, m.ModelFacts),
     Route("PUT", MODEL, handlers.put_model, "admin", ModelSettings, m.ModelFacts, statuses=(200, 201)),

@@ -8,6 +8,7 @@ import os
 import tempfile
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ import msgspec
 from starlette.background import BackgroundTask
 from starlette.responses import FileResponse, Response
 
+from ..models.explanation import Explanation
+from ..models.stack_explanation import StackExplanation
 from . import answers, examples, models
 from . import messages as m
 from .calls import NDJSON, Call, Flow, answered, decoded, encoder
@@ -204,7 +207,19 @@ async def explain(call: Call) -> Response:
         except ValueError as error:
             raise Problem("invalid-body", str(error), "/about") from None
 
-    return answered(await call.ask(Request(work)))
+    return answered(_explained(await call.ask(Request(work))))
+
+
+def _explained(found: Explanation | StackExplanation) -> m.Explained:
+    members: list[dict[str, Any]] = []
+    if isinstance(found, StackExplanation):
+        parts = [part._asdict() for part in found.features]
+        members = [member._asdict() | {"mean": member.mean} for member in found.members]
+    else:
+        parts = [asdict(contribution) for contribution in found.contributions]
+    return m.Explained(
+        found.predicted, found.supported, found.rival, found.mean, found.variance, found.classes, parts, members
+    )
 
 
 # --- models ----------------------------------------------------------------------------------------------------------

@@ -171,6 +171,19 @@ class ExplainBody(Struct, forbid_unknown_fields=True):
     about: str | None = None
 
 
+class Explained(Struct):
+    """What each feature adds to the margin between two classes, the largest first; of a stack, each member too."""
+
+    predicted: int | str | list[int | str] | None
+    supported: int | str | None
+    rival: int | str | None
+    mean: float
+    variance: float
+    classes: list[dict[str, Any]]
+    contributions: list[dict[str, Any]]
+    members: list[dict[str, Any]]
+
+
 class Saved(Struct):
     """The event up to which the snapshot of every model goes."""
 
