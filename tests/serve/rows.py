@@ -1,0 +1,60 @@
+"""Rows for the tests of the server, and what ``confidently train`` makes of them."""
+
+import json
+import random
+
+from confidently.cli import run
+from confidently.models.model import Model
+from confidently.serve.rows import labelled_line
+from confidently.serve.served import Example
+
+WORDS = ["win", "meet", "cash", "noon", "free", "tea"]
+RARE = [f"w{k}" for k in range(300)]
+KINDS = ("numbers", "text", "categories", "mixed", "late")
+
+
+def made(n, kind="mixed", seed=0):
+    """Rows of two classes, or three if they are numbers, as pairs of features and label."""
+    chance = random.Random(f"{kind} {seed}")
+    return [_row(chance, kind, k) for k in range(n)]
+
+
+def _row(chance, kind, k):
+    spam = chance.random() < 0.5
+    label, features = "spam" if spam else "ham", {}
+    if kind == "text":
+        features["subject"] = " ".join(chance.choices(WORDS if chance.random() < 0.7 else RARE, k=4))
+    elif kind != "numbers":
+        features["subject"] = chance.choice(WORDS + RARE) + ("x" if spam else "")
+    if kind in ("numbers", "mixed") or (kind == "late" and k > 40):
+        features |= {"a": chance.gauss(spam, 1), "b": chance.gauss(0, 5), "n": int(spam) + chance.randrange(3)}
+    if kind == "numbers" and chance.random() < 0.3:
+        label, features["c"] = "other", 3
+    return features, label
+
+
+def examples(rows, weights=None):
+    """Rows as a served model learns them."""
+    return [
+        Example(
+            labelled_line("label", label, json.dumps(features).encode()), 1.0 if weights is None else weights[k - 1], k
+        )
+        for k, (features, label) in enumerate(rows, 1)
+    ]
+
+
+def trained(folder, rows, *options, weights=None):
+    """The bytes of the model file that ``confidently train`` makes of rows."""
+    source, target = folder / "rows.jsonl", folder / "trained.cw"
+    lines = [
+        {"label": label} | ({} if weights is None else {"weight_": weights[k]}) | features
+        for k, (features, label) in enumerate(rows)
+    ]
+    source.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    given = [] if weights is None else ["--weight", "weight_"]
+    assert run(["train", str(source), "-o", str(target), *options, *given]) == 0
+    if weights is not None:  # rows of the server have their weights beside them, not among their columns
+        model = Model.load(target)
+        model.source["weight"] = None
+        model.save(target)
+    return target.read_bytes()

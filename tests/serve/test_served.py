@@ -1,0 +1,258 @@
+"""A served model is, byte for byte, the one that ``confidently train`` makes of the same rows."""
+
+import json
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from confidently.cli import run
+from confidently.models.model import Model
+from confidently.rules import RULES
+from confidently.serve.problems import Problem
+from confidently.serve.served import Example, ServedModel
+from confidently.serve.settings import ModelSettings, Reading
+from tests.serve.rows import KINDS, examples, made, trained
+
+SETTINGS = {
+    "default": (ModelSettings(), ()),
+    "stdev": (ModelSettings(rule="cw_stdev"), ("--rule", "cw_stdev")),
+    "full": (ModelSettings(covariance="full"), ("--covariance", "full")),
+    "auto": (ModelSettings(auto=True), ("--auto",)),
+}
+QUESTIONS = (b'{"a":1,"zzz":4,"subject":"new"}', b'{"subject":"win"}', b"{}")
+
+
+def saved(model, folder):
+    path = folder / "served.cw"
+    model.model().save(path)
+    return path.read_bytes()
+
+
+def learn_in_pieces(model, rows, chance, largest):
+    """Learn rows in slices of random lengths, with questions in between."""
+    at = 0
+    while at < len(rows):
+        n = chance.randint(1, largest)
+        model.learn(rows[at : at + n])
+        at += n
+        if chance.random() < 0.3:
+            model.answers(QUESTIONS)
+    return model
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [2, 5, 57, 300])
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_same_bytes_as_train(tmp_path, kind, n, settings):
+    made_of, options = SETTINGS[settings]
+    rows = made(n, kind, seed=3)
+    if len({label for _, label in rows}) < 2:
+        rows[-1] = (rows[-1][0], "ham" if rows[0][1] != "ham" else "spam")
+    model = learn_in_pieces(ServedModel(made_of), examples(rows), random.Random(n), 40)
+    assert saved(model, tmp_path) == trained(tmp_path, rows, *options)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("settings", ["default", "full", "auto"])
+def test_same_bytes_beyond_the_rows_that_decide(tmp_path, kind, settings):
+    made_of, options = SETTINGS[settings]
+    rows = made(1500, kind, seed=1)
+    model = learn_in_pieces(ServedModel(made_of), examples(rows), random.Random(kind), 700)
+    assert saved(model, tmp_path) == trained(tmp_path, rows, *options)
+
+
+@given(data=st.data())
+def test_same_bytes_whatever_the_slices(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("served")
+    settings, options = SETTINGS[data.draw(st.sampled_from(["default", "full"]))]
+    rows = made(data.draw(st.integers(2, 40)), data.draw(st.sampled_from(KINDS)), data.draw(st.integers(0, 9)))
+    rows[0], rows[1] = (rows[0][0], "ham"), (rows[1][0], "spam")
+    model, given = ServedModel(settings), examples(rows)
+    while given:
+        n = data.draw(st.integers(0, len(given)))
+        model.learn(given[:n])
+        given = given[n:]
+        if data.draw(st.booleans()):
+            model.answers(QUESTIONS)
+        if n == 0:
+            model.learn(given)
+            break
+    assert saved(model, folder) == trained(folder, rows, *options)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_same_bytes_with_every_rule(tmp_path, rule):
+    rows = made(60, "mixed")
+    model = learn_in_pieces(ServedModel(ModelSettings(rule=rule)), examples(rows), random.Random(rule), 30)
+    assert saved(model, tmp_path) == trained(tmp_path, rows, "--rule", rule)
+
+
+@pytest.mark.parametrize(
+    ("settings", "options"),
+    [
+        ({"dtype": "float32"}, "--dtype float32"),
+        ({"view": "none"}, "--view none"),
+        ({"view": "standard,pairs"}, "--view standard,pairs"),
+        ({"calibration": "none"}, "--calibration none"),
+        ({"prior_variance": 2.0, "fit_intercept": False}, "--prior-variance 2 --no-intercept"),
+        ({"average": True}, "--average"),
+        ({"forget": 0.01}, "--forget 0.01"),
+        ({"rule_parameters": {"r": 3.0}}, "--r 3"),
+        ({"classes": ["ham", "spam"]}, "--classes ham,spam"),
+        ({"classes": ["spam", "eggs", "ham"]}, "--classes spam,eggs,ham"),
+        ({"auto": True, "classes": ["ham", "spam"]}, "--auto --classes ham,spam"),
+        ({"covariance": "full", "classes": ["ham", "spam"]}, "--covariance full --classes ham,spam"),
+        ({"reading": Reading(text=["subject"], ngrams=(1, 2), bits=12)}, "--text subject --ngrams 1-2 --bits 12"),
+        ({"reading": Reading(text=["subject"], analyzer="char")}, "--text subject --analyzer char"),
+        ({"reading": Reading(text=["subject"], counts="binary")}, "--text subject --counts binary"),
+        ({"reading": Reading(drop=["b"], category=["n"])}, "--drop b --category n"),
+        ({"reading": Reading(only=["a", "n"])}, "--only a --only n"),
+        ({"reading": Reading(normalize="l2")}, "--normalize l2"),
+        ({"reading": Reading(normalize="none", zeros=True)}, "--normalize none --zeros"),
+        ({"reading": Reading(vocabulary=True)}, "--vocabulary"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_same_bytes_with_settings(tmp_path, settings, options):
+    rows = made(80, "mixed")
+    model = learn_in_pieces(ServedModel(ModelSettings(**settings)), examples(rows), random.Random(1), 30)
+    assert saved(model, tmp_path) == trained(tmp_path, rows, *options.split())
+
+
+@pytest.mark.parametrize("multiclass", ["joint", "one-vs-rest", "softmax"])
+def test_same_bytes_of_three_classes(tmp_path, multiclass):
+    rows = made(120, "numbers")
+    options = ["--multiclass", multiclass, "--rule", "logistic" if multiclass == "softmax" else "arow"]
+    settings = ModelSettings(multiclass=multiclass, rule=options[3])
+    model = learn_in_pieces(ServedModel(settings), examples(rows), random.Random(2), 30)
+    assert saved(model, tmp_path) == trained(tmp_path, rows, *options)
+
+
+@pytest.mark.parametrize("classes", [[], ["ham", "spam", "urgent"]])
+def test_same_bytes_of_several_labels(tmp_path, classes):
+    chance = random.Random(4)
+    rows = [
+        (features, [name for name in (label, "urgent") if name != "urgent" or chance.random() < 0.4])
+        for features, label in made(100, "text")
+    ]
+    settings = ModelSettings(multilabel=True, classes=classes)
+    model = learn_in_pieces(ServedModel(settings), examples(rows), chance, 30)
+    options = ["--multilabel", *(["--classes", ",".join(classes)] if classes else [])]
+    assert saved(model, tmp_path) == trained(tmp_path, rows, *options)
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_same_bytes_with_weights(tmp_path, settings):
+    made_of, options = SETTINGS[settings]
+    rows, chance = made(90, "mixed"), random.Random(5)
+    weights = [chance.choice([1.0, 0.0, 0.5, 3.0]) for _ in rows]
+    model = learn_in_pieces(ServedModel(made_of), examples(rows, weights), chance, 30)
+    assert saved(model, tmp_path) == trained(tmp_path, rows, *options, weights=weights)
+
+
+# --- snapshots -------------------------------------------------------------------------------------------------------
+
+
+def reloaded(model, given, folder):
+    """A model from its snapshot, and the rows that its log would replay."""
+    if model.early is not None or model.seq == 0:
+        return ServedModel(model.settings), given
+    path = folder / "snapshot.cw"
+    model.learned().save(path)
+    return ServedModel(model.settings, Model.load(path), model.seq), [one for one in given if one.seq > model.seq]
+
+
+@pytest.mark.parametrize(("settings", "options"), [
+    (ModelSettings(view="none"), ("--view", "none")),
+    (ModelSettings(covariance="full", view="none"), ("--covariance", "full", "--view", "none")),
+    (ModelSettings(dtype="float32", view="standard"), ("--dtype", "float32", "--view", "standard")),
+    (ModelSettings(reading=Reading(vocabulary=True), view="none"), ("--vocabulary", "--view", "none")),
+])  # fmt: skip
+def test_same_bytes_after_a_snapshot_at_any_point(tmp_path, settings, options):
+    rows = made(600, "late")
+    given, expected = examples(rows), trained(tmp_path, rows, *options)
+    for at in [1, 2, 41, 42, 255, 256, 257, 300, 511, 512, 513, 599, 600]:
+        model = learn_in_pieces(ServedModel(settings), given[:at], random.Random(at), 200)
+        model, rest = reloaded(model, given, tmp_path)
+        learn_in_pieces(model, rest, random.Random(at), 200)
+        assert saved(model, tmp_path) == expected, f"a snapshot after {at} rows"
+
+
+@pytest.mark.parametrize("name", ["default", "full", "auto"])
+def test_same_bytes_after_snapshots_beyond_the_rows_that_decide(tmp_path, name):
+    settings, options = SETTINGS[name]
+    rows = made(1600, "mixed")
+    given, expected = examples(rows), trained(tmp_path, rows, *options)
+    model, rest = ServedModel(settings), given
+    for at in [500, 999, 1000, 1001, 1300]:
+        model.learn([one for one in rest if one.seq <= at])
+        model, rest = reloaded(model, given, tmp_path)
+    model.learn(rest)
+    assert saved(model, tmp_path) == expected
+
+
+# --- rows that are refused, classes that come late -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_a_row_that_the_learner_refuses_is_left_out(tmp_path, together):
+    """Values may be valid and yet too large for the variances of a model in single precision."""
+    settings = ModelSettings(dtype="float32", rule="pa", view="none", reading=Reading(normalize="none"))
+    rows = made(40, "numbers")
+    rows = [(features, "spam" if label == "spam" else "ham") for features, label in rows]
+    bad = Example(b'{"label":"spam","a":3e38,"b":3e38,"c":3e38}')
+    model = ServedModel(settings)
+    given = [*examples(rows[:20]), bad, *examples(rows[20:])]
+    assert sum(model.learn(piece).refused for piece in ([given] if together else [[one] for one in given])) == 1
+    assert model.refused == 1
+    options = ["--dtype", "float32", "--rule", "pa", "--view", "none", "--normalize", "none"]
+    assert saved(model, tmp_path) == trained(tmp_path, rows, *options)
+
+
+def test_a_class_that_comes_after_the_rows_that_decide(tmp_path):
+    rows = made(1200, "mixed")
+    rows[1100:] = [(features, "late" if k % 3 == 0 else label) for k, (features, label) in enumerate(rows[1100:])]
+    model = learn_in_pieces(ServedModel(ModelSettings()), examples(rows), random.Random(8), 300)
+    assert model.classes == ["ham", "late", "spam"]
+    assert saved(model, tmp_path) == trained(tmp_path, rows)
+
+
+# --- answers ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_answers_are_those_of_the_model_file(tmp_path, name):
+    settings, _ = SETTINGS[name]
+    rows = made(300, "mixed")
+    model = ServedModel(settings)
+    model.learn(examples(rows))
+    asked = [json.dumps(features).encode() for features, _ in made(50, "mixed", seed=9)] + [*QUESTIONS]
+    (tmp_path / "asked.jsonl").write_bytes(b"\n".join([*asked, b""]))
+    saved(model, tmp_path)
+    files = [str(tmp_path / file) for file in ("served.cw", "asked.jsonl", "said.jsonl")]
+    assert run(["predict", *files[:2], "-o", files[2], "--proba"]) == 0
+    said = [json.loads(line) for line in (tmp_path / "said.jsonl").read_text().splitlines()]
+    alone = [one for line in asked for one in model.answers([line])]
+    for line, together, single in zip(said, model.answers(asked), alone, strict=True):
+        assert together.label == single.label == line["class"]
+        assert together.probability == pytest.approx(line["proba"], rel=1e-12)
+        assert single.probability == pytest.approx(line["proba"], rel=1e-12)
+        assert [*together[2:4]] == pytest.approx([*single[2:4]], rel=1e-9)
+
+
+def test_before_the_first_row_there_is_no_label_and_no_model():
+    model = ServedModel(ModelSettings())
+    [answer] = model.answers([b'{"a":1}'])
+    assert (answer.label, answer.probability, answer.ask) == (None, {}, True)
+    with pytest.raises(Problem, match="no row was learned yet"):
+        model.model()
+
+
+def test_one_class_only_is_always_the_answer():
+    model = ServedModel(ModelSettings())
+    model.learn([Example(b'{"label":"ham","a":1}', 1.0, 1)])
+    [answer] = model.answers([b'{"a":1}'])
+    assert answer.label == "ham"
+    assert answer.probability.keys() == {"ham"}
