@@ -21,6 +21,7 @@ from starlette.routing import Route as Address
 from .api import ROUTES, Route
 from .calls import Call, answered, decoded, refused
 from .engine import Engine
+from .hosted import Hosted
 from .models import NAME, NAME_RULE
 from .openapi import document
 from .problems import Problem
@@ -180,7 +181,7 @@ class EngineMetrics(Collector):
 
     def collect(self) -> Any:
         """Yield the families of metrics."""
-        counters = {
+        counters: dict[str, tuple[str, Callable[[Hosted], float]]] = {
             "rows_learned": ("Rows learned", lambda hosted: hosted.metrics.rows),
             "mistakes": ("Rows predicted wrongly before they were learned", lambda hosted: hosted.metrics.mistakes),
             "log_loss": ("Sum of log-losses of rows before they were learned", lambda h: h.metrics.log_loss),
@@ -189,7 +190,7 @@ class EngineMetrics(Collector):
             "answers": ("Answers of labellers", lambda hosted: hosted.labelling.answers),
             "refused": ("Rows that the learner refused", lambda hosted: hosted.metrics.refused),
         }
-        gauges = {
+        gauges: dict[str, tuple[str, Callable[[Hosted], float]]] = {
             "features": ("Features of the model", lambda hosted: hosted.model.stream.learner.n_features),
             "waiting_rows": ("Rows in the log that are not learned yet", lambda hosted: len(hosted.waiting)),
             "rows_to_label": ("Rows that wait for a label", lambda hosted: len(hosted.labelling)),

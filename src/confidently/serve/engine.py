@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import threading
 import time
 from collections import deque
@@ -25,7 +26,7 @@ import msgspec
 from ..wording import counted
 from .hosted import Hosted, examples_of
 from .log import Event, EventLog
-from .problems import Problem
+from .problems import Problem, problem_of
 from .requests import Request, deliver
 from .rows import labelled_line
 from .served import Example
@@ -34,6 +35,10 @@ ROWS_PER_COMMIT = 512
 ROWS_PER_REPLAY = 4096
 SLICE_SECONDS = 2e-3  # of learning between two looks at the questions
 MODELS = "models"  # the folder of snapshots
+PASSING = ".passing-"  # begins the names of files that are there while a request is answered
+DISK_ERRORS = (
+    apsw.IOError, apsw.CorruptError, apsw.NotADBError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.BusyError
+)  # fmt: skip
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,6 +91,7 @@ class Engine:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.log = EventLog(self.folder, vfs)
         self.hosted: dict[str, Hosted] = {}
+        self.deleted: deque[Hosted] = deque()  # models whose rows and files the learner thread has still to forget
         self.failed: str | None = None  # why nothing can be acknowledged any more
         self.ready = self.stopping = False
         self.on_failure: Callable[[], None] = lambda: None
@@ -96,8 +102,10 @@ class Engine:
         self._long: deque[tuple[Request, Iterator[Any]]] = deque()  # work that is done in steps, between commits
         self._waiting_rows = self._waiting_bytes = 0
         self._log_has_work, self._learner_has_work = threading.Condition(), threading.Condition()
-        self._log_thread = threading.Thread(target=self._write_log, name="log", daemon=True)
-        self._learner_thread = threading.Thread(target=self._serve_models, name="learner", daemon=True)
+        self._log_thread = threading.Thread(target=self._guarded, args=(self._write_log,), name="log", daemon=True)
+        self._learner_thread = threading.Thread(
+            target=self._guarded, args=(self._serve_models,), name="learner", daemon=True
+        )
         self._closing_log = self._closing_learner = False
 
     # --- start and stop ----------------------------------------------------------------------------------------------
@@ -105,6 +113,7 @@ class Engine:
     def start(self) -> None:
         """Load the newest snapshots, replay what follows them, and begin to serve."""
         try:
+            self._clean()
             for stored in self.log.models():
                 self.hosted[stored.name] = self._load(Hosted(stored, self.folder_of(stored.number)))
         except BaseException:
@@ -130,6 +139,18 @@ class Engine:
         self._learner_thread.join()
         self.log.close()
 
+    def _guarded(self, work: Callable[[], None]) -> None:
+        """Run the work of a thread. A fault that ends it ends the server; the log has all that was acknowledged."""
+        try:
+            work()
+        except BaseException as error:
+            self.failed = f"a fault of the server ended its work ({type(error).__name__}: {error})"
+            waiting = [*self._requests, *self._questions]
+            for request in waiting:
+                request.result = Problem("log-failed", self.failed)
+            deliver(waiting)
+            self.on_failure()
+
     def _load(self, hosted: Hosted) -> Hosted:
         """Return a model with its newest good snapshot loaded and the events after that replayed."""
         hosted.load_newest(self.say)
@@ -144,6 +165,15 @@ class Engine:
         if rows:
             self.say(f"{hosted.name}: {counted(rows, 'event')} replayed in {time.monotonic() - began:.1f} s")
         return hosted
+
+    def _clean(self) -> None:
+        """Remove what an earlier run had no time for: files of requests, and folders of models that are not there."""
+        living = {str(stored.number) for stored in self.log.models()}
+        for folder in (self.folder / MODELS).glob("*"):
+            if folder.name not in living:
+                shutil.rmtree(folder, ignore_errors=True)
+        for path in self.folder.glob(f"{PASSING}*"):
+            path.unlink(missing_ok=True)
 
     def folder_of(self, number: int) -> Path:
         """Return the folder of a model's snapshots."""
@@ -161,7 +191,7 @@ class Engine:
         """
         self.check_open()
         with self._log_has_work:
-            if (
+            if self._waiting_rows > 0 and (
                 self._waiting_rows + request.rows > self.limits.waiting_rows
                 or self._waiting_bytes + request.size > self.limits.waiting_bytes
             ):
@@ -232,7 +262,6 @@ class Engine:
                 while self._requests and rows < ROWS_PER_COMMIT:
                     group.append(self._requests.popleft())
                     rows += group[-1].rows
-                self._waiting_bytes -= sum(request.size for request in group)
                 if not (group or self._long) and self._closing_log:
                     return
             if group or self._next_due() is not None:
@@ -248,70 +277,103 @@ class Engine:
         except StopIteration:
             deliver([request])
         except Exception as error:
-            request.result = error
+            request.result = problem_of(error) if isinstance(error, OSError) else error
             deliver([request])
         else:
             self._long.append((request, steps))
 
     def _commit(self, group: list[Request]) -> None:
         """Write the events of a group of requests in one transaction, then answer them."""
+        if self.failed is not None:  # whatever a disk says after an error of it, nothing is sure
+            self._refuse(group, Problem("log-failed", self.failed))
+            return
         log, learned = self.log, Request(lambda log, request: None, rows=0)
         try:
             log.begin()
             for request in group:
-                try:
-                    request.result = request.work(log, request)
-                except Problem as problem:
-                    request.result = problem
+                self._work(request)
             self._learn_answers(log, learned)
             log.commit()
-            for request in [*group, learned]:
-                for committed in request.committed:
-                    committed()
-        except (apsw.FullError, apsw.IOError, apsw.CorruptError, OSError) as error:
-            self._refuse(group, error)
+        except apsw.FullError:
+            self._roll_back(group)
+            self._refuse(group, Problem("disk-full", "the disk is full; nothing was stored"))
+            return
+        except DISK_ERRORS as error:
+            self._roll_back(group)
+            self.failed = f"the log cannot be written ({error})"
+            self._refuse(group, Problem("log-failed", self.failed))
+            self.on_failure()
             return
         except BaseException as error:
-            log.rollback()
-            for request in group:
-                request.result = error
-            learned = Request(lambda log, request: None, rows=0)
+            self._roll_back(group)
+            self._commit_alone(group, error)
+            return
+        for request in [*group, learned]:
+            for committed in request.committed:
+                committed()
+        self._pass_on(group, learned)
+
+    def _work(self, request: Request) -> None:
+        """Do the work of a request; what is wrong with it alone is its answer."""
+        try:
+            request.result = request.work(self.log, request)
+        except Problem as problem:
+            request.result = problem
+        except OSError as error:  # not of the log: of a model file or a backup
+            request.result = problem_of(error)
+
+    def _commit_alone(self, group: list[Request], error: BaseException) -> None:
+        """Write requests one by one, after one of them, which is not known, had a fault."""
+        for request in group:
+            request.examples, request.committed = [], []
+            if len(group) > 1:
+                self._commit([request])
+        if len(group) == 1:
+            self._refuse(group, error)
+
+    def _pass_on(self, group: list[Request], learned: Request) -> None:
+        """Give the learner what is durable, and answer."""
         answered = []
         for request in group:
-            if isinstance(request.result, BaseException):
-                request.examples = []
             if isinstance(request.result, Iterator):
                 self._long.append((request, request.result))
             elif not (request.wait and request.examples):
                 answered.append(request)
-        group = [*group, learned]
         with self._learner_has_work:
-            for request in group:
+            for request in [*group, learned]:
                 for k, (hosted, example) in enumerate(request.examples):
                     last = request.wait and k == len(request.examples) - 1
                     hosted.waiting.append((example, request if last else None))
-            n = sum(len(request.examples) for request in group)
-            if n:
+            examples = [example for request in [*group, learned] for _, example in request.examples]
+            if examples:
                 self._learner_has_work.notify()
-        with self._log_has_work:
-            self._waiting_rows += n - sum(request.rows for request in group)
+        self._count(len(examples), sum(len(example.line) for example in examples))
+        self._forget_waiting(group)
         deliver(answered)
 
-    def _refuse(self, group: list[Request], error: Exception) -> None:
-        """Answer that nothing was written. After an error of the disk, which holds nobody knows what, the log ends."""
+    def _count(self, rows: int, size: int) -> None:
+        """Count rows that begin to wait, or no longer do."""
+        with self._log_has_work:
+            self._waiting_rows += rows
+            self._waiting_bytes += size
+
+    def _forget_waiting(self, group: list[Request]) -> None:
+        self._count(-sum(request.rows for request in group), -sum(request.size for request in group))
+
+    def _roll_back(self, group: list[Request]) -> None:
         with suppress(apsw.Error):
             self.log.rollback()
-        full = isinstance(error, apsw.FullError)
-        if not full:
-            self.failed = f"the log cannot be written ({error})"
-        problem = Problem("disk-full" if full else "log-failed", self.failed or "the disk is full; nothing was stored")
         for request in group:
-            request.result, request.examples = problem, []
-        with self._log_has_work:
-            self._waiting_rows -= sum(request.rows for request in group)
+            for reverted in request.reverted:
+                reverted()
+            request.reverted.clear()
+
+    def _refuse(self, group: list[Request], reason: BaseException) -> None:
+        """Answer that nothing was written."""
+        for request in group:
+            request.result, request.examples = reason, []
+        self._forget_waiting(group)
         deliver(group)
-        if not full:
-            self.on_failure()
 
     def _next_due(self) -> float | None:
         dues = [hosted.labelling.next_due() for hosted in list(self.hosted.values())]
@@ -321,12 +383,15 @@ class Engine:
         """Append the labels of answers that can no longer be undone."""
         for hosted in list(self.hosted.values()):
             for answer in hosted.labelling.due():
+                learned.committed.append(partial(hosted.labelling.learned, answer))
+                given = log.waiting_answer(answer.example)
+                if given is None or given[0] != answer.seq or given[1] is None:
+                    continue  # undone, erased, or labelled otherwise
                 seq = log.add(hosted.number, Event.LABEL, example=answer.example, label=answer.label)
                 stored = log.find(hosted.number, answer.id)
                 if stored is not None and stored.features is not None:
                     line = labelled_line(hosted.label_key, msgspec.json.decode(answer.label), stored.features)
                     learned.examples.append((hosted, Example(line, 1.0, seq)))
-                learned.committed.append(partial(hosted.labelling.learned, answer))
 
     # --- the learner thread ------------------------------------------------------------------------------------------
 
@@ -351,19 +416,21 @@ class Engine:
                 self._write(hosted, *hosted.packed())
 
     def _has_rows(self) -> bool:
-        return any(hosted.waiting for hosted in list(self.hosted.values()))
+        return bool(self.deleted) or any(hosted.waiting for hosted in list(self.hosted.values()))
 
     def _answer(self, questions: list[Request]) -> None:
         for question in questions:
             try:
                 question.result = question.work(self.log, question)
             except Exception as error:
-                question.result = error
+                question.result = problem_of(error) if isinstance(error, OSError) else error
         deliver(questions)
 
     def _learn_some(self) -> bool:
         """Learn a slice of the rows of every model; return whether there were any."""
         worked = False
+        while self.deleted:
+            self._forget(self.deleted.popleft())
         for hosted in list(self.hosted.values()):
             n = min(len(hosted.waiting), max(int(SLICE_SECONDS / hosted.row_seconds), 1))
             if n == 0:
@@ -374,10 +441,20 @@ class Engine:
             hosted.cursor = taken[-1][0].seq
             spent = (time.perf_counter() - began) / n
             hosted.row_seconds = max(0.9 * hosted.row_seconds + 0.1 * spent, 1e-6)
-            with self._log_has_work:
-                self._waiting_rows -= n
+            self._count(-n, -sum(len(example.line) for example, _ in taken))
             deliver([request for _, request in taken if request is not None])
         return worked
+
+    def _forget(self, hosted: Hosted) -> None:
+        """Drop the rows that wait for a deleted model, and its files."""
+        self.finish_saving(hosted)
+        rows, hosted.waiting = list(hosted.waiting), deque()
+        self._count(-len(rows), -sum(len(example.line) for example, _ in rows))
+        waited = [request for _, request in rows if request is not None]
+        for request in waited:
+            request.result = Problem("unknown-model", f"the model {hosted.name!r} was deleted")
+        deliver(waited)
+        shutil.rmtree(hosted.folder, ignore_errors=True)
 
     def _learn_rows(self, hosted: Hosted, examples: Sequence[Example], live: bool = True) -> None:
         """Learn rows; at an erasure, which is a row without a line, the model keeps what it is."""
@@ -411,6 +488,7 @@ class Engine:
         try:
             hosted.write(seq, header, arrays)
         except OSError as error:
+            hosted.not_before = time.monotonic() + self.limits.snapshot_seconds
             self.say(f"{hosted.name}: the snapshot was not written ({error}); the log has everything")
         finally:
             hosted.saving = False

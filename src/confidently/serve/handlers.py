@@ -22,6 +22,7 @@ from ..models.stack_explanation import StackExplanation
 from . import answers, examples, models
 from . import messages as m
 from .calls import NDJSON, Call, Flow, answered, decoded, encoder
+from .engine import PASSING
 from .hosted import Hosted
 from .labelling import LEASE_SECONDS
 from .problems import Problem
@@ -261,7 +262,7 @@ async def delete_model(call: Call) -> Response:
 async def get_file(call: Call) -> Response:
     """Download the model file of all rows learned so far."""
     hosted = call.hosted
-    descriptor, path = tempfile.mkstemp(suffix=".cw", dir=call.engine.folder)
+    descriptor, path = tempfile.mkstemp(".cw", PASSING, call.engine.folder)
     os.close(descriptor)
     remove = partial(Path(path).unlink, missing_ok=True)
     try:
@@ -277,7 +278,7 @@ async def get_file(call: Call) -> Response:
 async def put_file(call: Call) -> Response:
     """Make a model of a model file; its training continues."""
     name, digest = call.request.path_params["m"], hashlib.sha256()
-    descriptor, path = tempfile.mkstemp(suffix=".cw", dir=call.engine.folder)
+    descriptor, path = tempfile.mkstemp(".cw", PASSING, call.engine.folder)
     try:
         with os.fdopen(descriptor, "wb") as file:
             async for piece in call.pieces():

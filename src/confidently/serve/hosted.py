@@ -54,6 +54,7 @@ class Hosted:
         self.cursor = self.saved_seq = 0  # the last event learned, and the last one in a snapshot
         self.saved_at = time.monotonic()
         self.saving = False
+        self.not_before = 0.0  # on the monotonic clock: when the next snapshot is tried after one that failed
         self.writer: threading.Thread | None = None
         self.row_seconds = 20e-6  # of learning, as measured
         self._check_lock = threading.Lock()
@@ -108,23 +109,25 @@ class Hosted:
             try:
                 model = Model.load(path)
                 saved = dict(model.training)
-                self.cursor = self.saved_seq = int(saved["seq"])
+                seq, metrics = int(saved["seq"]), Metrics(saved["metrics"])
                 model.training = {}
-                self.metrics = Metrics(saved["metrics"])
-                self.model = ServedModel(self.settings, model, self.cursor)
-                self.model.refused = self.metrics.refused
-                self.model.stream.log_loss[0] = self.metrics.log_loss
+                served = ServedModel(self.settings, model, seq)
+                served.refused = metrics.refused
+                served.stream.log_loss[0] = metrics.log_loss
             except (ModelFileError, OSError, KeyError, TypeError, ValueError) as error:
                 say(f"{self.name}: {path.name} cannot be used ({error}); the one before is loaded")
                 continue
+            self.model, self.metrics = served, metrics
+            self.cursor = self.saved_seq = seq
             return
 
     def snapshot_due(self, events: int, seconds: float) -> bool:
         """Return whether a snapshot is due."""
         new = self.model.seq - self.saved_seq
         return (
-            not self.saving and not self.deleted and self.model.early is None and new > 0
+            not self.saving and not self.deleted and self.model.early is None and new > 0 and self.model.has_classes
             and (new >= events or time.monotonic() - self.saved_at >= seconds)
+            and (seconds == 0.0 or time.monotonic() >= self.not_before)
         )  # fmt: skip
 
     def packed(self) -> tuple[int, dict[str, Any], dict[str, np.ndarray]]:

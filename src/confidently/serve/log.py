@@ -180,6 +180,10 @@ class EventLog:
         )
         return self._db.last_insert_rowid()
 
+    def unmake_model(self, number: int) -> None:
+        """Remove a model that was added in this transaction."""
+        self._db.execute("DELETE FROM models WHERE number = ?", (number,))
+
     def delete_model(self, number: int) -> None:
         """Delete a model with all its events."""
         self._db.execute("UPDATE models SET deleted = ? WHERE number = ?", (now(), number))

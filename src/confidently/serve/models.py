@@ -59,10 +59,15 @@ def _make(engine: Engine, name: str, settings: bytes, base: str | os.PathLike[st
             raise Problem("other-model", f"{name!r} exists with other settings; delete it, or take another name")
         number = log.add_model(name, settings, base is not None)
         folder = engine.folder_of(number)
-        folder.mkdir(parents=True, exist_ok=True)
-        if base is not None:
-            shutil.copyfile(base, folder / BASE)
-            _sync(folder / BASE)
+        try:
+            shutil.rmtree(folder, ignore_errors=True)  # of a model whose making was not completed
+            folder.mkdir(parents=True)
+            if base is not None:
+                shutil.copyfile(base, folder / BASE)
+                _sync(folder / BASE)
+        except OSError:
+            log.unmake_model(number)
+            raise
         hosted = Hosted(StoredModel(number, name, settings, base is not None, now()), folder)
         request.committed.append(lambda: engine.hosted.__setitem__(name, hosted))
         return number, True
@@ -86,12 +91,13 @@ def delete(engine: Engine, name: str) -> Request:
     def work(log: EventLog, request: Request) -> None:
         check_living(hosted)
         log.delete_model(hosted.number)
+        hosted.deleted = True  # for the requests that follow in this transaction
+        request.reverted.append(lambda: setattr(hosted, "deleted", False))
         request.committed.append(forget)
 
     def forget() -> None:
-        hosted.deleted = True
         engine.hosted.pop(name, None)
-        shutil.rmtree(hosted.folder, ignore_errors=True)
+        engine.deleted.append(hosted)
 
     return Request(work)
 
@@ -150,6 +156,13 @@ def backup(engine: Engine, target: Path) -> Request:
         return steps(log)
 
     def steps(log: EventLog) -> Iterator[None]:
+        try:
+            yield from copied(log)
+        except BaseException:
+            shutil.rmtree(target, ignore_errors=True)
+            raise
+
+    def copied(log: EventLog) -> Iterator[None]:
         for hosted in list(engine.hosted.values()):
             folder = target / hosted.folder.relative_to(engine.folder)
             folder.mkdir(parents=True)

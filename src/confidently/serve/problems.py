@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Any, NamedTuple
 
 
@@ -74,3 +75,10 @@ class Problem(Exception):
         kind = KINDS[self.kind]
         found = {"type": f"urn:confidently:{self.kind}", "title": kind.title, "status": kind.status}
         return found | {"detail": self.detail} | ({} if self.pointer is None else {"pointer": self.pointer})
+
+
+def problem_of(error: OSError) -> Problem:
+    """Return the problem that a file could not be written."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return Problem("disk-full", "the disk is full; nothing was stored")
+    return Problem("internal", f"a file could not be written ({error.strerror})")

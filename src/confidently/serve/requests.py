@@ -33,16 +33,19 @@ class Request:
     ----------
     examples : list
         What the models will learn of it, once it is durable.
-    committed : list of callables
-        Called once it is durable, in the log thread.
+    committed, reverted : list of callables
+        Called in the log thread: once it is durable, or once it is sure that it will not be.
     """
 
-    __slots__ = ("_answered", "_future", "_loop", "committed", "examples", "result", "rows", "size", "wait", "work")
+    __slots__ = (
+        "_answered", "_future", "_loop", "committed", "examples", "result", "reverted", "rows", "size", "wait", "work",
+    )  # fmt: skip
 
     def __init__(self, work: Work, rows: int = 1, size: int = 0, wait: bool = False) -> None:
         self.work, self.rows, self.size, self.wait = work, rows, size, wait
         self.examples: list[tuple[Hosted, Example]] = []
         self.committed: list[Callable[[], None]] = []
+        self.reverted: list[Callable[[], None]] = []
         self.result: Any = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._future: asyncio.Future[Any] | None = None

@@ -345,6 +345,11 @@ class ServedModel:
             return self._complete().model()
         return self.learned()
 
+    @property
+    def has_classes(self) -> bool:
+        """Whether any class is known; without one there is no model yet."""
+        return bool(self.stream.learner.n_classes) and any(name is not None for name in self.stream.classes.names)
+
     def learned(self) -> Model:
         """Return the model of all rows up to :attr:`seq`; it shares arrays with the learner.
 
@@ -354,7 +359,7 @@ class ServedModel:
             Before the first row.
         """
         stream = self.stream
-        if not any(name is not None for name in stream.classes.names) or not stream.learner.n_classes:
+        if not self.has_classes:
             raise Problem("one-class", "no row was learned yet; send labelled rows first")
         source = {**self.reading.as_dict(), "closed": stream.classes.closed}
         return Model(stream.learner, list(stream.classes.names), stream.features, self.estimator, source)
