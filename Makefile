@@ -96,6 +96,11 @@ tsan: $(VENV)-tsan/installed
 fuzz: $(VENV)/installed
 	$(MAKE) -C fuzz
 
+# System calls of each command that fail, power cuts, kills of commands, of clusters and of servers with clients.
+KILLS ?= 200
+torture: $(VENV)/installed
+	nice $(BIN)/python -m tests.torture --kills $(KILLS) --servers $(KILLS)
+
 $(VENV)/installed: $(SOURCES)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "confidently needs Python 3.11 or later; use make PYTHON=python3.x")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -1,13 +1,15 @@
-"""Torture of the commands: python -m tests.torture [--kills N] [--calls N] [--clusters N] [--seed N]."""
+"""Torture of the commands: python -m tests.torture [--kills N] [--calls N] [--clusters N] [--servers N] [--seed N]."""
 
 from __future__ import annotations
 
 import argparse
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.serve.kills import Torture
 from tests.torture.failures import failures
 from tests.torture.kills import kill, kill_clusters
 from tests.torture.power import check_power_cuts
@@ -20,6 +22,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200, help="SIGKILLs, over all commands")
     parser.add_argument("--calls", type=int, default=40, help="failing calls of each kind and command, at most")
     parser.add_argument("--clusters", type=int, default=10, help="SIGKILLs of trainings on a cluster")
+    parser.add_argument("--servers", type=int, default=200, help="SIGKILLs of a server with clients")
     parser.add_argument("--seed", type=int, default=0, help="of the moments")
     options = parser.parse_args()
     began = time.monotonic()
@@ -47,6 +50,7 @@ def main() -> None:
         clusters.mkdir()
         early = kill_clusters(clusters, options.clusters, options.seed)
         say(f"{options.clusters} kills of clusters, {early} of them after the model was written")
+        kill_servers(Path(name, "served"), options.servers, options.seed, say)
     phases = sorted({phase for _, phase in hit})
     header = ["command", *CALLS, "power cuts", *phases]
     table = []
@@ -57,6 +61,22 @@ def main() -> None:
     print("\nFailing calls, power cuts, and kills by phase. Every file was the old one or the new one, whole:")
     for row in [header, *table]:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def kill_servers(place: Path, kills: int, seed: int, say: Callable[[str], None]) -> None:
+    """Kill servers that learn, in runs of 25 kills, of models that learn by rows and by blocks in turn."""
+    blocks = {"covariance": "full", "view": "none"}, ("--covariance", "full", "--view", "none")
+    total = Counter[str]()
+    for part in range(0, kills, 25):
+        folder = place / str(part)
+        folder.mkdir(parents=True)
+        settings, train = blocks if part % 50 else ({}, ())
+        torture = Torture(folder, seed + part, settings, train)
+        for _ in range(min(25, kills - part)):
+            torture.round(0.5)
+        torture.check()
+        total += torture.counts
+        say(f"servers: {', '.join(f'{n:,} {what}' for what, n in sorted(total.items()))}")
 
 
 main()

@@ -25,7 +25,7 @@ import msgspec
 
 from ..wording import counted
 from .hosted import Hosted, examples_of
-from .log import Event, EventLog
+from .log import Event, EventLog, now
 from .problems import Problem, problem_of
 from .requests import Request, deliver
 from .rows import labelled_line
@@ -36,6 +36,8 @@ ROWS_PER_REPLAY = 4096
 SLICE_SECONDS = 2e-3  # of learning between two looks at the questions
 MODELS = "models"  # the folder of snapshots
 PASSING = ".passing-"  # begins the names of files that are there while a request is answered
+FULL_SECONDS = 1.0  # between two tries to write answers on a full disk
+EXPIRE_SECONDS = 60.0
 DISK_ERRORS = (
     apsw.IOError, apsw.CorruptError, apsw.NotADBError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.BusyError
 )  # fmt: skip
@@ -107,6 +109,7 @@ class Engine:
             target=self._guarded, args=(self._serve_models,), name="learner", daemon=True
         )
         self._closing_log = self._closing_learner = False
+        self._not_before = self._expire_next = 0.0  # on the monotonic clock: for answers on a full disk, for old rows
 
     # --- start and stop ----------------------------------------------------------------------------------------------
 
@@ -293,9 +296,11 @@ class Engine:
             for request in group:
                 self._work(request)
             self._learn_answers(log, learned)
+            self._expire(log, learned)
             log.commit()
         except apsw.FullError:
             self._roll_back(group)
+            self._not_before = time.monotonic() + FULL_SECONDS
             self._refuse(group, Problem("disk-full", "the disk is full; nothing was stored"))
             return
         except DISK_ERRORS as error:
@@ -377,7 +382,17 @@ class Engine:
 
     def _next_due(self) -> float | None:
         dues = [hosted.labelling.next_due() for hosted in list(self.hosted.values())]
-        return min((due for due in dues if due is not None), default=None)
+        due = min((due for due in dues if due is not None), default=None)
+        return due if due is None else max(due, self._not_before)
+
+    def _expire(self, log: EventLog, request: Request) -> None:
+        """Now and then forget predictions whose label has not come in time."""
+        if time.monotonic() < self._expire_next:
+            return
+        self._expire_next = time.monotonic() + min(EXPIRE_SECONDS, self.limits.keep_predictions)
+        for hosted in list(self.hosted.values()):
+            for id in log.expire(hosted.number, now() - int(self.limits.keep_predictions * 1000)):
+                request.committed.append(partial(hosted.labelling.remove, id))
 
     def _learn_answers(self, log: EventLog, learned: Request) -> None:
         """Append the labels of answers that can no longer be undone."""

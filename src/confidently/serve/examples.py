@@ -103,8 +103,11 @@ def _or_problem(work: Any, *arguments: Any) -> Any:
 def _learn(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: Taught) -> Receipt:
     status = LEARNED if request.wait else DURABLE
     label = msgspec.json.encode(row.label)
-    id = engine.new_id() if row.id is None else row.id
+    id = _new_id(engine, hosted, log) if row.id is None else row.id
     stored = None if row.id is None else log.find(hosted.number, row.id)
+    if stored is not None and _is_expired(engine, log, stored):
+        log.unpark(stored.seq)
+        stored = None
     if stored is None:
         seq = log.add(hosted.number, Event.LEARN, id, None, row.features, label, row.weight)
         request.examples.append((hosted, _example(hosted, row.features, row.label, row.weight, seq)))
@@ -113,15 +116,45 @@ def _learn(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row:
         return _learn_parked(hosted, log, request, row, stored)
     if stored.features is None or not same_json(stored.features, row.features):
         raise refuse_other_content(id)
-    before = log.label_of(stored.seq)
+    before = _given(log, stored.seq)
     if before is not None:
         if stored.kind == Event.LEARN and stored.weight != row.weight:
             raise refuse_other_content(id)
         if not _same_label(before[1], label):
             raise refuse_other_content(id) if stored.kind == Event.LEARN else _other_label(id, before[1])
-        return Receipt(id, before[0], status)
+        if before[2]:
+            return Receipt(id, before[0], _status(hosted, request, before[0]))
     seq = _add_label(hosted, log, request, stored, row.label, label)
     return Receipt(id, seq, status)
+
+
+def _new_id(engine: Engine, hosted: Hosted, log: EventLog) -> str:
+    """Return an id that no row has, not even one whose sender has chosen such an id."""
+    while True:
+        id = engine.new_id()
+        if log.find(hosted.number, id) is None:
+            return id
+
+
+def _given(log: EventLog, example: int) -> tuple[int, bytes, bool] | None:
+    """Return event and label of the last label of an example, and whether it is one that models learn already."""
+    answer = log.waiting_answer(example)
+    if answer is not None:
+        return answer[0], answer[1], False
+    found = log.label_of(example)
+    return None if found is None else (*found, True)
+
+
+def _status(hosted: Hosted, request: Request, seq: int) -> str:
+    """Return what is sure of a label that an earlier request has brought."""
+    return LEARNED if request.wait and seq <= hosted.cursor else DURABLE
+
+
+def _is_expired(engine: Engine, log: EventLog, stored: Stored) -> bool:
+    """Return whether a prediction has waited too long for its label."""
+    if stored.kind != Event.PREDICTION or stored.time >= now() - int(engine.limits.keep_predictions * 1000):
+        return False
+    return _given(log, stored.seq) is None and not log.is_erased(stored.seq)
 
 
 def _learn_parked(hosted: Hosted, log: EventLog, request: Request, row: Taught, stored: Stored) -> Receipt:
@@ -165,14 +198,16 @@ def label_rows(
     def work(log: EventLog, request: Request) -> list[Receipt | Problem]:
         check_living(hosted)
         return [
-            _or_problem(_label, hosted, log, request, label, may, park)
+            _or_problem(_label, engine, hosted, log, request, label, may, park)
             for label, may in zip(labels, correct, strict=True)
         ]
 
     return Request(work, len(labels), 0, wait)
 
 
-def _label(hosted: Hosted, log: EventLog, request: Request, given: LabelOf, correct: bool, park: bool) -> Receipt:
+def _label(
+    engine: Engine, hosted: Hosted, log: EventLog, request: Request, given: LabelOf, correct: bool, park: bool
+) -> Receipt:
     status, label = LEARNED if request.wait else DURABLE, msgspec.json.encode(given.label)
     stored = log.find(hosted.number, given.id)
     if stored is None and park:
@@ -187,15 +222,17 @@ def _label(hosted: Hosted, log: EventLog, request: Request, given: LabelOf, corr
         if stored.label is None or not _same_label(stored.label, label):
             raise _other_label(given.id, stored.label or b"null")
         return Receipt(given.id, stored.seq, PARKED)
-    if stored.features is None:
-        raise Problem("expired", f"the row {given.id!r} is no longer stored; learn it with its features", "/id")
+    if stored.features is None or _is_expired(engine, log, stored):
+        told = "was erased" if log.is_erased(stored.seq) else "is no longer stored; learn it with its features"
+        raise Problem("expired", f"the row {given.id!r} {told}", "/id")
     hosted.check_row(stored.features, given.label)
-    before = log.label_of(stored.seq)
-    if before is not None and _same_label(before[1], label):
-        return Receipt(given.id, before[0], status)
-    if before is not None and not correct:
+    before = _given(log, stored.seq)
+    same = before is not None and _same_label(before[1], label)
+    if before is not None and same and before[2]:
+        return Receipt(given.id, before[0], _status(hosted, request, before[0]))
+    if before is not None and not same and not correct:
         raise _other_label(given.id, before[1])
-    kind = Event.LABEL if before is None else Event.CORRECTION
+    kind = Event.CORRECTION if before is not None and before[2] else Event.LABEL
     return Receipt(given.id, _add_label(hosted, log, request, stored, given.label, label, kind), status)
 
 
@@ -205,7 +242,9 @@ def _add_label(
 ) -> int:  # fmt: skip
     assert stored.features is not None
     seq = log.add(hosted.number, kind, example=stored.seq, label=encoded)
-    request.examples.append((hosted, _example(hosted, stored.features, label, stored.weight or 1.0, seq)))
+    request.examples.append(
+        (hosted, _example(hosted, stored.features, label, 1.0 if stored.weight is None else stored.weight, seq))
+    )
     request.committed.append(partial(hosted.labelling.remove, stored.id))
     return seq
 
@@ -225,7 +264,7 @@ def predict(hosted: Hosted, rows: Sequence[Question]) -> Request:
     return Request(work, len(rows))
 
 
-def store_predictions(hosted: Hosted, rows: Sequence[Question], answers: Sequence[Answer]) -> Request:
+def store_predictions(engine: Engine, hosted: Hosted, rows: Sequence[Question], answers: Sequence[Answer]) -> Request:
     """Return a request to store predictions with ids, answered with an ``Answer`` or a ``Problem`` for each.
 
     An id that was used before with the same features gets its first answer.
@@ -234,16 +273,19 @@ def store_predictions(hosted: Hosted, rows: Sequence[Question], answers: Sequenc
     def work(log: EventLog, request: Request) -> list[Answer | Problem]:
         check_living(hosted)
         return [
-            answer if row.id is None else _or_problem(_store, hosted, log, request, row, answer)
+            answer if row.id is None else _or_problem(_store, engine, hosted, log, request, row, answer)
             for row, answer in zip(rows, answers, strict=True)
         ]
 
     return Request(work, len(rows), sum(len(row.features) for row in rows))
 
 
-def _store(hosted: Hosted, log: EventLog, request: Request, row: Question, answer: Answer) -> Answer:
+def _store(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: Question, answer: Answer) -> Answer:
     assert row.id is not None
     stored = log.find(hosted.number, row.id)
+    if stored is not None and _is_expired(engine, log, stored):
+        log.unpark(stored.seq)
+        stored = None
     if stored is not None and stored.kind != Event.PARKED:
         if stored.features is None or not same_json(stored.features, row.features):
             raise refuse_other_content(row.id)
@@ -289,6 +331,7 @@ def erase(hosted: Hosted, id: str) -> Request:
         if stored is None:
             raise Problem("unknown-id", f"no row has the id {id!r}")
         request.committed.append(partial(hosted.labelling.remove, id))
+        request.committed.append(log.truncate)
         seq = log.erase(hosted.number, stored.seq)
         request.examples.append((hosted, Example(b"", 1.0, seq)))
         return seq
@@ -314,15 +357,6 @@ def export(hosted: Hosted, after: int, limit: int) -> Request:
             if row.features is not None and row.label is not None
         ]  # fmt: skip
         return found, rows[-1].seq if len(rows) == limit else None
-
-    return Request(work)
-
-
-def expire(engine: Engine, hosted: Hosted) -> Request:
-    """Return a request to forget predictions whose label has not come in time, answered with their number."""
-
-    def work(log: EventLog, request: Request) -> int:
-        return log.expire(hosted.number, now() - int(engine.limits.keep_predictions * 1000))
 
     return Request(work)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
@@ -30,7 +31,7 @@ from .requests import Request
 from .served import Answer
 from .settings import ModelSettings
 
-ROWS_PER_CHUNK = 512  # of NDJSON
+ROWS_PER_CHUNK, BYTES_PER_CHUNK = 512, 1 << 20  # of NDJSON
 MAX_FILE = 8 << 30  # bytes, of a model file
 SSE_SECONDS = 1.0
 
@@ -82,7 +83,7 @@ async def _predicted(call: Call, hosted: Hosted, rows: list[examples.Question]) 
     found: list[Answer | Problem] = await call.ask(examples.predict(hosted, rows))
     if any(row.id is not None for row in rows):
         given = [answer for answer in found if isinstance(answer, Answer)]
-        found = await call.log(examples.store_predictions(hosted, rows, given))
+        found = await call.log(examples.store_predictions(call.engine, hosted, rows, given))
     return [
         one if isinstance(one, Problem) else m.Prediction(row.id, *one) for row, one in zip(rows, found, strict=True)
     ]
@@ -156,13 +157,14 @@ async def _by_lines(call: Call, work: Callable[[list[bytes]], Awaitable[list[Any
     """Answer an NDJSON body with a line for each of its lines, while it still arrives; a bad row fails alone."""
 
     async def chunks() -> AsyncGenerator[list[bytes], None]:
-        lines = list[bytes]()
+        lines, size = list[bytes](), 0
         async with aclosing(call.lines()) as arriving:
             async for line in arriving:
                 lines.append(line)
-                if len(lines) == ROWS_PER_CHUNK:
+                size += len(line)
+                if len(lines) == ROWS_PER_CHUNK or size >= BYTES_PER_CHUNK:
                     yield lines
-                    lines = []
+                    lines, size = [], 0
         if lines:
             yield lines
 
@@ -303,7 +305,8 @@ async def events(call: Call) -> Response:
     """Send what changes, as server-sent events."""
 
     async def told() -> AsyncGenerator[bytes, None]:
-        number, before = int(call.request.headers.get("last-event-id", "0") or 0), b""
+        last = call.request.headers.get("last-event-id", "")
+        number, before = int(last) if re.fullmatch("[0-9]{1,18}", last) else 0, b""
         yield b"retry: 2000\n\n"
         while not call.engine.stopping and not await call.request.is_disconnected():
             summary = [_facts(hosted) for hosted in list(call.engine.hosted.values())]

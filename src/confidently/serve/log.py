@@ -10,6 +10,7 @@ import enum
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -250,7 +251,7 @@ class EventLog:
         return self._db.last_insert_rowid()
 
     def unpark(self, seq: int) -> None:
-        """Delete a parked label, whose id its prediction takes."""
+        """Delete a parked label, or a prediction that was kept long enough, whose id a row takes."""
         self._db.execute("DELETE FROM events WHERE seq = ?", (seq,))
 
     def erase(self, model: int, example: int) -> int:
@@ -260,14 +261,20 @@ class EventLog:
         )
         return self.add(model, Event.ERASURE, example=example)
 
-    def expire(self, model: int, before: int) -> int:
-        """Overwrite the features of predictions older than a time that have no label; return how many."""
-        self._db.execute(
+    def is_erased(self, example: int) -> bool:
+        """Return whether somebody has asked to erase an example."""
+        row = self._db.execute("SELECT 1 FROM events WHERE example = ? AND kind = 5 LIMIT 1", (example,)).fetchone()
+        return row is not None
+
+    def expire(self, model: int, before: int) -> list[str]:
+        """Overwrite the features of predictions older than a time that have no label; return their ids."""
+        rows = self._db.execute(
             "UPDATE events SET features = NULL, note = NULL WHERE model = ? AND kind = 1 AND features IS NOT NULL "
-            "AND time < ? AND NOT EXISTS (SELECT 1 FROM events b WHERE b.example = events.seq)",
+            "AND time < ? AND NOT EXISTS (SELECT 1 FROM events b WHERE b.example = events.seq AND b.kind IN (3, 6)) "
+            "RETURNING id",
             (model, before),
         )
-        return self._db.changes()
+        return [id for (id,) in rows]
 
     # --- reading in order --------------------------------------------------------------------------------------------
 
@@ -313,6 +320,11 @@ class EventLog:
                     yield None
         finally:
             target.close()
+
+    def truncate(self) -> None:
+        """Write everything to the database and empty the file before it, which may hold what was overwritten."""
+        with suppress(apsw.FullError, apsw.BusyError, apsw.LockedError):  # later then
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def faults(self) -> list[str]:
         """Return what SQLite finds wrong with the file; empty if nothing is."""

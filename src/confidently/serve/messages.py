@@ -12,8 +12,10 @@ from .settings import ModelSettings
 Id = Annotated[str, Meta(min_length=1, max_length=256, description="names a row of the model; used once")]
 Labeller = Annotated[str, Meta(min_length=1, max_length=64, description="who labels")]
 Text = Annotated[str, Meta(min_length=1, max_length=256)]
+Number = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Label = Annotated[
-    int | bool | Text | list[int | Text], Meta(description="a class; where rows have several labels, a list of them")
+    Number | bool | Text | list[Number | Text],
+    Meta(description="a class; where rows have several labels, a list of them"),
 ]
 Features = Annotated[
     msgspec.Raw,

@@ -57,10 +57,8 @@ class Rate:
     def per_second(self) -> float:
         """Return the mean over the last minute, or since the first event if that is later."""
         now = time.monotonic()
-        self._forget(now)
-        if not self._seconds:
-            return 0.0
-        return sum(n for _, n in self._seconds) / max(now - self._seconds[0][0], 1.0)
+        recent = [(second, n) for second, n in list(self._seconds) if second >= now - RATE_SECONDS]  # of any thread
+        return sum(n for _, n in recent) / max(now - recent[0][0], 1.0) if recent else 0.0
 
     def _forget(self, now: float) -> None:
         while self._seconds and self._seconds[0][0] < now - RATE_SECONDS:

@@ -1,0 +1,51 @@
+"""An engine in this process, and a client of its application."""
+
+import asyncio
+
+import httpx
+import pytest
+
+from confidently.serve.app import make_app
+from confidently.serve.engine import Engine
+from tests.serve.running import PATIENCE
+
+
+class Local:
+    """An engine and its application, asked without a network."""
+
+    def __init__(self, folder, limits=None, guard=None, vfs=None):
+        self.told = []
+        self.engine = Engine(folder, limits, vfs=vfs, say=self.told.append)
+        self.engine.start()
+        self.app = make_app(self.engine, guard)
+
+    def __call__(self, method, path, body=None, **options):
+        """Send a request; return the response."""
+        if body is not None:
+            options["json"] = body
+        return asyncio.run(self.send(method, path, **options))
+
+    async def send(self, method, path, **options):
+        async with self.client() as client:
+            return await client.request(method, path, **options)
+
+    def client(self):
+        transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
+        return httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=PATIENCE)
+
+    def stop(self):
+        self.engine.stop()
+
+
+@pytest.fixture
+def local(tmp_path):
+    """Makes engines with their applications, by default in one folder."""
+    made = []
+
+    def make(folder=tmp_path / "served", **options):
+        made.append(Local(folder, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.stop()

@@ -1,0 +1,75 @@
+"""Servers in processes of their own, and how tests speak with them."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+
+import httpx
+
+COMMAND = [sys.executable, "-m", "confidently", "serve"]
+PATIENCE = 60.0  # seconds, for what is soon there
+
+
+class ServerProcess:
+    """``confidently serve`` of one folder."""
+
+    def __init__(self, folder, *options):
+        self.process = subprocess.Popen(
+            [*COMMAND, str(folder), "--port", "0", *map(str, options)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        self.told = []
+        self._reading = threading.Thread(target=self._read_errors, daemon=True)
+        self._reading.start()
+        first = self.process.stdout.readline()
+        assert "http://" in first, f"{first}{self.wait()} {self.told}"
+        self.url = first[first.index("http://") :].strip()
+
+    def _read_errors(self):
+        self.told += [line.rstrip("\n") for line in self.process.stderr]
+
+    def client(self, **options):
+        return httpx.Client(base_url=self.url, timeout=PATIENCE, trust_env=False, **options)
+
+    def kill(self):
+        self.process.kill()
+        return self.wait()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.wait()
+
+    def wait(self):
+        status = self.process.wait(PATIENCE)
+        self._reading.join()
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return status
+
+
+@contextmanager
+def running(folder, *options):
+    """A server that is killed at the end unless it was stopped."""
+    server = ServerProcess(folder, *options)
+    try:
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.kill()
+
+
+def wait_until(condition):
+    """Wait until a condition holds; return its value."""
+    until = time.monotonic() + PATIENCE
+    while not (found := condition()):
+        assert time.monotonic() < until, "this took too long"
+        time.sleep(0.01)
+    return found
+
+
+def lines_of(response):
+    return [json.loads(line) for line in response.text.splitlines()]
