@@ -6,6 +6,7 @@
 
 #include <limits>
 
+#include "bindings/interpreter_lock.hpp"
 #include "bindings/learner_settings.hpp"
 #include "data/integer_labels.hpp"
 #include "learner/learn_avx2.hpp"
@@ -70,7 +71,7 @@ struct Learner : LearnerSettings {
                 examples.check(task, covariance.weights.columns, matrix.rows->n_rows);
                 const Progressive progressive = progressive_of(log_loss, logits, task, to - from, covariance.weights.columns);
                 with_task(covariance, [&](auto task) {
-                    nb::gil_scoped_release release;
+                    const ReleasedLock released(matrix.stored > kManyEntries);
                     learn_rows<decltype(type)>(covariance, task, rule,
                                                {prior_variance, batch, calibration, progressive, count, independent, inspector});
                 });
@@ -102,7 +103,7 @@ struct Learner : LearnerSettings {
             open(state, matrix.rows->n_columns, nullptr, [&](const auto& covariance, auto) {
                 require_scores(covariance, matrix, out);
                 const std::int64_t seen = data<std::int64_t>(state, "counters")[0];
-                nb::gil_scoped_release release;
+                const ReleasedLock released(matrix.stored > kManyEntries);
                 f(covariance, Inspector{*matrix.rows, largest > 0.0 ? largest : 0.0, HUGE_VAL}, seen);
             });
         } catch (const InvalidRow& invalid) {
@@ -115,7 +116,7 @@ struct Learner : LearnerSettings {
         require_columns(matrix);
         open(state, matrix.rows->n_columns, nullptr, [&](const auto& covariance, auto) {
             require_scores(covariance, matrix, out);
-            nb::gil_scoped_release release;
+            const ReleasedLock released(matrix.stored > kManyEntries);
             predict_variances(covariance, *matrix.rows, task == Task::multilabel ? Multilabel::threshold : kNone, out.data());
         });
     }
@@ -126,7 +127,7 @@ struct Learner : LearnerSettings {
         open(state, matrix.rows->n_columns, nullptr, [&](const auto& covariance, auto) {
             require_scores(covariance, matrix, scores);
             require(out.shape(0) == scores.shape(0), "one variance per row is needed");
-            nb::gil_scoped_release release;
+            const ReleasedLock released(matrix.stored > kManyEntries);
             predict_top_variances(covariance, *matrix.rows, scores.data(), independent, out.data());
         });
     }
@@ -140,7 +141,7 @@ std::optional<std::tuple<Vector<std::int64_t>, Vector<std::int32_t>>> distinct_n
 }
 
 FaultTuple first_fault(const Matrix& m, double largest) {
-    nb::gil_scoped_release release;
+    const ReleasedLock released(m.stored > kManyEntries);
     return as_tuple(m.rows->first_fault(largest));
 }
 

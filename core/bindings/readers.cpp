@@ -13,6 +13,7 @@
 #include "data/line_pieces.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/batches.hpp"
+#include "bindings/interpreter_lock.hpp"
 
 namespace confidently::python {
 
@@ -70,7 +71,7 @@ std::optional<LinePiece> next_piece(LinePieces& pieces) {
 Dict take_rows(LineReader& reader) {
     ParsedRows rows;
     {
-        nb::gil_scoped_release release;
+        const ReleasedLock released(reader.writer.rows.size > kManyEntries);
         rows = reader.take();
     }
     return python_rows(std::move(rows));
@@ -139,10 +140,13 @@ void bind_readers(nb::module_& m) {
         .def("parse_piece", [](LineReader& reader, const LinePiece& piece) { reader.parse("", piece.text(), piece.line); }, "piece"_a,
              nb::call_guard<nb::gil_scoped_release>())
         .def("parse", [](LineReader& reader, const nb::bytes& begun, const nb::bytes& text, std::int64_t line) {
-            nb::gil_scoped_release release;
+            const ReleasedLock released(text.size() > kManyBytes);
             reader.parse({begun.c_str(), begun.size()}, {text.c_str(), text.size()}, line);
         }, "begun"_a, "text"_a, "line"_a)
-        .def("number", &LineReader::number, "numbering"_a, nb::call_guard<nb::gil_scoped_release>())
+        .def("number", [](LineReader& reader, Numbering& numbering) {
+            const ReleasedLock released(reader.writer.rows.size > kManyEntries);
+            reader.number(numbering);
+        }, "numbering"_a)
         .def("take", &take_rows)
         .def("restore", &restore_reader<LineReader>, "keys"_a.noconvert(), "text"_a.noconvert(), "start"_a.noconvert(), "freeze"_a);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "bindings/interpreter_lock.hpp"
 #include "bindings/learner_settings.hpp"
 #include "views/table.hpp"
 
@@ -50,7 +51,7 @@ void open_view(const std::string& name, const Dict& state, UndoLog* undo, const 
 PythonRows see(const std::string& name, const Dict& state, const Matrix& matrix, std::int64_t first, std::int64_t n) {
     MadeRows rows;
     open_view(name, state, nullptr, matrix, std::nullopt, first, n, [&](auto& view) {
-        nb::gil_scoped_release release;
+        const ReleasedLock released(matrix.stored > kManyEntries);
         rows = made(view, *matrix.rows, values_of(matrix, n), nullptr, first, n, nullptr);
     });
     return python_rows(std::move(rows));
@@ -71,7 +72,7 @@ PythonRows learn(const std::string& name, const Dict& state, const Matrix& matri
     open_view(name, state, undo, matrix, order, first, n, [&](auto& view) {
         if constexpr (requires { view.n_classes; })
             require(view.n_classes == n_classes, "the statistics do not match the classes");
-        nb::gil_scoped_release release;
+        const ReleasedLock released(matrix.stored > kManyEntries);
         rows = made(view, *matrix.rows, values_of(matrix, n), data_or_null(order), first, n, &counted);
     });
     return python_rows(std::move(rows));
