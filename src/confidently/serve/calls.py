@@ -119,13 +119,14 @@ class Call:
         stream = self.request.stream()
         while True:
             try:
-                piece = await asyncio.wait_for(anext(stream), BODY_SECONDS)
-            except StopAsyncIteration:
-                return
+                async with asyncio.timeout(BODY_SECONDS):
+                    piece = await anext(stream, None)
             except TimeoutError:
                 raise Problem("slow-body", f"nothing more of the body came for {BODY_SECONDS:.0f} s") from None
             except ClientDisconnect:
                 raise Problem("invalid-json", "the connection ended before the body did") from None
+            if piece is None:
+                return
             yield piece
 
     async def body(self, limit: int = MAX_BODY) -> bytes:

@@ -87,7 +87,7 @@ def learn(engine: Engine, hosted: Hosted, rows: Sequence[Taught], wait: bool = F
 
     def work(log: EventLog, request: Request) -> list[Receipt | Problem]:
         check_living(hosted)
-        return [_or_problem(_learn, engine, hosted, log, request, row) for row in rows]
+        return [_or_problem(teach, engine, hosted, log, request, row) for row in rows]
 
     return Request(work, len(rows), sum(len(row.features) for row in rows), wait)
 
@@ -100,7 +100,14 @@ def _or_problem(work: Any, *arguments: Any) -> Any:
         return problem
 
 
-def _learn(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: Taught) -> Receipt:
+def teach(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: Taught) -> Receipt:
+    """Write a row with its label into the log; it is learned when the request is durable.
+
+    Raises
+    ------
+    Problem
+        If its id was used with other content.
+    """
     status = LEARNED if request.wait else DURABLE
     label = msgspec.json.encode(row.label)
     id = _new_id(engine, hosted, log) if row.id is None else row.id

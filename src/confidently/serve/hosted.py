@@ -26,7 +26,7 @@ from .settings import ModelSettings
 SNAPSHOT = re.compile(r"m-([0-9]+)\.cw")
 BASE = "base.cw"  # a model file from which the model continues
 KEPT = 2  # snapshots
-SAMPLE = 16  # rows of a slice whose predictions are compared with their labels
+SAMPLED = 16  # of so many rows one, by the number of its event, is predicted to compare that with its label
 
 
 class Hosted:
@@ -98,7 +98,9 @@ class Hosted:
     def _sampled(self, examples: list[Example]) -> list[tuple[Example, Answer]]:
         if self.model.waiting_rows:  # whose block would have to be learned for that
             return []
-        sample = examples[:: max(len(examples) // SAMPLE, 1)][:SAMPLE]
+        sample = [example for example in examples if example.seq % SAMPLED == 0]
+        if not sample:
+            return []
         return list(zip(sample, self.model.answers([example.line for example in sample]), strict=True))
 
     # --- snapshots ---------------------------------------------------------------------------------------------------

@@ -29,6 +29,8 @@ CREATE UNIQUE INDEX living ON models(name) WHERE deleted IS NULL;
 CREATE TABLE events(
     seq INTEGER PRIMARY KEY AUTOINCREMENT, model INTEGER NOT NULL, kind INTEGER NOT NULL, id TEXT, example INTEGER,
     features BLOB, label BLOB, weight REAL, note BLOB, time INTEGER NOT NULL);
+CREATE TABLE positions(
+    model INTEGER NOT NULL, source TEXT NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (model, source)) WITHOUT ROWID;
 CREATE UNIQUE INDEX ids ON events(model, id) WHERE id IS NOT NULL;
 CREATE INDEX of_examples ON events(example, kind) WHERE example IS NOT NULL;
 CREATE INDEX predictions ON events(model, time) WHERE kind = 1 AND features IS NOT NULL;
@@ -189,6 +191,20 @@ class EventLog:
         """Delete a model with all its events."""
         self._db.execute("UPDATE models SET deleted = ? WHERE number = ?", (now(), number))
         self._db.execute("DELETE FROM events WHERE model = ?", (number,))
+        self._db.execute("DELETE FROM positions WHERE model = ?", (number,))
+
+    # --- followed sources --------------------------------------------------------------------------------------------
+
+    def position(self, model: int, source: str) -> int:
+        """Return the position up to which a model has learned a source."""
+        found = self._db.execute(
+            "SELECT position FROM positions WHERE model = ? AND source = ?", (model, source)
+        ).fetchone()
+        return 0 if found is None else int(found[0])
+
+    def set_position(self, model: int, source: str, position: int) -> None:
+        """Store the position up to which a model has learned a source."""
+        self._db.execute("INSERT OR REPLACE INTO positions VALUES (?, ?, ?)", (model, source, position))
 
     # --- examples ----------------------------------------------------------------------------------------------------
 

@@ -83,6 +83,7 @@ class Metrics:
         self.predicted, self.asked = found.get("predicted", 0), found.get("asked", 0)
         self.learn_rate, self.predict_rate = Rate(), Rate()
         self._recent: deque[tuple[int, int, float]] = deque()
+        self._recent_rows = 0
 
     def learned(self, rows: int, mistakes: int, log_loss: float, refused: int, live: bool = True) -> None:
         """Count learned rows, which were predicted before."""
@@ -92,8 +93,9 @@ class Metrics:
         self.rows, self.mistakes, self.log_loss = self.rows + rows, self.mistakes + mistakes, self.log_loss + log_loss
         self.curve.add(time.time(), rows, mistakes, log_loss)
         self._recent.append((rows, mistakes, log_loss))
-        while len(self._recent) > 1 and sum(rows for rows, _, _ in self._recent) - self._recent[0][0] >= RECENT_ROWS:
-            self._recent.popleft()
+        self._recent_rows += rows
+        while self._recent_rows - self._recent[0][0] >= RECENT_ROWS:
+            self._recent_rows -= self._recent.popleft()[0]
         if live:
             self.learn_rate.add(rows)
 
@@ -103,6 +105,7 @@ class Metrics:
         self.log_loss = 0.0
         self.curve = Curve()
         self._recent.clear()
+        self._recent_rows = 0
 
     def judged(self, probability: float, hit: bool) -> None:
         """Count the probability of a predicted class, and whether it was the row's."""

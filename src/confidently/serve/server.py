@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,7 +16,11 @@ from pathlib import Path
 import uvicorn
 
 from .app import make_app
+from .demo import Demo
 from .engine import Engine, Limits
+from .follow import STDIN, FileSource, Follower, PipeSource
+from .models import create, upload
+from .settings import ModelSettings
 from .tokens import Guard, read_tokens
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -61,10 +67,14 @@ class Server:
         self.engine = Engine(folder, limits, say=say)
         config = uvicorn.Config(
             make_app(self.engine, self.guard), log_level="warning", access_log=False, lifespan="off",
-            timeout_graceful_shutdown=STOP_SECONDS, timeout_keep_alive=75, limit_concurrency=None, server_header=False,
+            timeout_graceful_shutdown=STOP_SECONDS, timeout_keep_alive=75, server_header=False, proxy_headers=False,
         )  # fmt: skip
         self.server = uvicorn.Server(config)
         self.engine.on_failure = self.stop
+        self.model: str | None = None  # a model file to begin with
+        self.follow: tuple[str, str] | None = None  # a file and the model that learns it
+        self.demo = False
+        self.sources: list[Follower | Demo] = []
         self.socket = self._bind()
 
     def _bind(self) -> socket.socket:
@@ -88,21 +98,22 @@ class Server:
         host, port = self.socket.getsockname()[:2]
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
-    def run(self, begun: Callable[[str], None] = lambda address: None) -> int:
+    def run(self, begun: Callable[[Server], None] = lambda server: None) -> int:
         """Serve until a signal; return the exit status: 0, or 1 if the log could not be written."""
-        import sys
-
         sys.setswitchinterval(SWITCH_SECONDS)
         try:
-            asyncio.run(self._serve(begun))
+            with asyncio.Runner(loop_factory=self.server.config.get_loop_factory()) as runner:
+                runner.run(self._serve(begun))
         finally:
+            for source in self.sources:
+                source.stop()
             self.engine.stop()
         if self.engine.failed is not None:
             self.say(f"stopped: {self.engine.failed}")
             return 1
         return 0
 
-    async def _serve(self, begun: Callable[[str], None]) -> None:
+    async def _serve(self, begun: Callable[[Server], None]) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             with suppress(ValueError, RuntimeError, NotImplementedError):
@@ -117,14 +128,31 @@ class Server:
             await self.server.serve([self.socket])
         starting.join()
 
-    def _start_engine(self, loop: asyncio.AbstractEventLoop, begun: Callable[[str], None]) -> None:
+    def _start_engine(self, loop: asyncio.AbstractEventLoop, begun: Callable[[Server], None]) -> None:
         try:
             self.engine.start()
+            self._begin_sources()
         except Exception as error:
             self.engine.failed = str(error)
             self.stop()
             return
-        begun(self.address)
+        begun(self)
+
+    def _begin_sources(self) -> None:
+        """Upload the first model, and begin to follow or to demonstrate, as the command line asks for."""
+        if self.model is not None and (name := Path(self.model).stem) not in self.engine.hosted:
+            digest = hashlib.sha256(Path(self.model).read_bytes()).hexdigest()
+            self.engine.submit(upload(self.engine, name, self.model, digest).blocking()).answer()
+        if self.demo:
+            self.sources.append(Demo(self.engine))
+        if self.follow is not None:
+            path, name = self.follow
+            if name not in self.engine.hosted:
+                self.engine.submit(create(self.engine, name, ModelSettings()).blocking()).answer()
+            followed = PipeSource() if path == STDIN else FileSource(path)
+            self.sources.append(Follower(self.engine, self.engine.find(name), followed, self.say))
+        for source in self.sources:
+            source.start()
 
     def stop(self) -> None:
         """End in order: answers that are under way are completed, accepted rows are learned."""

@@ -1,42 +1,154 @@
-"""``confidently serve``: an online learning server."""
+"""``confidently serve``: an online learning server, and work on its directory."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import sys
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..options.arguments import add_options
+from ..options.arguments import POSITIVE_INTEGER, add_options, json_option
 from ..options.command import Command
+from ..options.files import INPUT, OutputFolder
 from ..output.text import say
 
+if TYPE_CHECKING:
+    from ...serve.server import Server
+
+OFFLINE = ("check", "backup", "restore", "export", "new_token")
 _OPTIONS = [
-    click.option("--host", default="127.0.0.1", help="Listen on this address."),
+    click.option("--host", default="127.0.0.1", help="Listen on this address; all but this machine's need tokens."),
     click.option("--port", type=click.IntRange(0, 65535), default=8642, help="Listen on this port; 0: a free one."),
-    click.option("--token-file", metavar="FILE", help="Require tokens; each line has a name, scopes and a hash."),
-]
-EXAMPLES = ("confidently serve messages", "confidently serve messages --port 9000")
+    click.option(
+        "--token-file", metavar="FILE", type=INPUT,
+        help="Require the tokens in this file; SIGHUP reads it again.  [default: none]",
+    ),
+    click.option(
+        "--model", metavar="FILE", type=INPUT,
+        help="Begin with this model file, under its name without the suffix, unless there is one already.",
+    ),
+    click.option(
+        "--follow", metavar="FILE", type=INPUT,
+        help="Learn from a JSON-lines file that grows, or - for standard input. Needs --into.",
+    ),
+    click.option("--into", metavar="MODEL", help="The model that --follow teaches; it is made if it is missing."),
+    click.option(
+        "--snapshot-every", metavar="EVENTS", type=POSITIVE_INTEGER, default=50_000,
+        help="Write a snapshot of a model after this many events, at the latest a minute after the last one.",
+    ),
+    click.option("--demo", is_flag=True, help="Send made-up messages, and have some of them labelled on the page."),
+    click.option("--check", is_flag=True, help="Verify the log and the snapshots, and end."),
+    click.option("--backup", metavar="FOLDER", type=OutputFolder(), help="Copy the directory, and end."),
+    click.option("--restore", metavar="FOLDER", type=INPUT, help="Copy a backup into DIR, and end."),
+    click.option("--export", metavar="MODEL", help="Write the rows that a model has learned as JSON lines, and end."),
+    click.option(
+        "--new-token", metavar="NAME SCOPES", nargs=2,
+        help="Make a token with scopes of predict, learn, label, admin, separated by commas, and end.",
+    ),
+]  # fmt: skip
+EXAMPLES = (
+    "confidently serve messages --demo",
+    "confidently serve messages --check",
+    "confidently serve messages --export messages > messages.jsonl",
+)
 
 
 @click.command(cls=Command, examples=EXAMPLES)
-@click.argument("folder", metavar="DIR")
+@click.argument("folder", metavar="DIR", required=False)
 @lambda command: add_options(command, _OPTIONS)
+@json_option
 @click.pass_context
-def serve(ctx: click.Context, /, folder: str, **options: Any) -> None:
-    """Serve models that learn online.
+def serve(ctx: click.Context, /, folder: str | None, as_json: bool, **options: Any) -> None:
+    """Serve models that learn online, over HTTP, with a page to label rows.
 
-    DIR is made if it is missing. It holds the log of all rows and the snapshots of the models. An acknowledged row is
-    never lost.
+    DIR holds the log of all rows and the snapshots of the models; it is made if it is missing. An acknowledged row is
+    never lost and never learned twice, whatever kills the server. The models are, byte for byte, those of confidently
+    train. SIGTERM and Ctrl-C end the server in order.
     """
-    from ...serve.log import LogError
-    from ...serve.server import Server, UsageError
+    chosen = [name for name in OFFLINE if options[name]]
+    if len(chosen) > 1:
+        raise click.UsageError(f"--{chosen[0]} and --{chosen[1]} are mutually exclusive; use one".replace("_", "-"))
+    if chosen == ["new_token"]:
+        name, scopes = options["new_token"]
+        _new_token(name, scopes, as_json)
+        return
+    if folder is None:
+        raise click.UsageError("Missing argument 'DIR'; name the directory of the log and the models")
+    if bool(options["follow"]) != bool(options["into"]):
+        raise click.UsageError("--follow FILE and --into MODEL belong together")
+    try:
+        from ...serve.log import LogError
+        from ...serve.problems import Problem
+    except ImportError as error:
+        raise click.ClickException(
+            f'the server needs {error.name}; install it with pip install "confidently[serve]"'
+        ) from None
+    try:
+        if chosen:
+            _work_offline(ctx, folder, chosen[0], options[chosen[0]], as_json)
+        else:
+            _serve(ctx, folder, options, as_json)
+    except (LogError, Problem) as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _new_token(name: str, scopes: str, as_json: bool) -> None:
+    from ...serve.tokens import new_token
 
     try:
-        server = Server(folder, options["host"], options["port"], token_file=options["token_file"], say=_say)
-    except (UsageError, LogError) as error:
+        token, line = new_token(name, scopes)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    if as_json:
+        say(json.dumps({"token": token, "line": line}))
+        return
+    say(f"token: {token}\nline of the token file: {line}\nThe token is shown only now; the file keeps its hash.")
+
+
+def _work_offline(ctx: click.Context, folder: str, task: str, argument: Any, as_json: bool) -> None:
+    from ...serve import offline
+
+    if task == "check":
+        found = list(offline.check(folder))
+        if as_json:
+            parts = [{"sound": ok, "about": text} for ok, text in found]
+            say(json.dumps({"sound": all(ok for ok, _ in found), "parts": parts}))
+        else:
+            say("\n".join(f"{'ok     ' if ok else 'DAMAGED'} {text}" for ok, text in found))
+        ctx.exit(0 if all(ok for ok, _ in found) else 2)
+    elif task == "export":
+        for row in offline.export(folder, argument):
+            sys.stdout.write(json.dumps(row, ensure_ascii=False) + "\n")
+    elif task == "backup":
+        offline.backup(folder, argument)
+        say(json.dumps({"backup": str(argument)}) if as_json else f"{folder} copied to {argument}")
+    else:
+        offline.restore(argument, folder)
+        say(json.dumps({"restored": folder}) if as_json else f"{argument} copied to {folder}")
+
+
+def _serve(ctx: click.Context, folder: str, options: dict[str, Any], as_json: bool) -> None:
+    from ...serve.engine import Limits
+    from ...serve.server import Server, UsageError
+
+    def tell(line: str) -> None:
+        say(f"confidently: {line}", err=True)
+
+    def begun(server: Server) -> None:
+        if as_json:
+            say(json.dumps({"address": server.address, "directory": folder}))
+        else:
+            say(f"confidently serves {folder} at {server.address}  (page and /docs there; Ctrl-C ends it)")
+        sys.stdout.flush()
+
+    try:
+        server = Server(
+            folder, options["host"], options["port"], token_file=options["token_file"],
+            limits=Limits(snapshot_events=options["snapshot_every"]), say=tell,
+        )  # fmt: skip
+    except (UsageError, ValueError) as error:
         raise click.ClickException(str(error)) from None
-    ctx.exit(server.run(lambda address: say(f"confidently serves {folder} at {address}")))
-
-
-def _say(line: str) -> None:
-    say(f"confidently: {line}", err=True)
+    server.model, server.demo = options["model"], options["demo"]
+    server.follow = (options["follow"], options["into"]) if options["follow"] else None
+    ctx.exit(server.run(begun))

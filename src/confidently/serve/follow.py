@@ -1,0 +1,174 @@
+"""Learning from a source of rows that goes on: a file that grows, a pipe, or whatever has positions.
+
+The position in the source is stored in the transaction of the rows before it. So across kills every row is learned
+exactly once, as long as the source has the same rows at the same positions.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from .engine import Engine
+from .examples import Taught, taught, teach
+from .hosted import Hosted
+from .log import EventLog
+from .problems import Problem
+from .requests import Request
+
+ROWS_PER_REQUEST = 512
+PAUSE = 0.2  # seconds, until a file is looked at again
+STDIN = "-"
+
+
+class Some(NamedTuple):
+    """Lines of a source, and the position behind the last of them."""
+
+    lines: list[bytes]
+    position: int
+
+
+class Source(Protocol):
+    """Where rows come from.
+
+    Attributes
+    ----------
+    name : str
+        Under which the position is stored.
+    """
+
+    name: str
+
+    def rows(self, position: int, stopping: threading.Event) -> Iterator[Some]:
+        """Yield lines from a position on, until told to stop or the source ends."""
+        ...
+
+
+class FileSource:
+    """A file of JSON lines that grows; a last line without its end is not complete yet.
+
+    Parameters
+    ----------
+    path : path
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        self.name = f"file:{os.path.abspath(self.path)}"
+
+    def rows(self, position: int, stopping: threading.Event) -> Iterator[Some]:
+        """Yield lines from a position on, for ever."""
+        with open(self.path, "rb") as file:
+            if os.fstat(file.fileno()).st_size < position:
+                raise Problem(
+                    "invalid-body", f"{self.path} is shorter than what was learned of it; give a new file another name"
+                )  # fmt: skip
+            file.seek(position)
+            while not stopping.is_set():
+                lines = list[bytes]()
+                while len(lines) < ROWS_PER_REQUEST and (line := file.readline()).endswith(b"\n"):
+                    lines.append(line)
+                    position += len(line)
+                if len(lines) < ROWS_PER_REQUEST:
+                    file.seek(position)  # before a line that is being written
+                if lines:
+                    yield Some(lines, position)
+                else:
+                    stopping.wait(PAUSE)
+
+
+class PipeSource:
+    """JSON lines of standard input, which begins anew with every process."""
+
+    name = "pipe"
+
+    def rows(self, position: int, stopping: threading.Event) -> Iterator[Some]:
+        """Yield lines until the pipe ends."""
+        position = 0
+        while not stopping.is_set() and (line := sys.stdin.buffer.readline()):
+            position += len(line)
+            yield Some([line], position)
+
+
+class Follower:
+    """A thread that teaches a model what a source brings.
+
+    Parameters
+    ----------
+    engine : Engine
+    hosted : Hosted
+    source : Source
+    say : callable
+        Told about rows that cannot be read, which are left out.
+
+    Attributes
+    ----------
+    learned, refused : int
+        Rows so far.
+    """
+
+    def __init__(self, engine: Engine, hosted: Hosted, source: Source, say: Callable[[str], None]) -> None:
+        self.engine, self.hosted, self.source, self.say = engine, hosted, source, say
+        self.learned = self.refused = 0
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="follow", daemon=True)
+
+    def start(self) -> None:
+        """Begin to read where the last process ended."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop after the rows that were read."""
+        self._stopping.set()
+        if not isinstance(self.source, PipeSource):  # which may wait for a line for ever
+            self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            position = self._call(lambda log, request: log.position(self.hosted.number, self.source.name))
+            for some in self.source.rows(position, self._stopping):
+                self._learn(some)
+        except (OSError, Problem) as error:
+            if not self.engine.stopping:
+                self.say(f"{self.source.name}: {error}")
+
+    def _learn(self, some: Some) -> None:
+        rows = [row for line in some.lines if (row := self._row(line)) is not None]
+
+        def work(log: EventLog, request: Request) -> None:
+            for row in rows:
+                teach(self.engine, self.hosted, log, request, row)
+            log.set_position(self.hosted.number, self.source.name, some.position)
+
+        while True:
+            try:
+                self._call(work, len(rows))
+            except Problem as problem:
+                if problem.kind != "overloaded":
+                    raise
+                self._stopping.wait(PAUSE)
+            else:
+                break
+        self.learned += len(rows)
+
+    def _row(self, line: bytes) -> Taught | None:
+        if not line.strip():
+            return None
+        try:
+            found = msgspec.json.decode(line, type=dict[str, Any])
+            label = found.pop(self.hosted.label_key)
+            return taught(self.hosted, None, msgspec.json.encode(found), label, 1.0)
+        except (msgspec.DecodeError, KeyError, Problem) as error:
+            self.refused += 1
+            reason = f"the row has no {self.hosted.label_key!r}" if isinstance(error, KeyError) else error
+            if self.refused <= 5:
+                self.say(f"{self.source.name}: a row is left out: {reason}")
+            return None
+
+    def _call(self, work: Callable[[EventLog, Request], Any], rows: int = 1) -> Any:
+        return self.engine.submit(Request(work, rows).blocking()).answer()
