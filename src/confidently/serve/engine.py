@@ -119,6 +119,9 @@ class Engine:
             self._clean()
             for stored in self.log.models():
                 self.hosted[stored.name] = self._load(Hosted(stored, self.folder_of(stored.number)))
+        except (apsw.NotADBError, apsw.CorruptError) as error:
+            self.log.close()
+            raise self.log.damaged(error) from None
         except BaseException:
             self.log.close()
             raise

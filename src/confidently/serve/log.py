@@ -116,11 +116,17 @@ class EventLog:
         self.path = Path(folder) / FILE
         try:
             self._db = apsw.Connection(os.fspath(self.path), vfs=vfs, statementcachesize=64)
-            self._prepare()
+            try:
+                self._prepare()
+            except BaseException:
+                self._db.close(True)
+                raise
         except apsw.BusyError:
             raise LogError(f"{folder}: {BUSY_SENTENCE}") from None
         except (apsw.NotADBError, apsw.CorruptError) as error:
-            raise LogError(f"{self.path} is damaged ({error}); restore a backup") from None
+            raise self.damaged(error) from None
+        except (apsw.IOError, apsw.FullError) as error:
+            raise LogError(f"{self.path} cannot be opened ({error})") from None
         except apsw.CantOpenError:
             raise PermissionError(13, "cannot be opened for writing", os.fspath(self.path)) from None
         except apsw.ReadOnlyError:
@@ -142,6 +148,10 @@ class EventLog:
             db.execute(SCHEMA)
             db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         db.execute("COMMIT")
+
+    def damaged(self, error: apsw.Error) -> LogError:
+        """Return what is told of a log that SQLite finds damaged."""
+        return LogError(f"{self.path} is damaged ({error}); restore a backup")
 
     def close(self) -> None:
         """Close the database; what was not committed is lost."""
