@@ -237,9 +237,9 @@ class Later(FailingDisk):
 begun = []
 disk = Later("later", "sync", 3, 10**9)
 apsw.set_default_vfs("later")
-def tell(address):
-    begun.append(address)
-    print(address, flush=True)
+def tell(server):
+    begun.append(server)
+    print(server.address, flush=True)
 sys.exit(Server(sys.argv[1], port=0, say=lambda line: print(line, file=sys.stderr)).run(tell))
 """
 
