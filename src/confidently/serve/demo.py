@@ -68,7 +68,7 @@ class Demo:
         rows: list[Question] = [question(hosted, id, msgspec.json.encode(row))]
         request = predict(hosted, rows).blocking()
         self.engine.ask(request)
-        self._call(store_predictions(hosted, rows, request.answer()))
+        self._call(store_predictions(self.engine, hosted, rows, request.answer()))
         return [LabelOf(id, label)] if self.random.random() < LABELLED else []
 
     def _call(self, request: Request) -> object:

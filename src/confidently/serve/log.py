@@ -155,7 +155,8 @@ class EventLog:
 
     def close(self) -> None:
         """Close the database; what was not committed is lost."""
-        self._db.close()
+        with suppress(apsw.Error):  # the file of new pages, which was not written to the database, has everything
+            self._db.close(True)
 
     # --- transactions ------------------------------------------------------------------------------------------------
 

@@ -83,6 +83,7 @@ class Server:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             found.bind((self.host, self.port))
+            found.listen(2048)  # from now on, whoever connects waits to be served rather than being refused
         except OSError as error:
             self.engine.log.close()
             found.close()
