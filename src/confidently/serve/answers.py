@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from .examples import check_living
 from .hosted import Hosted
 from .labelling import UNDO_SECONDS, Candidate
 from .log import Event, EventLog
@@ -19,7 +18,7 @@ def next_rows(hosted: Hosted, n: int, labeller: str) -> Request:
     """Return a request for rows to label, which the labeller then has; answered with ``Candidate`` objects."""
 
     def work(log: EventLog, request: Request) -> list[Candidate]:
-        check_living(hosted)
+        hosted.check_living()
         return hosted.labelling.next_rows(n, labeller)
 
     return Request(work)
@@ -29,7 +28,7 @@ def answer(hosted: Hosted, id: str, label: Any, labeller: str) -> Request:
     """Return a request to store an answer, answered with its event. It is learned when it can no longer be undone."""
 
     def work(log: EventLog, request: Request) -> int:
-        check_living(hosted)
+        hosted.check_living()
         stored = log.find(hosted.number, id)
         if stored is None:
             raise Problem("unknown-id", f"no row has the id {id!r}", "/id")
@@ -60,7 +59,7 @@ def undo(hosted: Hosted, id: str) -> Request:
     """Return a request to undo an answer that was not learned yet, answered with the event of the undo."""
 
     def work(log: EventLog, request: Request) -> int:
-        check_living(hosted)
+        hosted.check_living()
         stored = log.find(hosted.number, id)
         if stored is None:
             raise Problem("unknown-id", f"no row has the id {id!r}")
@@ -88,7 +87,7 @@ def skip(hosted: Hosted, id: str, labeller: str) -> Request:
     """Return a request not to be asked about a row again."""
 
     def work(log: EventLog, request: Request) -> None:
-        check_living(hosted)
+        hosted.check_living()
         hosted.labelling.skip(id, labeller)
 
     return Request(work)

@@ -27,7 +27,7 @@ from ..wording import counted
 from .hosted import Hosted, examples_of
 from .log import Event, EventLog, now
 from .problems import Problem, problem_of
-from .requests import Request, deliver
+from .requests import Request, RowsQuestion, deliver
 from .rows import labelled_line
 from .served import Example
 
@@ -437,12 +437,33 @@ class Engine:
         return bool(self.deleted) or any(hosted.waiting for hosted in list(self.hosted.values()))
 
     def _answer(self, questions: list[Request]) -> None:
+        about_rows: dict[Hosted, list[RowsQuestion]] = {}
         for question in questions:
+            if isinstance(question, RowsQuestion):
+                about_rows.setdefault(question.hosted, []).append(question)
+                continue
             try:
                 question.result = question.work(self.log, question)
             except Exception as error:
                 question.result = problem_of(error) if isinstance(error, OSError) else error
+        for hosted, same in about_rows.items():
+            self._answer_together(hosted, same)
         deliver(questions)
+
+    def _answer_together(self, hosted: Hosted, questions: list[RowsQuestion]) -> None:
+        """Answer all questions about rows of a model at once, which costs little more than to answer one."""
+        try:
+            hosted.check_living()
+            answers = hosted.model.answers([line for question in questions for line in question.lines])
+        except Exception as error:
+            for question in questions:
+                question.result = error
+            return
+        hosted.metrics.answered(len(answers), sum(answer.ask for answer in answers))
+        first = 0
+        for question in questions:
+            question.result = answers[first : first + len(question.lines)]
+            first += len(question.lines)
 
     def _learn_some(self) -> bool:
         """Learn a slice of the rows of every model; return whether there were any."""

@@ -13,7 +13,7 @@ from .hosted import Hosted, stored_answer
 from .labelling import candidate
 from .log import Event, EventLog, Stored, now, refuse_other_content, same_json
 from .problems import Problem
-from .requests import Request
+from .requests import Request, RowsQuestion
 from .rows import labelled_line, one_line
 from .served import Answer, Example
 
@@ -86,7 +86,7 @@ def learn(engine: Engine, hosted: Hosted, rows: Sequence[Taught], wait: bool = F
     """Return a request to learn rows, answered with a ``Receipt`` or a ``Problem`` for each."""
 
     def work(log: EventLog, request: Request) -> list[Receipt | Problem]:
-        check_living(hosted)
+        hosted.check_living()
         return [_or_problem(teach, engine, hosted, log, request, row) for row in rows]
 
     return Request(work, len(rows), sum(len(row.features) for row in rows), wait)
@@ -203,7 +203,7 @@ def label_rows(
     """Return a request to label stored predictions, answered with a ``Receipt`` or a ``Problem`` for each."""
 
     def work(log: EventLog, request: Request) -> list[Receipt | Problem]:
-        check_living(hosted)
+        hosted.check_living()
         return [
             _or_problem(_label, engine, hosted, log, request, label, may, park)
             for label, may in zip(labels, correct, strict=True)
@@ -262,13 +262,7 @@ def _add_label(
 def predict(hosted: Hosted, rows: Sequence[Question]) -> Request:
     """Return a question about rows, answered with an ``Answer`` for each."""
 
-    def work(log: EventLog, request: Request) -> list[Answer]:
-        check_living(hosted)
-        answers = hosted.model.answers([row.features for row in rows])
-        hosted.metrics.answered(len(answers), sum(answer.ask for answer in answers))
-        return answers
-
-    return Request(work, len(rows))
+    return RowsQuestion(hosted, [row.features for row in rows])
 
 
 def store_predictions(engine: Engine, hosted: Hosted, rows: Sequence[Question], answers: Sequence[Answer]) -> Request:
@@ -278,7 +272,7 @@ def store_predictions(engine: Engine, hosted: Hosted, rows: Sequence[Question], 
     """
 
     def work(log: EventLog, request: Request) -> list[Answer | Problem]:
-        check_living(hosted)
+        hosted.check_living()
         return [
             answer if row.id is None else _or_problem(_store, engine, hosted, log, request, row, answer)
             for row, answer in zip(rows, answers, strict=True)
@@ -317,7 +311,7 @@ def find(hosted: Hosted, id: str) -> Request:
     """Return a request for a stored row, answered with it and its last label as JSON, or None."""
 
     def work(log: EventLog, request: Request) -> tuple[Stored, bytes | None]:
-        check_living(hosted)
+        hosted.check_living()
         stored = log.find(hosted.number, id)
         if stored is None or stored.kind == Event.PARKED:
             raise Problem("unknown-id", f"no row has the id {id!r}")
@@ -333,7 +327,7 @@ def erase(hosted: Hosted, id: str) -> Request:
     """Return a request to overwrite a row, answered with the event of the erasure."""
 
     def work(log: EventLog, request: Request) -> int:
-        check_living(hosted)
+        hosted.check_living()
         stored = log.find(hosted.number, id)
         if stored is None:
             raise Problem("unknown-id", f"no row has the id {id!r}")
@@ -353,7 +347,7 @@ def export(hosted: Hosted, after: int, limit: int) -> Request:
     """
 
     def work(log: EventLog, request: Request) -> tuple[list[dict[str, Any]], int | None]:
-        check_living(hosted)
+        hosted.check_living()
         rows = log.taught(hosted.number, after, limit)
         found = [
             {
@@ -366,9 +360,3 @@ def export(hosted: Hosted, after: int, limit: int) -> Request:
         return found, rows[-1].seq if len(rows) == limit else None
 
     return Request(work)
-
-
-def check_living(hosted: Hosted) -> None:
-    """Raise a ``Problem`` if a model was deleted while the request waited."""
-    if hosted.deleted:
-        raise Problem("unknown-model", f"the model {hosted.name!r} was deleted")

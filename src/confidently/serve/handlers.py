@@ -204,7 +204,7 @@ async def explain(call: Call) -> Response:
     row = examples.question(hosted, None, bytes(body.features))
 
     def work(log: Any, request: Any) -> Any:
-        examples.check_living(hosted)
+        hosted.check_living()
         try:
             return hosted.model.explanation(row.features, body.about)
         except ValueError as error:

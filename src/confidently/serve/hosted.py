@@ -19,6 +19,7 @@ from ..models.model import Model
 from .labelling import POOL, Labelling, candidate
 from .log import Event, EventLog, Row, StoredModel
 from .metrics import Metrics
+from .problems import Problem
 from .rows import RowCheck, labelled_line
 from .served import Answer, Example, ServedModel
 from .settings import ModelSettings
@@ -71,6 +72,11 @@ class Hosted:
         self.closed = [str(name) for name in table.names if name is not None] if table.closed else []
         self.multilabel = bool(table.multilabel)
         self._check = RowCheck(model.reading, self.label_key, model.stream.learner.dtype, self.multilabel, self.closed)
+
+    def check_living(self) -> None:
+        """Raise a ``Problem`` if the model was deleted while a request waited."""
+        if self.deleted:
+            raise Problem("unknown-model", f"the model {self.name!r} was deleted")
 
     def check_features(self, features: bytes) -> None:
         """Raise a ``Problem`` unless the features of a row can be read."""

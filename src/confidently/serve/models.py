@@ -13,7 +13,6 @@ from typing import Any
 from ..models.file import ModelFileError
 from ..models.model import Model
 from .engine import Engine
-from .examples import check_living
 from .hosted import BASE, Hosted, snapshots
 from .log import FILE, EventLog, StoredModel, now
 from .problems import Problem
@@ -89,7 +88,7 @@ def delete(engine: Engine, name: str) -> Request:
     hosted = engine.find(name)
 
     def work(log: EventLog, request: Request) -> None:
-        check_living(hosted)
+        hosted.check_living()
         log.delete_model(hosted.number)
         hosted.deleted = True  # for the requests that follow in this transaction
         request.reverted.append(lambda: setattr(hosted, "deleted", False))

@@ -80,6 +80,23 @@ class Request:
             future.set_result(self.result)
 
 
+class RowsQuestion(Request):
+    """A question about rows of a model without labels, answered together with others of its kind.
+
+    Parameters
+    ----------
+    hosted : Hosted
+    lines : list of bytes
+        The features of the rows.
+    """
+
+    __slots__ = ("hosted", "lines")
+
+    def __init__(self, hosted: Hosted, lines: list[bytes]) -> None:
+        super().__init__(lambda log, request: None, len(lines))
+        self.hosted, self.lines = hosted, lines
+
+
 def deliver(requests: Iterable[Request]) -> None:
     """Tell those who wait that their requests are answered; each event loop is woken once."""
     by_loop: dict[asyncio.AbstractEventLoop, list[Request]] = {}
