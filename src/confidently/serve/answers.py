@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -14,12 +15,12 @@ from .problems import Problem
 from .requests import Request
 
 
-def next_rows(hosted: Hosted, n: int, labeller: str) -> Request:
+def next_rows(hosted: Hosted, n: int, labeller: str, hold: Sequence[str] = ()) -> Request:
     """Return a request for rows to label, which the labeller then has; answered with ``Candidate`` objects."""
 
     def work(log: EventLog, request: Request) -> list[Candidate]:
         hosted.check_living()
-        return hosted.labelling.next_rows(n, labeller)
+        return hosted.labelling.next_rows(n, labeller, hold)
 
     return Request(work)
 

@@ -60,6 +60,7 @@ AFTER = ("after", {"type": "integer", "minimum": 0, "maximum": 2**53, "default":
 LIMIT = ("limit", {"type": "integer", "minimum": 1, "maximum": 2**53})
 N = ("n", {"type": "integer", "minimum": 1, "maximum": 100, "default": 5})
 LABELLER = ("labeller", {"type": "string", "minLength": 1, "maxLength": 64, "default": "somebody"})
+HOLD = ("hold", {"type": "array", "items": {"type": "string"}, "maxItems": 100})
 
 ROUTES = (
     Route(
@@ -81,7 +82,7 @@ ROUTES = (
     ),
     Route("GET", f"{MODEL}/examples/{{id}}", handlers.get_example, "admin", None, m.StoredRow),
     Route("DELETE", f"{MODEL}/examples/{{id}}", handlers.delete_example, "admin", None, m.Erased),
-    Route("GET", f"{MODEL}/queue", handlers.get_queue, "label", None, m.Queue, (N, LABELLER)),
+    Route("GET", f"{MODEL}/queue", handlers.get_queue, "label", None, m.Queue, (N, LABELLER, HOLD)),
     Route("POST", f"{MODEL}/answers", handlers.post_answer, "label", m.AnswerBody, m.Done),
     Route("DELETE", f"{MODEL}/answers/{{id}}", handlers.delete_answer, "label", None, m.Done),
     Route("GET", "/v1/events", handlers.events, "predict"),

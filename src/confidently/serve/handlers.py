@@ -370,7 +370,8 @@ async def get_queue(call: Call) -> Response:
     """Lease rows to label."""
     hosted, n = call.hosted, call.number("n", 5, 1, 100)
     labeller = decoded(encoder.encode(call.request.query_params.get("labeller", "somebody")), m.Labeller)
-    rows = await call.log(answers.next_rows(hosted, n, labeller))
+    hold = call.request.query_params.getlist("hold")[:100]
+    rows = await call.log(answers.next_rows(hosted, n, labeller, hold))
     shown = [
         {"id": row.id, "features": msgspec.Raw(row.features), "guess": row.guess, "certainty": row.certainty,
          "random": row.random}

@@ -10,7 +10,7 @@ import re
 import time
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -122,10 +122,16 @@ class Labelling:
 
     # --- leases --------------------------------------------------------------------------------------------------
 
-    def next_rows(self, n: int, labeller: str) -> list[Candidate]:
-        """Lease up to ``n`` rows to a labeller; those that they have already come first."""
+    def next_rows(self, n: int, labeller: str, hold: Sequence[str] = ()) -> list[Candidate]:
+        """Lease up to ``n`` rows to a labeller; those that they have already come first.
+
+        Rows to ``hold`` are leased to them unless somebody else has them: leases do not outlive a restart.
+        """
         now = time.monotonic()
         self._leases = {id: (who, until) for id, (who, until) in self._leases.items() if until > now}
+        for id in hold:
+            if id in self._pool:
+                self._leases.setdefault(id, (labeller, now + LEASE_SECONDS))
         mine = [self._pool[id] for id, (who, _) in self._leases.items() if who == labeller and id in self._pool][:n]
         free = [row for row in self._pool.values() if self._is_free(row, labeller)]
         drawn = iter(sorted((row for row in free if row.random), key=lambda row: row.seq))

@@ -1,0 +1,168 @@
+// Charts as SVG: lines over rows or time, a reliability diagram, sparklines. Colors are classes of the style sheet.
+
+import { h, s, setText } from "./dom.js";
+
+const LEFT = 46, RIGHT = 12, TOP = 10, BOTTOM = 26;
+
+/** Return about n round numbers that cover a range. */
+export function ticks(low, high, n) {
+  const raw = (high - low) / Math.max(n, 1) || 1;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((k) => k * power).find((k) => k >= raw * 0.999);
+  const found = [];
+  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; k++) found.push(k * step);
+  return found;
+}
+
+const line = (points) => points.map(([x, y], k) => `${k ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
+
+/** A chart of lines. `update(series)` draws it: a series has a name, a class and points [x, y].
+ *  @param options title, x and y (functions that format values), top (the smallest upper end of y) */
+export function lineChart({ title, x: formatX, y: formatY, top = 0, height = 200, empty = "No rows yet." }) {
+  const svg = s("svg", { class: "chart", role: "img", "aria-label": title });
+  const legend = h("p", { class: "legend" });
+  const element = h("figure", { class: "figure" }, h("figcaption", {}, h("h3", {}, title), legend), svg);
+  let series = [], hover = null;
+
+  function draw() {
+    const width = Math.max(svg.clientWidth, 200);
+    svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    svg.style.height = `${height}px`;
+    const points = series.flatMap((one) => one.points);
+    svg.replaceChildren();
+    if (!points.length) {
+      svg.append(s("text", { x: width / 2, y: height / 2, class: "tick", "text-anchor": "middle" }, empty));
+      legend.replaceChildren();
+      svg.setAttribute("aria-label", `${title}: ${empty}`);
+      return;
+    }
+    const xs = points.map(([x]) => x), low = Math.min(...xs), high = Math.max(...xs, low + 1e-9);
+    const ys = ticks(0, Math.max(top, ...points.map(([, y]) => y)) || 1, 4);
+    const step = ys.length > 1 ? ys[1] - ys[0] : 1;
+    const peak = Math.max(top, ...points.map(([, y]) => y)) || 1;
+    const ceiling = Math.ceil(peak / step - 1e-9) * step;
+    const px = (x) => LEFT + ((x - low) / (high - low)) * (width - LEFT - RIGHT);
+    const py = (y) => height - BOTTOM - (y / ceiling) * (height - TOP - BOTTOM);
+    for (const y of ticks(0, ceiling, 4)) {
+      svg.append(
+        s("line", { x1: LEFT, x2: width - RIGHT, y1: py(y), y2: py(y), class: "grid" }),
+        s("text", { x: LEFT - 8, y: py(y) + 4, class: "tick", "text-anchor": "end" }, formatY(y)),
+      );
+    }
+    const marks = ticks(low, high, width / 140);
+    marks.forEach((x, k) => {
+      const anchor = px(x) > width - 50 ? "end" : k === 0 && px(x) < LEFT + 20 ? "start" : "middle";
+      svg.append(s("text", { x: px(x), y: height - 6, class: "tick", "text-anchor": anchor }, formatX(x)));
+    });
+    for (const one of series) {
+      if (one.points.length === 1) {
+        const [[x, y]] = one.points;
+        svg.append(s("circle", { cx: px(x), cy: py(y), r: 3, class: `dot ${one.class}` }));
+      } else {
+        svg.append(s("path", { d: line(one.points.map(([x, y]) => [px(x), py(y)])), class: `line ${one.class}` }));
+      }
+    }
+    let at = high;
+    if (hover !== null) {
+      at = low + ((hover - LEFT) / (width - LEFT - RIGHT)) * (high - low);
+      const [x] = nearest(series[0].points, at);
+      at = x;
+      svg.append(s("line", { x1: px(x), x2: px(x), y1: TOP, y2: height - BOTTOM, class: "cursor" }));
+    }
+    const values = series.filter((one) => one.points.length).map((one) => [one, nearest(one.points, at)]);
+    legend.replaceChildren(
+      ...values.map(([one, [, y]]) => h("span", { class: `key ${one.class}` }, `${one.name} `, h("b", {}, formatY(y)))),
+      ...(hover === null ? [] : [h("span", {}, formatX(at))]),
+    );
+    const told = values.map(([one, [, y]]) => `${one.name} ${formatY(y)}`).join(", ");
+    if (hover === null) svg.setAttribute("aria-label", `${title}, now: ${told}`);
+  }
+
+  svg.addEventListener("pointermove", (event) => {
+    hover = Math.min(Math.max(event.clientX - svg.getBoundingClientRect().left, LEFT), svg.clientWidth - RIGHT);
+    draw();
+  });
+  svg.addEventListener("pointerleave", () => { hover = null; draw(); });
+  new ResizeObserver(draw).observe(svg);
+  return { element, update(found) { series = found; draw(); } };
+}
+
+function nearest(points, x) {
+  return points.reduce((best, one) => (Math.abs(one[0] - x) < Math.abs(best[0] - x) ? one : best), points[0]);
+}
+
+/** A reliability diagram: accuracy against probability, the size of a dot shows its rows. */
+export function reliabilityChart(title) {
+  const size = 240, edge = 34;
+  const svg = s("svg", { class: "chart square", role: "img", viewBox: `0 0 ${size} ${size}` });
+  const legend = h("p", { class: "legend" }, "On the diagonal, stated probabilities are right.");
+  const element = h("figure", { class: "figure" }, h("figcaption", {}, h("h3", {}, title), legend), svg);
+  const px = (x) => edge + x * (size - edge - 10);
+  const py = (y) => size - edge + 8 - y * (size - edge - 10);
+
+  function update(bins) {
+    const filled = bins.filter((bin) => bin.rows > 0);
+    svg.replaceChildren();
+    for (const v of [0, 0.5, 1]) {
+      svg.append(
+        s("line", { x1: px(0), x2: px(1), y1: py(v), y2: py(v), class: "grid" }),
+        s("line", { x1: px(v), x2: px(v), y1: py(0), y2: py(1), class: "grid" }),
+        s("text", { x: px(0) - 6, y: py(v) + 4, class: "tick", "text-anchor": "end" }, `${100 * v}`),
+        s("text", { x: px(v), y: size - 8, class: "tick", "text-anchor": v ? "end" : "start" }, `${100 * v} %`),
+      );
+    }
+    svg.append(s("line", { x1: px(0), y1: py(0), x2: px(1), y2: py(1), class: "diagonal" }));
+    const most = Math.max(...filled.map((bin) => bin.rows), 1);
+    for (const bin of filled) {
+      const r = 3 + 6 * Math.sqrt(bin.rows / most);
+      const dot = s("circle", { cx: px(bin.probability), cy: py(bin.accuracy), r, class: "dot first" });
+      const told = `stated ${percentOf(bin.probability)}, correct ${percentOf(bin.accuracy)}, rows ${bin.rows}`;
+      dot.append(s("title", {}, told));
+      svg.append(dot);
+    }
+    const told = filled.map((bin) => `${percentOf(bin.probability)} stated, ${percentOf(bin.accuracy)} correct`);
+    svg.setAttribute("aria-label", `${title}: ${told.join("; ") || "no rows yet"}`);
+    setText(legend, filled.length ? "On the diagonal, stated probabilities are right." : "No rows yet.");
+  }
+
+  return { element, update };
+}
+
+const percentOf = (x) => `${(100 * x).toFixed(0)} %`;
+
+/** A small line without axes. */
+export function sparkline() {
+  const svg = s("svg", { class: "spark", viewBox: "0 0 200 48", preserveAspectRatio: "none", "aria-hidden": "true" });
+
+  function update(points) {
+    svg.replaceChildren();
+    if (points.length < 2) return;
+    const xs = points.map(([x]) => x), low = Math.min(...xs), high = Math.max(...xs, low + 1e-9);
+    const peak = Math.max(...points.map(([, y]) => y), 1e-9);
+    const found = points.map(([x, y]) => [2 + (196 * (x - low)) / (high - low), 45 - (41 * y) / peak]);
+    svg.append(
+      s("path", { d: `${line(found)}L198 48L2 48Z`, class: "area first" }),
+      s("path", { d: line(found), class: "line first", "vector-effect": "non-scaling-stroke" }),
+    );
+  }
+
+  return { element: svg, update };
+}
+
+/** Return progressive and windowed values of a curve, against rows or time.
+ *  @param quantity "error" or "log_loss" */
+export function course(curve, quantity, byTime) {
+  let rows = 0, sum = 0;
+  const total = [], recent = [];
+  const window = Math.max(1, Math.floor(curve.length / 24));
+  curve.forEach((point, k) => {
+    rows += point.rows;
+    sum += point.rows * (point[quantity] ?? 0);
+    const x = byTime ? point.time : rows;
+    total.push([x, sum / rows]);
+    const last = curve.slice(Math.max(0, k - window + 1), k + 1);
+    const n = last.reduce((all, one) => all + one.rows, 0);
+    recent.push([x, last.reduce((all, one) => all + one.rows * (one[quantity] ?? 0), 0) / n]);
+  });
+  return { total, recent };
+}

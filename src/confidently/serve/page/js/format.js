@@ -1,0 +1,36 @@
+// Numbers and rows as people read them.
+
+const grouped = new Intl.NumberFormat("en-US");
+
+/** Return an integer with separators. */
+export const count = (n) => grouped.format(n);
+
+/** Return a count with its noun: "1 row", "2,000 rows". */
+export const counted = (n, noun) => `${count(n)} ${n === 1 ? noun : `${noun}s`}`;
+
+/** Return a fraction as a percentage. */
+export function percent(fraction, digits = 1) {
+  return fraction === null || fraction === undefined ? "–" : `${(100 * fraction).toFixed(digits)} %`;
+}
+
+/** Return a number with about three significant digits. */
+export function number(x) {
+  if (x === null || x === undefined) return "–";
+  if (x !== 0 && (Math.abs(x) >= 1e5 || Math.abs(x) < 1e-3)) return x.toExponential(2);
+  return String(Number(x.toPrecision(3)));
+}
+
+/** Return the time of day, or the date if it was not today. */
+export function clock(seconds) {
+  const date = new Date(seconds * 1000);
+  const today = new Date().toDateString() === date.toDateString();
+  return today
+    ? date.toLocaleTimeString("en-GB")
+    : date.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+}
+
+/** Return a value of a row as text. */
+export const shown = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+
+/** Return a label as text; several labels are joined. */
+export const labelText = (label) => (Array.isArray(label) ? label.join(", ") || "none" : String(label));

@@ -1,0 +1,56 @@
+// The rows that a labeller has: leased ahead, renewed while they are shown, never shown twice.
+
+import { modelPath, request } from "./api.js";
+import { waiting } from "./outbox.js";
+
+const AHEAD = 6;
+
+export class Queue {
+  constructor(model, labeller) {
+    Object.assign(this, { model, labeller, rows: [], done: new Set(), classes: [], progress: null, lost: null });
+    this.loading = null;
+  }
+
+  /** The row to show, or undefined. */
+  get current() { return this.rows[0]; }
+
+  /** Get more rows, and renew the leases of those that are here. Concurrent calls share one request. */
+  refill() {
+    this.loading ??= this.load().finally(() => { this.loading = null; });
+    return this.loading;
+  }
+
+  async load() {
+    const held = this.rows.filter((row) => !row.again).map((row) => row.id);
+    const unsent = waiting().filter((operation) => operation.model === this.model).length;
+    const n = Math.min(Math.max(AHEAD, held.length) + unsent, 100);
+    const query = new URLSearchParams({ n, labeller: this.labeller });
+    for (const id of held) query.append("hold", id);
+    const found = await request("GET", `${modelPath(this.model, "/queue")}?${query}`);
+    const leased = new Set(found.rows.map((row) => row.id));
+    // The server forgets leases when it restarts; another labeller may have been faster then.
+    const gone = this.rows.filter((row) => !row.again && held.includes(row.id) && !leased.has(row.id));
+    this.lost = gone.includes(this.current) ? this.current : null;
+    this.rows = this.rows.filter((row) => !gone.includes(row));
+    const here = new Set(this.rows.map((row) => row.id));
+    this.rows.push(...found.rows.filter((row) => !here.has(row.id) && !this.done.has(row.id)));
+    this.classes = found.classes;
+    this.progress = found.progress;
+  }
+
+  /** Take the current row away; it is not shown again unless it is put back. */
+  take() {
+    const row = this.rows.shift();
+    this.done.add(row.id);
+    return row;
+  }
+
+  /** Show a row again, first.
+   *  @param again whether it was answered before, so that its next answer may be a correction */
+  putBack(row, again) {
+    this.done.delete(row.id);
+    this.rows.unshift({ ...row, again: again || row.again });
+  }
+
+  get isLow() { return this.rows.length <= AHEAD / 2; }
+}
