@@ -159,7 +159,7 @@ def test_blocks_of_pages_run(page, tmp_path, monkeypatch):
         linked = len(block.data)
         if block.run and block.language == "python":
             run_python(block, namespace, page, after.text if after and after.follows and not after.language else "")
-        elif block.run and any("confidently" in command for command in block.commands()):
+        elif block.run and any(word in command for command in block.commands() for word in ("confidently", "curl ")):
             run_console(block, page)
 
 

@@ -43,6 +43,8 @@ class Server:
         0: any that is free.
     token_file : path, optional
     limits : Limits, optional
+    vfs : str, optional
+        The name of a virtual file system of SQLite, for the log.
     say : callable
         Told one line about what happens.
 
@@ -55,7 +57,7 @@ class Server:
     def __init__(
         self, folder: str | os.PathLike[str], host: str = "127.0.0.1", port: int = 8642, *,
         token_file: str | os.PathLike[str] | None = None, limits: Limits | None = None,
-        say: Callable[[str], None] = lambda line: None,
+        vfs: str | None = None, say: Callable[[str], None] = lambda line: None,
     ) -> None:  # fmt: skip
         if token_file is None and host not in LOOPBACK:
             raise UsageError(
@@ -64,7 +66,7 @@ class Server:
         self.folder, self.host, self.port, self.say = Path(folder), host, port, say
         self.token_file = token_file
         self.guard = Guard([] if token_file is None else read_tokens(token_file))
-        self.engine = Engine(folder, limits, say=say)
+        self.engine = Engine(folder, limits, vfs=vfs, say=say)
         config = uvicorn.Config(
             make_app(self.engine, self.guard), log_level="warning", access_log=False, lifespan="off",
             timeout_graceful_shutdown=STOP_SECONDS, timeout_keep_alive=75, server_header=False, proxy_headers=False,

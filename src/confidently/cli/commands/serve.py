@@ -139,7 +139,7 @@ def _serve(ctx: click.Context, folder: str, options: dict[str, Any], as_json: bo
         if as_json:
             say(json.dumps({"address": server.address, "directory": folder}))
         else:
-            say(f"confidently serves {folder} at {server.address}  (page and /docs there; Ctrl-C ends it)")
+            say(f"confidently serves {folder} at {server.address}")
         sys.stdout.flush()
 
     try:
