@@ -27,7 +27,7 @@ class ServerProcess:
         self._reading.start()
         first = self.process.stdout.readline()
         assert "http://" in first, f"{first}{self.wait()} {self.told}"
-        self.url = first[first.index("http://") :].strip()
+        self.url = first[first.index("http://") :].split()[0]
 
     def _read_errors(self):
         self.told += [line.rstrip("\n") for line in self.process.stderr]
@@ -72,4 +72,4 @@ def wait_until(condition):
 
 
 def lines_of(response):
-    return [json.loads(line) for line in response.text.splitlines()]
+    return [json.loads(line) for line in response.text.split("\n")[:-1]]

@@ -1,0 +1,353 @@
+"""Rows over HTTP: predict, learn, label, correct, park, erase, export; every id is used once."""
+
+import json
+import random
+import time
+from urllib.parse import quote
+
+import pytest
+
+from confidently.serve.engine import Limits
+from tests.serve.rows import made, trained
+from tests.serve.running import lines_of
+
+NDJSON = {"Content-Type": "application/x-ndjson"}
+
+
+@pytest.fixture
+def spam(local):
+    """A server with one model, asked by the last part of the address."""
+    server = local()
+    assert server("PUT", "/v1/models/spam", {"view": "none"}).status_code == 201
+
+    def ask(method, path, body=None, **options):
+        return server(method, f"/v1/models/spam{path}", body, **options)
+
+    ask.server = server
+    return ask
+
+
+def row(id=None, label="ham", **features):
+    found = {"features": features or {"a": 1}, "label": label}
+    return found if id is None else found | {"id": id}
+
+
+def question(id, **features):
+    return {"id": id, "features": features or {"a": 1}}
+
+
+def exported(ask):
+    return [(one["id"], one["features"], one["label"], one["weight"]) for one in lines_of(ask("GET", "/examples"))]
+
+
+def kind_of(answer):
+    assert answer.headers["content-type"] == "application/problem+json"
+    found = answer.json()
+    assert found["status"] == answer.status_code
+    return found["type"].removeprefix("urn:confidently:")
+
+
+# --- learn -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_row_is_learned_once_however_often_it_is_sent(spam):
+    first = spam("POST", "/learn", row("m-1", a=1, b="x"))
+    assert first.json() == {"id": "m-1", "seq": 1, "status": "durable"}
+    for again in (row("m-1", a=1, b="x"), {"label": "ham", "id": "m-1", "weight": 1, "features": {"b": "x", "a": 1.0}}):
+        assert spam("POST", "/learn", again).json() == first.json()
+    other = [row("m-1", a=2, b="x"), row("m-1", "spam", a=1, b="x"), row("m-1", a=1, b="x") | {"weight": 2}]
+    for one in other:
+        assert kind_of(spam("POST", "/learn", one)) == "other-content"
+    assert exported(spam) == [("m-1", {"a": 1, "b": "x"}, "ham", 1.0)]
+
+
+def test_the_header_idempotency_key_stands_for_an_id(spam):
+    sent = [spam("POST", "/learn", row(a=k), headers={"Idempotency-Key": f"k{k // 2}"}) for k in (0, 0, 2)]
+    assert [answer.json()["id"] for answer in sent] == ["k0", "k0", "k1"]
+    assert kind_of(spam("POST", "/learn", row(a=9), headers={"Idempotency-Key": "k0"})) == "other-content"
+    assert spam("POST", "/learn", row("mine"), headers={"Idempotency-Key": "k0"}).json()["id"] == "mine"
+    assert kind_of(spam("POST", "/learn", row(), headers={"Idempotency-Key": "k" * 257})) == "invalid-parameter"
+
+
+def test_an_id_that_looks_like_the_servers_own_is_not_given_again(spam):
+    given = spam("POST", "/learn", row()).json()["id"]
+    prefix, _, number = given.rpartition("-")
+    taken = f"{prefix}-{int(number) + 1}"
+    assert spam("POST", "/learn", row(taken)).status_code == 200
+    assert spam("POST", "/learn", row()).json()["id"] not in (given, taken)
+
+
+def test_wait_learned_answers_when_the_model_has_the_row(spam):
+    for k in range(20):
+        answer = spam("POST", "/learn?wait=learned", row(f"m-{k}"))
+        assert answer.json()["status"] == "learned"
+        assert spam("GET", "").json()["rows"] == k + 1
+    assert spam("POST", "/learn?wait=learned", row("m-0")).json() == {"id": "m-0", "seq": 1, "status": "learned"}
+
+
+def test_weights_are_learned_and_exported(spam, tmp_path):
+    rows, chance = made(30), random.Random(1)
+    weights = [chance.choice([0.0, 0.5, 1.0, 2.5]) for _ in rows]
+    for k, ((features, label), weight) in enumerate(zip(rows, weights, strict=True)):
+        assert spam("POST", "/learn", row(f"m-{k}", label, **features) | {"weight": weight}).status_code == 200
+    assert [weight for *_, weight in exported(spam)] == weights
+    assert spam("GET", "/file").content == trained(tmp_path, rows, "--view", "none", weights=weights)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "pointer"),
+    [
+        (b'{"features": {"a": 1}', "invalid-json", None),
+        (b"", "invalid-json", None),
+        (b"\xff\xfe", "invalid-json", None),
+        (b'{"features": {"a": NaN}, "label": "x"}', "invalid-json", None),
+        (b'{"features": {"a": "\\ud800"}, "label": "x"}', "invalid-json", None),
+        (b'{"features": {"a": ' + b"[" * 100_000 + b"]" * 100_000 + b'}, "label": "x"}', "invalid-json", None),
+        (b'{"features": {"a": ' + b"[" * 101 + b"]" * 101 + b'}, "label": "x"}', "invalid-row", "/features"),
+        (b'{"features": {"a": 1}}', "invalid-body", ""),
+        (b'{"label": "x"}', "invalid-body", ""),
+        (b"[]", "invalid-body", ""),
+        (b'{"features": {"a": 1}, "label": "x", "extra": 1}', "invalid-body", ""),
+        (b'{"features": [1], "label": "x"}', "invalid-row", "/features"),
+        (b'{"features": null, "label": "x"}', "invalid-row", "/features"),
+        (b'{"features": "a", "label": "x"}', "invalid-row", "/features"),
+        (b'{"features": 1, "label": "x"}', "invalid-row", "/features"),
+        (b'{"features": {"a": 1e999}, "label": "x"}', "invalid-row", "/features"),
+        (b'{"features": {"a": -1e101}, "label": "x"}', "invalid-row", "/features"),
+        (b'{"features": {"a": 1, "a": 2}, "label": "x"}', "invalid-row", "/features"),
+        (b'{"features": {"label": 1}, "label": "x"}', "invalid-row", "/features"),
+        (b'{"features": {"a": 1}, "label": null}', "invalid-body", "/label"),
+        (b'{"features": {"a": 1}, "label": ""}', "invalid-body", "/label"),
+        (b'{"features": {"a": 1}, "label": 1.5}', "invalid-body", "/label"),
+        (b'{"features": {"a": 1}, "label": 99999999999999999999}', "invalid-body", "/label"),
+        (b'{"features": {"a": 1}, "label": {"x": 1}}', "invalid-body", "/label"),
+        (b'{"features": {"a": 1}, "label": "a\\u0000b"}', "invalid-row", "/label"),
+        (b'{"features": {"a": 1}, "label": ["x", "y"]}', "invalid-row", "/label"),
+        (b'{"features": {"a": 1}, "label": "x", "weight": -1}', "invalid-body", "/weight"),
+        (b'{"features": {"a": 1}, "label": "x", "weight": 1e10}', "invalid-body", "/weight"),
+        (b'{"features": {"a": 1}, "label": "x", "weight": "1"}', "invalid-body", "/weight"),
+        (b'{"features": {"a": 1}, "label": "x", "id": ""}', "invalid-body", "/id"),
+        (b'{"features": {"a": 1}, "label": "x", "id": 7}', "invalid-body", "/id"),
+        (b'{"features": {"a": 1}, "label": "x", "id": "' + b"i" * 257 + b'"}', "invalid-body", "/id"),
+        (b'{"features": {"' + b"x" * 10_000_000 + b'": 1}, "label": "x"}', "invalid-row", "/features"),
+        (b'{"features": {"a": "' + b"x" * (17 << 20) + b'"}, "label": "x"}', "too-large", None),
+    ],
+    ids=lambda one: repr(one[:60]) if isinstance(one, bytes) else None,
+)  # fmt: skip
+def test_a_row_that_cannot_be_read_is_refused_with_its_reason(spam, body, kind, pointer):
+    answer = spam("POST", "/learn", content=body)
+    assert kind_of(answer) == kind
+    assert answer.json().get("pointer") == pointer
+    assert len(answer.content) < 1000
+    assert exported(spam) == []
+    assert spam("POST", "/learn", row()).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "features",
+    [
+        {f"{k}": 1 for k in range(1_000_000)},
+        {"text": "w " * 1_000_000},
+        {"<script>alert(1)</script>": "<img src=x onerror=alert(1)>"},
+        {"": 1, " ": 2, "é\u2028": "\u202e"},
+        {},
+    ],
+    ids=["features", "text", "html", "odd", "empty"],
+)
+def test_a_row_of_any_size_within_the_limit_is_kept_as_it_is(spam, features):
+    assert spam("POST", "/learn?wait=learned", row("m", **{}) | {"features": features}).status_code == 200
+    [(_, found, _, _)] = exported(spam)
+    assert found == features
+
+
+# --- predict, label --------------------------------------------------------------------------------------------------
+
+
+def test_a_prediction_with_an_id_waits_for_its_label(spam):
+    spam("POST", "/learn", row("m-0", "ham", a=1))
+    spam("POST", "/learn?wait=learned", row("m-1", "spam", a=-1))
+    first = spam("POST", "/predict", question("q", a=-1)).json()
+    assert first["label"] == "spam"
+    assert sum(first["probability"].values()) == pytest.approx(1.0)
+    spam("POST", "/learn?wait=learned", row("m-2", "ham", a=-1) | {"weight": 1000})
+    assert spam("POST", "/predict", question("q", a=-1)).json() == first, "the first answer counts"
+    assert kind_of(spam("POST", "/predict", question("q", a=2))) == "other-content"
+    receipt = spam("POST", "/labels", {"id": "q", "label": "spam"}).json()
+    assert receipt["status"] == "durable"
+    assert spam("POST", "/labels", {"id": "q", "label": "spam"}).json() == receipt
+    assert kind_of(spam("POST", "/labels", {"id": "q", "label": "ham"})) == "other-label"
+    assert [id for id, *_ in exported(spam)] == ["m-0", "m-1", "m-2", "q"]
+
+
+def test_a_prediction_without_an_id_is_not_kept(spam):
+    answer = spam("POST", "/predict", {"features": {"a": 1}}).json()
+    assert (answer["id"], answer["label"], answer["probability"], answer["ask"]) == (None, None, {}, True)
+    assert spam("GET", "/queue").json()["rows"] == []
+
+
+def test_a_correction_is_a_row_of_its_own_with_the_weight_of_the_first(spam):
+    spam("POST", "/learn", row("m", "ham", a=1) | {"weight": 0.5})
+    spam("POST", "/learn", row("none", "ham", a=2) | {"weight": 0})
+    for id in ("m", "none"):
+        answer = spam("POST", "/labels?wait=learned", {"id": id, "label": "spam", "correct": True})
+        assert answer.json()["status"] == "learned"
+        assert spam("POST", "/labels", {"id": id, "label": "spam"}).json()["seq"] == answer.json()["seq"]
+    assert exported(spam) == [
+        ("m", {"a": 1}, "ham", 0.5), ("none", {"a": 2}, "ham", 0.0),
+        ("m", {"a": 1}, "spam", 0.5), ("none", {"a": 2}, "spam", 0.0),
+    ]  # fmt: skip
+
+
+def test_a_label_of_an_unknown_id_is_refused_or_parked(spam):
+    assert kind_of(spam("POST", "/labels", {"id": "q", "label": "ham"})) == "unknown-id"
+    assert spam("POST", "/labels?park=true", {"id": "q", "label": "ham"}).json()["status"] == "parked"
+    assert spam("POST", "/labels?park=true", {"id": "q", "label": "ham"}).json()["status"] == "parked"
+    assert kind_of(spam("POST", "/labels?park=true", {"id": "q", "label": "spam"})) == "other-label"
+    assert exported(spam) == []
+    assert spam("POST", "/predict", question("q")).status_code == 200
+    assert exported(spam) == [("q", {"a": 1}, "ham", 1.0)]
+    spam("POST", "/labels?park=true", {"id": "r", "label": "ham"})
+    assert kind_of(spam("POST", "/learn", row("r", "spam"))) == "other-label"
+    assert spam("POST", "/learn", row("r", "ham")).status_code == 200
+    assert [id for id, *_ in exported(spam)] == ["q", "r"]
+
+
+def test_learning_a_predicted_row_is_labelling_it(spam):
+    spam("POST", "/predict", question("q"))
+    assert kind_of(spam("POST", "/learn", row("q", a=5))) == "other-content"
+    receipt = spam("POST", "/learn", row("q")).json()
+    assert spam("POST", "/labels", {"id": "q", "label": "ham"}).json() == receipt
+    assert kind_of(spam("POST", "/learn", row("q", "spam"))) == "other-label"
+    assert len(exported(spam)) == 1
+
+
+def test_classes_that_are_fixed(local):
+    server = local()
+    server("PUT", "/v1/models/m", {"classes": ["ham", "spam"]})
+    assert kind_of(server("POST", "/v1/models/m/learn", row(label="eggs"))) == "unknown-class"
+    server("POST", "/v1/models/m/predict", question("q"))
+    answer = server("POST", "/v1/models/m/labels", {"id": "q", "label": "eggs"})
+    assert kind_of(answer) == "unknown-class"
+    assert answer.json()["pointer"] == "/label"
+    assert kind_of(server("POST", "/v1/models/m/labels?park=true", {"id": "r", "label": "eggs"})) == "unknown-class"
+
+
+def test_labels_that_are_numbers_and_sets(local):
+    server = local()
+    server("PUT", "/v1/models/m", {})
+    for label in (1, True, "1"):
+        assert server("POST", "/v1/models/m/learn", row("one", label)).status_code == 200
+    server("POST", "/v1/models/m/learn?wait=learned", row("two", 0, a=-1))
+    assert server("GET", "/v1/models/m").json()["classes"] == ["0", "1"]
+    server("PUT", "/v1/models/sets", {"multilabel": True})
+    for label in (["a", "b"], ["b", "a"]):
+        assert server("POST", "/v1/models/sets/learn", row("one", label)).status_code == 200
+    assert server("POST", "/v1/models/sets/learn?wait=learned", row("none", [], a=2)).status_code == 200
+    assert server("POST", "/v1/models/sets/predict", {"features": {"a": 1}}).json()["label"] == ["a", "b"]
+
+
+def test_several_instances_are_answered_in_their_order_and_a_bad_one_alone(spam):
+    spam("POST", "/learn", row("m-0", "ham", a=1))
+    spam("POST", "/learn?wait=learned", row("m-1", "spam", a=-1))
+    instances = [{"features": {"a": 1}}, {"features": {"a": [[1e200]]}}, {"features": {"a": -1}, "id": "q"}]
+    found = spam("POST", "/predict", {"instances": instances}).json()["predictions"]
+    assert [one.get("label", one.get("status")) for one in found] == ["ham", 422, "spam"]
+    assert found[1]["pointer"] == "/instances/1/features"
+    for body in ({}, {"features": {}, "instances": instances}, {"instances": []}):
+        assert kind_of(spam("POST", "/predict", body)) == "invalid-body"
+
+
+# --- many rows -------------------------------------------------------------------------------------------------------
+
+
+def test_of_many_lines_a_bad_one_fails_alone(spam, tmp_path):
+    rows = made(1500)
+    lines = [json.dumps(row(f"m-{k}", label, **features)) for k, (features, label) in enumerate(rows)]
+    lines[700:700] = ["rubbish", "", '{"features": {"a": NaN}}', json.dumps(row("m-0", "other"))]
+    answer = spam("POST", "/learn?wait=learned", content="\n".join(lines), headers=NDJSON)
+    assert answer.headers["content-type"] == NDJSON["Content-Type"]
+    told = lines_of(answer)
+    assert len(told) == 1503, "a line for each but the empty one"
+    assert [one["status"] for one in told[700:703]] == [400, 400, 422]
+    assert [one["id"] for one in told[:700] + told[703:]] == [f"m-{k}" for k in range(1500)]
+    assert {one["status"] for one in told[:700] + told[703:]} == {"learned"}
+    assert spam("GET", "/file").content == trained(tmp_path, rows, "--view", "none")
+    asked = "".join(json.dumps({"id": f"q-{k}", "features": {"a": k}}) + "\n" for k in range(600)) + "[]\n"
+    found = lines_of(spam("POST", "/predict", content=asked, headers=NDJSON))
+    assert [one.get("id") for one in found] == [*(f"q-{k}" for k in range(600)), None]
+    labels = "".join(json.dumps({"id": f"q-{k}", "label": "ham"}) + "\n" for k in (*range(600), 999))
+    told = lines_of(spam("POST", "/labels", content=labels, headers=NDJSON))
+    assert [one["status"] for one in told] == ["durable"] * 600 + [404]
+
+
+def test_many_lines_wait_while_there_is_too_much_and_none_is_refused(local):
+    server = local(limits=Limits(waiting_rows=3, waiting_bytes=100))
+    server("PUT", "/v1/models/m", {"view": "none"})
+    lines = "".join(json.dumps(row(f"m-{k}", ["a", "b"][k % 2], x="y" * 50)) + "\n" for k in range(2000))
+    told = lines_of(server("POST", "/v1/models/m/learn", content=lines, headers=NDJSON))
+    assert [one["status"] for one in told] == ["durable"] * 2000
+
+
+# --- export, erasure, expiry -----------------------------------------------------------------------------------------
+
+
+def test_the_export_goes_on_after_a_row(spam):
+    for k in range(7):
+        spam("POST", "/learn", row(f"m-{k}"))
+    first = lines_of(spam("GET", "/examples?limit=3"))
+    rest = lines_of(spam("GET", f"/examples?after={first[-1]['seq']}"))
+    assert [one["id"] for one in first + rest] == [f"m-{k}" for k in range(7)]
+    assert set(first[0]) == {"seq", "id", "features", "label", "weight", "time"}
+    assert lines_of(spam("GET", "/examples?after=999")) == []
+    for query in ("after=-1", "after=x", "limit=0", "after=99999999999999999999"):
+        assert kind_of(spam("GET", f"/examples?{query}")) == "invalid-parameter"
+
+
+@pytest.mark.parametrize("id", ["m-1", "a/b?c#d", "é <b>", ".."])
+def test_an_erased_row_is_gone_from_the_disk_too(spam, tmp_path, id):
+    secret = "xylophone-4711-" + "s" * 300
+    spam("POST", "/learn", row(id, a=secret))
+    spam("POST", "/learn", row("other"))
+    folder = tmp_path / "served"
+
+    def found():
+        return [path.name for path in folder.rglob("*") if path.is_file() and b"xylophone" in path.read_bytes()]
+
+    assert found()
+    address = "/examples/" + quote(id, safe="").replace(".", "%2E")
+    erased = spam("DELETE", address)
+    assert erased.status_code == 200
+    assert "keeps what it learned" in erased.json()["influence"]
+    assert found() == []
+    assert [id for id, *_ in exported(spam)] == ["other"]
+    assert kind_of(spam("POST", "/labels", {"id": id, "label": "ham"})) == "expired"
+    assert kind_of(spam("POST", "/learn", row(id))) == "other-content"
+    assert kind_of(spam("DELETE", "/examples/nothing")) == "unknown-id"
+
+
+def test_a_model_keeps_what_it_learned_of_an_erased_row_also_after_a_restart(local):
+    server = local()
+    server("PUT", "/v1/models/m", {"view": "none"})
+    for k in range(10):
+        server("POST", "/v1/models/m/learn?wait=learned", row(f"m-{k}", ["x", "y"][k % 2], a=k % 2, b=k))
+    server("DELETE", "/v1/models/m/examples/m-3")
+    file = server("GET", "/v1/models/m/file").content
+    server.stop()
+    assert local()("GET", "/v1/models/m/file").content == file
+
+
+def test_a_prediction_expires_and_its_row_may_come_again(local):
+    server = local(limits=Limits(keep_predictions=0.2))
+    server("PUT", "/v1/models/m", {})
+    for id in ("late", "again", "asked"):
+        server("POST", "/v1/models/m/predict", question(id, text=f"{id} secret"))
+    server("POST", "/v1/models/m/predict", question("labelled"))
+    server("POST", "/v1/models/m/labels", {"id": "labelled", "label": "ham"})
+    time.sleep(0.3)
+    assert kind_of(server("POST", "/v1/models/m/labels", {"id": "late", "label": "ham"})) == "expired"
+    answer = server("POST", "/v1/models/m/learn", row("again", text="again secret"))
+    assert answer.status_code == 200
+    assert server("POST", "/v1/models/m/predict", question("asked", other=1)).status_code == 200
+    assert server("POST", "/v1/models/m/labels", {"id": "labelled", "label": "ham"}).status_code == 200
+    assert [one["id"] for one in lines_of(server("GET", "/v1/models/m/examples"))] == ["labelled", "again"]
+    assert "late" not in [one["id"] for one in server("GET", "/v1/models/m/queue").json()["rows"]]
