@@ -1,0 +1,242 @@
+"""The server: acknowledged learning, predictions beside it, memory, next to a minimal FastAPI + River server.
+
+The client runs on the same machine, so server and client share its processors. Rows are 30 words of 5,000, drawn like
+words of text. The peer keeps its model in memory only: what it acknowledges is lost when it is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import httpx
+from harness import arguments, machine, table, write_json
+
+WORDS, PER_ROW, KINDS = 5000, 30, 2000
+MODEL = "/v1/models/m"
+SLOW_DISK = """
+import sys, time
+import apsw
+from confidently.serve.server import Server
+
+class SlowFile(apsw.VFSFile):
+    def xSync(self, flags):
+        time.sleep(5e-3)
+        super().xSync(flags)
+
+class SlowDisk(apsw.VFS):
+    def __init__(self):
+        super().__init__("slow", "")
+    def xOpen(self, name, flags):
+        return SlowFile("", name, flags)
+
+disk = SlowDisk()
+server = Server(sys.argv[1], port=0, vfs="slow")
+sys.exit(server.run(lambda one: print("at", one.address, flush=True)))
+"""
+PEER = """
+import socket, sys
+import uvicorn
+from fastapi import FastAPI
+from pydantic import BaseModel
+from river import linear_model
+
+class Row(BaseModel):
+    features: dict[str, float]
+    label: str | None = None
+
+app, model = FastAPI(), linear_model.LogisticRegression()
+
+@app.post("/learn")
+def learn(row: Row):
+    model.learn_one(row.features, row.label == "b")
+    return {"status": "learned"}
+
+@app.post("/predict")
+def predict(row: Row):
+    return {"probability": model.predict_proba_one(row.features)}
+
+found = socket.socket(proto=socket.IPPROTO_TCP)
+found.bind(("127.0.0.1", 0))
+found.listen(512)
+print("at http://127.0.0.1:%d" % found.getsockname()[1], flush=True)
+uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run([found])
+"""
+
+
+class Load(NamedTuple):
+    """Requests a second, and the latencies, in milliseconds, that half and 99 % of the requests do not exceed."""
+
+    rate: float
+    p50: float
+    p99: float
+
+
+def rows(labelled: bool) -> list[bytes]:
+    """Return bodies of requests."""
+    source = random.Random(0)
+    shares = [1.0 / (k + 10) for k in range(WORDS)]
+    found = []
+    for _ in range(KINDS):
+        features = {f"w{k}": 1.0 for k in source.choices(range(WORDS), shares, k=PER_ROW)}
+        label = {"label": "b" if source.random() < 0.5 else "a"} if labelled else {}
+        found.append(json.dumps({"features": features} | label).encode())
+    return found
+
+
+@contextmanager
+def process(command: list[str]) -> Iterator[tuple[str, int]]:
+    """Run a server; yield its address, which it prints, and its process number."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            yield server.stdout.readline().split()[-1], server.pid
+        finally:
+            server.send_signal(signal.SIGTERM)
+            server.wait(30)
+
+
+async def connection(port: int, path: str, bodies: list[bytes], count: int, first: int, spent: list[float]) -> None:
+    """Send requests one after the other, as a client written for speed does."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
+    for k in range(first, first + count):
+        body = bodies[k % len(bodies)]
+        began = time.perf_counter()
+        writer.write(f"{head}{len(body)}\r\n\r\n".encode() + body)
+        answer = (await reader.readuntil(b"\r\n\r\n")).lower()
+        assert b" 200 " in answer[:16], answer
+        await reader.readexactly(int(answer.split(b"content-length: ")[1].split(b"\r")[0]))
+        spent.append(time.perf_counter() - began)
+    writer.close()
+
+
+async def load(address: str, path: str, bodies: list[bytes], connections: int, total: int) -> Load:
+    """Send requests over some connections at once."""
+    spent: list[float] = []
+    port, each = int(address.rpartition(":")[2]), total // connections
+    began = time.perf_counter()
+    await asyncio.gather(*(connection(port, path, bodies, each, each * k, spent) for k in range(connections)))
+    rate = len(spent) / (time.perf_counter() - began)
+    spent.sort()
+    return Load(rate, 1e3 * spent[len(spent) // 2], 1e3 * spent[int(len(spent) * 0.99)])
+
+
+async def beside(address: str, rate: float, seconds: float) -> Load:
+    """Return the latencies of predictions, one after the other, while rows are learned at a steady rate."""
+    taught, asked = rows(labelled=True), rows(labelled=False)
+    port, spent, questions = int(address.rpartition(":")[2]), list[float](), list[float]()
+    until = time.perf_counter() + seconds
+
+    async def teach(first: int, connections: int = 8) -> None:
+        began, k = time.perf_counter(), 0
+        while time.perf_counter() < until:
+            await connection(port, f"{MODEL}/learn", taught, 20, first + k, spent)
+            k += 20
+            await asyncio.sleep(max(began + k * connections / rate - time.perf_counter(), 0.0))
+
+    async def ask() -> None:
+        while time.perf_counter() < until:
+            await connection(port, f"{MODEL}/predict", asked, 50, 0, questions)
+
+    await asyncio.gather(ask(), *(teach(200 * k) for k in range(8)))
+    questions.sort()
+    return Load(len(spent) / seconds, 1e3 * questions[len(questions) // 2], 1e3 * questions[int(0.99 * len(questions))])
+
+
+def lines(address: str, total: int) -> float:
+    """Return rows a second of one NDJSON request."""
+    bodies = rows(labelled=True)
+    content = b"\n".join(bodies[k % len(bodies)] for k in range(total))
+    began = time.perf_counter()
+    answer = httpx.post(
+        f"{address}{MODEL}/learn", content=content, headers={"Content-Type": "application/x-ndjson"}, timeout=600
+    )
+    assert answer.text.count('"durable"') == total
+    return total / (time.perf_counter() - began)
+
+
+def memory(pid: int) -> float:
+    """Return megabytes that a process has resident."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def ours(folder: str) -> list[str]:
+    return [sys.executable, "-m", "confidently", "serve", folder, "--port", "0"]
+
+
+def measure(requests: int, repetitions: int) -> dict[str, Any]:
+    """Run everything; servers in turns."""
+    taught, asked = rows(labelled=True), rows(labelled=False)
+    found: dict[str, Any] = {}
+
+    def note(name: str, value: float) -> None:
+        found.setdefault(name, []).append(value)
+
+    for _ in range(repetitions):
+        for name, slow in (("", False), (", disk with 5 ms a sync", True)):
+            with tempfile.TemporaryDirectory() as folder:
+                command = [sys.executable, "-c", SLOW_DISK, folder] if slow else ours(folder)
+                with process(command) as (address, pid):
+                    httpx.put(address + MODEL, json={"classes": ["a", "b"]}).raise_for_status()
+                    asyncio.run(load(address, f"{MODEL}/learn", taught, 8, 1200))  # the first rows
+                    for n in (64,) if slow else (1, 8, 64):
+                        learned = asyncio.run(load(address, f"{MODEL}/learn", taught, n, requests))
+                        note(f"learns/s, {n} connections{name}", learned.rate)
+                    if slow:
+                        continue
+                    idle = asyncio.run(load(address, f"{MODEL}/predict", asked, 1, requests // 2))
+                    note("predict p50, ms", idle.p50)
+                    note("predict p99, ms", idle.p99)
+                    many = asyncio.run(load(address, f"{MODEL}/predict", asked, 64, requests))
+                    note("predicts/s, 64 connections", many.rate)
+                    busy = asyncio.run(beside(address, 2000, 4.0))
+                    note("learns/s beside predictions", busy.rate)
+                    note("predict p99 beside learning, ms", busy.p99)
+                    before = memory(pid)
+                    note("NDJSON rows/s", lines(address, 20 * requests))
+                    note("memory, MB", memory(pid))
+                    note("memory added by NDJSON, MB", memory(pid) - before)
+                    os.kill(pid, signal.SIGKILL)
+                if not slow:
+                    began = time.perf_counter()
+                    with process(ours(folder)) as (address, _):
+                        while httpx.get(f"{address}/readyz").status_code != 200:
+                            time.sleep(0.01)
+                        note("seconds to ready after a kill", time.perf_counter() - began)
+        if find_spec("fastapi") and find_spec("river"):
+            with process([sys.executable, "-c", PEER]) as (address, _):
+                for n in (1, 64):
+                    learned = asyncio.run(load(address, "/learn", taught, n, requests // 4))
+                    note(f"FastAPI + River: learns/s, {n} connections", learned.rate)
+                idle = asyncio.run(load(address, "/predict", asked, 1, requests // 4))
+                note("FastAPI + River: predict p99, ms", idle.p99)
+    return {name: median(values) for name, values in found.items()}
+
+
+def main() -> None:
+    options = arguments(
+        __doc__ or "", ("--requests", {"type": int, "default": 8000}), ("--repetitions", {"type": int, "default": 3})
+    )
+    print(machine())
+    found = measure(options.requests, options.repetitions)
+    shown = [[name, f"{value:,.2f}" if value < 100 else f"{value:,.0f}"] for name, value in found.items()]
+    print(table(["figure", "median"], shown))
+    write_json(options.json, found)
+
+
+if __name__ == "__main__":
+    main()
