@@ -136,7 +136,7 @@ class Labelling:
         free = [row for row in self._pool.values() if self._is_free(row, labeller)]
         drawn = iter(sorted((row for row in free if row.random), key=lambda row: row.seq))
         unsure = iter(sorted((row for row in free if not row.random), key=lambda row: row.certainty))
-        chosen, alike = list(mine), {row.likeness for row in mine}
+        chosen, alike = list(mine), {self._pool[id].likeness for id in self._leases if id in self._pool}
         for row in self._mixed(drawn, unsure):
             if len(chosen) >= n:
                 break
@@ -159,7 +159,9 @@ class Labelling:
             place += 1
 
     def _is_free(self, row: Candidate, labeller: str) -> bool:
-        return row.id not in self._leases and (row.id, labeller) not in self._skipped
+        return (
+            row.id not in self._leases and row.likeness not in self._asked and (row.id, labeller) not in self._skipped
+        )
 
     def holder(self, id: str) -> str | None:
         """Return the labeller who has a row, if its lease has not ended."""

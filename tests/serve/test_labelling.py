@@ -1,0 +1,248 @@
+"""Labelling: who is asked about which row, answers that can be undone, and accuracy that is honest."""
+
+import math
+import random
+import time
+from itertools import pairwise
+
+import msgspec
+import pytest
+from scipy.stats import binomtest
+
+from confidently.serve import answers
+from confidently.serve.labelling import (
+    LEASE_SECONDS,
+    POOL,
+    RANDOM_SHARE,
+    UNDO_ANSWERS,
+    Labelling,
+    candidate,
+    is_random,
+    likeness,
+)
+from confidently.serve.metrics import wilson
+from confidently.serve.served import Answer
+from tests.serve.running import lines_of, wait_until
+
+FIRST = "/v1/models/m"
+
+
+def row(k, margin=1.0, label="ham", **features):
+    features = msgspec.json.encode(features or {"text": f"word{k}"})
+    return candidate(f"row-{k}", k, features, Answer(label, {}, margin, 1.0, False))
+
+
+@pytest.fixture
+def server(local):
+    """A server with forty predicted rows, and nobody but tests in a hurry."""
+    made = local()
+    made("PUT", FIRST, {"view": "none", "classes": ["ham", "spam"]})
+    predict(made, range(40))
+    return made
+
+
+def predict(server, numbers):
+    for k in numbers:
+        body = {"id": f"q-{k}", "features": {"text": f"word{k}"}}
+        assert server("POST", f"{FIRST}/predict", body).status_code == 200
+
+
+def queue(server, n=5, labeller="ann"):
+    return [one["id"] for one in server("GET", f"{FIRST}/queue?n={n}&labeller={labeller}").json()["rows"]]
+
+
+def answer(server, id, label="ham", labeller="ann"):
+    return server("POST", f"{FIRST}/answers", {"id": id, "label": label, "labeller": labeller})
+
+
+def learned(server):
+    return {one["id"]: one["label"] for one in lines_of(server("GET", f"{FIRST}/examples"))}
+
+
+def kind_of(response):
+    return response.json()["type"].removeprefix("urn:confidently:")
+
+
+# --- leases ----------------------------------------------------------------------------------------------------------
+
+
+def test_two_labellers_never_get_the_same_row(server):
+    first, second = queue(server, 10, "ann"), queue(server, 10, "bob")
+    assert len({*first, *second}) == 20
+    assert queue(server, 10, "ann") == first, "whoever asks again goes on with the same rows"
+    assert kind_of(answer(server, first[0], labeller="bob")) == "leased"
+    assert answer(server, first[0], labeller="ann").status_code == 200
+    assert first[0] not in queue(server, 40, "bob")
+
+
+def test_a_skipped_row_goes_to_another_labeller(server):
+    [first] = queue(server, 1, "ann")
+    assert server("POST", f"{FIRST}/answers", {"id": first, "skip": True, "labeller": "ann"}).status_code == 200
+    assert first not in queue(server, 40, "ann")
+    server("POST", f"{FIRST}/answers", {"id": "q-0", "skip": True, "labeller": "ann"})
+    assert first in queue(server, 40, "bob") or len(queue(server, 40, "bob")) == 0
+
+
+def test_a_lease_ends(monkeypatch):
+    labelling, now = Labelling(), time.monotonic()
+    labelling.add(row(1))
+    assert [one.id for one in labelling.next_rows(1, "ann")] == ["row-1"]
+    assert labelling.next_rows(1, "bob") == []
+    monkeypatch.setattr(time, "monotonic", lambda: now + LEASE_SECONDS + 1)
+    assert labelling.holder("row-1") is None
+    assert [one.id for one in labelling.next_rows(1, "bob")] == ["row-1"]
+
+
+def test_rows_that_are_alike_are_asked_about_once():
+    labelling = Labelling()
+    labelling.add(row(1, text="Free cash, NOW"))
+    labelling.add(row(2, text="now free CASH!"))
+    labelling.add(row(3, text="free cash later"))
+    assert [one.id for one in labelling.next_rows(5, "ann")] == ["row-1", "row-3"]
+    labelling.answered(9, 1, "row-1", b'"ham"', labelling.row("row-1"), 0.0)
+    assert [one.id for one in labelling.next_rows(5, "bob")] == []
+    labelling.add(row(4, text="cash NOW free"))
+    assert labelling.row("row-4") is None
+    assert likeness(b'{"a":"x"}') != likeness(b'{"b":"x"}')
+
+
+def test_the_least_certain_rows_come_first_beside_the_random_share():
+    labelling, chance = Labelling(), random.Random(0)
+    rows = [row(k, margin=chance.gauss(0, 3)) for k in range(1, 401)]
+    for one in rows:
+        labelling.add(one)
+    asked = labelling.next_rows(100, "ann")
+    drawn = [one for one in asked if one.random]
+    unsure = [one for one in asked if not one.random]
+    assert len(drawn) == round(100 * RANDOM_SHARE)
+    assert [one.certainty for one in unsure] == sorted(one.certainty for one in rows if not one.random)[:85]
+    assert [one.seq for one in drawn] == [one.seq for one in rows if one.random][:15], "in the order of their coming"
+
+
+def test_the_pool_keeps_the_newest_rows():
+    labelling = Labelling()
+    for k in range(POOL + 10):
+        labelling.add(row(k))
+    assert len(labelling) == POOL
+    assert labelling.row("row-9") is None and labelling.row("row-10") is not None
+
+
+# --- answers ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_is_learned_after_a_while(server, monkeypatch):
+    monkeypatch.setattr(answers, "UNDO_SECONDS", 0.3)
+    given = answer(server, "q-0", "spam")
+    assert answer(server, "q-0", "spam").json() == given.json()
+    assert kind_of(answer(server, "q-0", "ham")) == "other-label"
+    assert learned(server) == {}
+    wait_until(lambda: learned(server) == {"q-0": "spam"})
+    assert kind_of(server("DELETE", f"{FIRST}/answers/q-0")) == "other-label"
+
+
+def test_an_answer_is_learned_after_some_further_ones(server):
+    for k in range(UNDO_ANSWERS + 2):
+        answer(server, f"q-{k}", "spam")
+    wait_until(lambda: learned(server) == {"q-0": "spam", "q-1": "spam"})
+
+
+def test_an_answer_that_is_undone_is_never_learned(server, monkeypatch):
+    monkeypatch.setattr(answers, "UNDO_SECONDS", 0.4)
+    answer(server, "q-0", "spam")
+    assert server("DELETE", f"{FIRST}/answers/q-0").status_code == 200
+    assert kind_of(server("DELETE", f"{FIRST}/answers/q-0")) == "unknown-id"
+    assert kind_of(server("DELETE", f"{FIRST}/answers/nothing")) == "unknown-id"
+    assert "q-0" in queue(server, 40)
+    answer(server, "q-1", "spam")
+    wait_until(lambda: "q-1" in learned(server))
+    assert learned(server) == {"q-1": "spam"}
+    assert answer(server, "q-0", "ham").status_code == 200
+    wait_until(lambda: learned(server) == {"q-1": "spam", "q-0": "ham"})
+
+
+def test_undoing_as_an_answer_falls_due_leaves_one_of_both(server, monkeypatch):
+    """Whether the undo comes in time or too late, its answer says so."""
+    monkeypatch.setattr(answers, "UNDO_SECONDS", 0.01)
+    undone, kept = set(), set()
+    for k in range(40):
+        answer(server, f"q-{k}", "spam")
+        time.sleep(0.0006 * (k % 30))
+        (undone if server("DELETE", f"{FIRST}/answers/q-{k}").status_code == 200 else kept).add(f"q-{k}")
+    wait_until(lambda: set(learned(server)) >= kept)
+    assert set(learned(server)) == kept
+    assert undone or kept
+
+
+@pytest.mark.parametrize("label", ["spam", "ham"])
+def test_a_label_by_id_beside_an_answer_that_waits(server, monkeypatch, label):
+    monkeypatch.setattr(answers, "UNDO_SECONDS", 0.3)
+    answer(server, "q-0", "spam")
+    sent = server("POST", f"{FIRST}/labels", {"id": "q-0", "label": label})
+    if label == "ham":
+        assert kind_of(sent) == "other-label"
+        sent = server("POST", f"{FIRST}/labels", {"id": "q-0", "label": label, "correct": True})
+    assert sent.status_code == 200
+    time.sleep(0.5)
+    rows = lines_of(server("GET", f"{FIRST}/examples"))
+    assert [(one["id"], one["label"]) for one in rows] == [("q-0", label)]
+
+
+def test_answers_survive_a_restart(server, local):
+    answer(server, "q-0", "spam")
+    answer(server, "q-1", "ham")
+    server("DELETE", f"{FIRST}/answers/q-1")
+    before = server("GET", f"{FIRST}/queue").json()["progress"]
+    server.stop()
+    again = local()
+    wait_until(lambda: learned(again) == {"q-0": "spam"})
+    after = again("GET", f"{FIRST}/queue").json()["progress"]
+    assert after == before
+    assert "q-0" not in queue(again, 40) and "q-1" in queue(again, 40)
+    again.stop()
+    assert learned(local()) == {"q-0": "spam"}
+
+
+def test_answers_that_cannot_be_given(server):
+    assert kind_of(answer(server, "nothing")) == "unknown-id"
+    assert kind_of(answer(server, "q-0", "eggs")) == "unknown-class"
+    assert kind_of(server("POST", f"{FIRST}/answers", {"id": "q-0"})) == "invalid-body"
+    assert kind_of(server("POST", f"{FIRST}/answers", {"id": "q-0", "label": "ham", "labeller": ""})) == "invalid-body"
+    server("DELETE", f"{FIRST}/examples/q-0")
+    assert kind_of(answer(server, "q-0")) == "expired"
+    for query in ("n=0", "n=101", "n=x"):
+        assert kind_of(server("GET", f"{FIRST}/queue?{query}")) == "invalid-parameter"
+    assert server("GET", f"{FIRST}/queue?labeller={'x' * 65}").status_code == 422
+
+
+# --- honest accuracy -------------------------------------------------------------------------------------------------
+
+
+def test_the_random_share_does_not_depend_on_what_is_in_a_row():
+    drawn = [k for k in range(1, 20_001) if is_random(k)]
+    assert len(drawn) == pytest.approx(20_000 * RANDOM_SHARE, abs=4 * math.sqrt(20_000 * RANDOM_SHARE * 0.85))
+    for k in drawn[:50]:
+        assert all(row(k, margin, label).random for margin in (0.0, 9.0) for label in ("ham", "spam"))
+    gaps = [b - a for a, b in pairwise(drawn)]
+    assert 0.1 < sum(gap == 1 for gap in gaps) / len(gaps) < 0.2, "neither in clusters nor at even distances"
+
+
+def test_accuracy_is_that_of_random_rows_alone():
+    labelling, chance = Labelling(), random.Random(3)
+    hits = n = 0
+    for k in range(1, 1001):
+        one, label = row(k, label="ham"), "ham" if chance.random() < 0.7 else "spam"
+        labelling.add(one)
+        labelling.answered(10_000 + k, k, one.id, msgspec.json.encode(label), one, 0.0)
+        n += one.random
+        hits += one.random and label == "ham"
+    shown = labelling.shown()["random"]
+    assert (shown["answers"], shown["accuracy"]) == (n, hits / n)
+    assert shown["interval"] == [*wilson(hits, n)]
+    assert shown["interval"][0] < 0.7 < shown["interval"][1]
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 1), (1, 1), (0, 20), (7, 20), (20, 20), (500, 1000)])
+def test_wilson_interval(hits, n):
+    expected = binomtest(hits, n).proportion_ci(0.95, method="wilson")
+    assert wilson(hits, n) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert wilson(0, 0) == (0.0, 1.0)

@@ -1,0 +1,253 @@
+"""Whole models over HTTP: made, deleted and made again, uploaded and downloaded, saved and backed up."""
+
+import json
+import shutil
+import threading
+
+import pytest
+
+from confidently.serve import examples, models
+from confidently.serve.engine import Engine
+from tests.serve.rows import made, trained
+from tests.serve.running import lines_of, running
+
+FIRST = "/v1/models/m"
+
+
+def kind_of(response):
+    assert response.headers["content-type"] == "application/problem+json"
+    return response.json()["type"].removeprefix("urn:confidently:")
+
+
+def learn(server, rows, name="m", first=0):
+    lines = [
+        json.dumps({"id": f"row-{first + k}", "features": features, "label": label})
+        for k, (features, label) in enumerate(rows)
+    ]
+    answer = server(
+        "POST", f"/v1/models/{name}/learn?wait=learned", content="\n".join(lines),
+        headers={"Content-Type": "application/x-ndjson"},
+    )  # fmt: skip
+    assert {one["status"] for one in lines_of(answer)} <= {"learned"}
+
+
+# --- make and delete -------------------------------------------------------------------------------------------------
+
+
+def test_a_model_is_made_once(local):
+    server = local()
+    first = server("PUT", FIRST, {"rule": "cw_stdev", "classes": ["ham", "spam"]})
+    assert first.status_code == 201
+    assert server("PUT", FIRST, {"classes": ["ham", "spam"], "rule": "cw_stdev"}).status_code == 200
+    assert kind_of(server("PUT", FIRST, {"rule": "arow"})) == "other-model"
+    assert [one["name"] for one in server("GET", "/v1/models").json()["models"]] == ["m"]
+    assert server("GET", FIRST).json()["settings"] == {"rule": "cw_stdev", "classes": ["ham", "spam"]}
+    assert server("PUT", "/v1/models/plain", content=b"").status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind"),
+    [
+        ({"rule": "nothing"}, "invalid-settings"),
+        ({"rule_parameters": {"z": 1}}, "invalid-settings"),
+        ({"covariance": "nothing"}, "invalid-settings"),
+        ({"classes": ["one"]}, "invalid-settings"),
+        ({"classes": ["a", "a"]}, "invalid-settings"),
+        ({"classes": ["1", 1]}, "invalid-settings"),
+        ({"auto": True, "rule": "cw_stdev"}, "invalid-settings"),
+        ({"auto": True, "multilabel": True}, "invalid-settings"),
+        ({"view": "nothing"}, "invalid-settings"),
+        ({"dtype": "float16"}, "invalid-body"),
+        ({"prior_variance": 0}, "invalid-settings"),
+        ({"forget": 2}, "invalid-settings"),
+        ({"reading": {"bits": 99}}, "invalid-settings"),
+        ({"reading": {"bits": "x"}}, "invalid-body"),
+        ({"reading": {"ngrams": [3, 1]}}, "invalid-settings"),
+        ({"reading": {"unknown": 1}}, "invalid-body"),
+        ({"unknown": 1}, "invalid-body"),
+        ({"file": "0" * 64}, "invalid-settings"),
+    ],
+    ids=str,
+)
+def test_settings_that_make_no_model(local, settings, kind):
+    server = local()
+    assert kind_of(server("PUT", FIRST, settings)) == kind
+    assert server("GET", "/v1/models").json()["models"] == []
+
+
+@pytest.mark.parametrize("name", ["-a", ".a", "a b", "ä", "x" * 65, "a%2Fb", "<b>"])
+def test_names_that_models_cannot_have(local, name):
+    answer = local()("PUT", f"/v1/models/{name}", {})
+    assert kind_of(answer) in ("invalid-parameter", "not-found")
+
+
+def test_a_deleted_model_is_gone_and_may_be_made_again(local, tmp_path):
+    server = local()
+    server("PUT", FIRST, {"view": "none"})
+    learn(server, made(30))
+    server("POST", "/v1/snapshot")
+    assert server("DELETE", FIRST).status_code == 204
+    assert kind_of(server("DELETE", FIRST)) == kind_of(server("GET", FIRST)) == "unknown-model"
+    assert server("PUT", FIRST, {"rule": "cw_stdev", "view": "none"}).status_code == 201
+    rows = made(40, seed=5)
+    learn(server, rows)
+    expected = trained(tmp_path, rows, "--rule", "cw_stdev", "--view", "none")
+    assert server("GET", f"{FIRST}/file").content == expected
+    server.stop()
+    assert [path.name for path in (tmp_path / "served" / "models").iterdir()] == ["2"]
+    assert local()("GET", f"{FIRST}/file").content == expected
+
+
+def test_a_model_that_is_deleted_while_rows_come_in_keeps_nobody_waiting(local):
+    server = local()
+    other = "/v1/models/other"
+    server("PUT", other, {})
+    for _ in range(3):
+        server("PUT", FIRST, {"covariance": "full"})
+        statuses = []
+
+        def send(k, statuses=statuses):
+            for n in range(20):
+                row = {"id": f"{k}-{n}", "features": {f"f{n}": 1}, "label": "x"}
+                statuses.append(server("POST", f"{FIRST}/learn?wait=learned", row).status_code)
+
+        senders = [threading.Thread(target=send, args=(k,)) for k in range(4)]
+        for sender in senders:
+            sender.start()
+        assert server("DELETE", FIRST).status_code == 204
+        for sender in senders:
+            sender.join()
+        assert set(statuses) <= {200, 404}
+    learn(server, made(10), "other")
+    assert server("GET", other).json()["waiting"] == 0
+    assert server.engine._waiting_rows == server.engine._waiting_bytes == 0
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_uploaded_model_goes_on_as_training_would(local, tmp_path):
+    rows = made(300, "text")
+    options = ["--text", "subject", "--bits", "12"]
+    trained(tmp_path, rows[:200], *options)
+    shutil.copy(tmp_path / "trained.cw", tmp_path / "first.cw")
+    first = (tmp_path / "first.cw").read_bytes()
+    server = local()
+    assert server("PUT", f"{FIRST}/file", content=first).status_code == 201
+    assert server("PUT", f"{FIRST}/file", content=first).status_code == 200
+    assert kind_of(server("PUT", f"{FIRST}/file", content=first[:-1])) == "invalid-body"
+    assert server("GET", f"{FIRST}/file").content == first
+    learn(server, rows[200:250])
+    server.stop()
+    server = local()
+    learn(server, rows[250:], first=50)
+    expected = trained(tmp_path, rows[200:], "--init-model", str(tmp_path / "first.cw"))
+    assert server("GET", f"{FIRST}/file").content == expected
+    assert [path.name for path in (tmp_path / "served").glob(".passing-*")] == []
+
+
+@pytest.mark.parametrize("content", [b"", b"rubbish", b"\x08\x00\x00\x00\x00\x00\x00\x00{}      "])
+def test_what_is_no_model_file_is_refused(local, tmp_path, content):
+    server = local()
+    assert kind_of(server("PUT", f"{FIRST}/file", content=content)) == "invalid-body"
+    assert str(tmp_path) not in server("PUT", f"{FIRST}/file", content=content).text
+    assert server("GET", "/v1/models").json()["models"] == []
+    assert [path.name for path in (tmp_path / "served").glob(".passing-*")] == []
+
+
+def test_a_model_of_numbered_features_is_refused(local, tmp_path, data, ok):
+    ok("train", data, "-o", tmp_path / "numbers.cw")
+    answer = local()("PUT", f"{FIRST}/file", content=(tmp_path / "numbers.cw").read_bytes())
+    assert kind_of(answer) == "invalid-body"
+    assert "svmlight" in answer.json()["detail"]
+
+
+def test_there_is_no_file_before_there_are_two_classes(local):
+    server = local()
+    server("PUT", FIRST, {})
+    assert kind_of(server("GET", f"{FIRST}/file")) == "one-class"
+    server("POST", f"{FIRST}/learn?wait=learned", {"features": {"a": 1}, "label": "ham"})
+    assert kind_of(server("GET", f"{FIRST}/file")) == "one-class"
+
+
+def test_an_explanation_adds_up(local):
+    server = local()
+    server("PUT", FIRST, {"view": "none"})
+    learn(server, made(50))
+    body = {"features": {"a": 1.0, "subject": "win", "never": 1}}
+    found = server("POST", f"{FIRST}/explain", body).json()
+    predicted = server("POST", f"{FIRST}/predict", body).json()
+    assert found["predicted"] == predicted["label"]
+    assert abs(found["mean"]) == pytest.approx(abs(predicted["margin"]))
+    assert sum(one["mean"] for one in found["contributions"]) == pytest.approx(found["mean"])
+    assert kind_of(server("POST", f"{FIRST}/explain", body | {"about": "nothing"})) == "invalid-body"
+
+
+# --- snapshot, backup ------------------------------------------------------------------------------------------------
+
+
+def test_a_snapshot_saves_every_model(local, tmp_path):
+    server = local()
+    for name in ("a", "b"):
+        server("PUT", f"/v1/models/{name}", {"view": "none"})
+        learn(server, made(20), name)
+    found = server("POST", "/v1/snapshot").json()["snapshots"]
+    assert found == {"a": 20, "b": 40}
+    assert {path.name for path in (tmp_path / "served" / "models").rglob("m-*.cw")} == {
+        "m-000000000020.cw", "m-000000000040.cw",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("snapshot_every", [10, 50_000])
+def test_a_backup_while_rows_come_in_is_the_server_of_one_moment(tmp_path, snapshot_every):
+    rows = made(4000)
+    acknowledged = []
+    with running(tmp_path / "served", "--snapshot-every", snapshot_every) as server:
+        with server.client() as client:
+            client.put(FIRST, json={"view": "none"})
+
+        def send():
+            with server.client() as client:
+                for k, (features, label) in enumerate(rows):
+                    if stopping.is_set():
+                        return
+                    body = {"id": f"row-{k}", "features": features, "label": label}
+                    assert client.post(f"{FIRST}/learn", json=body).status_code == 200
+                    acknowledged.append(f"row-{k}")
+
+        stopping = threading.Event()
+        sender = threading.Thread(target=send)
+        sender.start()
+        with server.client() as client:
+            for n in range(3):
+                while len(acknowledged) < 60 * (n + 1):
+                    pass
+                before = len(acknowledged)
+                answer = client.post("/v1/backup", json={"name": f"b{n}"})
+                assert answer.status_code == 201
+                assert answer.json() == {"path": f"backups/b{n}"}
+                check_backup(tmp_path, tmp_path / "served" / "backups" / f"b{n}", rows, before)
+            assert kind_of(client.post("/v1/backup", json={"name": "b0"})) == "other-content"
+            for name in ("", "../b", "/b", ".b", "b" * 65):
+                assert client.post("/v1/backup", json={"name": name}).status_code == 422
+        stopping.set()
+        sender.join()
+        assert server.stop() == 0
+
+
+def check_backup(folder, backup, rows, at_least):
+    shutil.copytree(backup, folder / backup.name)
+    said = []
+    engine = Engine(folder / backup.name, say=said.append)
+    try:
+        engine.start()
+        assert not any("cannot be used" in line for line in said)
+        hosted = engine.find("m")
+        found, _ = engine.submit(examples.export(hosted, 0, 10_000).blocking()).answer()
+        assert [one["id"] for one in found] == [f"row-{k}" for k in range(len(found))]
+        assert len(found) >= at_least
+        engine.ask(models.download(hosted, folder / f"{backup.name}.cw").blocking()).answer()
+        expected = trained(folder, rows[: len(found)], "--view", "none")
+        assert (folder / f"{backup.name}.cw").read_bytes() == expected
+    finally:
+        engine.stop()
