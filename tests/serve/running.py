@@ -30,7 +30,8 @@ class ServerProcess:
         self.url = first[first.index("http://") :].split()[0]
 
     def _read_errors(self):
-        self.told += [line.rstrip("\n") for line in self.process.stderr]
+        for line in self.process.stderr:
+            self.told.append(line.rstrip("\n"))
 
     def client(self, **options):
         return httpx.Client(base_url=self.url, timeout=PATIENCE, trust_env=False, **options)

@@ -1,0 +1,238 @@
+"""Networks as they are: connections that are cut, idle, slow or never read, and a server that ends beside them."""
+
+import asyncio
+import json
+import signal
+import socket
+import threading
+import time
+from contextlib import ExitStack
+
+import httpx
+import pytest
+
+from confidently.serve import calls
+from tests.serve.rows import made
+from tests.serve.running import lines_of, running, wait_until
+
+FIRST = "/v1/models/m"
+
+
+@pytest.fixture
+def server(tmp_path):
+    with running(tmp_path / "served") as found:
+        with found.client() as client:
+            assert client.put(FIRST, json={"view": "none"}).status_code == 201
+        yield found
+        if found.process.poll() is None:
+            assert found.stop() == 0
+
+
+def connected(server):
+    host, port = server.url.removeprefix("http://").split(":")
+    return socket.create_connection((host, int(port)), timeout=60)
+
+
+def request_of(path, body, method="POST", length=None):
+    content = json.dumps(body).encode()
+    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    return f"{head}Content-Length: {length or len(content)}\r\n\r\n".encode() + content
+
+
+def row(id, label="ham"):
+    return {"id": id, "features": {"a": 1}, "label": label}
+
+
+def ids(server):
+    with server.client() as client:
+        return [one["id"] for one in lines_of(client.get(f"{FIRST}/examples"))]
+
+
+def test_a_thousand_idle_connections(server):
+    with ExitStack() as stack:
+        for _ in range(1000):
+            stack.enter_context(connected(server))
+        with server.client() as client:
+            for k in range(20):
+                assert client.post(f"{FIRST}/learn", json=row(f"m-{k}")).status_code == 200
+        assert server.stop() == 0
+
+
+def test_a_body_that_comes_byte_by_byte(server):
+    with connected(server) as slow:
+        content = request_of(f"{FIRST}/learn", row("slow"))
+        head, body = content[:-20], content[-20:]
+        slow.sendall(head)
+        with server.client() as client:
+            for k in range(len(body)):
+                slow.sendall(body[k : k + 1])
+                time.sleep(0.05)
+                assert client.post(f"{FIRST}/learn", json=row(f"m-{k}")).status_code == 200
+        assert b"200 OK" in slow.recv(4096)
+    assert "slow" in ids(server)
+
+
+def test_a_connection_that_is_cut_between_commit_and_answer(server):
+    """The row is learned, nobody was told, and the same id sent again gets the first answer."""
+    for k in range(30):
+        with connected(server) as cut:
+            cut.sendall(request_of(f"{FIRST}/learn", row(f"m-{k}")))
+            cut.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            if k % 2:
+                time.sleep(0.01)
+    with server.client() as client:
+        receipts = [client.post(f"{FIRST}/learn", json=row(f"m-{k}")).json() for k in range(30)]
+        assert [one["id"] for one in receipts] == [f"m-{k}" for k in range(30)]
+        again = [client.post(f"{FIRST}/learn", json=row(f"m-{k}")).json() for k in range(30)]
+        assert again == receipts
+    assert sorted(ids(server)) == sorted(f"m-{k}" for k in range(30))
+
+
+def test_a_body_that_ends_too_early_is_no_row(server):
+    for _ in range(5):
+        with connected(server) as cut:
+            cut.sendall(request_of(f"{FIRST}/learn", row("cut"), length=10_000))
+    with connected(server) as cut:
+        content = request_of(f"{FIRST}/learn", row("cut"))
+        cut.sendall(content[:-5])
+        cut.shutdown(socket.SHUT_WR)
+        cut.recv(4096)
+    assert ids(server) == []
+
+
+def test_many_lines_whose_end_never_comes_are_kept_as_far_as_they_were_answered(server):
+    body = "".join(json.dumps(row(f"m-{k}")) + "\n" for k in range(2000)).encode()
+    head = f"POST {FIRST}/learn HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n"
+    with connected(server) as cut:
+        cut.sendall(f"{head}Content-Length: {2 * len(body)}\r\n\r\n".encode() + body)
+        told = b""
+        while told.count(b'"status":"durable"') < 1024:
+            told += cut.recv(65536)
+    told = told.count(b'"status":"durable"')
+    assert ids(server)[:told] == [f"m-{k}" for k in range(told)]
+
+
+def test_many_lines_are_answered_while_they_come(server):
+    head = f"POST {FIRST}/learn HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n"
+    with connected(server) as both:
+        both.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
+        told = b""
+        for part in range(5):
+            lines = "".join(json.dumps(row(f"m-{part}-{k}")) + "\n" for k in range(512)).encode()
+            both.sendall(b"%x\r\n%s\r\n" % (len(lines), lines))
+            while told.count(b'"status":"durable"') < 512 * (part + 1):
+                told += both.recv(65536)
+        both.sendall(b"0\r\n\r\n")
+    assert len(ids(server)) == 5 * 512
+
+
+def test_the_memory_of_a_server_does_not_grow_with_the_lines(server):
+    chance = [json.dumps({"features": features, "label": label}) for features, label in made(400)]
+    piece = ("\n".join(chance) + "\n").encode()
+
+    def send(n):
+        with server.client() as client:
+            answer = client.post(
+                f"{FIRST}/learn?wait=learned", content=(piece for _ in range(n)),
+                headers={"Content-Type": "application/x-ndjson"},
+            )  # fmt: skip
+            assert answer.text.count("learned") == 400 * n
+
+    def memory():
+        with open(f"/proc/{server.process.pid}/status") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) / 1024
+
+    send(25)
+    before = memory()
+    send(75)
+    assert memory() < before + 60
+
+
+def test_a_server_ends_within_ten_seconds_beside_streams_that_nobody_reads(server):
+    with ExitStack() as stack:
+        for _ in range(5):
+            stream = stack.enter_context(connected(server))
+            stream.sendall(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert b"200 OK" in stream.recv(4096)
+        half = stack.enter_context(connected(server))
+        half.sendall(request_of(f"{FIRST}/learn", row("half"), length=10_000))
+        with server.client() as client:
+            assert client.post(f"{FIRST}/learn", json=row("whole")).status_code == 200
+        began = time.monotonic()
+        assert server.stop() == 0
+        assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_what_was_accepted_before_a_signal_is_learned(tmp_path, number):
+    with running(tmp_path / "served") as server:
+        with server.client() as client:
+            client.put(FIRST, json={"view": "none"})
+            for k in range(50):
+                assert client.post(f"{FIRST}/learn", json=row(f"m-{k}", "ab"[k % 2])).status_code == 200
+        server.process.send_signal(number)
+        assert server.wait() == 0
+        assert not any("Traceback" in line for line in server.told), server.told
+    with running(tmp_path / "served") as server:
+        with server.client() as client:
+            assert client.get(FIRST).json()["rows"] == 50
+        assert not any("replayed" in line for line in server.told), "the snapshot at the end has everything"
+
+
+def test_events_tell_what_changes(server):
+    with server.client() as client, client.stream("GET", "/v1/events", headers={"Last-Event-ID": "7"}) as stream:
+        lines = stream.iter_lines()
+        assert next(line for line in lines if line.startswith("id:")) == "id: 8"
+        client.post(f"{FIRST}/learn?wait=learned", json=row("m"))
+        found = wait_until(
+            lambda: json.loads(next(line for line in lines if line.startswith("data:")).removeprefix("data:"))
+        )
+        while found["models"][0]["rows"] == 0:
+            found = json.loads(next(line for line in lines if line.startswith("data:")).removeprefix("data:"))
+        assert found["models"][0]["name"] == "m"
+    for wrong in ("x", "-1", "9" * 30):
+        with server.client() as client, client.stream("GET", "/v1/events", headers={"Last-Event-ID": wrong}) as stream:
+            assert next(line for line in stream.iter_lines() if line.startswith("id:")) == "id: 1"
+
+
+def test_a_body_of_which_nothing_more_comes_is_given_up(local, monkeypatch):
+    monkeypatch.setattr(calls, "BODY_SECONDS", 0.1)
+    server = local()
+    server("PUT", FIRST, {})
+
+    async def body():
+        yield b'{"features":'
+        await asyncio.sleep(60)
+
+    answer = server("POST", f"{FIRST}/learn", content=body())
+    assert answer.status_code == 408
+    assert answer.json()["type"] == "urn:confidently:slow-body"
+
+
+def test_too_much_at_once_is_refused_with_a_time_to_wait(server):
+    """Predictions without a limit on connections: each is answered, or told to come again."""
+    statuses = []
+
+    def send(k):
+        with server.client() as client:
+            for n in range(30):
+                answer = client.post(f"{FIRST}/learn", json=row(f"{k}-{n}"))
+                statuses.append(answer.status_code)
+                assert answer.status_code == 200 or answer.headers["retry-after"] == "1"
+
+    senders = [threading.Thread(target=send, args=(k,)) for k in range(16)]
+    for sender in senders:
+        sender.start()
+    for sender in senders:
+        sender.join()
+    assert set(statuses) <= {200, 503}
+    assert len(ids(server)) == statuses.count(200)
+
+
+def test_rubbish_is_no_request(server):
+    for content in (b"\0" * 100, b"GET / HTTP/9.9\r\n\r\n", b"POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n"):
+        with connected(server) as rude:
+            rude.sendall(content)
+            rude.shutdown(socket.SHUT_WR)
+            assert b"400" in rude.recv(4096)
+    assert httpx.get(f"{server.url}/livez", trust_env=False).status_code == 200

@@ -1,0 +1,189 @@
+"""Who may do what: tokens and their scopes, sessions of browsers, requests of other sites."""
+
+import hashlib
+import signal
+
+import pytest
+
+from confidently.serve.api import ROUTES
+from confidently.serve.server import Server, UsageError
+from confidently.serve.tokens import COOKIE, CSRF, SCOPES, Guard, new_token, read_tokens
+from tests.serve.running import running, wait_until
+
+FIRST = "/v1/models/m"
+
+
+def kind_of(response):
+    assert response.headers["content-type"] == "application/problem+json"
+    return response.json()["type"].removeprefix("urn:confidently:")
+
+
+def token_file(folder, *scopes):
+    """A file of tokens with these scopes, and the tokens."""
+    made = [new_token(f"name-{k}", one) for k, one in enumerate(scopes)]
+    path = folder / "tokens"
+    path.write_text("# tokens\n\n" + "".join(f"{line}\n" for _, line in made))
+    return path, [token for token, _ in made]
+
+
+def bearer(token):
+    return {"Authorization": f"Bearer {token}"}
+
+
+@pytest.fixture
+def guarded(local, tmp_path):
+    """A server with one token for each scope, and the tokens by scope."""
+    path, tokens = token_file(tmp_path, *SCOPES)
+    return local(guard=Guard(read_tokens(path))), dict(zip(SCOPES, tokens, strict=True))
+
+
+# --- tokens ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("route", [route for route in ROUTES if route.name != "events"], ids=lambda one: one.name)
+def test_every_address_wants_its_scope(guarded, route):
+    server, tokens = guarded
+    path = route.path.replace("{m}", "m").replace("{id}", "x")
+    refused = server(route.method, path)
+    assert kind_of(refused) == "unauthorized"
+    assert refused.headers["www-authenticate"] == "Bearer"
+    for scope, token in tokens.items():
+        answer = server(route.method, path, headers=bearer(token))
+        if scope == route.scope:
+            assert answer.status_code not in (401, 403, 500)
+        else:
+            assert kind_of(answer) == "forbidden"
+            assert route.scope in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "value", ["Bearer", "Bearer ", "Bearer wrong", "Basic abc", "Bearer \xe9", "bearer  x", "x" * 10_000]
+)
+def test_wrong_tokens(guarded, value):
+    server, _ = guarded
+    answer = server("GET", "/v1/models", headers={"Authorization": value.encode("latin-1")})
+    assert kind_of(answer) == "unauthorized"
+    assert value not in answer.text or len(value) < 10
+
+
+def test_what_needs_no_token(guarded):
+    server, tokens = guarded
+    for path in ("/livez", "/readyz", "/openapi.json"):
+        assert server("GET", path).status_code == 200
+    assert kind_of(server("GET", "/metrics")) == "unauthorized"
+    assert server("GET", "/metrics", headers=bearer(tokens["predict"])).status_code == 200
+    assert server("GET", "/v1/models", headers=bearer(tokens["predict"]) | {"Host": "example.org"}).status_code == 200
+
+
+def test_a_file_of_tokens_tells_no_token(tmp_path):
+    token, line = new_token("ann", "predict,label")
+    assert token not in line
+    assert hashlib.sha256(token.encode()).hexdigest() in line
+    path = tmp_path / "tokens"
+    path.write_text(f"# comment\n\n{line}\n")
+    [found] = read_tokens(path)
+    assert (found.name, found.scopes) == ("ann", {"predict", "label"})
+    for scopes in ("", "all", "predict,", "Predict"):
+        with pytest.raises(ValueError, match="scopes: expected some of"):
+            new_token("ann", scopes)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "# only a comment\n", "ann predict\n", f"ann all {'0' * 64}\n", f"ann predict {'0' * 63}\n"]
+)
+def test_files_that_are_no_tokens(tmp_path, text):
+    path = tmp_path / "tokens"
+    path.write_text(text)
+    with pytest.raises(ValueError, match="--new-token") as caught:
+        read_tokens(path)
+    assert str(path) in str(caught.value)
+
+
+def test_without_tokens_only_this_machine_is_served(tmp_path):
+    for host in ("0.0.0.0", "::", "192.0.2.1", "example.org"):
+        with pytest.raises(UsageError, match="--token-file"):
+            Server(tmp_path, host)
+
+
+def test_sighup_reads_the_tokens_again(tmp_path):
+    path, [old] = token_file(tmp_path, "admin")
+    with running(tmp_path / "served", "--token-file", path) as server:
+        with server.client() as client:
+            assert client.get("/v1/models", headers=bearer(old)).status_code == 403
+            assert client.put(FIRST, json={}, headers=bearer(old)).status_code == 201
+            _, [new] = token_file(tmp_path, "admin")
+            server.process.send_signal(signal.SIGHUP)
+            wait_until(lambda: client.put(FIRST, json={}, headers=bearer(new)).status_code == 200)
+            assert client.put(FIRST, json={}, headers=bearer(old)).status_code == 401
+            path.write_text("rubbish")
+            server.process.send_signal(signal.SIGHUP)
+            wait_until(lambda: any("stay as they were" in line for line in server.told))
+            assert client.put(FIRST, json={}, headers=bearer(new)).status_code == 200
+        assert server.stop() == 0
+
+
+# --- browsers --------------------------------------------------------------------------------------------------------
+
+
+def test_a_browser_shows_its_token_once(guarded):
+    server, tokens = guarded
+    assert kind_of(server("POST", "/session", {"token": "wrong"})) == "unauthorized"
+    assert kind_of(server("POST", "/session", {"token": 1})) == "invalid-body"
+    assert server("GET", "/session").json() == {"needed": True, "csrf": "", "scopes": []}
+    answer = server("POST", "/session", {"token": tokens["admin"]})
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie and "SameSite=strict" in cookie
+    assert tokens["admin"] not in cookie
+    found = {"Cookie": cookie.partition(";")[0]}
+    csrf = answer.json()["csrf"]
+    assert server("GET", "/session", headers=found).json() == {"needed": False, "csrf": csrf, "scopes": ["admin"]}
+    assert server("GET", f"{FIRST}/file", headers=found).status_code == 404
+    assert kind_of(server("PUT", FIRST, {}, headers=found)) == "cross-site"
+    assert kind_of(server("PUT", FIRST, {}, headers=found | {CSRF: "wrong"})) == "cross-site"
+    for foreign in ({"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "null"}):
+        assert kind_of(server("PUT", FIRST, {}, headers=found | {CSRF: csrf} | foreign)) == "cross-site"
+        assert kind_of(server("POST", "/session", {"token": tokens["admin"]}, headers=foreign)) == "cross-site"
+    assert server("PUT", FIRST, {}, headers=found | {CSRF: csrf, "Origin": "http://localhost"}).status_code == 201
+    assert kind_of(server("POST", f"{FIRST}/predict", {}, headers=found | {CSRF: csrf})) == "forbidden"
+    forged = {"Cookie": f"{COOKIE}=forged"}
+    assert kind_of(server("GET", "/v1/models", headers=forged)) == "unauthorized"
+
+
+def test_a_session_ends_with_its_token(local, tmp_path):
+    path, [token] = token_file(tmp_path, "predict")
+    guard = Guard(read_tokens(path))
+    server = local(guard=guard)
+    answer = server("POST", "/session", {"token": token})
+    found = {"Cookie": answer.headers["set-cookie"].partition(";")[0]}
+    assert server("GET", "/v1/models", headers=found).status_code == 200
+    token_file(tmp_path, "predict")
+    guard.tokens = read_tokens(path)
+    assert kind_of(server("GET", "/v1/models", headers=found)) == "unauthorized"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "evil.example"},
+        {"Host": "127.0.0.1.evil.example"},
+        {"Host": "localhost.evil.example:80"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://localhost:9999"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+    ids=str,
+)
+def test_pages_of_other_sites_cannot_use_a_server_without_tokens(local, headers):
+    server = local()
+    assert kind_of(server("PUT", FIRST, {}, headers=headers)) == "cross-site"
+    assert server("GET", "/v1/models").json() == {"models": []}
+    if "Host" in headers:
+        assert kind_of(server("GET", "/v1/models", headers=headers)) == "cross-site"
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:8642", "127.0.0.1:1", "[::1]:8642"])
+def test_this_machine_has_several_names(local, host):
+    headers = {"Host": host, "Origin": f"http://{host}", "Sec-Fetch-Site": "same-origin"}
+    assert local()("PUT", FIRST, {}, headers=headers).status_code == 201
