@@ -56,7 +56,7 @@ class Demo:
         for number, row in enumerate(self._rows):
             if self._stopping.is_set() or self.engine.stopping:
                 return
-            waiting += self._send(hosted, f"message-{number + 1}", dict(row))
+            waiting += self._send(hosted, f"message-{number + 1}", {key: row[key] for key in ("label", "text")})
             if len(waiting) > LATE:
                 self._call(label_rows(self.engine, hosted, [waiting.pop(0)], correct=[False]))
             if number >= FIRST:
