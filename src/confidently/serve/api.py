@@ -76,6 +76,7 @@ ROUTES = (
     Route("DELETE", MODEL, handlers.delete_model, "admin", statuses=(204,)),
     Route("GET", f"{MODEL}/file", handlers.get_file, "admin", file="answer"),
     Route("PUT", f"{MODEL}/file", handlers.put_file, "admin", None, m.ModelFacts, statuses=(200, 201), file="body"),
+    Route("POST", f"{MODEL}/rebuild", handlers.rebuild, "admin", None, m.Done),
     Route("GET", f"{MODEL}/metrics", handlers.metrics, "predict", None, dict[str, Any]),
     Route(
         "GET", f"{MODEL}/examples", handlers.get_examples, "admin", None, m.ExampleOut, (AFTER, LIMIT), lines="answer"

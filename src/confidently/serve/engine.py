@@ -159,10 +159,12 @@ class Engine:
 
     def _load(self, hosted: Hosted) -> Hosted:
         """Return a model with its newest good snapshot loaded and the events after that replayed."""
-        hosted.load_newest(self.say)
+        since = self.log.last_rebuild(hosted.number)
+        hosted.load_newest(self.say, since)
         began, told, rows = time.monotonic(), time.monotonic(), 0
         while events := self.log.taught(hosted.number, hosted.cursor, ROWS_PER_REPLAY):
-            self._learn_rows(hosted, examples_of(hosted, events), live=False)
+            examples = [one for one in examples_of(hosted, events) if one.line or one.seq > since]
+            self._learn_rows(hosted, examples, live=False)
             hosted.cursor, rows = events[-1].seq, rows + len(events)
             if time.monotonic() - told > 1.0:
                 told = time.monotonic()
@@ -507,6 +509,21 @@ class Engine:
             rows = []
         if rows:
             hosted.learn(rows, live)
+
+    def replace(self, hosted: Hosted, other: Hosted) -> None:
+        """Let a model be what another training of the same rows has made; rows that it knows are not learned again."""
+
+        def work(log: EventLog, request: Request) -> None:
+            self.finish_saving(hosted)
+            known = [waiting for waiting in hosted.waiting if waiting[0].seq <= other.cursor]
+            for _ in known:
+                hosted.waiting.popleft()
+            self._count(-len(known), -sum(len(example.line) for example, _ in known))
+            hosted.become(other)
+            hosted.cursor = max(hosted.cursor, other.cursor)
+            deliver([waiting for _, waiting in known if waiting is not None])
+
+        self.ask(Request(work).blocking()).answer()
 
     # --- snapshots ---------------------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from ..models.explanation import Explanation
 from ..models.stack_explanation import StackExplanation
 from . import answers, examples, models
 from . import messages as m
+from . import rebuild as rebuilding
 from .calls import NDJSON, Call, Flow, answered, decoded, encoder
 from .engine import PASSING
 from .hosted import Hosted
@@ -295,6 +296,12 @@ async def put_file(call: Call) -> Response:
     return answered(_facts(call.engine.find(name)), 201 if new else 200)
 
 
+async def rebuild(call: Call) -> Response:
+    """Train the model again from its log, without the rows that were erased; the old one answers meanwhile."""
+    hosted = call.hosted
+    return answered(m.Done(hosted.name, await call.log(rebuilding.rebuild(call.engine, hosted))))
+
+
 async def metrics(call: Call) -> Response:
     """Return progressive error and log-loss, their course, calibration, rates and labelling."""
     hosted = call.hosted
@@ -359,7 +366,7 @@ async def delete_example(call: Call) -> Response:
     hosted, id = call.hosted, call.request.path_params["id"]
     seq = await call.log(examples.erase(hosted, id))
     return answered(
-        m.Erased(id, seq, "the model keeps what it learned of the row until it is trained again without it")
+        m.Erased(id, seq, "the model keeps what it learned of the row until POST .../rebuild trains it again")
     )
 
 

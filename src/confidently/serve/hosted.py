@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 import time
@@ -47,7 +48,8 @@ class Hosted:
     """
 
     def __init__(self, stored: StoredModel, folder: Path) -> None:
-        self.number, self.name, self.created, self.folder = stored.number, stored.name, stored.created, folder
+        self.stored, self.folder = stored, folder
+        self.number, self.name, self.created = stored.number, stored.name, stored.created
         self.settings = msgspec.json.decode(stored.settings, type=ModelSettings)
         self.has_file, self.deleted = stored.has_file, False
         self.metrics, self.labelling = Metrics(), Labelling()
@@ -111,9 +113,22 @@ class Hosted:
 
     # --- snapshots ---------------------------------------------------------------------------------------------------
 
-    def load_newest(self, say: Callable[[str], None]) -> None:
-        """Continue from the newest snapshot that is sound."""
+    def untrained(self) -> Hosted:
+        """Return the model as it was before its first row."""
+        return Hosted(self.stored, self.folder)
+
+    def become(self, other: Hosted) -> None:
+        """Be what another training of the same model has made; snapshots of the one before are removed."""
+        self.model, self.metrics = other.model, other.metrics
+        self.saved_seq, self.saved_at = 0, -math.inf
         for path in snapshots(self.folder):
+            path.unlink(missing_ok=True)
+
+    def load_newest(self, say: Callable[[str], None], since: int = 0) -> None:
+        """Continue from the newest snapshot that is sound and not older than an event."""
+        for path in snapshots(self.folder):
+            if number_of(path) < since:
+                return
             try:
                 model = Model.load(path)
                 saved = dict(model.training)
@@ -170,7 +185,12 @@ class Hosted:
 def snapshots(folder: Path) -> list[Path]:
     """Return the snapshots of a folder, the newest first."""
     found = [path for path in folder.glob("m-*.cw") if SNAPSHOT.fullmatch(path.name)]
-    return sorted(found, key=lambda path: int(path.name[2:-3]), reverse=True)
+    return sorted(found, key=number_of, reverse=True)
+
+
+def number_of(snapshot: Path) -> int:
+    """Return the event up to which a snapshot goes."""
+    return int(snapshot.name[2:-3])
 
 
 def stored_answer(note: bytes) -> Answer:

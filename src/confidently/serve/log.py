@@ -49,6 +49,7 @@ class Event(enum.IntEnum):
     ANSWER = 6  # of a labeller, which can still be undone: label; note: who, and whether the row was drawn at random
     UNDO = 7  # of the answer before
     PARKED = 8  # a label that came before its prediction: id, label
+    REBUILD = 9  # the model was trained again of the rows before, without those that were erased
 
 
 TAUGHT = (Event.LEARN, Event.LABEL, Event.CORRECTION)  # what models learn
@@ -308,6 +309,11 @@ class EventLog:
     def taught(self, model: int, after: int, limit: int) -> list[Row]:
         """Return the next events that a model learns, and erasures, in order."""
         return self._rows("e.model = ? AND e.seq > ? AND e.kind IN (2, 3, 4, 5)", (model, after, limit))
+
+    def last_rebuild(self, model: int) -> int:
+        """Return the event of the last training anew; 0 if there was none."""
+        [(found,)] = self._db.execute("SELECT coalesce(max(seq), 0) FROM events WHERE model = ? AND kind = 9", (model,))
+        return int(found)
 
     def unlabelled(self, model: int, limit: int) -> list[Row]:
         """Return the newest predictions without a label or an answer, the newest first."""

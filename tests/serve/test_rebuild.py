@@ -1,0 +1,92 @@
+"""Training again from the log: the model is then that of the rows that are left."""
+
+import json
+import threading
+
+import pytest
+
+from confidently.cli import run
+from confidently.serve.engine import Engine
+from confidently.serve.examples import erase, export, learn, taught
+from confidently.serve.models import create, download
+from confidently.serve.rebuild import rebuild
+from confidently.serve.settings import ModelSettings
+
+
+def ask(engine, request):
+    return engine.submit(request.blocking()).answer()
+
+
+def row(k):
+    label = "ham" if (k * 7) % 5 < 3 else "spam"
+    return {"n": k % 11, "word": f"w{k % 40}", "x": (k * 37 % 101) / 10.0 - 5.0 * (label == "ham")}, label
+
+
+def teach(engine, hosted, numbers):
+    rows = [taught(hosted, f"r{k}", json.dumps(row(k)[0]).encode(), row(k)[1], 1.0) for k in numbers]
+    return ask(engine, learn(engine, hosted, rows, wait=True))
+
+
+def model_file(engine, hosted, path):
+    engine.ask(download(hosted, path).blocking()).answer()
+    return path.read_bytes()
+
+
+def trained(engine, hosted, folder):
+    """The file that ``confidently train`` makes of the rows that are left."""
+    rows, _ = ask(engine, export(hosted, 0, 100_000))
+    lines = [{"label": json.loads(bytes(one["label"]))} | json.loads(bytes(one["features"])) for one in rows]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert run(["train", str(folder / "rows.jsonl"), "-o", str(folder / "trained.cw"), "--quiet"]) == 0
+    return (folder / "trained.cw").read_bytes()
+
+
+@pytest.mark.parametrize("n", [40, 1700])
+def test_a_rebuilt_model_is_that_of_the_rows_that_are_left(tmp_path, capsys, n):
+    engine = Engine(tmp_path / "served")
+    engine.start()
+    ask(engine, create(engine, "m", ModelSettings()))
+    hosted = engine.find("m")
+    teach(engine, hosted, range(n))
+    for k in range(0, n, 9):
+        ask(engine, erase(hosted, f"r{k}"))
+    teach(engine, hosted, range(n, n + 30))
+    before = model_file(engine, hosted, tmp_path / "before.cw")
+    seq = ask(engine, rebuild(engine, hosted))
+    after = model_file(engine, hosted, tmp_path / "after.cw")
+    assert after == trained(engine, hosted, tmp_path) != before
+    assert hosted.metrics.rows == n + 30 - len(range(0, n, 9))
+    teach(engine, hosted, range(n + 30, n + 50))
+    last = model_file(engine, hosted, tmp_path / "last.cw")
+    assert last == trained(engine, hosted, tmp_path)
+    engine.stop()
+    again = Engine(tmp_path / "served")
+    again.start()
+    assert again.log.last_rebuild(hosted.number) == seq
+    assert model_file(again, again.find("m"), tmp_path / "again.cw") == last
+    again.stop()
+
+
+def test_rows_that_come_in_meanwhile_are_learned_once(tmp_path, capsys):
+    engine = Engine(tmp_path / "served")
+    engine.start()
+    ask(engine, create(engine, "m", ModelSettings(classes=["ham", "spam"], view="none")))
+    hosted = engine.find("m")
+    teach(engine, hosted, range(3000))
+    done = threading.Event()
+
+    def more():
+        k = 3000
+        while not done.is_set():
+            teach(engine, hosted, range(k, k + 7))
+            k += 7
+
+    thread = threading.Thread(target=more)
+    thread.start()
+    for _ in range(3):
+        ask(engine, rebuild(engine, hosted))
+    done.set()
+    thread.join()
+    rows, _ = ask(engine, export(hosted, 0, 100_000))
+    assert hosted.model.stream.learner.n_seen == len(rows) == hosted.metrics.rows
+    engine.stop()
