@@ -95,6 +95,25 @@ class PipeSource:
             yield Some([line], position)
 
 
+def sources_of(name: str) -> list[Source]:
+    """Return the sources that a name stands for: a file, ``-``, or the partitions of a topic of Kafka.
+
+    Raises
+    ------
+    Problem
+        If there is no such topic, or the package for Kafka is missing.
+    """
+    if name == STDIN:
+        return [PipeSource()]
+    if not name.startswith("kafka://"):
+        return [FileSource(name)]
+    try:
+        from .kafka import partitions  # needs an extra of its own
+    except ImportError:
+        raise Problem("invalid-parameter", 'Kafka needs pip install "confidently[kafka]"') from None
+    return list(partitions(name))
+
+
 class Follower:
     """A thread that teaches a model what a source brings.
 

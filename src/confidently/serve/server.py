@@ -18,7 +18,7 @@ import uvicorn
 from .app import make_app
 from .demo import Demo
 from .engine import Engine, Limits
-from .follow import STDIN, FileSource, Follower, PipeSource
+from .follow import Follower, sources_of
 from .models import create, upload
 from .settings import ModelSettings
 from .tokens import Guard, read_tokens
@@ -152,8 +152,8 @@ class Server:
             path, name = self.follow
             if name not in self.engine.hosted:
                 self.engine.submit(create(self.engine, name, ModelSettings()).blocking()).answer()
-            followed = PipeSource() if path == STDIN else FileSource(path)
-            self.sources.append(Follower(self.engine, self.engine.find(name), followed, self.say))
+            for followed in sources_of(path):
+                self.sources.append(Follower(self.engine, self.engine.find(name), followed, self.say))
         for source in self.sources:
             source.start()
 

@@ -30,7 +30,7 @@ _OPTIONS = [
     ),
     click.option(
         "--follow", metavar="FILE", type=INPUT,
-        help="Learn from a JSON-lines file that grows, or - for standard input. Needs --into.",
+        help="Learn from a JSON-lines file that grows, - for standard input, or kafka://HOST:PORT/TOPIC. Needs --into.",
     ),
     click.option("--into", metavar="MODEL", help="The model that --follow teaches; it is made if it is missing."),
     click.option(

@@ -1,0 +1,167 @@
+"""Learning from files that grow, pipes and Kafka: every row once, across restarts."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from confidently.serve.engine import Engine
+from confidently.serve.examples import export
+from confidently.serve.follow import FileSource, Follower, sources_of
+from confidently.serve.models import create
+from confidently.serve.problems import Problem
+from confidently.serve.settings import ModelSettings
+
+kafka = pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
+
+
+def ask(engine, request):
+    return engine.submit(request.blocking()).answer()
+
+
+def started(folder):
+    engine = Engine(folder)
+    engine.start()
+    ask(engine, create(engine, "m", ModelSettings()))
+    return engine
+
+
+def line(k):
+    return json.dumps({"label": "ab"[k % 2], "n": k})
+
+
+def learned(engine):
+    rows, _ = ask(engine, export(engine.find("m"), 0, 100_000))
+    return [json.loads(bytes(row["features"]))["n"] for row in rows]
+
+
+def until(condition):
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def follow(engine, source, said=None):
+    follower = Follower(engine, engine.find("m"), source, (said if said is not None else []).append)
+    follower.start()
+    return follower
+
+
+def test_a_file_that_grows_is_learned_once_across_restarts(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(line(k) + "\n" for k in range(700)) + line(700)[:9])
+    engine = started(tmp_path / "served")
+    follower = follow(engine, FileSource(path))
+    until(lambda: len(learned(engine)) == 700)
+    with open(path, "a") as file:
+        file.write(line(700)[9:] + "\n" + line(701) + "\n")
+    until(lambda: len(learned(engine)) == 702)
+    follower.stop()
+    engine.stop()
+    with open(path, "a") as file:
+        file.write(line(702) + "\n")
+    engine = started(tmp_path / "served")
+    follower = follow(engine, FileSource(path))
+    until(lambda: len(learned(engine)) == 703)
+    assert learned(engine) == list(range(703))
+    follower.stop()
+    engine.stop()
+
+
+def test_rows_that_cannot_be_read_are_left_out_and_told(tmp_path):
+    path, said = tmp_path / "rows.jsonl", []
+    bad = ['{"n": 1}', "rubbish", '{"label": "a", "x": 1e300}', "[1]", ""]
+    path.write_text("\n".join([line(0), *bad, line(1)]) + "\n")
+    engine = started(tmp_path / "served")
+    follower = follow(engine, FileSource(path), said)
+    until(lambda: len(learned(engine)) == 2)
+    assert learned(engine) == [0, 1] and follower.refused == 4 == len(said)
+    assert "no 'label'" in said[0] and "1e300" in said[2]
+    follower.stop()
+    engine.stop()
+
+
+def test_a_file_that_became_shorter_is_not_followed(tmp_path):
+    path, said = tmp_path / "rows.jsonl", []
+    path.write_text(line(0) + "\n" + line(1) + "\n")
+    engine = started(tmp_path / "served")
+    follower = follow(engine, FileSource(path))
+    until(lambda: len(learned(engine)) == 2)
+    follower.stop()
+    path.write_text(line(5) + "\n")
+    follow(engine, FileSource(path), said).stop()
+    until(lambda: said)
+    assert "shorter" in said[0] and learned(engine) == [0, 1]
+    engine.stop()
+
+
+def test_a_missing_file_is_told(tmp_path):
+    said, engine = [], started(tmp_path / "served")
+    follow(engine, FileSource(tmp_path / "none.jsonl"), said).stop()
+    assert "No such file" in said[0]
+    engine.stop()
+
+
+def test_a_pipe_teaches_a_server(tmp_path):
+    command = [sys.executable, "-m", "confidently", "serve", str(tmp_path / "served"), "--port", "0"]
+    with subprocess.Popen(
+        [*command, "--follow", "-", "--into", "m"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert "confidently serves" in server.stdout.readline()
+        server.stdin.write("".join(line(k) + "\n" for k in range(50)))
+        server.stdin.close()
+        time.sleep(1.0)
+        server.terminate()
+        assert server.wait(60) == 0
+    engine = Engine(tmp_path / "served")
+    engine.start()
+    assert learned(engine) == list(range(50))
+    engine.stop()
+
+
+@pytest.fixture
+def broker():
+    """A cluster of the client's library, in this process: real requests to a broker that forgets everything."""
+    producer = kafka.Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "none", "log_level": 2})
+    [one] = producer.list_topics(timeout=30).brokers.values()
+
+    def send(numbers):
+        for k in numbers:
+            producer.produce("rows", line(k).encode(), partition=k % 2)
+        assert producer.flush(30) == 0
+
+    send([])
+    return f"{one.host}:{one.port}", send
+
+
+def test_a_topic_of_kafka_is_learned_once_across_restarts(tmp_path, broker):
+    address, send = broker
+    for new, n in ((range(100), 100), (range(100, 160), 160), ((), 160)):
+        send(new)
+        engine = started(tmp_path / "served")
+        followers = [follow(engine, source) for source in sources_of(f"kafka://{address}/rows")]
+        until(lambda engine=engine, n=n: len(learned(engine)) == n)
+        for follower in followers:
+            follower.stop()
+        assert sorted(learned(engine)) == list(range(n))
+        engine.stop()
+
+
+def test_wrong_addresses_of_kafka_are_told(broker):
+    for url in ("kafka://", "kafka://host:1", "kafka://host:1/a/b"):
+        with pytest.raises(Problem, match="expected kafka://HOST"):
+            sources_of(url)
+
+
+def test_a_stopped_follower_ends_its_thread(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.touch()
+    engine = started(tmp_path / "served")
+    before = threading.active_count()
+    follow(engine, FileSource(path)).stop()
+    assert threading.active_count() == before
+    engine.stop()
