@@ -204,10 +204,10 @@ def class_number(model: Model, about: Any) -> int | None:
     """Return the number of a class of this name; ``ValueError``: there is none."""
     if about is None:
         return None
-    for k, name in enumerate(model.classes):
-        if name == about or str(name) == str(about):
-            return k
-    raise ValueError(f"unknown class {str(about)!r}; expected one of {', '.join(map(str, model.classes))}")
+    known = {str(name): k for k, name in enumerate(model.classes) if name is not None}
+    if str(about) in known:
+        return known[str(about)]
+    raise ValueError(f"unknown class {str(about)!r}; expected one of {', '.join(known)}")
 
 
 class Entries:

@@ -66,12 +66,17 @@ def make_app(engine: Engine, guard: Guard | None = None) -> Starlette:
     openapi = document()
 
     def guarded(route: Route) -> Callable[[HTTPRequest], Awaitable[Response]]:
+        allowed = {name for name, _ in route.query}
+
         async def answer(request: HTTPRequest) -> Response:
             began = time.perf_counter()
             watch.check(request.method, request.headers, route.scope)
             name = request.path_params.get("m")
             if name is not None and NAME.fullmatch(name) is None:
                 raise Problem("invalid-parameter", f"the name of a model: expected {NAME_RULE}, got {name[:80]!r}")
+            if unknown := sorted(set(request.query_params) - allowed):
+                told = ", ".join(sorted(allowed)) or "none"
+                raise Problem("invalid-parameter", f"unknown parameter {unknown[0][:80]!r}; the parameters are: {told}")
             response = await route.handler(Call(request, engine))
             seconds.labels(route.name, response.status_code).observe(time.perf_counter() - began)
             return response

@@ -1,0 +1,91 @@
+"""The OpenAPI document is complete, and the server does what it says (schemathesis)."""
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode
+from schemathesis.core.parameters import ParameterLocation
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+from confidently.serve.api import ROUTES
+from confidently.serve.app import make_app
+from confidently.serve.engine import Engine
+from confidently.serve.openapi import COMMON, document
+from confidently.serve.problems import KINDS
+
+HEADERS = {"Host": "localhost"}
+
+
+def test_every_address_is_in_the_document():
+    found = document()
+    listed = {(method.upper(), path) for path, methods in found["paths"].items() for method in methods}
+    assert listed == {(route.method, route.path) for route in ROUTES}
+    for path, methods in found["paths"].items():
+        for operation in methods.values():
+            assert operation["summary"] and operation["operationId"]
+            assert {one["name"] for one in operation["parameters"] if one["in"] == "path"} == {
+                part[1:-1] for part in path.split("/") if part.startswith("{")
+            }
+
+
+def test_every_problem_has_a_status_that_the_document_names():
+    internal = {kind for kind, (status, _) in KINDS.items() if str(status) not in COMMON}
+    assert internal <= {"internal", "media-type"}
+
+
+def test_the_references_of_the_document_lead_somewhere():
+    found = document()
+
+    def references(node):
+        if isinstance(node, dict):
+            if "$ref" in node:
+                yield node["$ref"]
+            for one in node.values():
+                yield from references(one)
+        elif isinstance(node, list):
+            for one in node:
+                yield from references(one)
+
+    targets = set(references(found))
+    assert targets
+    for target in targets:
+        assert target.removeprefix("#/components/schemas/") in found["components"]["schemas"]
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory):
+    """The operations of a server with a model that has rows, by method and path."""
+    engine = Engine(tmp_path_factory.mktemp("served"))
+    engine.start()
+    app = make_app(engine)
+    found = schemathesis.openapi.from_asgi("/openapi.json", app)
+    yield {(one.ok().method.upper(), one.ok().path): one.ok() for one in found.get_all_operations()}
+    engine.stop()
+
+
+ASKED = [route for route in ROUTES if route.name != "events"]  # which never ends
+
+
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=["valid", "invalid"])
+@pytest.mark.parametrize("route", ASKED, ids=lambda route: route.name)
+def test_the_server_does_what_its_document_says(api, route, mode):
+    """No fault of the server, answers of the form described, and refusals where the form is wrong."""
+    operation = api[route.method, route.path]
+
+    @given(case=operation.as_strategy(generation_mode=mode), there=st.booleans())
+    @settings(max_examples=12, suppress_health_check=[*HealthCheck], phases=[Phase.explicit, Phase.generate])
+    def check(case, there):
+        wrong = {place for place, info in case.meta.components.items() if info.mode == GenerationMode.NEGATIVE}
+        if there and "m" in (case.path_parameters or {}) and wrong != {ParameterLocation.PATH}:
+            case.path_parameters["m"] = "m"
+            api["PUT", "/v1/models/{m}"].Case(path_parameters={"m": "m"}, body={}).call(headers=HEADERS)
+        response = case.call(headers=HEADERS)
+        # What has the right form may still be refused for what it says.
+        case.validate_response(response, headers=HEADERS, excluded_checks=[positive_data_acceptance])
+
+    try:
+        check()
+    except Unsatisfiable:
+        pytest.skip("nothing of it can be invalid")
