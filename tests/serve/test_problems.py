@@ -1,0 +1,143 @@
+"""Problems of requests as a whole: each kind has its status, and says what to do."""
+
+import errno
+import threading
+
+import pytest
+
+from confidently.serve import examples
+from confidently.serve.engine import Limits
+from confidently.serve.problems import KINDS, Problem, problem_of
+from confidently.serve.requests import Request
+
+FIRST = "/v1/models/m"
+
+
+def kind_of(response):
+    assert response.headers["content-type"] == "application/problem+json"
+    found = response.json()
+    kind = found["type"].removeprefix("urn:confidently:")
+    assert (found["status"], found["title"]) == KINDS[kind]
+    assert response.status_code == found["status"]
+    assert found["detail"]
+    return kind
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "kind"),
+    [
+        ("GET", "/nothing", "not-found"),
+        ("GET", "/page/../api.py", "not-found"),
+        ("GET", "/page/..%2Fapi.py", "not-found"),
+        ("GET", "/page/%2e%2e/engine.py", "not-found"),
+        ("GET", "/page/nothing.js", "not-found"),
+        ("PATCH", FIRST, "method"),
+        ("POST", "/v1/models", "method"),
+        ("DELETE", "/livez", "method"),
+        ("GET", "/v1/models/unknown", "unknown-model"),
+        ("POST", "/v1/models/unknown/learn", "unknown-model"),
+        ("GET", "/v1/models/unknown/queue", "unknown-model"),
+        ("GET", f"{FIRST}/examples/unknown", "unknown-id"),
+        ("GET", f"{FIRST}?unknown=1", "invalid-parameter"),
+        ("POST", f"{FIRST}/learn?wait=never", "invalid-parameter"),
+        ("POST", f"{FIRST}/labels?park=yes", "invalid-parameter"),
+    ],
+)
+def test_addresses_that_are_wrong(local, method, path, kind):
+    server = local()
+    server("PUT", FIRST, {})
+    answer = server(method, path)
+    assert kind_of(answer) == kind
+    if kind == "method":
+        assert "GET" in answer.headers["allow"] or "POST" in answer.headers["allow"] or "PUT" in answer.headers["allow"]
+
+
+def blocked(engine):
+    """Make the log thread wait; return what lets it go on."""
+    begun, release = threading.Event(), threading.Event()
+
+    def work(log, request):
+        begun.set()
+        release.wait()
+
+    engine.submit(Request(work, rows=0))
+    begun.wait()
+    return release
+
+
+def test_too_much_is_refused_with_a_time_to_wait(local):
+    server = local(limits=Limits(waiting_rows=2))
+    server("PUT", FIRST, {})
+    hosted = server.engine.find("m")
+    release = blocked(server.engine)
+    try:
+        waiting = [server.engine.submit(Request(lambda log, request: "done").blocking()) for _ in range(2)]
+        answer = server("POST", f"{FIRST}/learn", {"features": {"a": 1}, "label": "x"})
+        assert kind_of(answer) == "overloaded"
+        assert answer.headers["retry-after"] == "1"
+        assert server("POST", f"{FIRST}/predict", {"features": {"a": 1}}).status_code == 200
+        assert server("GET", "/readyz").status_code == 200
+    finally:
+        release.set()
+    assert [one.answer() for one in waiting] == ["done", "done"]
+    assert server("POST", f"{FIRST}/learn?wait=learned", {"features": {"a": 1}, "label": "x"}).status_code == 200
+    assert hosted.metrics.rows == 1
+
+
+def test_one_request_with_a_fault_spoils_no_other(local):
+    server = local()
+    server("PUT", FIRST, {})
+
+    def faulty(log, request):
+        raise ZeroDivisionError
+
+    release = blocked(server.engine)
+    hosted, made = server.engine.find("m"), []
+    for k in range(5):
+        row = examples.taught(hosted, f"m-{k}", b'{"a":1}', "x", 1.0)
+        made.append(server.engine.submit(examples.learn(server.engine, hosted, [row], wait=True).blocking()))
+        made.append(server.engine.submit(Request(faulty).blocking()))
+    release.set()
+    assert [made[k].answer()[0].status for k in range(0, 10, 2)] == ["learned"] * 5
+    for k in range(1, 10, 2):
+        with pytest.raises(ZeroDivisionError):
+            made[k].answer()
+    rows, _ = server.engine.submit(examples.export(hosted, 0, 10).blocking()).answer()
+    assert [row["id"] for row in rows] == [f"m-{k}" for k in range(5)]
+    assert server.engine._waiting_rows == server.engine._waiting_bytes == 0
+
+
+def test_a_server_that_stops_or_has_not_begun_says_so(local):
+    server = local()
+    for state, kind in (("stopping", "stopping"), ("ready", "not-ready")):
+        server.engine.stopping = server.engine.ready = state == "stopping"
+        assert kind_of(server("GET", "/readyz")) == kind
+        assert server("GET", "/livez").status_code == 200
+        for method, path, body in (("PUT", FIRST, {}), ("GET", f"{FIRST}/examples", None)):
+            assert server(method, path, body).status_code in (503, 404)
+    server.engine.stopping, server.engine.ready = False, True
+    assert server("GET", "/readyz").status_code == 200
+
+
+def test_a_fault_of_the_server_tells_nothing_of_it(local):
+    server = local()
+    server("PUT", FIRST, {})
+    server.engine.find("m").labelling = None
+    answer = server("GET", f"{FIRST}/queue")
+    assert kind_of(answer) == "internal"
+    assert "Traceback" not in answer.text and ".py" not in answer.text
+
+
+def test_a_full_disk_has_a_problem_of_its_own():
+    assert problem_of(OSError(errno.ENOSPC, "no space")).status == 507
+    assert problem_of(OSError(errno.EACCES, "denied")).status == 500
+    inner = Problem("invalid-row", "why", "/features")
+    assert inner.within("/instances/3").as_json()["pointer"] == "/instances/3/features"
+
+
+def test_the_page_says_what_scripts_it_may_run(local):
+    answer = local()("GET", "/")
+    assert answer.status_code == 200
+    policy = answer.headers["content-security-policy"]
+    assert "script-src 'self'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
+    assert answer.headers["x-content-type-options"] == "nosniff"
