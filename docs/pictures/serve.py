@@ -22,8 +22,8 @@ FOLDER = Path(__file__).parent
 VIEWS = ("overview", "model", "label", "explain")
 KEPT = ("model", "label")  # of which the documentation has pictures
 ROWS, BATCH, UNLABELED = 3000, 25, 60
-SPAM = re.findall(r"\w+", "win prize free money claim offer cash click urgent winner bonus credit account verify limited")
-HAM = re.findall(r"\w+", "meeting lunch report thanks tomorrow project review schedule notes call draft budget team question visit")
+SPAM = re.findall(r"\w+", "win prize free money claim offer cash click urgent winner bonus credit account")
+HAM = re.findall(r"\w+", "meeting lunch report thanks tomorrow project review schedule notes call draft budget team")
 BOTH = re.findall(r"\w+", "please send the new list today about your order details information now time update reply")
 SENTENCE = (
     "hello, could you look at the {0} and the {1} before {2}? the {3} is ready, and {4} asked for the {5}. {6} {7}"

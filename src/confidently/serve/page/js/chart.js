@@ -49,7 +49,7 @@ export function lineChart({ title, x: formatX, y: formatY, top = 0, height = 200
         s("text", { x: LEFT - 8, y: py(y) + 4, class: "tick", "text-anchor": "end" }, formatY(y)),
       );
     }
-    const marks = ticks(low, high, width / 140);
+    const marks = ticks(low, high, width / (7 * formatX(high).length + 50));
     marks.forEach((x, k) => {
       const anchor = px(x) > width - 50 ? "end" : k === 0 && px(x) < LEFT + 20 ? "start" : "middle";
       svg.append(s("text", { x: px(x), y: height - 6, class: "tick", "text-anchor": anchor }, formatX(x)));

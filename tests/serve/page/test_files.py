@@ -1,0 +1,80 @@
+"""Models made of files that are dropped on the page."""
+
+import csv
+import io
+import json
+import random
+
+from tests.serve.page.acts import shown_id, text_of
+from tests.serve.page.files import DROP, drop, table
+from tests.serve.running import lines_of, wait_until
+
+
+def test_a_dropped_csv_file_becomes_a_model(server, visit):
+    visitor = visit()
+    page = visitor.open()
+    drop(page, "my mail.csv", table(2500))
+    columns = table(1).split("\n")[0].split(";")
+    roles = {one: page.get_by_label(f"Role of the column {one}").input_value() for one in columns}
+    assert roles == {"id": "drop", "message": "text", "links": "feature", "zip": "feature", "label": "label"}
+    page.get_by_role("button", name="Create and learn").click()
+    page.get_by_text("2,500 rows learned").wait_for()
+    with server.client() as client:
+        wait_until(lambda: client.get("/v1/models/my-mail").json()["rows"] == 2500)
+        facts = client.get("/v1/models/my-mail").json()
+        assert facts["settings"]["reading"] == {"text": ["message"]} and facts["settings"]["auto"]
+        [row] = lines_of(client.get("/v1/models/my-mail/examples?limit=1"))
+        assert row["features"] == {"message": f'{text_of("ham", 0)}; said "she"\nand left', "links": 0.5, "zip": "000"}
+        page = visitor.open("/#/add")
+        drop(page, "my mail.csv", table(2500))
+        page.get_by_role("button", name="Create and learn").click()
+        page.get_by_text("2,500 rows learned").wait_for()
+        assert client.get("/v1/models/my-mail").json()["rows"] == 2500  # the ids are the same
+
+
+def test_json_lines_with_and_without_labels(server, visit):
+    rows = [{"text": text_of(("ham", "spam")[k % 2], k), "n": k, "at": {"deep": [1]}} for k in range(20)]
+    for k in range(0, 12):
+        rows[k]["label"] = ("ham", "spam")[k % 2]
+    page = visit().open("/#/add")
+    drop(page, "mail.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    page.get_by_label("Method").select_option("arow")
+    page.get_by_role("button", name="Create and learn").click()
+    page.get_by_text("12 rows learned, 8 to label").wait_for()
+    page.get_by_role("link", name="Label rows").click()
+    shown_id(page)
+    with server.client() as client:
+        [row] = lines_of(client.get("/v1/models/mail/examples?limit=1"))
+    assert row["features"] == {key: value for key, value in rows[0].items() if key != "label"}
+
+
+def test_files_that_cannot_be_read_say_why(visit):
+    page = visit().open("/#/add")
+    for name, text, reason in [
+        ("a.csv", "a,b\n1,2\n3\n", "row 2 has 1 cells, the header has 2"),
+        ("b.csv", 'a,b\n1,"2\n', "a quoted cell does not end"),
+        ("c.jsonl", '{"a": 1}\n{"a"\n', "line 2 is not JSON"),
+        ("d.csv", "a,b\n", "has no rows"),
+    ]:
+        page.wait_for_selector(".drop")
+        page.evaluate(DROP, [".drop", name, text])
+        page.get_by_text(reason).wait_for()
+
+
+def test_the_csv_parser_agrees_with_pythons(visit):
+    draw = random.Random(1)
+    page = visit().open("/docs")
+    for _ in range(40):
+        texts = ["".join(draw.choice('ab ",;\n\té\U0001f600') for _ in range(draw.randrange(6))) for _ in range(12)]
+        rows = [["first", *texts[k : k + 3]] for k in range(0, 12, 3)]
+        out = io.StringIO()
+        csv.writer(out, lineterminator=draw.choice(["\n", "\r\n"])).writerows(rows)
+        found = page.evaluate(
+            """async ([text, cut]) => {
+              const { CsvParser } = await import("/page/js/csv.js");
+              const parser = new CsvParser(",");
+              return [...parser.push(text.slice(0, cut)), ...parser.push(text.slice(cut)), ...parser.finish()];
+            }""",
+            [out.getvalue(), draw.randrange(8)],
+        )
+        assert found == rows

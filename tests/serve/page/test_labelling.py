@@ -1,0 +1,173 @@
+"""Labelling by keyboard, by several people, while the server goes and comes back."""
+
+import re
+
+from tests.serve.page.acts import labels, messages, offer, outbox, shown_id, teach, of_messages
+from tests.serve.page.browser import AWAY
+from tests.serve.running import running, wait_until
+
+
+def test_keys_label_skip_and_stay_out_of_fields(server, visit):
+    teach(server, "keys")
+    offer(server, "keys", messages(8))
+    page = visit().open("/#/m/keys/label")
+    given = {}
+    for key, label in (("a", "ham"), ("x", "spam"), ("1", "ham"), ("2", "spam")):
+        given[shown_id(page)] = [label]
+        page.keyboard.press(key)
+        assert f"You: {label}" in page.inner_text(".said")
+    assert len(given) == 4
+    skipped = shown_id(page)
+    page.keyboard.press(" ")
+    assert shown_id(page) not in {skipped, *given}
+    page.keyboard.press("?")
+    assert page.get_by_role("dialog").is_visible()
+    page.keyboard.press("a")
+    page.keyboard.press("Escape")
+    here = shown_id(page)
+    page.get_by_label("New class").type("ax1 ?")
+    page.keyboard.press("Backspace")
+    assert (shown_id(page), page.get_by_label("New class").input_value()) == (here, "ax1 ")
+    assert page.get_by_role("dialog").count() == 0
+    page.get_by_label("New class").fill("news")
+    page.keyboard.press("Enter")
+    given[here] = ["news"]
+    assert page.locator(".choice-name").all_inner_texts() == ["ham", "spam", "news"]  # keys keep their classes
+    wait_until(lambda: of_messages(labels(server, "keys")) == given)
+
+
+def test_undo_before_and_after_learning(server, visit):
+    teach(server, "undo")
+    offer(server, "undo", messages(7))
+    page = visit().open("/#/m/undo/label")
+    first = shown_id(page)
+    page.keyboard.press("a")
+    second = shown_id(page)
+    page.keyboard.press("Backspace")
+    assert shown_id(page) == first
+    page.keyboard.press("x")
+    assert shown_id(page) == second
+    page.keyboard.press("a")
+    wait_until(lambda: of_messages(labels(server, "undo")) == {first: ["spam"], second: ["ham"]})
+    page.keyboard.press("Backspace")
+    assert shown_id(page) == second
+    page.keyboard.press("x")
+    wait_until(lambda: of_messages(labels(server, "undo")) == {first: ["spam"], second: ["ham", "spam"]})
+    page.get_by_text("was already learned").wait_for()
+
+
+def test_the_guess_is_hidden_until_the_answer(server, visit):
+    teach(server, "guess")
+    offer(server, "guess", {"row-1": {"text": "prize"}, "row-2": {"text": "lunch"}})
+    page = visit().open("/#/m/guess/label")
+    shown_id(page)
+    assert "guess" not in page.inner_text(".row-card") and "Model" not in page.inner_text(".said")
+    page.get_by_label("Show the model's guess").check()
+    assert "guess: " in page.inner_text(".row-card")
+    page.keyboard.press("a")
+    assert re.search(r"Model: (ham|spam)", page.inner_text(".said"))
+
+
+def test_accuracy_is_that_of_the_rows_drawn_at_random(server, visit):
+    teach(server, "honest")
+    offer(server, "honest", messages(60))
+    page = visit().open("/#/m/honest/label")
+    for k in range(20):
+        shown_id(page)
+        page.keyboard.press("ax"[k % 2])
+    page.wait_for_function("() => document.querySelector('.progress dd').innerText === '20'")
+    with server.client() as client:
+        found = client.get("/v1/models/honest/metrics").json()["labelling"]["random"]
+    assert 0 < found["answers"] < 20
+    told = page.inner_text("aside")
+    low, high = (f"{100 * one:.0f} %" for one in found["interval"])
+    assert f"{100 * found['accuracy']:.0f} %" in told and f"95 % interval {low} to {high}" in told
+
+
+def test_labellers_and_tabs_never_have_the_same_row(server, visit):
+    teach(server, "shared")
+    offer(server, "shared", messages(60))
+    ann, bob = visit(), visit()
+    pages = [visitor.open("/#/m/shared/label") for visitor in (ann, ann, ann, bob)]
+    seen = []
+    for _ in range(3):
+        for page in pages:
+            seen.append(shown_id(page))
+            page.keyboard.press("a")
+    seen += [shown_id(page) for page in pages]
+    assert len(set(seen)) == len(seen)
+    wait_until(lambda: len(of_messages(labels(server, "shared"))) == 12)
+
+
+def test_a_model_without_classes_and_rows_says_what_to_do(server, visit):
+    with server.client() as client:
+        client.put("/v1/models/new", json={}).raise_for_status()
+    page = visit().open("/#/m/new/label")
+    page.get_by_text("Nothing to label").wait_for()
+    offer(server, "new", {"row-1": {"words": "hello"}})
+    assert shown_id(page) == "row-1"  # without loading the page again
+    page.get_by_label("New class").fill("greeting")
+    page.keyboard.press("Enter")
+    wait_until(lambda: labels(server, "new") == {"row-1": ["greeting"]})
+
+
+def test_rows_with_several_labels(server, visit):
+    with server.client() as client:
+        client.put("/v1/models/tags", json={"multilabel": True, "classes": ["a", "b", "c"]}).raise_for_status()
+    offer(server, "tags", {"row-1": {"words": "hello"}})
+    page = visit().open("/#/m/tags/label")
+    shown_id(page)
+    page.get_by_role("button", name="Done").wait_for()
+    for key in ("1", "2", "3", "2", "Enter"):
+        page.keyboard.press(key)
+    wait_until(lambda: labels(server, "tags") == {"row-1": [["a", "c"]]})
+
+
+# --- the server goes and comes back ----------------------------------------------------------------------------------
+
+
+def test_answers_are_kept_while_the_server_is_away_and_sent_once(tmp_path, visit):
+    with running(tmp_path) as server:
+        port = server.url.rsplit(":", 1)[1]
+        teach(server, "away")
+        offer(server, "away", messages(12))
+        visitor = visit(server.url, expected=AWAY)
+        pages = [visitor.open("/#/m/away/label") for _ in range(2)]
+        given, arrived = {}, []
+        for page in pages:
+            page.on("response", lambda answer: "/answers" in answer.url and arrived.append(answer.status))
+            given[shown_id(page)] = ["ham"]
+            page.keyboard.press("a")
+        wait_until(lambda: len(arrived) == 2 or pages[0].wait_for_timeout(50))
+        server.kill()
+    for page in pages:
+        for _ in range(2):
+            given[shown_id(page)] = ["spam"]
+            page.keyboard.press("x")
+        page.get_by_text("4 answers are kept" if page is pages[1] else "answers are kept").wait_for()
+    assert outbox(pages[0]) == 4
+    with running(tmp_path, "--port", port) as server:
+        for page in pages:
+            page.get_by_text("Live", exact=True).wait_for()
+        wait_until(lambda: outbox(pages[0]) == 0 or pages[0].wait_for_timeout(50))
+        wait_until(lambda: of_messages(labels(server, "away")) == given)
+        assert sorted(arrived) == [200] * 6
+        here = [shown_id(page) for page in pages]
+        assert len({*here, *given}) == 8
+
+
+def test_a_lease_lives_through_a_restart(tmp_path, visit):
+    with running(tmp_path) as server:
+        port = server.url.rsplit(":", 1)[1]
+        teach(server, "held", n=4)
+        offer(server, "held", messages(3))
+        page = visit(server.url, expected=AWAY).open("/#/m/held/label")
+        here = shown_id(page)
+        server.stop()
+    page.get_by_text("The server cannot be reached.").wait_for()
+    with running(tmp_path, "--port", port) as server:
+        page.get_by_text("Live", exact=True).wait_for()
+        page.wait_for_timeout(500)
+        with server.client() as client:
+            rows = client.get("/v1/models/held/queue?n=10&labeller=another").json()["rows"]
+        assert rows == [] and shown_id(page) == here
