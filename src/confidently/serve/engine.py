@@ -473,7 +473,7 @@ class Engine:
         while self.deleted:
             self._forget(self.deleted.popleft())
         for hosted in list(self.hosted.values()):
-            n = min(len(hosted.waiting), max(int(SLICE_SECONDS / hosted.row_seconds), 1))
+            n = min(len(hosted.waiting), max(int(SLICE_SECONDS / hosted.row_seconds), hosted.model.least_rows))
             if n == 0:
                 continue
             worked, began = True, time.perf_counter()

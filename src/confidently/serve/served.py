@@ -32,6 +32,8 @@ from .rows import QuestionReader, RowReader
 from .settings import ModelSettings, Recipe
 
 ROWS_PER_DENSE_BLOCK = 256  # as confidently train has it
+EARLY_PARTS = 8  # the first rows grow by this part of them at least, where as many wait
+ROWS_FOR_STACK = 16  # worth learning at once
 UNSURE = 1.0  # standard deviations from zero below which a margin asks for a label
 
 
@@ -262,6 +264,15 @@ class ServedModel:
             twin._learn(self._waiting)
             self._completed = twin
         return self._completed
+
+    @property
+    def least_rows(self) -> int:
+        """The fewest rows worth learning at once.
+
+        Each time, all of the first rows are looked at again; and a stack's members have costs for each time.
+        """
+        early = 0 if self.early is None else len(self.early.examples) // EARLY_PARTS
+        return max(early, ROWS_FOR_STACK if self.settings.auto else 1)
 
     @property
     def waiting_rows(self) -> int:

@@ -17,16 +17,18 @@ def test_a_dropped_csv_file_becomes_a_model(server, visit):
     columns = table(1).split("\n")[0].split(";")
     roles = {one: page.get_by_label(f"Role of the column {one}").input_value() for one in columns}
     assert roles == {"id": "drop", "message": "text", "links": "feature", "zip": "feature", "label": "label"}
+    page.get_by_label("Method").select_option("arow")
     page.get_by_role("button", name="Create and learn").click()
     page.get_by_text("2,500 rows learned").wait_for()
     with server.client() as client:
         wait_until(lambda: client.get("/v1/models/my-mail").json()["rows"] == 2500)
         facts = client.get("/v1/models/my-mail").json()
-        assert facts["settings"]["reading"] == {"text": ["message"]} and facts["settings"]["auto"]
+        assert facts["settings"]["reading"] == {"text": ["message"]} and "auto" not in facts["settings"]
         [row] = lines_of(client.get("/v1/models/my-mail/examples?limit=1"))
         assert row["features"] == {"message": f'{text_of("ham", 0)}; said "she"\nand left', "links": 0.5, "zip": "000"}
         page = visitor.open("/#/add")
         drop(page, "my mail.csv", table(2500))
+        page.get_by_label("Method").select_option("arow")
         page.get_by_role("button", name="Create and learn").click()
         page.get_by_text("2,500 rows learned").wait_for()
         assert client.get("/v1/models/my-mail").json()["rows"] == 2500  # the ids are the same
@@ -51,7 +53,7 @@ def test_json_lines_with_and_without_labels(server, visit):
 def test_files_that_cannot_be_read_say_why(visit):
     page = visit().open("/#/add")
     for name, text, reason in [
-        ("a.csv", "a,b\n1,2\n3\n", "row 2 has 1 cells, the header has 2"),
+        ("a.csv", "a,b\n1,2\n3\n", "row 3 has 1 cell, the header has 2"),
         ("b.csv", 'a,b\n1,"2\n', "a quoted cell does not end"),
         ("c.jsonl", '{"a": 1}\n{"a"\n', "line 2 is not JSON"),
         ("d.csv", "a,b\n", "has no rows"),

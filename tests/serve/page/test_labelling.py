@@ -2,7 +2,7 @@
 
 import re
 
-from tests.serve.page.acts import labels, messages, offer, outbox, shown_id, teach, of_messages
+from tests.serve.page.acts import labels, messages, of_messages, offer, outbox, shown_id, teach
 from tests.serve.page.browser import AWAY
 from tests.serve.running import running, wait_until
 

@@ -21,7 +21,7 @@ const line = (points) => points.map(([x, y], k) => `${k ? "L" : "M"}${x.toFixed(
 export function lineChart({ title, x: formatX, y: formatY, top = 0, height = 200, empty = "No rows yet." }) {
   const svg = s("svg", { class: "chart", role: "img", "aria-label": title });
   const legend = h("p", { class: "legend" });
-  const element = h("figure", { class: "figure" }, h("figcaption", {}, h("h3", {}, title), legend), svg);
+  const element = h("figure", { class: "figure" }, h("figcaption", {}, h("h2", {}, title), legend), svg);
   let series = [], hover = null;
 
   function draw() {
@@ -36,12 +36,12 @@ export function lineChart({ title, x: formatX, y: formatY, top = 0, height = 200
       svg.setAttribute("aria-label", `${title}: ${empty}`);
       return;
     }
-    const xs = points.map(([x]) => x), low = Math.min(...xs), high = Math.max(...xs, low + 1e-9);
+    const xs = points.map(([x]) => x), low = Math.min(...xs), high = Math.max(...xs), span = high - low || 1;
     const ys = ticks(0, Math.max(top, ...points.map(([, y]) => y)) || 1, 4);
     const step = ys.length > 1 ? ys[1] - ys[0] : 1;
     const peak = Math.max(top, ...points.map(([, y]) => y)) || 1;
     const ceiling = Math.ceil(peak / step - 1e-9) * step;
-    const px = (x) => LEFT + ((x - low) / (high - low)) * (width - LEFT - RIGHT);
+    const px = (x) => LEFT + ((x - low) / span) * (width - LEFT - RIGHT);
     const py = (y) => height - BOTTOM - (y / ceiling) * (height - TOP - BOTTOM);
     for (const y of ticks(0, ceiling, 4)) {
       svg.append(
@@ -64,7 +64,7 @@ export function lineChart({ title, x: formatX, y: formatY, top = 0, height = 200
     }
     let at = high;
     if (hover !== null) {
-      at = low + ((hover - LEFT) / (width - LEFT - RIGHT)) * (high - low);
+      at = low + ((hover - LEFT) / (width - LEFT - RIGHT)) * span;
       const [x] = nearest(series[0].points, at);
       at = x;
       svg.append(s("line", { x1: px(x), x2: px(x), y1: TOP, y2: height - BOTTOM, class: "cursor" }));
@@ -96,7 +96,7 @@ export function reliabilityChart(title) {
   const size = 240, edge = 34;
   const svg = s("svg", { class: "chart square", role: "img", viewBox: `0 0 ${size} ${size}` });
   const legend = h("p", { class: "legend" }, "On the diagonal, stated probabilities are right.");
-  const element = h("figure", { class: "figure" }, h("figcaption", {}, h("h3", {}, title), legend), svg);
+  const element = h("figure", { class: "figure" }, h("figcaption", {}, h("h2", {}, title), legend), svg);
   const px = (x) => edge + x * (size - edge - 10);
   const py = (y) => size - edge + 8 - y * (size - edge - 10);
 
@@ -137,9 +137,9 @@ export function sparkline() {
   function update(points) {
     svg.replaceChildren();
     if (points.length < 2) return;
-    const xs = points.map(([x]) => x), low = Math.min(...xs), high = Math.max(...xs, low + 1e-9);
+    const xs = points.map(([x]) => x), low = Math.min(...xs), high = Math.max(...xs), span = high - low || 1;
     const peak = Math.max(...points.map(([, y]) => y), 1e-9);
-    const found = points.map(([x, y]) => [2 + (196 * (x - low)) / (high - low), 45 - (41 * y) / peak]);
+    const found = points.map(([x, y]) => [2 + (196 * (x - low)) / span, 45 - (41 * y) / peak]);
     svg.append(
       s("path", { d: `${line(found)}L198 48L2 48Z`, class: "area first" }),
       s("path", { d: line(found), class: "line first", "vector-effect": "non-scaling-stroke" }),

@@ -1,5 +1,7 @@
 // Reading CSV and JSON lines piece by piece, so that large files need little memory.
 
+import { counted } from "./format.js";
+
 const NUMBER = /^[-+]?(0|[1-9]\d*)?(\.\d+)?([eE][-+]?\d+)?$/;
 const DELIMITERS = [",", ";", "\t", "|"];
 
@@ -113,14 +115,14 @@ function jsonLines() {
 
 function table(delimiter) {
   const parser = new CsvParser(delimiter);
-  let header = null, number = 1;
+  let header = null, number = 0;
   const convert = (rows) => rows.flatMap((row) => {
     number += 1;
     if (!header) {
       header = named(row);
       return [];
     }
-    if (row.length !== header.length) throw new Error(`row ${number - 1} has ${row.length} cells, the header has ${header.length}`);
+    if (row.length !== header.length) throw new Error(`row ${number} has ${counted(row.length, "cell")}, the header has ${header.length}`);
     return [Object.fromEntries(header.map((name, k) => [name, row[k]]).filter(([, cell]) => cell !== ""))];
   });
   return { push: (text) => convert(parser.push(text)), finish: () => convert(parser.finish()) };

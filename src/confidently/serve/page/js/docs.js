@@ -64,7 +64,7 @@ function section({ path, method, operation }, document_) {
 }
 
 function parameters(found, document_) {
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Parameters" },
+  return h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Parameters" },
     h("table", { class: "table" }, h("caption", {}, "Parameters"),
       h("thead", {}, h("tr", {}, ["Name", "In", "Type", "Bounds"].map((text) => h("th", { scope: "col" }, text)))),
       h("tbody", {}, found.map((one) => h("tr", {},

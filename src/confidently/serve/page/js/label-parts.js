@@ -16,7 +16,7 @@ export function rowCard(row, text, showGuess) {
     h("p", { class: "row-id" }, row.id,
       row.again ? h("span", { class: "tag" }, "again") : null,
       showGuess && row.guess !== null ? h("span", { class: "tag" }, `guess: ${labelText(row.guess)}`) : null),
-    prose.map(([key, value]) => h("div", { class: "prose" }, prose.length > 1 || facts.length ? h("h3", {}, key) : null, h("p", {}, value))),
+    prose.map(([key, value]) => h("div", { class: "prose" }, prose.length > 1 || facts.length ? h("h2", {}, key) : null, h("p", {}, value))),
     facts.length ? h("dl", { class: "facts" }, facts.map(([key, value]) => [h("dt", {}, key), h("dd", {}, shown(value))])) : null,
   ];
 }

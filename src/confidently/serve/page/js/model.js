@@ -81,7 +81,7 @@ function figures(name) {
     h("section", { "aria-label": "Charts" },
       h("p", { class: "switch" }, byTime, h("label", { for: "by-time" }, "Time instead of rows on the horizontal axis")),
       h("div", { class: "charts" }, error.element, loss.element, rate.element, asked.element, reliability.element,
-        h("div", { class: "figure" }, h("h3", {}, "About the model"), table, manage(name)))),
+        h("div", { class: "figure" }, h("h2", {}, "About the model"), table, manage(name)))),
   );
   let last = null;
 
@@ -119,7 +119,7 @@ function figures(name) {
 
 function tile(title, hint) {
   const value = h("b", { class: "big" }), note = h("span", { class: "muted small" });
-  const element = h("div", { class: "tile", title: hint }, h("h3", {}, title), value, note);
+  const element = h("div", { class: "tile", title: hint }, h("h2", {}, title), value, note);
   return { element, set(text, more = "") { setText(value, text); setText(note, more); } };
 }
 

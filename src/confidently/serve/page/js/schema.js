@@ -53,7 +53,7 @@ export function schemaTable(given, document, caption) {
   });
   return [
     schema.description ? h("p", { class: "muted" }, schema.description.replace(/``/g, "")) : null,
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": caption },
       h("table", { class: "table" }, h("caption", {}, caption),
         h("thead", {}, h("tr", {}, ["Name", "Type", "Meaning"].map((text) => h("th", { scope: "col" }, text)))),
         h("tbody", {}, rows))),
