@@ -92,9 +92,26 @@ SLOW = [("reproduce",), ("demo",)]
 IN_ORDER = sorted(LEAVES, key=lambda leaf: leaf[0] != ("sample",))
 
 
+def serves(line):
+    """Whether a command line runs until it is stopped."""
+    return line.startswith("confidently serve") and "--check" not in line
+
+
+def run_server(folder, line, environment):
+    """Run a server until it says where it is, on a free port instead of the usual one."""
+    command = [*shlex.split(line), "--port", "0"]
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as server:
+        assert " at http://127.0.0.1:" in server.stdout.readline()
+        server.terminate()
+        assert server.wait() == 0
+
+
 def run_examples(folder, command):
     environment = os.environ | {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
     for line in command.examples:
+        if serves(line):
+            run_server(folder, line, environment)
+            continue
         done = subprocess.run(shlex.split(line), cwd=folder, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, (line, done.stderr)
 

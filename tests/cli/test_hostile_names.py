@@ -66,6 +66,8 @@ RUNS = {
     "topics": ["topics show {f}/t.cw", "topics show {f}/t.cw --json", "topics show {f}/m.cw",
                "topics show {f}/t.cw --plot {f}/t.png",
                "topics train {f}/data.jsonl --topics 2 --format json -o {f}/t2.cw"],
+    "serve": ["serve {f}/none\x1b[31m --check", "serve {f}/none --export x", "serve --new-token \x1b[31m a",
+              "serve {f} --port 0 --token-file {f}/bad.csv"],
     "convert": ["convert {f}/data.jsonl -o {f}/out.vw", "convert {f}/data.jsonl -o {f}/out.\x1b"],
     "inspect": ["inspect {f}/m.cw", "inspect {f}/m.cw --json", "inspect {f}/k.cw", "inspect {f}/m.cw --class x",
                 "inspect {f}/m.cw --plot {f}/p.png", "inspect {f}/named.cw --row {row}",

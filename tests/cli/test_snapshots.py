@@ -80,7 +80,8 @@ COMMAND_LINES = {
     "topics show": ["topics show t.topics --words 3", "topics show t.topics --json --words 2 --top 1"],
     "topics predict": ["topics predict t.topics few.txt --proba", "topics predict t.topics few.txt --json --no-topics"],
 }  # fmt: skip
-ELSEWHERE = {"demo", "reproduce", "doctor", "completion"}  # long, or not the same everywhere; they have their own tests
+# Long, or not the same everywhere; they have their own tests.
+ELSEWHERE = {"demo", "reproduce", "doctor", "completion", "serve"}
 
 
 def make_files():

@@ -10,10 +10,11 @@ import pytest
 
 from confidently.serve.engine import Engine
 from confidently.serve.examples import export
-from confidently.serve.follow import FileSource, Follower, sources_of
+from confidently.serve.follow import Follower, sources_of
 from confidently.serve.models import create
 from confidently.serve.problems import Problem
 from confidently.serve.settings import ModelSettings
+from confidently.serve.sources import FileSource
 
 kafka = pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
 

@@ -31,7 +31,7 @@ COMMANDS = {
     "inspect": "Show what a model has learned, or explain its prediction for one row.",
     "merge": "Merge models that were trained separately.",
     "cache": "Parse data once into a binary cache.",
-    "serve": "Serve models that learn online, over HTTP.",
+    "serve": "Serve models that learn online, over HTTP, with a page to label rows.",
     "rules": "List the update rules, or show one in detail.",
     "reproduce": "Run a paper's experiments and report which of its claims are reproduced.",
     "sample": "Write made-up data to try the other commands on.",

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from .follow import ROWS_PER_REQUEST, Some
 from .problems import Problem
+from .sources import ROWS_PER_REQUEST, Some
 
 SCHEME = "kafka://"
 SECONDS = 0.2  # that a request for messages waits

@@ -10,7 +10,7 @@ import click
 
 from ..options.arguments import POSITIVE_INTEGER, add_options, json_option
 from ..options.command import Command
-from ..options.files import INPUT, OutputFolder
+from ..options.files import InputFolder, OneFile, OutputFolder
 from ..output.text import say
 
 if TYPE_CHECKING:
@@ -21,36 +21,38 @@ _OPTIONS = [
     click.option("--host", default="127.0.0.1", help="Listen on this address; all but this machine's need tokens."),
     click.option("--port", type=click.IntRange(0, 65535), default=8642, help="Listen on this port; 0: a free one."),
     click.option(
-        "--token-file", metavar="FILE", type=INPUT,
+        "--token-file", metavar="FILE", type=OneFile(),
         help="Require the tokens in this file; SIGHUP reads it again.  [default: none]",
     ),
     click.option(
-        "--model", metavar="FILE", type=INPUT,
+        "--model", metavar="FILE", type=OneFile(),
         help="Begin with this model file, under its name without the suffix, unless there is one already.",
     ),
     click.option(
-        "--follow", metavar="FILE", type=INPUT,
+        "--follow", metavar="FILE", type=OneFile(),
         help="Learn from a JSON-lines file that grows, - for standard input, or kafka://HOST:PORT/TOPIC. Needs --into.",
     ),
-    click.option("--into", metavar="MODEL", help="The model that --follow teaches; it is made if it is missing."),
+    click.option("--into", metavar="NAME", help="Teach this model with --follow; it is made if it is missing."),
     click.option(
         "--snapshot-every", metavar="EVENTS", type=POSITIVE_INTEGER, default=50_000,
         help="Write a snapshot of a model after this many events, at the latest a minute after the last one.",
     ),
     click.option("--demo", is_flag=True, help="Send made-up messages, and have some of them labelled on the page."),
     click.option("--check", is_flag=True, help="Verify the log and the snapshots, and end."),
-    click.option("--backup", metavar="FOLDER", type=OutputFolder(), help="Copy the directory, and end."),
-    click.option("--restore", metavar="FOLDER", type=INPUT, help="Copy a backup into DIR, and end."),
-    click.option("--export", metavar="MODEL", help="Write the rows that a model has learned as JSON lines, and end."),
+    click.option(
+        "--backup", metavar="FOLDER", type=OutputFolder(), help="Write a copy of the directory to this folder, and end."
+    ),
+    click.option("--restore", metavar="FOLDER", type=InputFolder(), help="Copy a backup into DIR, and end."),
+    click.option("--export", metavar="NAME", help="Write the rows that a model has learned as JSON lines, and end."),
     click.option(
         "--new-token", metavar="NAME SCOPES", nargs=2,
         help="Make a token with scopes of predict, learn, label, admin, separated by commas, and end.",
     ),
 ]  # fmt: skip
 EXAMPLES = (
-    "confidently serve messages --demo",
-    "confidently serve messages --check",
-    "confidently serve messages --export messages > messages.jsonl",
+    "confidently serve trial --demo",
+    "confidently serve filter --model spam.cw",
+    "confidently serve filter --check",
 )
 
 
@@ -119,7 +121,7 @@ def _work_offline(ctx: click.Context, folder: str, task: str, argument: Any, as_
         ctx.exit(0 if all(ok for ok, _ in found) else 2)
     elif task == "export":
         for row in offline.export(folder, argument):
-            sys.stdout.write(json.dumps(row, ensure_ascii=False) + "\n")
+            say(json.dumps(row))
     elif task == "backup":
         offline.backup(folder, argument)
         say(json.dumps({"backup": str(argument)}) if as_json else f"{folder} copied to {argument}")

@@ -50,6 +50,10 @@ class InputFile(Reads, FileName):
     """A file that is read, or a glob, a folder, a URI, or ``-``."""
 
 
+class OneFile(Reads, FileName):
+    """One file that is read, by its name."""
+
+
 class InputFolder(Reads, click.Path):
     """A folder that is read."""
 
@@ -106,7 +110,7 @@ def check_files(ctx: click.Context) -> None:
     for parameter in ctx.command.params:
         if isinstance(parameter.type, Reads):
             for name in _given(ctx, parameter):
-                for identity in _identities(name, isinstance(parameter.type, InputFolder)):
+                for identity in _identities(name, isinstance(parameter.type, (InputFolder, OneFile))):
                     if identity in written:
                         path, option = written[identity]
                         raise click.UsageError(f"{path} is also an input; pass another file name to {option}")
