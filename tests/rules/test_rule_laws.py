@@ -1,5 +1,6 @@
 """The laws every rule obeys, over all margins, variances and parameters."""
 
+import sys
 from math import isfinite, nextafter, sqrt
 
 import numpy as np
@@ -182,7 +183,8 @@ def test_no_weight_overshoots(name, p, situation, w):
     answer = step(name, *situation, weight=w, **p)
     if answer is not None:
         made = After(*situation, p, *answer)
-        assert made.m1 <= TARGETS[name](made) + 1e-13 * (abs(made.m) + abs(made.m1))
+        smallest = sys.float_info.min  # numbers below have fewer digits
+        assert made.m1 <= TARGETS[name](made) + 1e-13 * (abs(made.m) + abs(made.m1)) + smallest
 
 
 @law_of(["gibbs_pa", "gibbs_pa_exact"], log_uniform(-9, 9))
