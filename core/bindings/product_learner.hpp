@@ -121,7 +121,7 @@ struct ProductLearner {
         for (std::int64_t at = first; at < last;) {
             const int n = int(std::min<std::int64_t>(rows_per_block, last - at));
             blocks.begin(*matrix.rows, batch.order ? batch.order + at : nullptr, at, n, intercept);
-            Pass pass(sharing, [&](int l) { return blocks.gram(l); }, blocks.start.data(), blocks.norm.data(), n, int(columns), 1, scales,
+            Pass pass(sharing, [&](int l) { return blocks.gram(l); }, blocks.start.data(), blocks.norm.data(), n, int(columns), updates_per_row(), scales,
                       std::max(min_variance, kDenseNoise<Real>) * prior_variance);
             int done = 0;
             with_task<ProductCovariance<Pass>>(task, [&](auto kind) {
@@ -170,6 +170,9 @@ struct ProductLearner {
         return done;
     }
 
+    // The most that a row can make: with lists of labels, two pairs of scores may violate their margins.
+    int updates_per_row() const { return task == Task::multilabel ? 2 : 1; }
+
     void require_numbers(const Dict& state, int columns) const {
         const bool independent = sharing == Sharing::independent;
         require_writable(state);
@@ -200,7 +203,7 @@ struct ProductLearner {
         template <class Real, class Gram, class GramOf>
         GramPass<Real, Gram> pass(GramOf&& gram_of) const {
             const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), independent()};
-            return {learner.sharing, gram_of, start.data(), norm.data(), rows, columns, learner.task == Task::multilabel ? 2 : 1,
+            return {learner.sharing, gram_of, start.data(), norm.data(), rows, columns, learner.updates_per_row(),
                     scales, std::max(learner.min_variance, kDenseNoise<Real>) * learner.prior_variance};
         }
     };
