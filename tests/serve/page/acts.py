@@ -52,8 +52,7 @@ def labels(server, name):
 
 
 def shown_id(page):
-    page.wait_for_selector(".row-card .row-id")
-    return page.inner_text(".row-card .row-id").split()[0]
+    return page.locator(".row-card .id").inner_text()
 
 
 def outbox(page):

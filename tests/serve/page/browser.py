@@ -57,6 +57,7 @@ class Visit:
 
     def __init__(self, browser, url, expected=(), **options):
         self.url, self.expected, self.errors = url, expected, []
+        self.refused = []
         self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}} | options)
         self.context.set_default_timeout(30_000)
         self.context.add_init_script(VIOLATIONS)
@@ -65,6 +66,7 @@ class Visit:
         """Open a tab."""
         page = self.context.new_page()
         page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("response", lambda answer: answer.status >= 400 and self.refused.append(answer.url))
         page.on("console", lambda message: message.type in ("error", "warning") and self.errors.append(message.text))
         page.goto(self.url + path)
         return page
@@ -72,4 +74,4 @@ class Visit:
     def close(self):
         self.context.close()
         found = [error for error in self.errors if not any(part in error for part in self.expected)]
-        assert not found, "\n".join(found)
+        assert not found, "\n".join([*found, *self.refused])

@@ -91,15 +91,14 @@ def test_markup_in_rows_ids_and_classes_stays_text(server, visit):
     for view in ("", "/label", "/explain"):
         page = visitor.open(f"/#/m/evil{view}")
         page.wait_for_function("(text) => document.querySelector('main').innerText.includes(text)", arg=EVIL)
+        if view == "/label":
+            assert shown_id(page) == EVIL
+            page.keyboard.press("a")
+            page.keyboard.press("Backspace")
+            assert shown_id(page) == EVIL
+            page.keyboard.press("a")
         assert page.locator("main script, main img").count() == 0
         assert "owned" not in page.title()
-    page = visitor.open("/#/m/evil/label")
-    shown_id(page)
-    page.keyboard.press("a")
-    page.keyboard.press("Backspace")
-    shown_id(page)
-    page.keyboard.press("a")
-    assert "owned" not in page.title() and page.locator("main img").count() == 0
 
 
 def test_a_name_that_is_no_model(visit):

@@ -39,7 +39,7 @@ def test_keys_label_skip_and_stay_out_of_fields(server, visit):
 def test_undo_before_and_after_learning(server, visit):
     teach(server, "undo")
     offer(server, "undo", messages(7))
-    page = visit().open("/#/m/undo/label")
+    page = visit(expected=("409",)).open("/#/m/undo/label")  # which says that the answer was learned
     first = shown_id(page)
     page.keyboard.press("a")
     second = shown_id(page)

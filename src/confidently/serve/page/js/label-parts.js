@@ -13,7 +13,7 @@ export function rowCard(row, text, showGuess) {
   const isText = ([key, value]) => typeof value === "string" && (text.includes(key) || value.length > LONG);
   const prose = entries.filter(isText), facts = entries.filter((entry) => !isText(entry));
   return [
-    h("p", { class: "row-id" }, row.id,
+    h("p", { class: "row-id" }, h("span", { class: "id" }, row.id),
       row.again ? h("span", { class: "tag" }, "again") : null,
       showGuess && row.guess !== null ? h("span", { class: "tag" }, `guess: ${labelText(row.guess)}`) : null),
     prose.map(([key, value]) => h("div", { class: "prose" }, prose.length > 1 || facts.length ? h("h2", {}, key) : null, h("p", {}, value))),

@@ -6,7 +6,7 @@ import { count, labelText, number } from "./format.js";
 import { labellerName } from "./labeller.js";
 import { live, state } from "./live.js";
 import { outbox, send, takeBack, waiting } from "./outbox.js";
-import { Queue } from "./queue.js";
+import { HOLD_MS, Queue } from "./queue.js";
 import { choices, helpDialog, progressPanel, rowCard } from "./label-parts.js";
 
 const RENEW_MS = 60_000;
@@ -54,7 +54,7 @@ class Labelling {
     outbox.addEventListener("changed", () => this.showOutbox(), { signal });
     outbox.addEventListener("sent", () => this.refill(), { signal });
     outbox.addEventListener("refused", () => this.refill(), { signal });
-    live.addEventListener("online", () => { this.showOutbox(); this.refill(); }, { signal });
+    live.addEventListener("online", () => this.reconnect(), { signal });
     live.addEventListener("models", () => { this.readSettings(); if (!this.queue?.current) this.refill(); }, { signal });
     this.renewal = setInterval(() => this.refill(), RENEW_MS);
     this.clock = setInterval(() => this.showProgress(), 5000);
@@ -71,6 +71,15 @@ class Labelling {
     clearInterval(this.renewal);
     clearInterval(this.clock);
     clearTimeout(this.retry);
+  }
+
+  reconnect() {
+    this.showOutbox();
+    if (state.online) {
+      this.queue?.reconnected();
+      setTimeout(() => this.refill(), HOLD_MS + 100);
+    }
+    this.refill();
   }
 
   readSettings() {

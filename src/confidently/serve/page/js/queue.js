@@ -1,13 +1,15 @@
 // The rows that a labeller has: leased ahead, renewed while they are shown, never shown twice.
 
 import { modelPath, request } from "./api.js";
+import { state } from "./live.js";
 import { waiting } from "./outbox.js";
 
 const AHEAD = 6;
+export const HOLD_MS = 6000;
 
 export class Queue {
   constructor(model, labeller) {
-    Object.assign(this, { model, labeller, rows: [], done: new Set(), classes: [], progress: null, lost: null });
+    Object.assign(this, { model, labeller, rows: [], done: new Set(), classes: [], progress: null, lost: null, holdUntil: 0 });
     this.loading = null;
   }
 
@@ -21,11 +23,13 @@ export class Queue {
   }
 
   async load() {
-    const held = this.rows.filter((row) => !row.again).map((row) => row.id);
-    const unsent = waiting().filter((operation) => operation.model === this.model).length;
-    const n = Math.min(Math.max(AHEAD, held.length) + unsent, 100);
+    const unsent = waiting().filter((operation) => operation.labeller === this.labeller).map((operation) => operation.id);
+    const held = this.rows.map((row) => row.id);
+    const holding = !state.online || Date.now() < this.holdUntil;
+    if (holding && !held.length && !unsent.length) return;
+    const n = Math.min((holding ? held.length : Math.max(AHEAD, held.length)) + unsent.length, 100);
     const query = new URLSearchParams({ n, labeller: this.labeller });
-    for (const id of held) query.append("hold", id);
+    for (const id of [...held, ...unsent]) query.append("hold", id);
     const found = await request("GET", `${modelPath(this.model, "/queue")}?${query}`);
     const leased = new Set(found.rows.map((row) => row.id));
     // The server forgets leases when it restarts; another labeller may have been faster then.
@@ -37,6 +41,9 @@ export class Queue {
     this.classes = found.classes;
     this.progress = found.progress;
   }
+
+  /** Take no new rows for a while: the server may have forgotten the leases, and others need time to renew theirs. */
+  reconnected() { this.holdUntil = Date.now() + HOLD_MS; }
 
   /** Take the current row away; it is not shown again unless it is put back. */
   take() {
