@@ -26,8 +26,8 @@ export class Queue {
     const unsent = waiting().filter((operation) => operation.labeller === this.labeller).map((operation) => operation.id);
     const held = this.rows.map((row) => row.id);
     const holding = !state.online || Date.now() < this.holdUntil;
-    if (holding && !held.length && !unsent.length) return;
-    const n = Math.min((holding ? held.length : Math.max(AHEAD, held.length)) + unsent.length, 100);
+    if (holding && !held.length) return;
+    const n = Math.min(holding ? held.length : Math.max(AHEAD, held.length) + unsent.length, 100);
     const query = new URLSearchParams({ n, labeller: this.labeller });
     for (const id of [...held, ...unsent]) query.append("hold", id);
     const found = await request("GET", `${modelPath(this.model, "/queue")}?${query}`);
