@@ -241,10 +241,11 @@ class Engine:
         Raises
         ------
         Problem
-            If there is none of this name.
+            If there is none of this name, or the log that may have it is not replayed yet.
         """
         found = self.hosted.get(name)
         if found is None:
+            self.check_open()
             known = ", ".join(sorted(self.hosted)[:20]) or "none so far"
             raise Problem("unknown-model", f"there is no model {name!r} (there are: {known}); make it with PUT first")
         return found

@@ -238,6 +238,7 @@ def _facts(hosted: Hosted) -> dict[str, Any]:
 
 async def list_models(call: Call) -> Response:
     """List the models."""
+    call.engine.check_open()
     return answered({"models": [_facts(hosted) for hosted in list(call.engine.hosted.values())]})
 
 
@@ -310,6 +311,7 @@ async def metrics(call: Call) -> Response:
 
 async def events(call: Call) -> Response:
     """Send what changes, as server-sent events."""
+    call.engine.check_open()
 
     async def told() -> AsyncGenerator[bytes, None]:
         last = call.request.headers.get("last-event-id", "")
