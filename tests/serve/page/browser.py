@@ -11,7 +11,7 @@ addEventListener("securitypolicyviolation", (event) => {
   console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`);
 });
 """
-AWAY = ("net::ERR_CONNECTION", "net::ERR_INCOMPLETE", "net::ERR_EMPTY_RESPONSE", "net::ERR_SOCKET")
+AWAY = ("net::ERR_CONNECTION", "net::ERR_INCOMPLETE", "net::ERR_EMPTY_RESPONSE", "net::ERR_SOCKET", "503")
 
 
 def chromium():

@@ -138,7 +138,7 @@ def test_answers_are_kept_while_the_server_is_away_and_sent_once(tmp_path, visit
             page.on("response", lambda answer: "/answers" in answer.url and arrived.append(answer.status))
             given[shown_id(page)] = ["ham"]
             page.keyboard.press("a")
-        wait_until(lambda: len(arrived) == 2 or pages[0].wait_for_timeout(50))
+        wait_until(lambda: outbox(pages[0]) == 0 or pages[0].wait_for_timeout(50))
         server.kill()
     for page in pages:
         for _ in range(2):
@@ -151,7 +151,7 @@ def test_answers_are_kept_while_the_server_is_away_and_sent_once(tmp_path, visit
             page.get_by_text("Live", exact=True).wait_for()
         wait_until(lambda: outbox(pages[0]) == 0 or pages[0].wait_for_timeout(50))
         wait_until(lambda: of_messages(labels(server, "away")) == given)
-        assert sorted(arrived) == [200] * 6
+        assert [status for status in arrived if status != 503] == [200] * 6
         here = [shown_id(page) for page in pages]
         assert len({*here, *given}) == 8
 
