@@ -3,6 +3,7 @@
 import random
 import subprocess
 import sys
+import threading
 import time
 
 import apsw
@@ -14,6 +15,7 @@ from confidently.serve import examples, models
 from confidently.serve.engine import Engine, Limits
 from confidently.serve.log import Event, EventLog, LogError
 from confidently.serve.problems import Problem
+from confidently.serve.requests import Request
 from confidently.serve.settings import ModelSettings
 from tests.serve.disk import CALLS, FailingDisk, RecordingDisk
 from tests.serve.rows import made
@@ -191,6 +193,28 @@ def test_one_error_of_the_disk_is_as_final_as_many(tmp_path, call):
         assert acknowledged == [f"row-{k}" for k in range(len(acknowledged))]
         assert len(acknowledged) == 10 or reason is not None
         assert stored_ids(folder)[: len(acknowledged)] == acknowledged
+
+
+def test_what_waits_behind_an_error_of_the_disk_is_not_acknowledged(tmp_path):
+    """Only one call fails, but the rows of the next transaction, which was on its way, are refused too."""
+    with FailingDisk("behind", "sync") as disk:
+        engine = Engine(tmp_path / "served", vfs="behind")
+        engine.start()
+        make(engine)
+        begun, release = threading.Event(), threading.Event()
+        engine.submit(Request(lambda log, request: (begun.set(), release.wait()), rows=0))
+        begun.wait()
+        hosted = engine.find("spam")
+        rows = [[examples.taught(hosted, f"{part}-{k}", b"{}", "ham", 1.0) for k in range(512)] for part in range(3)]
+        waiting = [engine.submit(examples.learn(engine, hosted, part).blocking()) for part in rows]
+        disk.first, disk.seen = 1, 0
+        release.set()
+        for request in waiting:
+            with pytest.raises(Problem, match="log cannot be written") as caught:
+                request.answer()
+            assert caught.value.status == 503
+        assert disk.failed == 1
+        engine.stop()
 
 
 def test_a_full_disk_refuses_rows_and_goes_on_once_there_is_room(tmp_path):
