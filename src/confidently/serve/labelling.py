@@ -92,6 +92,7 @@ class Labelling:
 
     def __init__(self) -> None:
         self.answers = self.random_answers = self.random_hits = 0
+        self._handed_out = 0  # rows; leased ahead, so that counting answers would miss the places of random ones
         self._pool: OrderedDict[str, Candidate] = OrderedDict()
         self._asked: set[int] = set()  # likenesses
         self._leases: dict[str, tuple[str, float]] = {}
@@ -143,13 +144,14 @@ class Labelling:
             if row.likeness not in alike:
                 alike.add(row.likeness)
                 chosen.append(row)
+        self._handed_out += len(chosen) - len(mine)
         for row in chosen:
             self._leases[row.id] = (labeller, now + LEASE_SECONDS)
         return chosen
 
     def _mixed(self, drawn: Iterator[Candidate], unsure: Iterator[Candidate]) -> Iterator[Candidate]:
         """Yield rows of the random share in their share of the places, and otherwise the least certain."""
-        place = self.answers
+        place = self._handed_out
         while True:
             turn = int((place + 1) * RANDOM_SHARE) > int(place * RANDOM_SHARE)
             row = next(drawn if turn else unsure, None) or next(unsure if turn else drawn, None)
