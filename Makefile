@@ -11,6 +11,7 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed lint
 	$(BIN)/python -m pytest -n auto -q
+	$(BIN)/python -m pytest -n auto -q -m browser tests/serve/page
 
 # What make test leaves out: the tests marked as long.
 test-all: $(VENV)/installed

@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ..data.formats.table import BY_NAME
+from ..data.reading import ReaderOptions
 from ..models.file import ModelFileError
 from ..models.model import Model
 from .engine import Engine
@@ -43,8 +45,8 @@ def upload(engine: Engine, name: str, path: str | os.PathLike[str], digest: str)
         raise Problem("invalid-body", str(error).replace(f"{path}: ", "")) from None
     if not model.source:
         raise Problem("invalid-body", "the model does not say how its rows were read; make it with confidently train")
-    reading = model.source.get("format")
-    if reading not in ("jsonl", "csv", "tsv", "parquet", "feather"):
+    reading = ReaderOptions.from_dict(model.source).format
+    if not BY_NAME[reading].columns:
         raise Problem("invalid-body", f"the model reads {reading}; rows of the server are objects of named columns")
     return _make(engine, name, canonical(ModelSettings(file=digest)), path)
 

@@ -1,9 +1,19 @@
 """A browser, a server for the tests of a file, and visitors."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.serve.page.browser import Visit, launched
 from tests.serve.running import running
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark the tests of this folder, which need a process without other event loops."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
 
 
 @pytest.fixture(scope="session")

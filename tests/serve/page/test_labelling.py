@@ -53,7 +53,7 @@ def test_undo_before_and_after_learning(server, visit):
     assert shown_id(page) == second
     page.keyboard.press("x")
     wait_until(lambda: of_messages(labels(server, "undo")) == {first: ["spam"], second: ["ham", "spam"]})
-    page.get_by_text("was already learned").wait_for()
+    page.get_by_text("was already learned").first.wait_for()
 
 
 def test_the_guess_is_hidden_until_the_answer(server, visit):
@@ -126,7 +126,7 @@ def test_rows_with_several_labels(server, visit):
 # --- the server goes and comes back ----------------------------------------------------------------------------------
 
 
-def test_answers_are_kept_while_the_server_is_away_and_sent_once(tmp_path, visit):
+def test_answers_are_kept_while_the_server_is_away_and_sent_later(tmp_path, visit):
     with running(tmp_path) as server:
         port = server.url.rsplit(":", 1)[1]
         teach(server, "away")
@@ -151,7 +151,8 @@ def test_answers_are_kept_while_the_server_is_away_and_sent_once(tmp_path, visit
             page.get_by_text("Live", exact=True).wait_for()
         wait_until(lambda: outbox(pages[0]) == 0 or pages[0].wait_for_timeout(50))
         wait_until(lambda: of_messages(labels(server, "away")) == given)
-        assert [status for status in arrived if status != 503] == [200] * 6
+        answered = [status for status in arrived if status != 503]
+        assert len(answered) >= 6 and set(answered) == {200}  # one whose answer was lost is sent again
         here = [shown_id(page) for page in pages]
         assert len({*here, *given}) == 8
 
