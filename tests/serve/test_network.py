@@ -7,13 +7,14 @@ import socket
 import threading
 import time
 from contextlib import ExitStack
+from http.client import HTTPConnection
 
 import httpx
 import pytest
 
 from confidently.serve import calls
 from tests.serve.rows import made
-from tests.serve.running import lines_of, running, wait_until
+from tests.serve.running import PATIENCE, lines_of, running, wait_until
 
 FIRST = "/v1/models/m"
 
@@ -236,3 +237,13 @@ def test_rubbish_is_no_request(server):
             rude.shutdown(socket.SHUT_WR)
             assert b"400" in rude.recv(4096)
     assert httpx.get(f"{server.url}/livez", trust_env=False).status_code == 200
+
+
+def test_a_client_that_sends_everything_before_it_reads_is_answered(server):
+    """Its answers, more than connections hold, must not keep its rows from being read."""
+    rows, text = 120_000, b"x" * 350
+    body = b'{"features":{"n":1,"text":"%b"},"label":"a"}\n{"features":{"n":2},"label":"b"}\n' % text * (rows // 2)
+    connection = HTTPConnection("127.0.0.1", int(server.url.rsplit(":", 1)[1]), timeout=PATIENCE)
+    connection.request("POST", f"{FIRST}/learn", body, {"Content-Type": "application/x-ndjson"})
+    assert connection.getresponse().read().count(b'"durable"') == rows
+    connection.close()

@@ -7,8 +7,7 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -27,12 +26,12 @@ from .calls import NDJSON, Call, Flow, answered, decoded, encoder
 from .engine import PASSING
 from .hosted import Hosted
 from .labelling import LEASE_SECONDS
+from .lines import ROWS_PER_CHUNK, by_lines
 from .problems import Problem
 from .requests import Request
 from .served import Answer
 from .settings import ModelSettings
 
-ROWS_PER_CHUNK, BYTES_PER_CHUNK = 512, 1 << 20  # of NDJSON
 MAX_FILE = 8 << 30  # bytes, of a model file
 SSE_SECONDS = 1.0
 
@@ -43,7 +42,7 @@ async def predict(call: Call) -> Response:
     """Predict rows; the model does not change."""
     hosted = call.hosted
     if call.is_ndjson:
-        return await _by_lines(call, partial(_predict_lines, call, hosted))
+        return by_lines(call, partial(_predict_lines, call, hosted))
     body = await call.message(m.PredictBody)
     if isinstance(body.features, msgspec.UnsetType) == isinstance(body.instances, msgspec.UnsetType):
         raise Problem("invalid-body", 'expected "features" of one row, or "instances": a list of rows')
@@ -94,7 +93,7 @@ async def learn(call: Call) -> Response:
     """Learn rows with labels; answered when they are durable, with ``?wait=learned`` when they are learned."""
     hosted, wait = call.hosted, call.choice("wait", ("durable", "learned")) == "learned"
     if call.is_ndjson:
-        return await _by_lines(call, partial(_learn_lines, call, hosted, wait))
+        return by_lines(call, partial(_learn_lines, call, hosted, wait))
     body = await call.message(m.LearnBody)
     row = _taught(hosted, body, call.key)
     return _receipt(await call.log(examples.learn(call.engine, hosted, [row], wait)))
@@ -122,7 +121,7 @@ async def label(call: Call) -> Response:
     hosted, wait = call.hosted, call.choice("wait", ("durable", "learned")) == "learned"
     park = call.choice("park", ("false", "true")) == "true"
     if call.is_ndjson:
-        return await _by_lines(call, partial(_label_lines, call, hosted, park, wait))
+        return by_lines(call, partial(_label_lines, call, hosted, park, wait))
     body = await call.message(m.LabelBody)
     given = examples.LabelOf(body.id, _label(body.label))
     request = examples.label_rows(call.engine, hosted, [given], correct=[body.correct], park=park, wait=wait)
@@ -152,51 +151,6 @@ def _tried(function: Callable[..., Any], *arguments: Any, pointer: str = "") -> 
         return function(*arguments)
     except Problem as problem:
         return problem.within(pointer) if pointer else problem
-
-
-async def _by_lines(call: Call, work: Callable[[list[bytes]], Awaitable[list[Any]]]) -> Response:
-    """Answer an NDJSON body with a line for each of its lines, while it still arrives; a bad row fails alone."""
-
-    async def chunks() -> AsyncGenerator[list[bytes], None]:
-        lines, size = list[bytes](), 0
-        async with aclosing(call.lines()) as arriving:
-            async for line in arriving:
-                lines.append(line)
-                size += len(line)
-                if len(lines) == ROWS_PER_CHUNK or size >= BYTES_PER_CHUNK:
-                    yield lines
-                    lines, size = [], 0
-        if lines:
-            yield lines
-
-    async def told() -> AsyncGenerator[bytes, None]:
-        try:
-            async with aclosing(chunks()) as arriving:
-                async for lines in arriving:
-                    yield _as_lines(await _patiently(work, lines))
-        except Problem as problem:
-            yield _as_lines([problem])
-
-    return Flow(told(), NDJSON)
-
-
-async def _patiently(work: Callable[[list[bytes]], Awaitable[list[Any]]], lines: list[bytes]) -> list[Any]:
-    """Return what work returns, after waiting while the server is overloaded: the sender is slowed down by that."""
-    while True:
-        try:
-            return await work(lines)
-        except Problem as problem:
-            if problem.kind != "overloaded":
-                raise
-            await asyncio.sleep(0.05)
-
-
-def _as_lines(found: list[Any]) -> bytes:
-    shown = (
-        one.as_json() if isinstance(one, Problem) else m.Receipt(*one) if isinstance(one, examples.Receipt) else one
-        for one in found
-    )
-    return b"".join(encoder.encode(one) + b"\n" for one in shown)
 
 
 async def explain(call: Call) -> Response:
