@@ -30,9 +30,7 @@ def answer(hosted: Hosted, id: str, label: Any, labeller: str) -> Request:
 
     def work(log: EventLog, request: Request) -> int:
         hosted.check_living()
-        stored = log.find(hosted.number, id)
-        if stored is None:
-            raise Problem("unknown-id", f"no row has the id {id!r}", "/id")
+        stored = log.get(hosted.number, id, "/id")
         if stored.features is None:
             raise Problem("expired", f"the row {id!r} is no longer stored", "/id")
         hosted.check_row(stored.features, label)
@@ -61,9 +59,7 @@ def undo(hosted: Hosted, id: str) -> Request:
 
     def work(log: EventLog, request: Request) -> int:
         hosted.check_living()
-        stored = log.find(hosted.number, id)
-        if stored is None:
-            raise Problem("unknown-id", f"no row has the id {id!r}")
+        stored = log.get(hosted.number, id)
         given = log.waiting_answer(stored.seq)
         if given is None:
             if log.label_of(stored.seq) is None:

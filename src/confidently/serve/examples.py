@@ -328,9 +328,7 @@ def erase(hosted: Hosted, id: str) -> Request:
 
     def work(log: EventLog, request: Request) -> int:
         hosted.check_living()
-        stored = log.find(hosted.number, id)
-        if stored is None:
-            raise Problem("unknown-id", f"no row has the id {id!r}")
+        stored = log.get(hosted.number, id)
         request.committed.append(partial(hosted.labelling.remove, id))
         request.committed.append(log.truncate)
         seq = log.erase(hosted.number, stored.seq)

@@ -227,6 +227,19 @@ class EventLog:
         ).fetchone()
         return None if row is None else Stored(id, row[0], Event(row[1]), *row[2:])
 
+    def get(self, model: int, id: str, pointer: str | None = None) -> Stored:
+        """Return the event that has an id.
+
+        Raises
+        ------
+        Problem
+            If there is none; the pointer says where the id stands in the request.
+        """
+        found = self.find(model, id)
+        if found is None:
+            raise Problem("unknown-id", f"no row has the id {id!r}", pointer)
+        return found
+
     def label_of(self, example: int) -> tuple[int, bytes] | None:
         """Return the last label of an example and its event, if it has one: a correction counts, an answer does not."""
         found: tuple[int, bytes] | None = self._db.execute(
