@@ -180,7 +180,7 @@ class DictLearner {
                 constexpr bool may_be_kept = decltype(row)::template outlives_call<decltype(type)>;
                 require(may_be_kept, "this covariance trains on matrices only");
                 if constexpr (may_be_kept)
-                    settings.with_task(covariance, [&](auto task) {
+                    with_task<std::decay_t<decltype(covariance)>>(settings.task, [&](auto task) {
                         bound_ = std::make_unique<BoundTo<std::decay_t<decltype(covariance)>, decltype(task), decltype(type)>>(
                             covariance, settings, state, calibrate);
                     });

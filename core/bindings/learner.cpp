@@ -56,13 +56,14 @@ struct Learner : LearnerSettings {
                Optional<std::int64_t> label_start, Optional<double> weight, Optional<double> class_weight,
                Optional<std::int64_t> order, std::int64_t from, std::int64_t to, bool calibrate, double largest,
                std::optional<Array<double, 1>> log_loss, UndoLog* undo, Optional<std::int64_t> class_start,
-               std::optional<Array<double, 2>> logits) const {
+               std::optional<Array<double, 2>> logits, std::optional<Input<double, 2>> targets) const {
         require_writable(state);
         if (!(largest > 0.0)) require_columns(matrix);
-        const Examples examples{labels, label_start, weight, class_weight, order, from, to, span_of(class_start)};
+        const Examples examples{labels, label_start, weight, class_weight, order, from, to, span_of(class_start), targets};
         std::int64_t* counters = data<std::int64_t>(state, "counters");
         const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(state, "updates")};
-        double* calibration = calibrate ? data<double>(state, "calibration") : nullptr;
+        double* statistics = data<double>(state, "calibration");
+        double* calibration = calibrate ? statistics : nullptr;
         const Batch batch = examples.batch(*matrix.rows);
         const double suspicious = min_variance * prior_variance * largest * largest;
         const Inspector inspector{*matrix.rows, largest, largest > 0.0 ? suspicious : HUGE_VAL};
@@ -70,10 +71,10 @@ struct Learner : LearnerSettings {
             open(state, matrix.rows->n_columns, undo, [&](auto covariance, auto type) {
                 examples.check(task, covariance.weights.columns, matrix.rows->n_rows);
                 const Progressive progressive = progressive_of(log_loss, logits, task, to - from, covariance.weights.columns);
-                with_task(covariance, [&](auto task) {
+                python::with_task<std::decay_t<decltype(covariance)>>(this->task, [&](auto task) {
                     const ReleasedLock released(matrix.stored > kManyEntries);
                     learn_rows<decltype(type)>(covariance, task, rule,
-                                               {prior_variance, batch, calibration, progressive, count, independent, inspector});
+                                               {prior_variance, batch, calibration, progressive, count, independent, inspector, statistics});
                 });
             });
         } catch (const InvalidRow& invalid) {
@@ -145,8 +146,10 @@ FaultTuple first_fault(const Matrix& m, double largest) {
     return as_tuple(m.rows->first_fault(largest));
 }
 
-std::tuple<double, double, double, bool> rule_step(const AnyRule& rule, double m, double v, double w, double updates) {
-    const Step s = step(rule, m, v, w, updates);
+std::tuple<double, double, double, bool> rule_step(const AnyRule& rule, double m, double v, double w, double updates,
+                                                   std::optional<double> target) {
+    require(target.has_value() == has_target(rule), "targets are for the rules of regression, and needed there");
+    const Step s = target ? step_to(rule, m, v, *target, w) : step(rule, m, v, w, updates);
     return {s.alpha, s.zeta, s.scale, s.infeasible};
 }
 
@@ -172,9 +175,9 @@ void bind_learner(nb::module_& m) {
             new (self) Rule{make_rule(name, parameters)};
         }, "name"_a, "parameters"_a)
         .def_prop_ro("rescales", [](const Rule& r) { return rescales(r.any); }, "whether its steps have a scale other than 1")
-        .def("step", [](const Rule& r, double margin, double variance, double weight, double updates) {
-            return rule_step(r.any, margin, variance, weight, updates);
-        }, "margin"_a, "variance"_a, "weight"_a = 1.0, "updates"_a = 0.0);
+        .def("step", [](const Rule& r, double margin, double variance, double weight, double updates, std::optional<double> target) {
+            return rule_step(r.any, margin, variance, weight, updates, target);
+        }, "margin"_a, "variance"_a, "weight"_a = 1.0, "updates"_a = 0.0, "target"_a = nb::none());
 
     nb::class_<Matrix>(m, "Matrix")
         .def_prop_ro("shape", [](const Matrix& x) { return std::make_tuple(x.rows->n_rows, x.rows->n_columns); })
@@ -193,7 +196,10 @@ void bind_learner(nb::module_& m) {
         .value("one_vs_rest", Task::one_vs_rest)
         .value("multilabel", Task::multilabel)
         .value("multilabel_one_vs_rest", Task::multilabel_one_vs_rest)
-        .value("softmax", Task::softmax);
+        .value("softmax", Task::softmax)
+        .value("regression", Task::regression)
+        .value("offset_regression", Task::offset_regression)
+        .value("centered_regression", Task::centered_regression);
 
     nb::class_<UndoLog>(m, "UndoLog").def(nb::init<>()).def("roll_back", &UndoLog::roll_back);
     nb::class_<LearnerSettings>(m, "LearnerSettings");
@@ -211,7 +217,8 @@ void bind_learner(nb::module_& m) {
              "prior_variance"_a, "min_variance"_a, "forget"_a)
         .def("learn", &Learner::learn, "state"_a, "matrix"_a, "labels"_a.noconvert(), "label_start"_a.noconvert().none(),
              "weight"_a.noconvert().none(), "class_weight"_a.noconvert().none(), "order"_a.noconvert().none(), "first"_a,
-             "last"_a, "calibrate"_a, "largest"_a, "log_loss"_a.noconvert().none() = nb::none(), "undo"_a.none() = nb::none(), "class_start"_a.noconvert().none() = nb::none(), "logits"_a.noconvert().none() = nb::none())
+             "last"_a, "calibrate"_a, "largest"_a, "log_loss"_a.noconvert().none() = nb::none(), "undo"_a.none() = nb::none(), "class_start"_a.noconvert().none() = nb::none(), "logits"_a.noconvert().none() = nb::none(),
+             "targets"_a.noconvert().none() = nb::none())
         .def("scores", &Learner::scores, "state"_a, "matrix"_a, "out"_a.noconvert(), "largest"_a = 0.0)
         .def("moderated", &Learner::moderated, "state"_a, "matrix"_a, "out"_a.noconvert(), "largest"_a = 0.0)
         .def("variances", &Learner::variances, "state"_a, "matrix"_a, "out"_a.noconvert())

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "learner/learn.hpp"
+#include "learner/regression.hpp"
 #include "learner/softmax.hpp"
 #include "bindings/arrays.hpp"
 
@@ -44,10 +45,18 @@ struct UndoLog {
     void roll_back() { narrow.roll_back(), wide.roll_back(); }
 };
 
-enum class Task { binary, joint, one_vs_rest, multilabel, multilabel_one_vs_rest, softmax };
+enum class Task {
+    binary, joint, one_vs_rest, multilabel, multilabel_one_vs_rest, softmax,
+    regression, offset_regression, centered_regression
+};
 
 // Tasks that choose one of several classes.
 inline bool is_multiclass(Task task) { return task == Task::joint || task == Task::one_vs_rest || task == Task::softmax; }
+
+// Tasks whose rows have numbers instead of labels.
+inline bool is_regression(Task task) {
+    return task == Task::regression || task == Task::offset_regression || task == Task::centered_regression;
+}
 
 // Tasks whose rows have lists of labels.
 inline bool is_multilabel(Task task) { return task == Task::multilabel || task == Task::multilabel_one_vs_rest; }
@@ -62,10 +71,13 @@ T* data(const nb::dict& state, const char* name) {
 
 inline int calibration_size(Task task, int columns) {
     if (task == Task::binary) return SigmoidCalibration::size;
+    if (is_regression(task)) return TargetStatistics::size * columns;
     return is_multilabel(task) ? SigmoidCalibration::size * (columns - extra_columns(task)) : TemperatureCalibration::size;
 }
 
-// The labels of rows, their weights, and the part of an order to train on.
+inline const std::optional<Input<double, 2>> kNoTargets;
+
+// The labels of rows, or their targets, their weights, and the part of an order to train on.
 struct Examples {
     const Input<std::int32_t, 1>& labels;
     const Optional<std::int64_t>& label_start;
@@ -73,12 +85,17 @@ struct Examples {
     const Optional<std::int64_t>& order;
     std::int64_t from, to;
     std::span<const std::int64_t> class_start = {};
+    const std::optional<Input<double, 2>>& targets = kNoTargets;
 
     // Checks everything that training on rows of a matrix indexes by.
     void check(Task task, int columns, std::int64_t n_rows) const {
         const bool lists = is_multilabel(task);
-        const std::int64_t classes = lists ? columns - extra_columns(task) : std::max(columns, 2), new_classes = std::int64_t(class_start.size());
-        require(new_classes <= classes - (lists ? 0 : 2), "more classes begin than there are");
+        require(targets.has_value() == is_regression(task), "targets are for regression, and needed there");
+        require(!targets || (std::int64_t(targets->shape(0)) == n_rows && std::int64_t(targets->shape(1)) == columns),
+                "targets do not match the rows and columns");
+        const std::int64_t least = targets ? 1 : 2;
+        const std::int64_t classes = lists ? columns - extra_columns(task) : std::max<std::int64_t>(columns, least), new_classes = std::int64_t(class_start.size());
+        require(new_classes <= classes - (lists ? 0 : least), "more classes begin than there are");
         require(std::is_sorted(class_start.begin(), class_start.end()), "class_start must not decrease");
         require(from >= 0 && from <= to && to <= (order ? std::int64_t(order->size()) : n_rows), "rows out of range");
         require(label_start.has_value() == lists, "lists of labels are for multilabel data, and needed there");
@@ -101,7 +118,7 @@ struct Examples {
     }
 
     Batch batch(const Rows& rows) const {
-        return {rows, {labels.data(), data_or_null(label_start)}, data_or_null(weight), data_or_null(class_weight),
+        return {rows, {labels.data(), data_or_null(label_start), targets ? targets->data() : nullptr}, data_or_null(weight), data_or_null(class_weight),
                 data_or_null(order), from, to, class_start};
     }
 };
@@ -124,7 +141,7 @@ inline void require_columns(const Matrix& matrix) {
 
 // Checks the entries that every learner has, for a number of columns.
 inline void require_counts(const nb::dict& state, Task task, int columns, bool independent) {
-    const int least = is_multiclass(task) ? 2 : extra_columns(task);
+    const int least = is_multiclass(task) ? 2 : is_regression(task) ? 1 : extra_columns(task);
     require(task == Task::binary ? columns == 1 : columns >= least, "the weights have the wrong number of columns");
     const auto learners = static_cast<std::size_t>(independent ? columns : 1);
     for (const char* name : {"scale", "folded"})
@@ -140,13 +157,23 @@ template <class Covariance, class F>
 void with_task(Task task, F&& f) {
     switch (task) {
         case Task::binary: return f(Binary());
-        case Task::joint: return f(Joint());
-        case Task::one_vs_rest: return f(OneVsRest());
-        case Task::multilabel: return f(Multilabel());
-        case Task::multilabel_one_vs_rest: return f(MultilabelOneVsRest());
-        case Task::softmax:
-            if constexpr (MovesColumns<Covariance>) return f(Softmax());
-            throw std::invalid_argument("this covariance cannot move all classes at once");
+        case Task::regression: return f(Regression<Offset::none>());
+        case Task::offset_regression: return f(Regression<Offset::mean>());
+        case Task::centered_regression: return f(Regression<Offset::centered>());
+        default: break;
+    }
+    if constexpr (Covariance::one_column) {
+        throw std::invalid_argument("this covariance has one column of weights");
+    } else {
+        switch (task) {
+            case Task::joint: return f(Joint());
+            case Task::one_vs_rest: return f(OneVsRest());
+            case Task::multilabel: return f(Multilabel());
+            case Task::multilabel_one_vs_rest: return f(MultilabelOneVsRest());
+            default: break;
+        }
+        if constexpr (MovesColumns<Covariance>) return f(Softmax());
+        throw std::invalid_argument("this covariance cannot move all classes at once");
     }
 }
 

@@ -66,7 +66,7 @@ struct LearnerSettings {
         require(n_columns + intercept <= weights.n_features, "the matrix has more columns than the state has features");
         require_counts(state, task, weights.columns, independent);
         const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), independent};
-        const CovarianceSettings settings{task == Task::binary, independent, rescales(rule), prior_variance, min_variance,
+        const CovarianceSettings settings{task == Task::binary || (is_regression(task) && weights.columns == 1 && weights.spacing == 1), independent, rescales(rule), prior_variance, min_variance,
                                           moments, forget};
         TableRow::template open<Real>(StateArrays{state}, weights, scales, settings,
                                       [&](const auto& covariance) { f(covariance, Real()); });
@@ -87,17 +87,6 @@ struct LearnerSettings {
         require(planes * columns == 0 || spacing <= std::numeric_limits<int>::max() / planes, "there are too many columns of weights");
         return {const_cast<Real*>(array.data()), features, int(planes), int(columns), int(columns), int(spacing), intercept, average,
                 undo ? &undo->of<Real>() : nullptr};
-    }
-
-    // Calls f with the task; only with the binary one where the covariance serves no other.
-    template <class Covariance, class F>
-    void with_task(const Covariance&, F&& f) const {
-        if constexpr (Covariance::binary_only) {
-            require(task == Task::binary, "this covariance is for two classes");
-            return f(Binary());
-        } else {
-            python::with_task<Covariance>(task, f);
-        }
     }
 };
 

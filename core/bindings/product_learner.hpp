@@ -30,14 +30,14 @@ struct ProductLearner {
     Learned learn(const Dict& state, Input<Real, 3> gram, Input<double, 2> start, Input<double, 1> norm,
                   Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start, Optional<double> weight,
                   Optional<double> class_weight, bool calibrate, std::optional<Array<double, 1>> log_loss,
-                  std::optional<Array<double, 2>> logits) const {
+                  std::optional<Array<double, 2>> logits, std::optional<Input<double, 2>> targets) const {
         const Chunk chunk(*this, state, start, norm);
         const std::size_t vectors = std::size_t(chunk.rows) * (sharing == Sharing::joint ? std::size_t(chunk.columns) : 1);
         require(gram.shape(0) == std::size_t(sharing == Sharing::independent ? chunk.columns : 1) && gram.shape(1) == vectors &&
                     gram.shape(2) == vectors && vectors < kMaxVectors, "the Gram matrix does not fit the rows");
         auto pass = chunk.pass<Real, WholeGram<Real>>(
             [&](std::size_t l) { return WholeGram<Real>{gram.data() + l * vectors * vectors, int(vectors)}; });
-        const std::int64_t done = run<Real>(pass, chunk, {labels, label_start, weight, class_weight, kNoOrder, 0, chunk.rows}, calibrate,
+        const std::int64_t done = run<Real>(pass, chunk, {labels, label_start, weight, class_weight, kNoOrder, 0, chunk.rows, {}, targets}, calibrate,
                                             log_loss, logits);
         return nb::make_tuple(done, updates(pass));
     }
@@ -49,7 +49,7 @@ struct ProductLearner {
                           Input<double, 2> solved, Input<double, 2> along, Input<double, 2> start, Input<double, 1> norm,
                           Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start, Optional<double> weight,
                           Optional<double> class_weight, bool calibrate, std::optional<Array<double, 1>> log_loss,
-                          std::optional<Array<double, 2>> logits) const {
+                          std::optional<Array<double, 2>> logits, std::optional<Input<double, 2>> targets) const {
         const Chunk chunk(*this, state, start, norm);
         const std::size_t rows = std::size_t(chunk.rows), support = sides.shape(0), n = plus.shape(0);
         const std::size_t vectors = rows * std::size_t(chunk.columns);
@@ -71,7 +71,7 @@ struct ProductLearner {
             return SupportGram(inverse ? inverse->data() : nullptr, kernel.data(), own.data(), sides.data(), int(support), chunk.rows,
                                chunk.columns, likely);
         });
-        const std::int64_t done = run<double>(pass, chunk, {labels, label_start, weight, class_weight, kNoOrder, 0, chunk.rows}, calibrate,
+        const std::int64_t done = run<double>(pass, chunk, {labels, label_start, weight, class_weight, kNoOrder, 0, chunk.rows, {}, targets}, calibrate,
                                               log_loss, logits);
         nb::list found = updates(pass);
         const GramCovariance<SupportGram>& covariance = pass.covariances[0];
@@ -91,7 +91,8 @@ struct ProductLearner {
                       const PythonBlas& blas, const Matrix& matrix, Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start,
                       Optional<double> weight, Optional<double> class_weight, Optional<std::int64_t> order, std::int64_t first,
                       std::int64_t last, int rows_per_block, bool intercept, bool calibrate,
-                      std::optional<Array<double, 1>> log_loss, std::optional<Array<double, 2>> logits) const {
+                      std::optional<Array<double, 1>> log_loss, std::optional<Array<double, 2>> logits,
+                      std::optional<Input<double, 2>> targets) const {
         const std::size_t d = weights.shape(0), learners = covariance.shape(0), columns = weights.shape(2);
         require(d < kMaxVectors && columns < kMaxVectors && pending.shape(1) < kMaxVectors && weights.shape(1) > 0, "there are too many weights");
         require(covariance.shape(1) == d && covariance.shape(2) == d && pending.shape(0) == learners && pending.shape(2) == d &&
@@ -103,11 +104,11 @@ struct ProductLearner {
         require(matrix.rows->n_columns + intercept <= std::int64_t(d), "more columns than features");
         std::int64_t* pending_rows = data<std::int64_t>(state, "pending_rows");
         require(*pending_rows >= 0 && *pending_rows <= std::int64_t(pending.shape(1)), "there are more pending rows than room");
-        const Examples examples{labels, label_start, weight, class_weight, order, first, last};
+        const Examples examples{labels, label_start, weight, class_weight, order, first, last, {}, targets};
         examples.check(task, int(columns), matrix.rows->n_rows);
         PositionRows units(matrix.rows->n_rows);
         Batch batch = examples.batch(units);
-        double* calibration = calibrate ? data<double>(state, "calibration") : nullptr;
+        double* statistics = data<double>(state, "calibration");
         Progressive progressive = progressive_of(log_loss, logits, task, last - first, int(columns));
         std::int64_t* counters = data<std::int64_t>(state, "counters");
         const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(state, "updates")};
@@ -125,7 +126,7 @@ struct ProductLearner {
                       std::max(min_variance, kDenseNoise<Real>) * prior_variance);
             int done = 0;
             with_task<ProductCovariance<Pass>>(task, [&](auto kind) {
-                done = run_rows<Real>(pass, kind, n, units, batch, at, calibration, progressive, count, independent);
+                done = run_rows<Real>(pass, kind, n, units, batch, at, statistics, calibrate, progressive, count, independent);
             });
             if (!blocks.end(pass, done == n, kLargestWeight<Real>)) throw std::overflow_error("a weight is too large");
             at += done;
@@ -150,8 +151,8 @@ struct ProductLearner {
 
     // Trains on rows from .. from + n - 1 of a batch until one lacks precision; returns their number.
     template <class Real, class Pass, class Kind>
-    int run_rows(Pass& pass, Kind& kind, int n, PositionRows& units, Batch& batch, std::int64_t from, double* calibration,
-                 Progressive& progressive, const Counters& count, bool independent) const {
+    int run_rows(Pass& pass, Kind& kind, int n, PositionRows& units, Batch& batch, std::int64_t from, double* statistics,
+                 bool calibrate, Progressive& progressive, const Counters& count, bool independent) const {
         ProductCovariance<Pass> covariance{&pass};
         const Inspector inspector{units, 0.0, HUGE_VAL};
         int done = 0;
@@ -161,7 +162,8 @@ struct ProductLearner {
             batch.to = batch.from + 1;
             try {
                 confidently::learn<Real>(covariance, kind, rule, units,
-                                         {prior_variance, batch, calibration, progressive, count, independent, inspector});
+                                         {prior_variance, batch, calibrate ? statistics : nullptr, progressive, count,
+                                          independent, inspector, statistics});
             } catch (const InvalidRow&) {
                 throw std::overflow_error("a row takes the learner out of range");
             }
@@ -217,12 +219,12 @@ struct ProductLearner {
         const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(chunk.state, "updates")};
         PositionRows units(chunk.rows);
         Batch batch = examples.batch(units);
-        double* calibration = calibrate ? data<double>(chunk.state, "calibration") : nullptr;
+        double* statistics = data<double>(chunk.state, "calibration");
         Progressive progressive = progressive_of(log_loss, logits, task, chunk.rows, chunk.columns);
         int done = 0;
         with_task<ProductCovariance<Pass>>(task, [&](auto kind) {
             nb::gil_scoped_release release;
-            done = run_rows<Real>(pass, kind, chunk.rows, units, batch, 0, calibration, progressive, count, chunk.independent());
+            done = run_rows<Real>(pass, kind, chunk.rows, units, batch, 0, statistics, calibrate, progressive, count, chunk.independent());
         });
         return done;
     }

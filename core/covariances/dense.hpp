@@ -48,7 +48,7 @@ struct Symmetric {
 
 template <class Real>
 struct DenseCovariance {
-    static constexpr bool binary_only = false;
+    static constexpr bool one_column = false;
 
     struct DenseMargin : Margin {
         bool at_floor;                  // no variance is left along z: the mean may move, the covariance may not

@@ -18,7 +18,7 @@ namespace confidently {
 
 template <class Real, bool moments, class Variances = ScaledVariances<Real>>
 struct DiagonalCovariance {
-    static constexpr bool binary_only = false;
+    static constexpr bool one_column = false;
     using Columns = ColumnScores;
 
     Weights<Real> weights;
@@ -154,7 +154,7 @@ struct Diagonal {
             double* kept = state.template array<double>("kept", settings.independent ? weights.columns : 1);
             f(DiagonalCovariance<Real, moments, ForgettingVariances<Real>>{
                 weights, {scaled, settings.prior_variance, settings.min_variance, settings.forget, kept}});
-        } else if (settings.binary && !weights.average && !settings.rule_rescales && scales.of(0) == 1.0) {
+        } else if (settings.one_column && !weights.average && !settings.rule_rescales && scales.of(0) == 1.0) {
             open_packed<moments>(weights, settings.floor(), f);
         } else {
             f(DiagonalCovariance<Real, moments>{weights, scaled});

@@ -257,7 +257,7 @@ class GramPass {
 // A pass as a covariance for the loop in learn.hpp; its rows are unit vectors, of their number in the chunk.
 template <class Pass>
 struct ProductCovariance {
-    static constexpr bool binary_only = false;
+    static constexpr bool one_column = false;
 
     struct Scores {
         Pass* pass;

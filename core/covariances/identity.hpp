@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "covariances/columns.hpp"
 #include "covariances/scale.hpp"
 #include "covariances/settings.hpp"
 #include "covariances/weights.hpp"
@@ -12,7 +13,8 @@ namespace confidently {
 
 template <class Real>
 struct IdentityCovariance {
-    static constexpr bool binary_only = false;
+    static constexpr bool one_column = false;
+    using Columns = ColumnScores;
 
     Weights<Real> weights;
     double prior_variance;
@@ -21,6 +23,22 @@ struct IdentityCovariance {
         double norm = 0.0;
         row.each([&](std::int32_t, double x) { norm += x * x; });
         return prior_variance * norm * (p.both() ? 2.0 : 1.0);
+    }
+
+    void score_columns(const Row& row, Columns& columns) const {
+        columns.mean.resize(static_cast<std::size_t>(weights.columns));
+        weights.scores(row, 0, columns.mean.data());
+        columns.variance.assign(columns.mean.size(), variance(row, {0, kNone}));
+    }
+
+    double update_columns(const Row& row, const Columns&, const std::vector<double>& alpha, const std::vector<double>&,
+                          double age) const {
+        double largest = 0.0;
+        row.each([&](std::int32_t j, double x) {
+            for (int k = 0; k < weights.columns; ++k)
+                largest = std::max(largest, weights.add(weights.at(j), k, alpha[k] * prior_variance * x, age));
+        });
+        return largest;
     }
 
     Margin score(const Row& row, Pair p) const { return {weights.score(row, p), variance(row, p)}; }

@@ -1,4 +1,4 @@
-// The diagonal covariance of the most common learner (two classes, no averaging, a rule that never rescales Sigma), a
+// The diagonal covariance of the most common learner (one column of weights, no averaging, a rule that never rescales Sigma), a
 // second time for speed: the mean and variance of a feature are adjacent, and one vector operation serves both.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace confidently {
 
 template <class Real, bool moments>
 struct PackedDiagonal {
-    static constexpr bool binary_only = true;
+    static constexpr bool one_column = true;
     static constexpr double kLeastGain = 1e-290;  // a zeta that has a reciprocal
 
     using Two = double __attribute__((vector_size(16)));

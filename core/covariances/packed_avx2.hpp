@@ -20,7 +20,7 @@ namespace confidently {
 
 template <bool moments>
 struct PackedDiagonalAvx2 {
-    static constexpr bool binary_only = true, avx2 = true;
+    static constexpr bool one_column = true, avx2 = true;
 
     Weights<double> weights;
     double floor;

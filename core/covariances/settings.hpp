@@ -4,7 +4,7 @@
 namespace confidently {
 
 struct CovarianceSettings {
-    bool binary;        // two classes, one column of weights
+    bool one_column;    // of weights, with none to spare
     bool independent;   // one covariance per column (one-vs-rest); otherwise one for all columns
     bool rule_rescales; // the rule multiplies the whole of Sigma by a scale
     double prior_variance;

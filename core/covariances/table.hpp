@@ -8,7 +8,7 @@
 //                   one of them, checked to have that shape.
 // The covariance itself has
 //   weights                             the means, as Weights<Real>
-//   binary_only                         whether it serves two classes only
+//   one_column                          whether it serves one column of weights only
 //   score(row, pair) -> Margin          the margin's mean and variance, or a struct derived from Margin that also
 //                                       carries what update() needs
 //   variance(row, pair)                 the variance alone

@@ -82,12 +82,20 @@ struct RowUpdate {
     // meanwhile: work that the margin does not wait for, nor change
     template <class Meanwhile>
     auto operator()(Pair pair, Meanwhile&& meanwhile) const {
+        return by(pair, meanwhile, [this](const auto& margin, std::int64_t updates) {
+            return step(rule, margin.mean, margin.variance, w, static_cast<double>(updates));
+        });
+    }
+
+    // The same with the step solve(margin, updates).
+    template <class Meanwhile, class Solve>
+    auto by(Pair pair, Meanwhile&& meanwhile, Solve&& solve) const {
         auto margin = covariance.score(row, pair);
         meanwhile();
         check(margin.mean, margin.variance);
         if (!(margin.variance > kMinVariance<Real>)) return margin;
         std::int64_t& updates = counters.updates[independent ? pair.column() : 0];
-        const Step s = step(rule, margin.mean, margin.variance, w, static_cast<double>(updates));
+        const Step s = solve(margin, updates);
         counters.infeasible += s.infeasible;
         if (s.acts()) {
             if constexpr (requires { covariance.weights.remember(row, pair); }) covariance.weights.remember(row, pair);
@@ -147,12 +155,13 @@ struct Training {
     Counters counters;
     bool independent;
     const Inspector& inspector;
+    double* statistics = nullptr;  // of the targets, which a regression always learns
 };
 
 // The types of the rule and of the rows are those of any, or the own types of these, which saves calls for every row.
 template <class Real, class Covariance, class Task, class Rule, class AnyRows>
 void learn(Covariance& covariance, Task& task, const Rule& rule, const AnyRows& rows, const Training& training) {
-    const auto& [prior_variance, batch, calibration, progressive, counters, independent, inspector] = training;
+    const auto& [prior_variance, batch, calibration, progressive, counters, independent, inspector, statistics] = training;
     RowBuffer buffer;
     const std::int64_t width = covariance.weights.columns;
     int& columns = covariance.weights.columns;
@@ -178,7 +187,8 @@ void learn(Covariance& covariance, Task& task, const Rule& rule, const AnyRows& 
         const double age = static_cast<double>(counters.seen++);
         const RowUpdate<Real, Covariance, Rule> update{covariance, rule, inspector, counters, independent, row, i, w, age};
         double* logits = progressive.logits ? progressive.logits + (at - batch.from) * width : nullptr;
-        const Example example{row, label, label_end, w, calibration, progressive.log_loss, logits};
+        const double* target = batch.labels.target ? batch.labels.target + i * width : nullptr;
+        const Example example{row, label, label_end, target, w, calibration, progressive.log_loss, logits, statistics};
         counters.mistakes += task.learn(covariance, example, prior_variance, update);
         if constexpr (requires { covariance.forget(w); }) covariance.forget(w);
     }

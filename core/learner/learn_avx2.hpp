@@ -24,8 +24,8 @@ constexpr bool is_one_of(RuleList<Rules...>) {
     return (... || std::is_same_v<Rule, Rules>);
 }
 
-template <class Covariance, class Rule>
-CONFIDENTLY_AVX2 __attribute__((flatten, noinline)) void learn_avx2(Covariance& covariance, Binary& task, const Rule& rule,
+template <class Covariance, class Task, class Rule>
+CONFIDENTLY_AVX2 __attribute__((flatten, noinline)) void learn_avx2(Covariance& covariance, Task& task, const Rule& rule,
                                                                    const CsrRows<double>& rows, const Training& training) {
     learn<double>(covariance, task, rule, rows, training);
 }
@@ -38,7 +38,7 @@ void learn_rows(Covariance& covariance, Task& task, const AnyRule& rule, const T
     if constexpr (requires { Covariance::avx2; })
         if (const auto* rows = dynamic_cast<const CsrRows<double>*>(&training.batch.rows))
             return std::visit([&]<class Rule>(const Rule& one) {
-                if constexpr (is_one_of<Rule>(ConfidenceWeightedRules()))
+                if constexpr (std::is_same_v<Task, Binary> && is_one_of<Rule>(ConfidenceWeightedRules()))
                     learn_avx2(covariance, task, one, *rows, training);
                 else
                     learn_avx2(covariance, task, rule, *rows, training);

@@ -14,10 +14,12 @@
 
 namespace confidently {
 
-// Labels of rows: one class number per row, or lists of them (start has one entry more than there are rows).
+// Labels of rows: one class number per row, or lists of them (start has one entry more than there are rows). Rows of a
+// regression have numbers instead, one per column of weights, and the class 0.
 struct Labels {
     const std::int32_t* id;
     const std::int64_t* start;
+    const double* target = nullptr;
 
     const std::int32_t* begin(std::int64_t i) const { return id + (start ? start[i] : i); }
     const std::int32_t* end(std::int64_t i) const { return id + (start ? start[i + 1] : i + 1); }
@@ -26,10 +28,12 @@ struct Labels {
 struct Example {
     const Row& row;
     const std::int32_t *label, *label_end;
+    const double* target;  // nullptr: labels are classes
     double weight;
     double* calibration;  // nullptr: not wanted
     double* log_loss;     // nullptr: not wanted; with a calibration, the losses of the labels are added to it
     double* logits;       // nullptr: not wanted; with a calibration, set to the calibrated scores before the label is used
+    double* statistics;   // of targets; nullptr: labels are classes
 
     // p: the probability of a label before it was used
     void add_loss(double p) const {

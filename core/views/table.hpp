@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "learner/tasks.hpp"
+#include "views/center.hpp"
 #include "views/cosines.hpp"
 #include "views/first.hpp"
 #include "views/idf.hpp"
@@ -25,7 +26,7 @@
 
 namespace confidently {
 
-using Views = std::tuple<Unit, Standard, Idf, NaiveBayesScale, Pairs, Cosines, First>;
+using Views = std::tuple<Unit, Standard, Center, Idf, NaiveBayesScale, Pairs, Cosines, First>;
 
 inline std::vector<std::string> view_names() {
     return []<std::size_t... I>(std::index_sequence<I...>) {

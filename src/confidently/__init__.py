@@ -30,13 +30,22 @@ LAZY = {  # public names that are imported when they are used, and their modules
     "PA1": "rules.passive_aggressive",
     "PA2": "rules.passive_aggressive",
     "Perceptron": "rules.passive_aggressive",
+    "AROWEps": "rules.regression",
+    "PA1Reg": "rules.regression",
+    "PA2Reg": "rules.regression",
+    "PAReg": "rules.regression",
+    "Poisson": "rules.regression",
+    "Quantile": "rules.regression",
+    "Ridge": "rules.regression",
     "CELLIP": "rules.ellipsoid",
     "IELLIP": "rules.ellipsoid",
     "IELLIPMargin": "rules.ellipsoid",
+    "REGRESSION_RULES": "rules.table",
     "RULES": "rules.table",
     "make_rule": "rules.table",
     "step": "rules.table",
     "VIEWS": "views.table",
+    "Center": "views.center",
     "CostWarning": "learner.cost",
     "Cosines": "views.cosines",
     "First": "views.first",
@@ -45,6 +54,7 @@ LAZY = {  # public names that are imported when they are used, and their modules
     "NaiveBayesScale": "views.naive_bayes",
     "AutoClassifier": "estimators.auto",
     "OnlineClassifier": "estimators.classifier",
+    "OnlineRegressor": "estimators.regressor",
     "OnlineMedLDA": "topics.estimator",
     "Pairs": "views.pairs",
     "Standard": "views.standard",
@@ -61,6 +71,7 @@ if TYPE_CHECKING:  # type checkers see the same names and no others
     from .estimators.loading import load as load
     from .estimators.merging import merge as merge
     from .estimators.mira import MIRA as MIRA
+    from .estimators.regressor import OnlineRegressor as OnlineRegressor
     from .evaluation.progressive import progressive_validation as progressive_validation
     from .learner.cost import CostWarning as CostWarning
     from .rules.bayesian import BayesPA as BayesPA
@@ -82,10 +93,19 @@ if TYPE_CHECKING:  # type checkers see the same names and no others
     from .rules.passive_aggressive import PA1 as PA1
     from .rules.passive_aggressive import PA2 as PA2
     from .rules.passive_aggressive import Perceptron as Perceptron
+    from .rules.regression import AROWEps as AROWEps
+    from .rules.regression import PA1Reg as PA1Reg
+    from .rules.regression import PA2Reg as PA2Reg
+    from .rules.regression import PAReg as PAReg
+    from .rules.regression import Poisson as Poisson
+    from .rules.regression import Quantile as Quantile
+    from .rules.regression import Ridge as Ridge
+    from .rules.table import REGRESSION_RULES as REGRESSION_RULES
     from .rules.table import RULES as RULES
     from .rules.table import make_rule as make_rule
     from .rules.table import step as step
     from .topics.estimator import OnlineMedLDA as OnlineMedLDA
+    from .views.center import Center as Center
     from .views.cosines import Cosines as Cosines
     from .views.first import First as First
     from .views.idf import Idf as Idf

@@ -21,7 +21,7 @@ class Rule:
         """whether its steps have a scale other than 1"""
 
     def step(
-        self, margin: float, variance: float, weight: float = 1.0, updates: float = 0.0
+        self, margin: float, variance: float, weight: float = 1.0, updates: float = 0.0, target: float | None = None
     ) -> tuple[float, float, float, bool]: ...
 
 class Matrix:
@@ -81,6 +81,12 @@ class Task(enum.Enum):
 
     softmax = 5
 
+    regression = 6
+
+    offset_regression = 7
+
+    centered_regression = 8
+
 class UndoLog:
     def __init__(self) -> None: ...
     def roll_back(self) -> None: ...
@@ -123,6 +129,8 @@ class Learner(LearnerSettings):
         class_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
         | None = None,
         logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
+        targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
+        | None = None,
     ) -> tuple[str, int, int, float] | None: ...
     def scores(
         self,
@@ -202,6 +210,8 @@ class ProductLearner:
         calibrate: bool,
         log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
         logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
+        targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
+        | None = None,
     ) -> tuple[int, list[dict[str, Any]]]: ...
     @overload
     def learn(
@@ -221,6 +231,8 @@ class ProductLearner:
         calibrate: bool,
         log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
         logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
+        targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
+        | None = None,
     ) -> tuple[int, list[dict[str, Any]]]: ...
     @overload
     def learn(
@@ -240,6 +252,8 @@ class ProductLearner:
         calibrate: bool,
         log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
         logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
+        targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
+        | None = None,
     ) -> tuple[int, list[dict[str, Any]]]: ...
     @overload
     def learn_blocks(
@@ -264,6 +278,8 @@ class ProductLearner:
         calibrate: bool,
         log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
         logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
+        targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
+        | None = None,
     ) -> None: ...
     @overload
     def learn_blocks(
@@ -288,6 +304,8 @@ class ProductLearner:
         calibrate: bool,
         log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
         logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
+        targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
+        | None = None,
     ) -> None: ...
 
 def take_rows(

@@ -43,7 +43,7 @@ def test_class_weights_that_are_no_numbers():
 
 def test_attributes_before_training():
     for name in ("coef_", "mistakes_", "marginal"):
-        with pytest.raises(AttributeError, match="the classifier is not fitted; call fit or partial_fit first"):
+        with pytest.raises(AttributeError, match="is not fitted; call fit or partial_fit first"):
             getattr(OnlineClassifier(), name)() if name == "marginal" else getattr(OnlineClassifier(), name)
 
 

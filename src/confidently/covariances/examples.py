@@ -33,7 +33,10 @@ class Progressive:
 
 @dataclass
 class Examples:
-    """Rows with labels and weights, as in :meth:`confidently.learner.learner.Learner.learn`."""
+    """Rows with labels and weights, as in :meth:`confidently.learner.learner.Learner.learn`.
+
+    Rows of a regression have ``targets``, shape (n, numbers per row), and the label 0.
+    """
 
     X: _core.Matrix
     labels: np.ndarray
@@ -42,6 +45,7 @@ class Examples:
     class_weight: np.ndarray | None = None
     order: np.ndarray | None = None
     class_start: np.ndarray | None = None
+    targets: np.ndarray | None = None
 
     def __len__(self) -> int:
         return self.X.shape[0] if self.order is None else len(self.order)
@@ -62,7 +66,8 @@ class Examples:
             entries, start = row_entries(self.label_start, rows)
             labels = self.labels[entries]
         weight = None if self.weight is None else np.ascontiguousarray(self.weight[rows])
-        return Block(self.X, order, first, last - first, labels, start, weight, self.class_weight)
+        targets = None if self.targets is None else np.ascontiguousarray(self.targets[rows])
+        return Block(self.X, order, first, last - first, labels, start, weight, self.class_weight, targets)
 
 
 @dataclass
@@ -77,6 +82,7 @@ class Block:
     label_start: np.ndarray | None
     weight: np.ndarray | None
     class_weight: np.ndarray | None
+    targets: np.ndarray | None
 
     def dense(self, settings: Settings, width: int) -> np.ndarray:
         """Return the rows as a dense array, the intercept first."""

@@ -87,7 +87,7 @@ class KernelWithinBudget:
         own = 0.5 * (own + own.T)
         examples = (
             np.ascontiguousarray(own.diagonal()), block.labels, block.label_start, block.weight, block.class_weight,
-            calibrate, progressive.log_loss, progressive.logits,
+            calibrate, progressive.log_loss, progressive.logits, block.targets,
         )  # fmt: skip
         self.blocks += 1
         prior = model.prior  # before the recursion may fold scales into it

@@ -135,7 +135,7 @@ class KernelModel:
         done, found = self.core.learn(
             self.state, gram.reshape(len(ps), positions, positions), np.ascontiguousarray(self.scores(ps, n)),
             np.ascontiguousarray(own.diagonal()), block.labels, block.label_start, block.weight, block.class_weight,
-            calibrate, progressive.log_loss, progressive.logits,
+            calibrate, progressive.log_loss, progressive.logits, block.targets,
         )  # fmt: skip
         self._append(arrays, n, ps, found)
         return done

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from .. import _core
-from ..rules import AROW, make_rule
+from ..rules import AROW, REGRESSION_RULES, RULES, RegressionRule, make_rule
 from ..rules.ranges import Range, check_choice, check_number
 from ..rules.rule import Rule
 
@@ -19,10 +19,15 @@ TASKS = {
     "multilabel": _core.Task.multilabel,
     "multilabel-one-vs-rest": _core.Task.multilabel_one_vs_rest,
     "softmax": _core.Task.softmax,
+    "regression": _core.Task.regression,
+    "offset-regression": _core.Task.offset_regression,
+    "centered-regression": _core.Task.centered_regression,
 }
 MULTICLASS = ("joint", "one-vs-rest", "softmax")  # tasks that choose one of several classes
 # Tasks that choose any number of labels, and what they are called as a value of ``multiclass``.
 MULTILABEL = {"multilabel": "joint", "multilabel-one-vs-rest": "one-vs-rest"}
+# Tasks that predict numbers: as they are, or less their mean before, which with centered rows is the intercept.
+REGRESSION = ("regression", "offset-regression", "centered-regression")
 DTYPES = ("float64", "float32")
 PROJECTIONS = ("precision", "moments")
 NAMES_IN_FILES = {"rows_per_product": "block_size"}  # model files keep the earlier name
@@ -83,7 +88,8 @@ class Settings:
     task: str = field(
         default="binary",
         metadata=about(
-            "two classes; more classes (joint, one-vs-rest or softmax); or labels (multilabel: joint or one-vs-rest)"
+            "two classes; more classes (joint, one-vs-rest or softmax); labels (multilabel: joint or one-vs-rest); or "
+            "numbers (regression)"
         ),
     )
     prior_variance: float = field(
@@ -132,6 +138,11 @@ class Settings:
         rule = make_rule(self.rule)
         if self.task in MULTICLASS:
             check_multiclass(rule, self.task)
+        if isinstance(rule, RegressionRule) != (self.task in REGRESSION):
+            raise ValueError(
+                f"the rule {rule.name!r} predicts {'numbers' if isinstance(rule, RegressionRule) else 'classes'}; "
+                f"expected one of {', '.join(REGRESSION_RULES if self.task in REGRESSION else RULES)}"
+            )
         projection = rule.projection if self.projection is None else self.projection
         check_choice("projection", projection, PROJECTIONS)
         plain = {
@@ -150,7 +161,7 @@ class Settings:
             object.__setattr__(self, name, value)
 
     def columns(self, n_classes: int) -> int:
-        """Return the number of columns of weights: one for two classes, otherwise one per class or label.
+        """Return the number of columns of weights: one for two classes, otherwise one per class, label or number.
 
         With a threshold, its column comes before those of the labels.
         """
@@ -169,6 +180,11 @@ class Settings:
     def multilabel(self) -> bool:
         """Whether the task is to choose any number of labels."""
         return self.task in MULTILABEL
+
+    @property
+    def regression(self) -> bool:
+        """Whether the task is to predict numbers; ``n_classes`` is then how many per row."""
+        return self.task in REGRESSION
 
     @property
     def has_threshold(self) -> bool:

@@ -9,14 +9,16 @@ scale          (L,) float64             factor of the stored covariance
 folded         (L,) float64             product of the scales multiplied into the stored covariance so far
 updates        (L,) int64               number of updates
 counters       (3,) int64               rows seen, progressive mistakes, examples no classifier could satisfy
-calibration    (n,) float64             online calibration (core/learner/calibration.hpp)
+calibration    (n,) float64             online calibration (core/learner/calibration.hpp); regression: statistics of the
+                                        targets (core/learner/targets.hpp)
 weights        (F, planes, K) real      except with a kernel: per feature the mean; diagonal: its variance; averaging:
                                         the sum over updates of (rows seen before) x (change of the mean). Row 0 is
                                         the intercept's, where there is one
 =============  =======================  ==========================================================================
 
-K columns: one for two classes, otherwise one per class; multilabel: the threshold, then one per label. L learners: K
-for one-vs-rest and for softmax (with a shared covariance 1), otherwise 1. F features, the intercept included.
+K columns: one for two classes, otherwise one per class or number; multilabel: the threshold, then one per label. L
+learners: K for one-vs-rest and for softmax (with a shared covariance 1), otherwise 1. F features, the intercept
+included.
 """
 
 from __future__ import annotations
@@ -36,6 +38,13 @@ Shapes = dict[str, tuple[tuple[int, ...], np.dtype]]
 COUNTERS = ("n_seen", "mistakes", "infeasible")
 INITIAL_SIGMOID = np.array([1.0, 0.0, 0.0, 0.0, 0.0])  # a, b, Hessian
 INITIAL_TEMPERATURE = np.array([1.0, 0.0])  # a, second derivative
+# Of one number to predict, as in core/learner/targets.hpp: weight of the rows, mean of the targets, sum of their
+# squared deviations; rows with a prediction, sum of their error^2/spread, what a row adds to its bin, sums of squared
+# and absolute errors; then the bins of standardized errors.
+TARGET_STATISTICS, TARGET_BINS = 8, 128
+GAIN = 5
+INITIAL_TARGET = np.zeros(TARGET_STATISTICS + TARGET_BINS)
+INITIAL_TARGET[GAIN] = 1.0
 REAL, COUNT = np.dtype(np.float64), np.dtype(np.int64)
 # Beyond what training reaches, and such that the predictions for rows of the largest values are finite: no product of
 # float32 matrices, and no float64 number, leaves its range.
@@ -43,6 +52,8 @@ MAX_MEAN, MAX_SUMMED, MAX_SCALE, MAX_CALIBRATION = 1e110, 1e20, 1e110, 1e80
 MAX_VARIANCE = {np.dtype("float64"): 1e90, np.dtype("float32"): 1e18}
 MAX_FOLDED = 1e25  # times the largest prior variance, it fits float32; kMaxGrowth of the core is 1e24
 COUNTS = Range(0, 2**62, closed_low=True)
+MAX_TARGET, MAX_GAIN = 1e50, 1e110
+ERRORS = Range(0.0, 1e250, closed_low=True)
 
 
 class OutOfRange(ValueError):
@@ -76,6 +87,8 @@ def initial_calibration(settings: Settings, n_classes: int) -> np.ndarray:
     """Return the calibration before training."""
     if settings.task == "binary":
         return INITIAL_SIGMOID.copy()
+    if settings.regression:
+        return np.tile(INITIAL_TARGET, n_classes)
     return np.tile(INITIAL_SIGMOID, n_classes) if settings.multilabel else INITIAL_TEMPERATURE.copy()
 
 
@@ -105,12 +118,18 @@ def common_entries(settings: Settings, n_classes: int) -> State:
 
 def common_values(settings: Settings, state: State) -> Iterator[tuple[str, np.ndarray, Range]]:
     """Yield name, numbers and range of these entries."""
-    has_offset = not settings.several
-    calibration = state["calibration"].reshape(-1, len(INITIAL_SIGMOID if has_offset else INITIAL_TEMPERATURE))
     yield "scale", state["scale"], Range(0.0, MAX_SCALE)
     yield "folded", state["folded"], Range(0.0, MAX_FOLDED, closed_low=True)
     yield "updates", state["updates"], COUNTS
     yield "counters", state["counters"], COUNTS
+    if settings.regression:
+        targets = state["calibration"].reshape(-1, len(INITIAL_TARGET))
+        yield "the mean of the targets", targets[:, 1], within(MAX_TARGET)
+        yield "the statistics of the targets", np.delete(targets, (1, GAIN), axis=1), ERRORS
+        yield "the weight of an error", targets[:, GAIN], Range(0.0, MAX_GAIN)
+        return
+    has_offset = not settings.several
+    calibration = state["calibration"].reshape(-1, len(INITIAL_SIGMOID if has_offset else INITIAL_TEMPERATURE))
     yield "the slope of the calibration", calibration[:, 0], Range(0.0, MAX_CALIBRATION)
     if has_offset:
         yield "the offset of the calibration", calibration[:, 1], within(MAX_CALIBRATION)

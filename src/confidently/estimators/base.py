@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from copy import copy, deepcopy
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import predicted_numbers
 from ..data import Stream
@@ -20,7 +19,6 @@ from ..data.class_order import ClassOrder
 from ..data.classes import ClassTable
 from ..data.column_advice import warn_of_array_columns
 from ..data.features import Features
-from ..data.memory.frames import as_table, describe_columns
 from ..data.memory.labels import (
     check_labels,
     class_numbers,
@@ -35,23 +33,19 @@ from ..data.memory.labels import (
     training_of,
 )
 from ..data.memory.matrix import UnsortedColumns, as_matrix
-from ..data.memory.plain import is_plain_labels, is_plain_matrix
 from ..learner.cost import warn_of_cost
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner, StreamPredictor
 from ..models.model import Model
 from ..rules.ranges import check_choice
-from ..stack.stack import Stack
+from .estimator import AnyLearner, OnlineEstimator
 from .parameters import are_constant, are_the_same, parameters_of
 from .streams import check_values_kept, learn_stream, open_as_before
 
 STREAM_METHODS = ("predict", "predict_proba", "decision_function", "margin_distribution")
 
 
-AnyLearner = TypeVar("AnyLearner", bound=Learner | Stack)
-
-
-class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
+class BaseOnlineClassifier(ClassifierMixin, OnlineEstimator[AnyLearner]):
     """Base of the classifiers, which define what their learner is.
 
     Attributes
@@ -61,9 +55,7 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
         Sorted. Scores, probabilities and coefficients are in this order, whatever the numbers in ``learner_``.
     """
 
-    learner_: AnyLearner
     _class_order: ClassOrder
-    n_features_in_: int
 
     passes: int
     shuffle: bool
@@ -467,58 +459,17 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
         except UnsortedColumns:
             return self._apply(method, as_matrix(X, self.dtype))
 
-    def _matrix(self, X: Any) -> Any:
-        return as_matrix(self._validated_rows(X), self.dtype)
-
-    def _validated_rows(self, X: Any) -> Any:
-        if "learner_" not in vars(self):
-            check_is_fitted(self)
-        return self._validated(X, reset=False)
-
-    def _validated(self, X: Any, *y: Any, **options: Any) -> Any:
-        """Return what scikit-learn makes of X (and y); the values are checked during training."""
-        if is_plain_matrix(X) and all(is_plain_labels(labels, X.shape[0]) for labels in y):
-            if options["reset"]:
-                self.__dict__.pop("feature_names_in_", None)
-                self.n_features_in_ = X.shape[1]
-            if self._is_as_before(X):
-                return (X, *y) if y else X
-        X = as_table(X)
-        own = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
-        try:
-            return validate_data(self, X, *y, **own, **options)
-        except (TypeError, ValueError) as error:
-            better = describe_columns(error, X)
-            if better is error:
-                raise
-            raise better from error
-
-    def _is_as_before(self, X: Any) -> bool:
-        """Return whether a plain X has the columns of training, by number, and needs no other validation."""
-        own = vars(self)
-        return "feature_names_in_" not in own and X.shape[1] == own.get("n_features_in_")
-
     # --- scikit-learn --------------------------------------------------------------------------------------------
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "learner_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
-        tags.input_tags.sparse = True
         return tags
-
-    @property
-    def _fitted(self) -> AnyLearner:
-        if "learner_" not in vars(self):
-            raise AttributeError("the classifier is not fitted; call fit or partial_fit first")
-        return self.learner_
 
     @property
     def classes_(self) -> np.ndarray:
         if "_class_order" not in vars(self):
-            raise AttributeError("the classifier is not fitted; call fit or partial_fit first")
+            raise AttributeError(f"{type(self).__name__} is not fitted; call fit or partial_fit first")
         return self._class_order.classes
 
     @property
@@ -526,29 +477,10 @@ class BaseOnlineClassifier(ClassifierMixin, BaseEstimator, Generic[AnyLearner]):
         return self.learner_.multilabel
 
     @property
-    def n_seen_(self) -> int:
-        return self._fitted.n_seen
-
-    @property
     def mistakes_(self) -> int:
         return self._fitted.mistakes
 
     # --- files ---------------------------------------------------------------------------------------------------
-
-    def _feature_names(self) -> list[str] | None:
-        """Return the names of all columns, if each has one."""
-        if (features := getattr(self, "features_", None)) is not None:
-            return list(features.names) if features.n_named == len(features) else None
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else [str(name) for name in names]
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file; see :func:`confidently.load`.
-
-        The file is written under a temporary name and renamed: it is complete or absent. Training that continues after
-        :func:`load` is bit for bit the same as training without the interruption.
-        """
-        self.as_model().save(path)
 
     def as_model(self) -> Model:
         """Return the learner and the meaning of its numbers, which is all that is saved."""

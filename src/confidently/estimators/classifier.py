@@ -16,13 +16,12 @@ from ..covariances.settings import Settings
 from ..covariances.table import resolved, with_classes
 from ..learner.learner import Learner
 from ..learner.posterior import Marginal
-from ..rules import make_rule
 from ..rules.rule import Rule
 from ..views.columns import ZERO, Columns
 from ..views.table import make_view
 from ..views.view import View
 from .base import BaseOnlineClassifier
-from .parameters import check_settings, check_unchanged, saved_settings, settings_of
+from .parameters import check_settings, check_unchanged, nested_params, saved_settings, set_nested, settings_of
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -337,26 +336,13 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``rule__eta=0.9`` changes one of the rule's, ``view__n=500`` one of the view's."""
-        for whole, make in (("rule", make_rule), ("view", make_view)):
-            prefix = f"{whole}__"
-            nested = {key.removeprefix(prefix): params.pop(key) for key in list(params) if key.startswith(prefix)}
-            if nested:
-                params[whole] = make(params.get(whole, getattr(self, whole)), **nested)
-        super().set_params(**params)
+        super().set_params(**set_nested(self, params))
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; with ``deep`` also the rule's and the view's, as ``rule__...``."""
         params: dict[str, Any] = super().get_params(deep=False)
-        if deep:
-            for whole, make in (("rule", make_rule), ("view", make_view)):
-                try:
-                    made = make(getattr(self, whole))
-                except (TypeError, ValueError):
-                    continue  # fit reports an invalid one
-                own = {} if made is None else made.get_params()
-                params.update({f"{whole}__{name}": value for name, value in own.items()})
-        return params
+        return params | (nested_params(self) if deep else {})
 
     # --- files ---------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import cache
 from operator import is_
@@ -14,9 +15,13 @@ from ..data.memory.labels import check_class_weight, plain_class_weight
 from ..rules import make_rule
 from ..rules.ranges import check_choice
 from ..rules.rule import Rule
+from ..views.table import make_view
 
 SHARED = tuple(field.name for field in fields(Settings) if field.name != "task")  # parameters that are the learner's
+# Parameters of a regressor that its learner has as they are; the others depend on the data.
+REGRESSION_SHARED = tuple(name for name in SHARED if name not in ("rule", "covariance", "fit_intercept"))
 CONSTANT = (str, int, float, type(None), Rule)  # types of parameters that do not change in place
+WHOLES: tuple[tuple[str, Callable[..., Any]], ...] = (("rule", make_rule), ("view", make_view))  # with parameters
 TRAINING = ("passes", "shuffle", "class_weight", "random_state")
 
 
@@ -56,6 +61,30 @@ def check_unchanged(settings: Settings, wanted: Settings, same_view: bool) -> Se
             "from scratch, or restore the old settings"
         )
     return followed
+
+
+def nested_params(estimator: Any) -> dict[str, Any]:
+    """Return the parameters of an estimator's rule and view, as ``rule__...`` and ``view__...``."""
+    found: dict[str, Any] = {}
+    for whole, make in WHOLES:
+        try:
+            made = make(getattr(estimator, whole))
+        except (TypeError, ValueError):
+            continue  # fit reports an invalid one
+        own = {} if made is None else made.get_params()
+        found.update({f"{whole}__{name}": value for name, value in own.items()})
+    return found
+
+
+def set_nested(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters to set, with those of the rule and the view as a rule and a view that have them."""
+    for whole, make in WHOLES:
+        prefix = f"{whole}__"
+        nested = {key.removeprefix(prefix): params[key] for key in params if key.startswith(prefix)}
+        params = {key: value for key, value in params.items() if not key.startswith(prefix)}
+        if nested:
+            params[whole] = make(params.get(whole, getattr(estimator, whole)), **nested)
+    return params
 
 
 @cache

@@ -15,7 +15,7 @@ import numpy as np
 from .. import _core
 from ..covariances.examples import Examples, Progressive
 from ..covariances.settings import Settings
-from ..covariances.state import Size, State, out_of_range
+from ..covariances.state import MAX_TARGET, Size, State, out_of_range
 from ..covariances.table import make_covariance, of_classes, resolved
 from ..data.memory.matrix import MAX_WEIGHT, check_rows, is_checked, largest_value, refuse
 from ..views.columns import Columns
@@ -91,6 +91,8 @@ class Learner(Predictor):
         state: State | None = None,
     ) -> None:
         settings = resolved(settings, n_features)
+        if n_classes < 1 and settings.regression:
+            raise ValueError(f"{settings.task} predicts at least 1 number per row, got {n_classes}")
         if n_classes < 2 and settings.several:
             raise ValueError(f"{settings.task} needs at least 2 classes, got {n_classes}")
         super().__init__(settings, n_classes, n_features, {} if state is None else state, view)
@@ -178,6 +180,7 @@ class Learner(Predictor):
         calibrate: bool = True,
         log_loss: np.ndarray | None = None,
         progress: Callable[[int], None] | None = None,
+        targets: np.ndarray | None = None,
     ) -> None:
         """Train on rows, one after the other.
 
@@ -186,7 +189,8 @@ class Learner(Predictor):
         X : matrix of :func:`confidently.data.memory.matrix.as_matrix`
             n rows; at most ``n_features`` columns.
         labels : int32 array
-            Class numbers from 0, one per row; multilabel: the labels of all rows, one row after the other.
+            Class numbers from 0, one per row; multilabel: the labels of all rows, one row after the other; regression:
+            0 for every row.
         label_start : int64 array of shape (n + 1,), optional
             Multilabel: positions at which each row's labels start.
         weight : float64 array of shape (n,), optional
@@ -206,6 +210,8 @@ class Learner(Predictor):
             all labels known so far). All rows count equally. Needs ``calibrate``.
         progress : callable, optional
             Called with the number of rows done.
+        targets : float64 array of shape (n, n_classes), optional
+            Regression: the numbers to predict.
 
         Raises
         ------
@@ -214,7 +220,7 @@ class Learner(Predictor):
             state is then unchanged. ``OutOfRange`` if a weight would become too large for the type of the state; after
             this or any other error, or an interruption, what was learned from the rows before is undone.
         """
-        examples = Examples(X, labels, label_start, weight, class_weight, order, class_start)
+        examples = Examples(X, labels, label_start, weight, class_weight, order, class_start, targets)
         with self.begin(examples, log_loss) as transaction:
             self.train(examples, transaction, calibrate, Progressive(log_loss), progress)
 
@@ -229,6 +235,7 @@ class Learner(Predictor):
         X, order = examples.X, examples.order
         self._check_labels(X.shape[0], examples.labels, examples.label_start)
         self._check_weights(X.shape[0], examples.weight, examples.class_weight)
+        self._check_targets(X.shape[0], examples.targets)
         if order is not None and len(order) and not 0 <= order.min() <= order.max() < X.shape[0]:
             raise ValueError(f"order must hold rows 0 to {X.shape[0] - 1}, got {order.min()} to {order.max()}")
         self.check_width(X)
@@ -291,7 +298,8 @@ class Learner(Predictor):
             arrays, seen = self.view.learn(self.state, rows, transaction.counted)
             self.take_view(arrays, transaction)
             X = seen.matrix(self.width)
-            yield Examples(X, block.labels, block.label_start, block.weight, block.class_weight), first, first + block.n
+            made = Examples(X, block.labels, block.label_start, block.weight, block.class_weight, targets=block.targets)
+            yield made, first, first + block.n
 
     def take_view(self, arrays: State, transaction: Transaction) -> None:
         """Continue with the arrays of the view; weights grow with the columns that it makes."""
@@ -327,7 +335,7 @@ class Learner(Predictor):
             fault = core.learn(
                 self.state, X, examples.labels, examples.label_start, examples.weight, examples.class_weight,
                 examples.order, first, last, calibrate, largest, progressive.log_loss, log, examples.class_start,
-                progressive.block(first, last).logits,
+                progressive.block(first, last).logits, examples.targets,
             )  # fmt: skip
             if fault is not None:
                 return fault
@@ -366,6 +374,21 @@ class Learner(Predictor):
             raise ValueError("class weights need one class per row; leave them out for multilabel data")
         if not largest <= MAX_WEIGHT:
             raise ValueError(f"weights of examples must be at most {MAX_WEIGHT:g}, got {largest:g}; scale them down")
+
+    def _check_targets(self, n: int, targets: np.ndarray | None) -> None:
+        if (targets is not None) != self.settings.regression:
+            raise ValueError("regression needs targets, and no other task takes them")
+        if targets is None:
+            return
+        if targets.shape != (n, self.n_classes):
+            raise ValueError(f"targets must have shape ({n}, {self.n_classes}), got {targets.shape}")
+        if not (np.abs(targets) <= MAX_TARGET).all():  # NaN too
+            row = int(np.argmin((np.abs(targets) <= MAX_TARGET).all(axis=1)))
+            raise ValueError(
+                f"targets must be finite and at most {MAX_TARGET:g} in size, got {targets[row]} in row {row}"
+            )
+        if self.settings.rule.counts and targets.min(initial=0.0) < 0.0:
+            raise ValueError(f"the rule {self.settings.rule.name} needs targets >= 0, got {targets.min():g}")
 
     def _check_labels(self, n: int, labels: np.ndarray, start: np.ndarray | None) -> None:
         if (start is not None) != self.settings.multilabel:

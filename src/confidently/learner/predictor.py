@@ -12,7 +12,7 @@ from ..arrays import predicted_numbers
 from ..covariances.state import InvalidRows
 from ..data.memory.matrix import check_rows, is_checked, largest_value, refuse
 from ..wording import counted
-from . import calibration
+from . import calibration, regression
 from .posterior import Posterior
 
 ROWS_PER_VIEW = 1024  # made at a time, since a row that a view makes may be many times as long as the one it is given
@@ -45,6 +45,22 @@ class Predictor(Posterior):
         if self.settings.multilabel:
             return decision > 0
         return predicted_numbers(decision)
+
+    def numbers(self, X: _core.Matrix) -> np.ndarray:
+        """Return what a regression predicts, shape (n, K), where that is the score plus an offset."""
+        targets = regression.Targets.of(self.state["calibration"])
+        scores: np.ndarray = self._of_seen(X, self._scores)
+        return scores + regression.offset(self.settings, targets)
+
+    def score_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and variance of the scores of a regression, without the offset, shape (n, K)."""
+        found: tuple[np.ndarray, np.ndarray] = self._of_seen(X, self._score_distribution)
+        return found
+
+    def number_distribution(self, X: _core.Matrix) -> regression.Prediction:
+        """Return the predictive distributions of a regression."""
+        targets = regression.Targets.of(self.state["calibration"])
+        return regression.prediction(self.settings, targets, *self.score_distribution(X))
 
     def top_margins(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of the margin between each row's two best classes, shape (n,).
@@ -97,6 +113,9 @@ class Predictor(Posterior):
         elif self.settings.has_threshold:
             variance = variance[:, 1:]
         return decision, variance
+
+    def _score_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
+        return self._scores(X), self.covariance.variances(self.state, X, self.size)
 
     def _probabilities(self, X: _core.Matrix, method: str | None) -> np.ndarray:
         if method is None:

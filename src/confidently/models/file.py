@@ -34,6 +34,7 @@ FORMAT = 5  # 1 had the names of features in its header, 2 had no forgetting, 3 
 WITHOUT_VIEWS, WITHOUT_STACKS = 3, 4  # formats of files that need nothing later, which earlier versions can read
 KEY = "confidently"
 UNEXPECTED_KIND = {  # messages about a model of another kind than expected
+    "regression": "expected a classifier, got a regression model; use confidently.load in Python",
     "linear": "expected a topic model, got a classifier; use confidently predict, inspect or evaluate",
     "topics": "expected a classifier, got a topic model; use confidently topics predict or confidently topics show",
 }

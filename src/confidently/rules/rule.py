@@ -22,6 +22,7 @@ class Rule(Parametric):
     projection: ClassVar[str] = "precision"  # what a diagonal covariance keeps by default of an updated Gaussian
     learns_precision: ClassVar[bool] = True  # False: zeta is always 0, and no covariance is stored
     multiclass: ClassVar[str] = "joint"  # the default task with three or more classes; "softmax": that too is possible
+    counts: ClassVar[bool] = False  # True: its examples have counts, of which the score is the logarithm
     counts_misses: ClassVar[bool] = False  # True: no classifier in the ellipsoid may satisfy an example
     loss: ClassVar[str | None] = None  # the parameter that the weight of an example multiplies, if there is one
     weight: ClassVar[str] = "min(w, 1) multiplies the step"  # what the weight does otherwise

@@ -8,18 +8,25 @@ of the margin. The formulas are compiled (``core/rules/``); ``tests/tables/rule_
 from __future__ import annotations
 
 import math
+from types import ModuleType
 
-from . import bayesian, confidence_weighted, ellipsoid, passive_aggressive
+from . import bayesian, confidence_weighted, ellipsoid, passive_aggressive, regression
 from .ranges import POSITIVE, Range, UnknownChoice, check_number
 from .rule import Rule
 
-# Every rule of these modules, in the order of their definitions and of core/rules/table.hpp.
-RULES: dict[str, type[Rule]] = {
-    found.name: found
-    for family in (passive_aggressive, confidence_weighted, ellipsoid, bayesian)
-    for found in vars(family).values()
-    if isinstance(found, type) and issubclass(found, Rule) and "name" in vars(found)
-}
+
+def _rules_of(*families: ModuleType) -> dict[str, type[Rule]]:
+    """Return every rule of some modules by name, in the order of their definitions and of core/rules/table.hpp."""
+    return {
+        found.name: found
+        for family in families
+        for found in vars(family).values()
+        if isinstance(found, type) and issubclass(found, Rule) and "name" in vars(found)
+    }
+
+
+RULES = _rules_of(passive_aggressive, confidence_weighted, ellipsoid, bayesian)  # whose examples have a class
+REGRESSION_RULES = _rules_of(regression)  # and those whose examples have a number
 
 
 def make_rule(rule: str | Rule, **parameters: float) -> Rule:
@@ -28,7 +35,7 @@ def make_rule(rule: str | Rule, **parameters: float) -> Rule:
     Parameters
     ----------
     rule : str or Rule
-        A name in ``confidently.RULES``, or an instance.
+        A name in ``confidently.RULES`` or ``confidently.REGRESSION_RULES``, or an instance.
     **parameters : float
         Parameters to set.
 
@@ -47,16 +54,24 @@ def make_rule(rule: str | Rule, **parameters: float) -> Rule:
     AROW(r=1.0)
     """
     if isinstance(rule, str):
-        if rule not in RULES:
-            raise UnknownChoice(f"unknown rule {rule!r}; expected one of {', '.join(RULES)}")
-        rule = RULES[rule]()
+        known = RULES | REGRESSION_RULES
+        if rule not in known:
+            raise UnknownChoice(f"unknown rule {rule!r}; expected one of {', '.join(known)}")
+        rule = known[rule]()
     elif not isinstance(rule, Rule):
         raise TypeError(f"rule: expected a rule such as AROW(r=0.1) or one of {', '.join(RULES)}, got {rule!r}")
     return rule.with_params(**parameters) if parameters else rule
 
 
 def step(
-    rule: str | Rule, margin: float, variance: float, *, weight: float = 1.0, updates: int = 0, **parameters: float
+    rule: str | Rule,
+    margin: float,
+    variance: float,
+    *,
+    target: float | None = None,
+    weight: float = 1.0,
+    updates: int = 0,
+    **parameters: float,
 ) -> tuple[float, float, float] | None:
     """Return the step of a rule for a margin: three numbers, from the compiled core.
 
@@ -67,9 +82,12 @@ def step(
     rule : str or Rule
         A rule or its name.
     margin : float
-        m = y mean.x; negative for a misclassified example.
+        m = y mean.x; negative for a misclassified example. With a target, the score s = mean.x.
     variance : float
         v = x' Sigma x > 0, the variance of the margin.
+    target : float, optional
+        The number y of the example, for the rules of ``confidently.REGRESSION_RULES``; then alpha multiplies Sigma x
+        instead of y Sigma x.
     weight : float
         Weight of the example, >= 0.
     updates : int
@@ -85,7 +103,8 @@ def step(
     Raises
     ------
     ValueError
-        If the margin is not finite, the variance not positive and finite, or the weight or updates negative.
+        If the margin or target is not finite, the variance not positive and finite, or the weight or updates
+        negative; if a target is missing, or the rule has none.
 
     Examples
     --------
@@ -93,13 +112,26 @@ def step(
     (0.25, 1.0, 1.0)
     >>> step("arow", 1.5, 1.0) is None
     True
+    >>> step("ridge", 0.5, 1.0, target=2.0)
+    (0.75, 1.0, 1.0)
     """
-    compiled = make_rule(rule, **parameters).compiled
+    rule = make_rule(rule, **parameters)
+    compiled = rule.compiled
     check_number("step", "margin", margin, Range(-math.inf, math.inf))
     check_number("step", "variance", variance, POSITIVE)
     check_number("step", "weight", weight, Range(0.0, math.inf, closed_low=True))
     check_number("step", "updates", updates, Range(0.0, math.inf, closed_low=True))
+    has_target = isinstance(rule, regression.RegressionRule)
+    if has_target and target is None:
+        raise ValueError(f"step: the rule {rule.name} needs the target of the example; pass target=")
+    if target is not None:
+        if not has_target:
+            raise ValueError(
+                f"step: the rule {rule.name} has no target; leave target out, or use one of "
+                f"{', '.join(REGRESSION_RULES)}"
+            )
+        check_number("step", "target", target, Range(-math.inf, math.inf))
     if weight == 0.0:
         return None
-    alpha, zeta, scale, _ = compiled.step(margin, variance, weight, updates)
+    alpha, zeta, scale, _ = compiled.step(margin, variance, weight, updates, target)
     return (alpha, zeta, scale) if alpha or zeta else None

@@ -96,7 +96,7 @@ class Standard(View):
     # --- merging --------------------------------------------------------------------------------------------------
 
     def merged(self, parts: Sequence[Placed], base: Placed, n_features: int, n_classes: int) -> Arrays:
-        kind = _kinds([*parts, base], n_features)
+        kind = column_kinds([*parts, base], KINDS, n_features)
         moments = [_moments(part, kind) for part in parts]
         start = _moments(base, kind)
         rows = gained([part.arrays[ROWS] for part in parts], base.arrays[ROWS])
@@ -122,13 +122,13 @@ class _Moments(NamedTuple):
         return total
 
 
-def _kinds(parts: Sequence[Placed], n_features: int) -> np.ndarray:
-    """Return the kind of every column, which is the same in every part that has it."""
+def column_kinds(parts: Sequence[Placed], name: str, n_features: int) -> np.ndarray:
+    """Return the kind of every column, an array of this name, which is the same in every part that has the column."""
     kind = np.full(n_features, PLAIN, dtype=KIND)
     for part in parts:
-        kind[part.features] = part.arrays[KINDS]
+        kind[part.features] = part.arrays[name]
     for part in parts:
-        if (kind[part.features] != part.arrays[KINDS]).any():
+        if (kind[part.features] != part.arrays[name]).any():
             raise ValueError("a column is a number in one of the models and not in another")
     return kind
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..rules.ranges import UnknownChoice
+from .center import Center
 from .chain import Chain
 from .cosines import Cosines
 from .first import First
@@ -17,7 +18,9 @@ from .unit import Unit
 from .view import View
 
 # In the order of core/views/table.hpp.
-VIEWS: dict[str, type[View]] = {cls.name: cls for cls in (Unit, Standard, Idf, NaiveBayesScale, Pairs, Cosines, First)}
+VIEWS: dict[str, type[View]] = {
+    cls.name: cls for cls in (Unit, Standard, Center, Idf, NaiveBayesScale, Pairs, Cosines, First)
+}
 NONE = "none"
 
 

@@ -1,0 +1,77 @@
+// What a regression learns about its targets besides the weights: their mean and spread, the noise around the predictions,
+// and the distribution of the standardized errors, of which intervals are made. Every prediction is made before its target
+// is used, so the stream itself is the set that intervals are calibrated on.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "learner/calibration.hpp"
+
+namespace confidently {
+
+// A prediction: its mean, and its variance up to the factor that noise() estimates.
+struct Predicted {
+    double mean, spread;
+};
+
+// Of one column of weights.
+struct TargetStatistics {
+    static constexpr int bins = 128, size = 8 + bins;
+    // Errors are counted by asinh(z) times this: bins are .1 wide near 0, and the last ones begin at 300 standard deviations.
+    static constexpr double bins_per_unit = 10.0;
+    static constexpr double largest_gain = 1e100;
+    double* state;
+
+    double& weight() const { return state[0]; }           // of the rows
+    double& mean() const { return state[1]; }             // of their targets; 0 where no offset is learned
+    double& squares() const { return state[2]; }          // sum of their squared deviations from it
+    double& predicted() const { return state[3]; }        // rows with a prediction
+    double& noise() const { return state[4]; }            // sum of error^2/spread over these
+    double& gain() const { return state[5]; }             // what a row adds to its bin: it grows, so that old rows count less
+    double& squared_errors() const { return state[6]; }   // sums over rows with a prediction
+    double& absolute_errors() const { return state[7]; }
+    double* bin() const { return state + 8; }
+
+    // Counts in a target of a row of weight w; without an offset, deviations are those from 0.
+    void add(double y, double w, bool offset) const {
+        weight() += w;
+        if (!offset) {
+            squares() += w * y * y;
+            return;
+        }
+        const double d = y - mean();
+        mean() += w / weight() * d;
+        squares() += w * d * (y - mean());
+    }
+
+    // The unit of the targets, in which rules have their parameters: their standard deviation, or 1 while all are equal.
+    double unit() const {
+        const double variance = weight() > 0.0 ? squares() / weight() : 0.0;
+        return variance > 0.0 ? std::sqrt(variance) : 1.0;
+    }
+
+    // The logarithm of the mean of counts, with half a row of mean 1 for the time without any.
+    double log_mean() const { return std::log((weight() * mean() + 0.5) / (weight() + 0.5)); }
+
+    // Learns from the error of a prediction.
+    void learn(double y, const Predicted& prediction) const {
+        const double e = y - prediction.mean;
+        if (predicted() > 1.0 && noise() > 0.0) {
+            const double z = e / std::sqrt(noise() / predicted() * prediction.spread);
+            const double at = std::floor(std::asinh(z) * bins_per_unit) + bins / 2;
+            bin()[static_cast<int>(std::clamp(at, 0.0, bins - 1.0))] += gain();
+            gain() /= kDecay;
+            if (gain() > largest_gain) {
+                for (int k = 0; k < bins; ++k) bin()[k] /= gain();
+                gain() = 1.0;
+            }
+        }
+        predicted() += 1.0;
+        noise() += e * e / prediction.spread;
+        squared_errors() += e * e;
+        absolute_errors() += std::fabs(e);
+    }
+};
+
+}  // namespace confidently

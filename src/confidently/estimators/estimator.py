@@ -1,0 +1,107 @@
+"""What all estimators that learn online share: validation of rows, and files, over a learner."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..data.memory.frames import as_table, describe_columns
+from ..data.memory.matrix import as_matrix
+from ..data.memory.plain import is_plain_labels, is_plain_matrix
+from ..learner.learner import Learner
+from ..models.model import Model
+from ..stack.stack import Stack
+
+AnyLearner = TypeVar("AnyLearner", bound=Learner | Stack)
+
+
+class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
+    """Base of the estimators.
+
+    Attributes
+    ----------
+    learner_ : Learner or Stack
+    """
+
+    learner_: AnyLearner
+    n_features_in_: int
+
+    dtype: str
+
+    def as_model(self) -> Model:
+        """Return the learner and the meaning of its numbers, which is all that is saved."""
+        raise NotImplementedError
+
+    # --- rows ----------------------------------------------------------------------------------------------------
+
+    def _matrix(self, X: Any) -> Any:
+        return as_matrix(self._validated_rows(X), self.dtype)
+
+    def _validated_rows(self, X: Any) -> Any:
+        if "learner_" not in vars(self):
+            check_is_fitted(self)
+        return self._validated(X, reset=False)
+
+    def _validated(self, X: Any, *y: Any, **options: Any) -> Any:
+        """Return what scikit-learn makes of X (and y); the values are checked during training."""
+        if is_plain_matrix(X) and all(is_plain_labels(labels, X.shape[0]) for labels in y):
+            if options["reset"]:
+                self.__dict__.pop("feature_names_in_", None)
+                self.n_features_in_ = X.shape[1]
+            if self._is_as_before(X):
+                return (X, *y) if y else X
+        X = as_table(X)
+        own = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
+        try:
+            return validate_data(self, X, *y, **own, **options)
+        except (TypeError, ValueError) as error:
+            better = describe_columns(error, X)
+            if better is error:
+                raise
+            raise better from error
+
+    def _is_as_before(self, X: Any) -> bool:
+        """Return whether a plain X has the columns of training, by number, and needs no other validation."""
+        own = vars(self)
+        return "feature_names_in_" not in own and X.shape[1] == own.get("n_features_in_")
+
+    # --- scikit-learn --------------------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "learner_" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @property
+    def _fitted(self) -> AnyLearner:
+        if "learner_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} is not fitted; call fit or partial_fit first")
+        return self.learner_
+
+    @property
+    def n_seen_(self) -> int:
+        return self._fitted.n_seen
+
+    # --- files ---------------------------------------------------------------------------------------------------
+
+    def _feature_names(self) -> list[str] | None:
+        """Return the names of all columns, if each has one."""
+        if (features := getattr(self, "features_", None)) is not None:
+            return list(features.names) if features.n_named == len(features) else None
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else [str(name) for name in names]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file; see :func:`confidently.load`.
+
+        The file is written under a temporary name and renamed: it is complete or absent. Training that continues after
+        :func:`load` is bit for bit the same as training without the interruption.
+        """
+        self.as_model().save(path)

@@ -1,0 +1,180 @@
+"""Predictions of numbers: their mean, and intervals calibrated by the errors of the predictions before.
+
+The score of a row, s = mean.x, has the variance v = x' Sigma x under the Gaussian over weights. With the offset o, the
+mean of the targets, and the variance r of the noise that the rule assumes, the prediction is o + s with the spread r + v
+(+ r/W, the uncertainty of the offset, where rows are centered). Its variance is the spread times the noise factor, the
+mean of error^2/spread over the predictions made in training (core/learner/targets.hpp). With a log link, the prediction
+is exp(o + s + v/2), and the spread that of a Poisson distribution with this uncertain rate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..covariances.settings import Settings
+from ..covariances.state import INITIAL_TARGET, TARGET_STATISTICS
+from ..rules.regression import RegressionRule
+
+BINS_PER_UNIT = 10.0  # of asinh(z), as in core/learner/targets.hpp
+PRIOR_ERRORS = 2.0  # normal errors that the distribution of errors begins with
+MAX_LOG = 200.0  # of a rate, so that no square of it overflows
+MIN_SPREAD = 1e-300
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Statistics of the targets of a learner, one entry per number that it predicts.
+
+    Attributes
+    ----------
+    weight, mean, squares : float64 arrays of shape (K,)
+        Weight of the rows, mean of the targets, sum of their squared deviations from it.
+    predicted, noise : float64 arrays of shape (K,)
+        Number of rows with a prediction before training on them, and sum of error^2/spread over these.
+    squared_errors, absolute_errors : float64 arrays of shape (K,)
+        Sums over these rows.
+    bins : float64 array of shape (K, bins)
+        Weights of the standardized errors, old ones less.
+    """
+
+    weight: np.ndarray
+    mean: np.ndarray
+    squares: np.ndarray
+    predicted: np.ndarray
+    noise: np.ndarray
+    squared_errors: np.ndarray
+    absolute_errors: np.ndarray
+    bins: np.ndarray
+
+    @classmethod
+    def of(cls, calibration: np.ndarray) -> Targets:
+        """Return the statistics of the entry ``calibration`` of a state."""
+        of_column = calibration.reshape(-1, len(INITIAL_TARGET))
+        weight, mean, squares, predicted, noise, gain, squared, absolute = of_column[:, :TARGET_STATISTICS].T
+        bins = of_column[:, TARGET_STATISTICS:] / gain[:, None]
+        return cls(weight, mean, squares, predicted, noise, squared, absolute, bins)
+
+    def packed(self) -> np.ndarray:
+        """Return the entry of a state."""
+        of_column = np.tile(INITIAL_TARGET, (len(self.weight), 1))
+        numbers = (
+            self.weight, self.mean, self.squares, self.predicted, self.noise, np.ones(len(self.weight)),
+            self.squared_errors, self.absolute_errors,
+        )  # fmt: skip
+        of_column[:, :TARGET_STATISTICS] = np.stack(numbers, axis=1)
+        of_column[:, TARGET_STATISTICS:] = self.bins
+        return of_column.ravel()
+
+    def noise_factor(self) -> np.ndarray:
+        """Return the mean of error^2/spread, 1 before the first prediction."""
+        factor: np.ndarray = np.where(self.predicted > 0, self.noise / np.maximum(self.predicted, 1.0), 1.0)
+        return factor
+
+    def error_quantiles(self, p: np.ndarray) -> np.ndarray:
+        """Return quantiles of the standardized errors, shape (K, len(p)): linear within bins of the counted errors.
+
+        A few normal errors stand in for those that have not been seen.
+        """
+        from scipy.special import ndtr  # imported here since SciPy is slow to import
+
+        n = self.bins.shape[1]
+        edges = np.sinh((np.arange(n + 1) - n // 2) / BINS_PER_UNIT)
+        normal = PRIOR_ERRORS * np.diff(ndtr(edges))
+        found = np.empty((len(self.bins), len(p)))
+        for k, counted in enumerate(self.bins):
+            cumulative = np.append(0.0, np.cumsum(counted + normal))
+            found[k] = np.interp(p * cumulative[-1], cumulative, edges)
+        return found
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Predictive distributions of rows.
+
+    Attributes
+    ----------
+    mean : float64 array of shape (n, K)
+    spread : float64 array of shape (n, K)
+        The variance up to the noise factor.
+    """
+
+    mean: np.ndarray
+    spread: np.ndarray
+
+
+def offset(settings: Settings, targets: Targets) -> np.ndarray:
+    """Return what is added to scores, shape (K,)."""
+    if settings.task == "regression":
+        return np.zeros(len(targets.mean))
+    if settings.rule.counts:
+        log_mean: np.ndarray = np.log((targets.weight * targets.mean + 0.5) / (targets.weight + 0.5))
+        return log_mean
+    return targets.mean
+
+
+def prediction(settings: Settings, targets: Targets, scores: np.ndarray, variances: np.ndarray) -> Prediction:
+    """Return the predictive distributions of rows with these scores and variances, shape (n, K)."""
+    rule = settings.rule
+    assert isinstance(rule, RegressionRule)
+    center = scores + offset(settings, targets)
+    if rule.counts:
+        rate = np.exp(np.minimum(center + 0.5 * variances, MAX_LOG))
+        return Prediction(rate, np.maximum(rate + rate**2 * np.expm1(np.minimum(variances, MAX_LOG)), MIN_SPREAD))
+    noise = rule.noise_variance()
+    spread = noise + variances if rule.learns_precision else np.full_like(variances, noise)
+    if settings.task == "centered-regression":
+        spread = spread + noise / np.maximum(targets.weight, 1.0)
+    return Prediction(center, spread)
+
+
+def deviation(found: Prediction, targets: Targets) -> np.ndarray:
+    """Return the standard deviation of targets around their predictions, shape (n, K)."""
+    sd: np.ndarray = np.sqrt(found.spread * targets.noise_factor())
+    return sd
+
+
+def interval(settings: Settings, targets: Targets, found: Prediction, coverage: float, calibrated: bool) -> np.ndarray:
+    """Return the limits of central intervals, shape (n, K, 2).
+
+    Calibrated ones contain the targets in training that often; the others are those of the model: normal with the
+    rule's noise, or Student's t with ``2a = predicted`` degrees of freedom where ``Ridge(r=None)`` does not know it.
+    """
+    tails = np.array([0.5 * (1.0 - coverage), 0.5 * (1.0 + coverage)])
+    if calibrated:
+        z, sd = targets.error_quantiles(tails), deviation(found, targets)
+    else:
+        z, sd = _of_the_model(settings, targets, found, tails)
+    limits: np.ndarray = found.mean[:, :, None] + sd[:, :, None] * z
+    return np.maximum(limits, 0.0) if settings.rule.counts else limits
+
+
+def _of_the_model(
+    settings: Settings, targets: Targets, found: Prediction, tails: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    from scipy.special import ndtri, stdtrit  # imported here since SciPy is slow to import
+
+    if settings.rule.get_params().get("r", 1.0) is not None:
+        return np.tile(ndtri(tails), (len(targets.mean), 1)), np.sqrt(found.spread)
+    degrees = np.maximum(targets.predicted, 1.0)
+    return stdtrit(degrees[:, None], tails), deviation(found, targets)
+
+
+def merged(parts: list[np.ndarray], base: np.ndarray) -> np.ndarray:
+    """Return the statistics of a base and of what each part has seen since."""
+    start, known = Targets.of(base), [Targets.of(part) for part in parts]
+    weight = start.weight + sum(own.weight - start.weight for own in known)
+    total = start.weight * start.mean + sum(own.weight * own.mean - start.weight * start.mean for own in known)
+    mean = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
+    around = start.squares + start.weight * (start.mean - mean) ** 2
+    squares = around + sum(own.squares + own.weight * (own.mean - mean) ** 2 - around for own in known)
+
+    def added(name: str) -> np.ndarray:
+        before: np.ndarray = getattr(start, name)
+        total: np.ndarray = before + sum(getattr(own, name) - before for own in known)
+        return np.maximum(total, 0.0)
+
+    sums = (added(name) for name in ("predicted", "noise", "squared_errors", "absolute_errors"))
+    bins = start.bins + sum(np.maximum(own.bins - start.bins, 0.0) for own in known)
+    return Targets(weight, mean, np.maximum(squares, 0.0), *sums, bins).packed()
