@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_expit, log_ndtr
 
-from confidently import RULES, _core, make_rule, step
+from confidently import REGRESSION_RULES, RULES, _core, make_rule, step
 from confidently.rules import bayesian, confidence_weighted, ellipsoid, passive_aggressive
 from tests.tables.rule_cases import CASES, After, after, log_uniform, parameters_of, phi_of, situations
 
@@ -32,7 +32,9 @@ def law_of(names, *more, examples=40):
 
 
 def test_the_tables_of_rules_are_complete():
-    assert list(RULES) == _core.rule_names(), "the rules of src/confidently/rules/ and of core/rules/ differ"
+    assert [*RULES, *REGRESSION_RULES] == _core.rule_names(), (
+        "the rules of src/confidently/rules/ and of core/rules/ differ"
+    )
     assert list(CASES) == list(RULES), "the rules of tests/tables/rule_cases.py and of src/confidently/rules/ differ"
     for family in (passive_aggressive, confidence_weighted, ellipsoid, bayesian):
         defined = {rule.__name__ for rule in RULES.values() if rule.__module__ == family.__name__}

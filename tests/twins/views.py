@@ -57,6 +57,27 @@ class Standard:
                 self.values[j].append((Fraction(w), Fraction(x)))
 
 
+class Center:
+    """Exact means in fractions; a column is 0 where it is absent, unless ``kinds`` says that its value is missing."""
+
+    def __init__(self, kinds):
+        self.kinds, self.values = kinds, {j: [] for j in kinds}
+
+    def whole(self, row):
+        return row | {j: 0.0 for j, kind in self.kinds.items() if kind != "missing" and j not in row}
+
+    def see(self, row):
+        seen = {}
+        for j, x in self.whole(row).items():
+            if total := sum(w for w, _ in self.values[j]):
+                seen[j] = float(Fraction(x) - sum(w * v for w, v in self.values[j]) / total)
+        return {j: x for j, x in seen.items() if x}
+
+    def learn(self, row, labels, w):
+        for j, x in self.whole(row).items():
+            self.values[j].append((Fraction(w), Fraction(x)))
+
+
 class Idf:
     def __init__(self):
         self.rows, self.having = 0.0, {}

@@ -247,7 +247,7 @@ def test_parameters_of_views_are_set_and_searched():
         (
             "nonsense",
             ValueError,
-            "unknown view 'nonsense'; expected one of none, unit, standard, idf, nb",
+            "unknown view 'nonsense'; expected one of none, unit, standard, center, idf, nb",
         ),
         (3, TypeError, "view: expected a view such as Standard.., or of unit, .* got 3"),
         ("pairs,standard", ValueError, "the view pairs makes columns of its own, so it must be the last"),

@@ -59,6 +59,8 @@ def twin_of(view, kinds, arrays):
         return twins.Unit()
     if view.name == "standard":
         return twins.Standard(kinds)
+    if view.name == "center":
+        return twins.Center(kinds)
     if view.name == "idf":
         return twins.Idf()
     if view.name == "nb":

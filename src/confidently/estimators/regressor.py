@@ -29,6 +29,7 @@ from ..views.center import MEAN, Center
 from ..views.columns import ZERO, Columns
 from ..views.table import make_view
 from ..views.view import View
+from ..wording import counted
 from .estimator import OnlineEstimator
 from .parameters import REGRESSION_SHARED, check_passes, check_unchanged, nested_params, set_nested
 
@@ -192,8 +193,8 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
         kind = kind_of(name)
         if n_outputs > 1 and kind.keeps_examples:
             raise ValueError(
-                f'covariance="{name}" predicts one number per row, got targets with {n_outputs} columns; use "full" or '
-                '"diag", or one regressor per column'
+                f'covariance="{name}" predicts one number per row, got {counted(n_outputs, "column")} of targets; use '
+                '"full" or "diag", or one regressor per column'
             )
         if n_outputs > 1 and kind.for_classes is not None:
             name = kind.for_classes
@@ -302,7 +303,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
         generator = check_random_state(self.random_state)
         for number in range(1 if partial else self.passes):
             order = generator.permutation(matrix.shape[0]) if self.shuffle and not partial else None
-            options = {"weight": weight, "order": order, "calibrate": number == 0, "targets": targets}
+            options: dict[str, Any] = {"weight": weight, "order": order, "calibrate": number == 0, "targets": targets}
             labels = np.zeros(matrix.shape[0], dtype=np.int32)
             try:
                 self.learner_.learn(matrix, labels, **options)
@@ -416,11 +417,11 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
 
     @property
     def coef_(self) -> NDArray[np.floating]:
-        return self._of_outputs(self._fitted.mean()[:, : self._fitted.width].astype(self._fitted.dtype, copy=False))
+        return self._weights(self._fitted.mean())
 
     @property
     def variance_(self) -> NDArray[np.floating]:
-        return self._of_outputs(self._fitted.variance()[:, : self._fitted.width].astype(self._fitted.dtype, copy=False))
+        return self._weights(self._fitted.variance())
 
     @property
     def intercept_(self) -> Any:
@@ -451,6 +452,12 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
     @property
     def updates_(self) -> int:
         return self._fitted.updates
+
+    def _weights(self, numbers: NDArray[np.float64]) -> NDArray[np.floating]:
+        """Return numbers of all weights without those of the intercept, in the type of the state."""
+        found = numbers[:, : self._fitted.width].astype(self._fitted.dtype, copy=False)
+        weights: NDArray[np.floating] = self._of_outputs(found)
+        return weights
 
     def _of_outputs(self, numbers: NDArray[Any]) -> Any:
         """Return one entry per output in the shape of one target: of one output, the entry itself."""
@@ -489,7 +496,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
     def as_model(self) -> RegressionModel:
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        estimator = {"calibration": self.calibration, "one_dimensional": self._is_one_dimensional()}
+        estimator: dict[str, Any] = {"calibration": self.calibration, "one_dimensional": self._is_one_dimensional()}
         estimator |= {"covariance": self.covariance, "fit_intercept": bool(self.fit_intercept)}
         estimator |= {"passes": int(self.passes), "shuffle": bool(self.shuffle)}
         outputs = list(range(self.learner_.n_classes))

@@ -49,8 +49,8 @@ class Predictor(Posterior):
     def numbers(self, X: _core.Matrix) -> np.ndarray:
         """Return what a regression predicts, shape (n, K), where that is the score plus an offset."""
         targets = regression.Targets.of(self.state["calibration"])
-        scores: np.ndarray = self._of_seen(X, self._scores)
-        return scores + regression.offset(self.settings, targets)
+        numbers: np.ndarray = self._of_seen(X, self._scores) + regression.offset(self.settings, targets)
+        return numbers
 
     def score_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of the scores of a regression, without the offset, shape (n, K)."""

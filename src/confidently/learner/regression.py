@@ -1,10 +1,10 @@
 """Predictions of numbers: their mean, and intervals calibrated by the errors of the predictions before.
 
 The score of a row, s = mean.x, has the variance v = x' Sigma x under the Gaussian over weights. With the offset o, the
-mean of the targets, and the variance r of the noise that the rule assumes, the prediction is o + s with the spread r + v
-(+ r/W, the uncertainty of the offset, where rows are centered). Its variance is the spread times the noise factor, the
-mean of error^2/spread over the predictions made in training (core/learner/targets.hpp). With a log link, the prediction
-is exp(o + s + v/2), and the spread that of a Poisson distribution with this uncertain rate.
+mean of the targets, and the variance r of the noise that the rule assumes, the prediction is o + s with the spread
+r + v (+ r/W, the uncertainty of the offset, where rows are centered). Its variance is the spread times the noise
+factor, the mean of error^2/spread over the predictions made in training (core/learner/targets.hpp). With a log link,
+the prediction is exp(o + s + v/2), and the spread that of a Poisson distribution with this uncertain rate.
 """
 
 from __future__ import annotations
@@ -147,7 +147,9 @@ def interval(settings: Settings, targets: Targets, found: Prediction, coverage: 
     else:
         z, sd = _of_the_model(settings, targets, found, tails)
     limits: np.ndarray = found.mean[:, :, None] + sd[:, :, None] * z
-    return np.maximum(limits, 0.0) if settings.rule.counts else limits
+    if settings.rule.counts:
+        np.maximum(limits, 0.0, out=limits)
+    return limits
 
 
 def _of_the_model(
@@ -173,8 +175,10 @@ def merged(parts: list[np.ndarray], base: np.ndarray) -> np.ndarray:
     def added(name: str) -> np.ndarray:
         before: np.ndarray = getattr(start, name)
         total: np.ndarray = before + sum(getattr(own, name) - before for own in known)
-        return np.maximum(total, 0.0)
+        return total
 
-    sums = (added(name) for name in ("predicted", "noise", "squared_errors", "absolute_errors"))
     bins = start.bins + sum(np.maximum(own.bins - start.bins, 0.0) for own in known)
-    return Targets(weight, mean, np.maximum(squares, 0.0), *sums, bins).packed()
+    return Targets(
+        weight, mean, np.maximum(squares, 0.0), added("predicted"), added("noise"), added("squared_errors"),
+        added("absolute_errors"), bins,
+    ).packed()  # fmt: skip

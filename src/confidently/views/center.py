@@ -40,8 +40,8 @@ class Center(View):
     def grown(self, state: Arrays, new: Columns, n_classes: int) -> Arrays:
         if len(state[KINDS]) + len(new) > MAX_FILLED:
             raise ValueError(
-                f"centering makes sparse rows dense: all {len(state[KINDS]) + len(new):,} columns of a row would "
-                f'differ from 0, at most {MAX_FILLED:,} are allowed; use covariance="diag", which does not center rows'
+                f"centering makes sparse rows dense, so rows may have at most {MAX_FILLED:,} columns, got "
+                f'{len(state[KINDS]) + len(new):,}; use covariance="diag", which does not center rows'
             )
         grown = {name: appended(state[name], len(new)) for name in (COUNT, MEAN)}
         # a column that is 0 where it is absent has been 0 so far
