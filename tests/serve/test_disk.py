@@ -12,11 +12,14 @@ import msgspec
 import pytest
 
 from confidently.serve import examples, models
-from confidently.serve.engine import Engine, Limits
-from confidently.serve.log import Event, EventLog, LogError
+from confidently.serve.engine import Engine
+from confidently.serve.erasing import erase as erase_row
+from confidently.serve.events import Event
+from confidently.serve.log import EventLog, LogError
 from confidently.serve.problems import Problem
 from confidently.serve.requests import Request
 from confidently.serve.settings import ModelSettings
+from confidently.serve.waiting import Limits
 from tests.serve.disk import CALLS, FailingDisk, RecordingDisk
 from tests.serve.rows import made
 
@@ -44,7 +47,7 @@ def make(engine):
 
 
 def erase(engine, k):
-    engine.submit(examples.erase(engine.find("spam"), f"row-{k}").blocking()).answer()
+    erase_row(engine, engine.find("spam"), f"row-{k}")
 
 
 # --- power -----------------------------------------------------------------------------------------------------------
@@ -76,7 +79,9 @@ def check_log(folder, marks, when):
         assert log.faults() == [], when
         if not marks:
             return
-        number = log.model("spam").number
+        spam = log.model("spam")
+        assert spam is not None, f"{when}: the model is lost"
+        number = spam.number
         erased = {id for what, id in marks if what == "erased"}
         for what, id in marks:
             if what == "learned":
@@ -122,7 +127,7 @@ def session(folder, vfs):
     except (LogError, OSError, apsw.Error) as error:
         return acknowledged, [error], "not started"
     failed = []
-    engine.on_failure = lambda: failed.append(engine.failed)
+    engine.failure.notify = lambda: failed.append(engine.failure.reason)
     try:
         engine.start()
     except Exception as error:
@@ -228,7 +233,7 @@ def test_a_full_disk_refuses_rows_and_goes_on_once_there_is_room(tmp_path):
             with pytest.raises(Problem, match="disk is full") as caught:
                 learn(engine, 1)
             assert caught.value.status == 507
-        assert engine.failed is None
+        assert engine.failure.reason is None
         disk.first = None
         assert learn(engine, 1).status == "durable"
         engine.stop()

@@ -202,6 +202,23 @@ def test_answers_survive_a_restart(server, local):
     assert learned(local()) == {"q-0": "spam"}
 
 
+def test_what_is_not_asked_again_survives_a_restart(server, local):
+    """Neither rows like one that was answered, nor rows that a labeller has skipped."""
+    answer(server, "q-0", "spam")
+    skipped = queue(server, 3, "ann")
+    for id in [*skipped, skipped[0]]:
+        assert server("POST", f"{FIRST}/answers", {"id": id, "skip": True, "labeller": "ann"}).status_code == 200
+    assert kind_of(server("POST", f"{FIRST}/answers", {"id": "nothing", "skip": True})) == "unknown-id"
+    server.stop()
+    again = local()
+    again("POST", f"{FIRST}/predict", {"id": "alike", "features": {"text": "WORD0!"}})
+    again("POST", f"{FIRST}/predict", {"id": "other", "features": {"text": "word99"}})
+    asked = queue(again, 100, "ann")
+    assert "other" in asked and not {"alike", *skipped} & set(asked)
+    again.stop()
+    assert set(skipped) <= set(queue(local(), 100, "bob")), "who has not skipped them is asked about them"
+
+
 def test_answers_that_cannot_be_given(server):
     assert kind_of(answer(server, "nothing")) == "unknown-id"
     assert kind_of(answer(server, "q-0", "eggs")) == "unknown-class"

@@ -120,7 +120,7 @@ def test_a_model_that_is_deleted_while_rows_come_in_keeps_nobody_waiting(local):
         assert set(statuses) <= {200, 404}
     learn(server, made(10), "other")
     assert server("GET", other).json()["waiting"] == 0
-    assert server.engine._waiting_rows == server.engine._waiting_bytes == 0
+    assert server.engine.waiting.rows == server.engine.waiting.size == 0
 
 
 # --- files -----------------------------------------------------------------------------------------------------------

@@ -6,9 +6,9 @@ import threading
 import pytest
 
 from confidently.serve import examples
-from confidently.serve.engine import Limits
 from confidently.serve.problems import KINDS, Problem, problem_of
 from confidently.serve.requests import Request
+from confidently.serve.waiting import Limits
 
 FIRST = "/v1/models/m"
 
@@ -104,7 +104,7 @@ def test_one_request_with_a_fault_spoils_no_other(local):
             made[k].answer()
     rows, _ = server.engine.submit(examples.export(hosted, 0, 10).blocking()).answer()
     assert [row["id"] for row in rows] == [f"m-{k}" for k in range(5)]
-    assert server.engine._waiting_rows == server.engine._waiting_bytes == 0
+    assert server.engine.waiting.rows == server.engine.waiting.size == 0
 
 
 def test_a_server_that_stops_or_has_not_begun_says_so(local):

@@ -7,7 +7,8 @@ import pytest
 
 from confidently.cli import run
 from confidently.serve.engine import Engine
-from confidently.serve.examples import erase, export, learn, taught
+from confidently.serve.erasing import erase
+from confidently.serve.examples import export, learn, taught
 from confidently.serve.models import create, download
 from confidently.serve.rebuild import rebuild
 from confidently.serve.settings import ModelSettings
@@ -49,7 +50,7 @@ def test_a_rebuilt_model_is_that_of_the_rows_that_are_left(tmp_path, capsys, n):
     hosted = engine.find("m")
     teach(engine, hosted, range(n))
     for k in range(0, n, 9):
-        ask(engine, erase(hosted, f"r{k}"))
+        erase(engine, hosted, f"r{k}")
     teach(engine, hosted, range(n, n + 30))
     before = model_file(engine, hosted, tmp_path / "before.cw")
     seq = ask(engine, rebuild(engine, hosted))

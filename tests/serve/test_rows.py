@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from confidently.serve.engine import Limits
+from confidently.serve.waiting import Limits
 from tests.serve.rows import made, trained
 from tests.serve.running import lines_of
 
@@ -318,6 +318,8 @@ def test_an_erased_row_is_gone_from_the_disk_too(spam, tmp_path, id):
     erased = spam("DELETE", address)
     assert erased.status_code == 200
     assert "keeps what it learned" in erased.json()["influence"]
+    assert not [name for name in found() if not name.endswith(".cw")], "models know the names of features"
+    assert spam("POST", "/rebuild").status_code == 200
     assert found() == []
     assert [id for id, *_ in exported(spam)] == ["other"]
     assert kind_of(spam("POST", "/labels", {"id": id, "label": "ham"})) == "expired"

@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
+from .events import Event
 from .hosted import Hosted
 from .labelling import UNDO_SECONDS, Candidate
-from .log import Event, EventLog
+from .log import EventLog
 from .problems import Problem
 from .requests import Request
 
@@ -46,7 +47,10 @@ def answer(hosted: Hosted, id: str, label: Any, labeller: str) -> Request:
         if holder not in (None, labeller):
             raise Problem("leased", f"another labeller has the row {id!r}; take the next one", "/id")
         row = hosted.labelling.row(id)
-        note = {"by": labeller, "random": row.random if row else False, "guess": row.guess if row else None}
+        note = {
+            "by": labeller, "random": row.random if row else False, "guess": row.guess if row else None,
+            "likeness": row.likeness if row else None,
+        }  # fmt: skip
         seq = log.add(hosted.number, Event.ANSWER, example=stored.seq, label=encoded, note=msgspec.json.encode(note))
         request.committed.append(partial(hosted.labelling.answered, seq, stored.seq, id, encoded, row, UNDO_SECONDS))
         return seq
@@ -81,10 +85,14 @@ def undo(hosted: Hosted, id: str) -> Request:
 
 
 def skip(hosted: Hosted, id: str, labeller: str) -> Request:
-    """Return a request not to be asked about a row again."""
+    """Return a request not to be asked about a row again, answered with its event; 0 if it was skipped before."""
 
-    def work(log: EventLog, request: Request) -> None:
+    def work(log: EventLog, request: Request) -> int:
         hosted.check_living()
-        hosted.labelling.skip(id, labeller)
+        stored = log.get(hosted.number, id, "/id")
+        if hosted.labelling.has_skipped(id, labeller):
+            return 0
+        request.committed.append(partial(hosted.labelling.skip, id, labeller))
+        return log.add(hosted.number, Event.SKIP, example=stored.seq, note=msgspec.json.encode({"by": labeller}))
 
     return Request(work)

@@ -1,4 +1,4 @@
-"""Requests about rows: predict, learn, label, erase, export."""
+"""Requests about rows: predict, learn, label, find, export."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from .engine import Engine
+from .events import Event, Stored
 from .hosted import Hosted, stored_answer
 from .labelling import candidate
-from .log import Event, EventLog, Stored, now, refuse_other_content, same_json
+from .log import EventLog, now, refuse_other_content, same_json
 from .problems import Problem
 from .requests import Request, RowsQuestion
 from .rows import labelled_line, one_line
@@ -161,7 +162,7 @@ def _is_expired(engine: Engine, log: EventLog, stored: Stored) -> bool:
     """Return whether a prediction has waited too long for its label."""
     if stored.kind != Event.PREDICTION or stored.time >= now() - int(engine.limits.keep_predictions * 1000):
         return False
-    return _given(log, stored.seq) is None and not log.is_erased(stored.seq)
+    return _given(log, stored.seq) is None and log.erasure_of(stored.seq) is None
 
 
 def _learn_parked(hosted: Hosted, log: EventLog, request: Request, row: Taught, stored: Stored) -> Receipt:
@@ -230,7 +231,7 @@ def _label(
             raise _other_label(given.id, stored.label or b"null")
         return Receipt(given.id, stored.seq, PARKED)
     if stored.features is None or _is_expired(engine, log, stored):
-        told = "was erased" if log.is_erased(stored.seq) else "is no longer stored; learn it with its features"
+        told = "is no longer stored; learn it with its features" if log.erasure_of(stored.seq) is None else "was erased"
         raise Problem("expired", f"the row {given.id!r} {told}", "/id")
     hosted.check_row(stored.features, given.label)
     before = _given(log, stored.seq)
@@ -304,7 +305,7 @@ def _store(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row:
     return answer
 
 
-# --- find, erase, export ---------------------------------------------------------------------------------------------
+# --- find, export ----------------------------------------------------------------------------------------------------
 
 
 def find(hosted: Hosted, id: str) -> Request:
@@ -319,21 +320,6 @@ def find(hosted: Hosted, id: str) -> Request:
             raise Problem("expired", f"the row {id!r} is no longer stored")
         last = log.label_of(stored.seq)
         return stored, None if last is None else last[1]
-
-    return Request(work)
-
-
-def erase(hosted: Hosted, id: str) -> Request:
-    """Return a request to overwrite a row, answered with the event of the erasure."""
-
-    def work(log: EventLog, request: Request) -> int:
-        hosted.check_living()
-        stored = log.get(hosted.number, id)
-        request.committed.append(partial(hosted.labelling.remove, id))
-        request.committed.append(log.truncate)
-        seq = log.erase(hosted.number, stored.seq)
-        request.examples.append((hosted, Example(b"", 1.0, seq)))
-        return seq
 
     return Request(work)
 

@@ -24,6 +24,7 @@ from . import messages as m
 from . import rebuild as rebuilding
 from .calls import NDJSON, Call, Flow, answered, decoded, encoder
 from .engine import PASSING
+from .erasing import erase
 from .hosted import Hosted
 from .labelling import LEASE_SECONDS
 from .lines import ROWS_PER_CHUNK, by_lines
@@ -320,7 +321,7 @@ async def get_example(call: Call) -> Response:
 async def delete_example(call: Call) -> Response:
     """Overwrite the features and labels of a row."""
     hosted, id = call.hosted, call.request.path_params["id"]
-    seq = await call.log(examples.erase(hosted, id))
+    seq = await asyncio.to_thread(erase, call.engine, hosted, id)
     return answered(
         m.Erased(id, seq, "the model keeps what it learned of the row until POST .../rebuild trains it again")
     )
@@ -348,8 +349,7 @@ async def post_answer(call: Call) -> Response:
     """Store a labeller's answer; it is learned a few seconds later, and can be undone until then."""
     hosted, body = call.hosted, await call.message(m.AnswerBody)
     if body.skip:
-        await call.log(answers.skip(hosted, body.id, body.labeller))
-        return answered(m.Done(body.id, 0))
+        return answered(m.Done(body.id, await call.log(answers.skip(hosted, body.id, body.labeller))))
     if body.label is None:
         raise Problem("invalid-body", 'expected "label", or "skip": true', "/label")
     seq = await call.log(answers.answer(hosted, body.id, _label(body.label), body.labeller))
@@ -369,7 +369,7 @@ async def snapshot(call: Call) -> Response:
     """Write a snapshot of every model now."""
     found = {}
     for name, hosted in list(call.engine.hosted.items()):
-        found[name] = await call.ask(models.save(call.engine, hosted))
+        found[name] = await call.ask(models.save(hosted))
     return answered({"snapshots": found})
 
 

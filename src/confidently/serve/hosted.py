@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import math
-import re
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
-from ..models import file
-from ..models.file import ModelFileError
 from ..models.model import Model
+from .events import Event, Row, StoredModel
 from .labelling import POOL, Labelling, candidate
-from .log import Event, EventLog, Row, StoredModel
+from .log import EventLog
 from .metrics import Metrics
 from .problems import Problem
 from .rows import RowCheck, labelled_line
 from .served import Answer, Example, ServedModel
 from .settings import ModelSettings
+from .snapshots import Snapshots
+from .waiting import Limits
 
-SNAPSHOT = re.compile(r"m-([0-9]+)\.cw")
 BASE = "base.cw"  # a model file from which the model continues
-KEPT = 2  # snapshots
 SAMPLED = 16  # of so many rows one, by the number of its event, is predicted to compare that with its label
 
 
@@ -54,11 +49,8 @@ class Hosted:
         self.has_file, self.deleted = stored.has_file, False
         self.metrics, self.labelling = Metrics(), Labelling()
         self.waiting: deque[tuple[Example, Any]] = deque()
-        self.cursor = self.saved_seq = 0  # the last event learned, and the last one in a snapshot
-        self.saved_at = time.monotonic()
-        self.saving = False
-        self.not_before = 0.0  # on the monotonic clock: when the next snapshot is tried after one that failed
-        self.writer: threading.Thread | None = None
+        self.cursor = 0  # the last event learned
+        self.snapshots = Snapshots(folder, self.name)
         self.row_seconds = 20e-6  # of learning, as measured
         self._check_lock = threading.Lock()
         self.model = ServedModel(self.settings) if not self.has_file else self._of_base()
@@ -103,6 +95,22 @@ class Hosted:
             self.metrics.began_again()
         self.metrics.learned(found.rows, found.mistakes, found.log_loss, found.refused, live)
 
+    def learn_events(self, examples: list[Example], live: bool = True) -> None:
+        """Learn what events say, in order; at an erasure, which is a row without a line, the model settles."""
+        rows: list[Example] = []
+        for example in examples:
+            if example.line:
+                rows.append(example)
+                continue
+            if rows:
+                self.learn(rows, live)
+            self.model.settle()
+            rows = []
+        if rows:
+            self.learn(rows, live)
+        if examples:
+            self.cursor = examples[-1].seq
+
     def _sampled(self, examples: list[Example]) -> list[tuple[Example, Answer]]:
         if self.model.waiting_rows:  # whose block would have to be learned for that
             return []
@@ -113,84 +121,55 @@ class Hosted:
 
     # --- snapshots ---------------------------------------------------------------------------------------------------
 
+    def load_newest(self, say: Callable[[str], None], since: int = 0) -> None:
+        """Continue from the newest snapshot that is sound and not older than an event."""
+        found = self.snapshots.newest(self.settings, say, since)
+        if found is not None:
+            self.model, self.metrics = found
+            self.cursor = self.model.seq
+
+    def begin_snapshot(self, limits: Limits, say: Callable[[str], None]) -> None:
+        """Begin to write a snapshot if one is due."""
+        if not self.deleted:
+            self.snapshots.begin_if_due(self.model, self.metrics, limits, say)
+
+    def save(self) -> int:
+        """Write a snapshot of what is new; return the event up to which the last one goes.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written.
+        """
+        if not self.deleted:
+            self.snapshots.save(self.model, self.metrics)
+        return self.snapshots.seq
+
+    # --- training again ----------------------------------------------------------------------------------------------
+
     def untrained(self) -> Hosted:
         """Return the model as it was before its first row."""
         return Hosted(self.stored, self.folder)
 
     def become(self, other: Hosted) -> None:
         """Be what another training of the same model has made; snapshots of the one before are removed."""
+        self.snapshots.forget()
         self.model, self.metrics = other.model, other.metrics
-        self.saved_seq, self.saved_at = 0, -math.inf
-        for path in snapshots(self.folder):
-            path.unlink(missing_ok=True)
-
-    def load_newest(self, say: Callable[[str], None], since: int = 0) -> None:
-        """Continue from the newest snapshot that is sound and not older than an event."""
-        for path in snapshots(self.folder):
-            if number_of(path) < since:
-                return
-            try:
-                model = Model.load(path)
-                saved = dict(model.training)
-                seq, metrics = int(saved["seq"]), Metrics(saved["metrics"])
-                model.training = {}
-                served = ServedModel(self.settings, model, seq)
-                served.refused = metrics.refused
-                served.stream.log_loss[0] = metrics.log_loss
-            except (ModelFileError, OSError, KeyError, TypeError, ValueError) as error:
-                say(f"{self.name}: {path.name} cannot be used ({error}); the one before is loaded")
-                continue
-            self.model, self.metrics = served, metrics
-            self.cursor = self.saved_seq = seq
-            return
-
-    def snapshot_due(self, events: int, seconds: float) -> bool:
-        """Return whether a snapshot is due."""
-        new = self.model.seq - self.saved_seq
-        return (
-            not self.saving and not self.deleted and self.model.early is None and new > 0 and self.model.has_classes
-            and (new >= events or time.monotonic() - self.saved_at >= seconds)
-            and (seconds == 0.0 or time.monotonic() >= self.not_before)
-        )  # fmt: skip
-
-    def packed(self) -> tuple[int, dict[str, Any], dict[str, np.ndarray]]:
-        """Return event, header and arrays of a snapshot, which do not change with the learner."""
-        model = self.model.learned()
-        model.check_values()
-        model.training = {"seq": self.model.seq, "metrics": self.metrics.as_dict()}
-        arrays = {name: np.array(array) for name, array in model.arrays().items()}
-        return self.model.seq, model.header(), arrays
-
-    def write(self, seq: int, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        """Write a snapshot, and remove those before the last one."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        file.write(self.folder / f"m-{seq:012d}.cw", header, arrays)
-        for old in snapshots(self.folder)[KEPT:]:
-            old.unlink(missing_ok=True)
-        self.saved_seq, self.saved_at = seq, time.monotonic()
+        self.cursor = max(self.cursor, other.cursor)
 
     # --- rows to label -----------------------------------------------------------------------------------------------
 
     def restore_labelling(self, log: EventLog) -> None:
         """Find the rows without labels, and the answers, of earlier runs."""
+        for label, note in log.answer_notes(self.number):
+            self.labelling.counted(label, note)
         for row in reversed(log.unlabelled(self.number, POOL)):
             if row.note is not None and row.features is not None:
                 self.labelling.add(candidate(str(row.id), row.seq, row.features, stored_answer(row.note)))
-        for label, note in log.answer_notes(self.number):
-            self.labelling.counted(label, note)
+        for id, note in log.skips(self.number):
+            self.labelling.skip(id, msgspec.json.decode(note)["by"])
         for seq, example, id, label in log.waiting_answers(self.number):
             self.labelling.restore(seq, example, id, label)
-
-
-def snapshots(folder: Path) -> list[Path]:
-    """Return the snapshots of a folder, the newest first."""
-    found = [path for path in folder.glob("m-*.cw") if SNAPSHOT.fullmatch(path.name)]
-    return sorted(found, key=number_of, reverse=True)
-
-
-def number_of(snapshot: Path) -> int:
-    """Return the event up to which a snapshot goes."""
-    return int(snapshot.name[2:-3])
 
 
 def stored_answer(note: bytes) -> Answer:

@@ -161,9 +161,7 @@ class Labelling:
             place += 1
 
     def _is_free(self, row: Candidate, labeller: str) -> bool:
-        return (
-            row.id not in self._leases and row.likeness not in self._asked and (row.id, labeller) not in self._skipped
-        )
+        return row.id not in self._leases and row.likeness not in self._asked and not self.has_skipped(row.id, labeller)
 
     def holder(self, id: str) -> str | None:
         """Return the labeller who has a row, if its lease has not ended."""
@@ -172,8 +170,13 @@ class Labelling:
 
     def skip(self, id: str, labeller: str) -> None:
         """Do not ask this labeller about a row again."""
-        self._leases.pop(id, None)
+        if self.holder(id) == labeller:
+            self._leases.pop(id, None)
         self._skipped.add((id, labeller))
+
+    def has_skipped(self, id: str, labeller: str) -> bool:
+        """Return whether a labeller does not want to label a row."""
+        return (id, labeller) in self._skipped
 
     def row(self, id: str) -> Candidate | None:
         """Return a row of the pool."""
@@ -204,9 +207,12 @@ class Labelling:
         self.remove(id)
 
     def counted(self, label: bytes, note: bytes) -> None:
-        """Count an answer of an earlier run."""
+        """Count an answer of an earlier run, before rows are added: those alike are not asked about again."""
         told = msgspec.json.decode(note)
         self._count(label, told["random"], told["guess"], 1)
+        self._handed_out += 1
+        if told["likeness"] is not None:
+            self._asked.add(told["likeness"])
 
     def _count(self, label: bytes, random: bool, guess: Any, n: int) -> None:
         self.answers += n

@@ -6,90 +6,22 @@ Every method runs in the one thread that has the connection. Nothing is durable,
 
 from __future__ import annotations
 
-import enum
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 import msgspec
 
+from .events import SCHEMA, SCHEMA_VERSION, Event, Row, Stored, StoredModel
 from .problems import Problem
 
 FILE = "events.db"
-SCHEMA_VERSION = 1
-SCHEMA = """
-CREATE TABLE models(
-    number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, settings BLOB NOT NULL, has_file INTEGER NOT NULL,
-    created INTEGER NOT NULL, deleted INTEGER);
-CREATE UNIQUE INDEX living ON models(name) WHERE deleted IS NULL;
-CREATE TABLE events(
-    seq INTEGER PRIMARY KEY AUTOINCREMENT, model INTEGER NOT NULL, kind INTEGER NOT NULL, id TEXT, example INTEGER,
-    features BLOB, label BLOB, weight REAL, note BLOB, time INTEGER NOT NULL);
-CREATE TABLE positions(
-    model INTEGER NOT NULL, source TEXT NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (model, source)) WITHOUT ROWID;
-CREATE UNIQUE INDEX ids ON events(model, id) WHERE id IS NOT NULL;
-CREATE INDEX of_examples ON events(example, kind) WHERE example IS NOT NULL;
-CREATE INDEX predictions ON events(model, time) WHERE kind = 1 AND features IS NOT NULL;
-"""
+MAX_SEQ = 2**63 - 1
 BUSY_SENTENCE = "another server uses this directory; stop it first, or choose another directory"
-
-
-class Event(enum.IntEnum):
-    """Kinds of events. Only the first two have an id of their own; the others are about one of them, their example."""
-
-    PREDICTION = 1  # a row without a label: features; note: the answer
-    LEARN = 2  # a row with its label: features, label, weight
-    LABEL = 3  # the label of a prediction, or of an answer that can no longer be undone
-    CORRECTION = 4  # another label of an example that has one
-    ERASURE = 5  # the features and labels of the example were overwritten
-    ANSWER = 6  # of a labeller, which can still be undone: label; note: who, and whether the row was drawn at random
-    UNDO = 7  # of the answer before
-    PARKED = 8  # a label that came before its prediction: id, label
-    REBUILD = 9  # the model was trained again of the rows before, without those that were erased
-
-
-TAUGHT = (Event.LEARN, Event.LABEL, Event.CORRECTION)  # what models learn
-
-
-class StoredModel(NamedTuple):
-    """A model of the log."""
-
-    number: int
-    name: str
-    settings: bytes
-    has_file: bool
-    created: int
-
-
-class Row(NamedTuple):
-    """An event, with the features and the id of its example."""
-
-    seq: int
-    kind: Event
-    id: str | None
-    features: bytes | None
-    label: bytes | None
-    weight: float
-    time: int
-    example: int
-    note: bytes | None
-
-
-class Stored(NamedTuple):
-    """An example by its id."""
-
-    id: str
-    seq: int
-    kind: Event
-    features: bytes | None
-    label: bytes | None
-    weight: float
-    note: bytes | None
-    time: int
 
 
 class LogError(Exception):
@@ -221,11 +153,16 @@ class EventLog:
     # --- examples ----------------------------------------------------------------------------------------------------
 
     def find(self, model: int, id: str) -> Stored | None:
-        """Return the event that has an id."""
+        """Return the event that has an id; without its features, label and note if it is erased."""
         row = self._db.execute(
             "SELECT seq, kind, features, label, weight, note, time FROM events WHERE model = ? AND id = ?", (model, id)
         ).fetchone()
-        return None if row is None else Stored(id, row[0], Event(row[1]), *row[2:])
+        if row is None:
+            return None
+        found = Stored(id, row[0], Event(row[1]), *row[2:])
+        if found.features is not None and self.erasure_of(found.seq) is not None:
+            return found._replace(features=None, label=None, note=None)
+        return found
 
     def get(self, model: int, id: str, pointer: str | None = None) -> Stored:
         """Return the event that has an id.
@@ -252,7 +189,7 @@ class EventLog:
     def waiting_answer(self, example: int) -> tuple[int, bytes, bytes] | None:
         """Return event, label and note of an answer that is neither undone nor learned."""
         found = self._db.execute(
-            "SELECT seq, kind, label, note FROM events WHERE example = ? AND kind IN (3, 6, 7) "
+            "SELECT seq, kind, label, note FROM events WHERE example = ? AND kind IN (3, 5, 6, 7) "
             "ORDER BY seq DESC LIMIT 1",
             (example,),
         ).fetchone()
@@ -262,8 +199,8 @@ class EventLog:
         """Return event, example, id and label of the answers that are neither undone nor learned."""
         rows = self._db.execute(
             "SELECT a.seq, a.example, x.id, a.label FROM events a JOIN events x ON x.seq = a.example "
-            "WHERE a.model = ? AND a.kind = 6 AND a.label IS NOT NULL AND NOT EXISTS "
-            "(SELECT 1 FROM events b WHERE b.example = a.example AND b.kind IN (3, 6, 7) AND b.seq > a.seq) "
+            "WHERE a.model = ? AND a.kind >= 5 AND a.kind = 6 AND a.label IS NOT NULL AND NOT EXISTS "
+            "(SELECT 1 FROM events b WHERE b.example = a.example AND b.kind IN (3, 5, 6, 7) AND b.seq > a.seq) "
             "ORDER BY a.seq",
             (model,),
         )
@@ -272,7 +209,8 @@ class EventLog:
     def answer_notes(self, model: int) -> list[tuple[bytes, bytes]]:
         """Return label and note of the answers that were not undone."""
         rows = self._db.execute(
-            "SELECT label, note FROM events a WHERE model = ? AND kind = 6 AND note IS NOT NULL AND NOT EXISTS "
+            "SELECT label, note FROM events a WHERE model = ? AND kind >= 5 AND kind = 6 AND note IS NOT NULL "
+            "AND NOT EXISTS "
             "(SELECT 1 FROM events b WHERE b.example = a.example AND b.kind IN (6, 7) AND b.seq > a.seq) ORDER BY seq",
             (model,),
         )
@@ -295,17 +233,49 @@ class EventLog:
         """Delete a parked label, or a prediction that was kept long enough, whose id a row takes."""
         self._db.execute("DELETE FROM events WHERE seq = ?", (seq,))
 
+    def skips(self, model: int) -> list[tuple[str, bytes]]:
+        """Return the id of the example and the note of each skip."""
+        rows = self._db.execute(
+            "SELECT x.id, a.note FROM events a JOIN events x ON x.seq = a.example "
+            "WHERE a.model = ? AND a.kind >= 5 AND a.kind = 10 AND a.note IS NOT NULL",
+            (model,),
+        )
+        return list(rows)
+
+    def erasure_of(self, example: int) -> int | None:
+        """Return the event with which an example was erased."""
+        row = self._db.execute("SELECT seq FROM events WHERE example = ? AND kind = 5 LIMIT 1", (example,)).fetchone()
+        return None if row is None else int(row[0])
+
+    def is_taught(self, example: int) -> bool:
+        """Return whether models learn an example: it came with a label, or got one."""
+        row = self._db.execute(
+            "SELECT 1 FROM events WHERE seq = ?1 AND kind = 2 OR seq IN "
+            "(SELECT seq FROM events WHERE example = ?1 AND kind IN (3, 4)) LIMIT 1",
+            (example,),
+        ).fetchone()
+        return row is not None
+
+    def last_erasure(self, model: int) -> int:
+        """Return the last event with which an example of a model was erased; 0 if there was none."""
+        return self._last(model, Event.ERASURE)
+
     def erase(self, model: int, example: int) -> int:
-        """Overwrite the features and labels of an example; return the event of the erasure."""
+        """Let nobody get an example any more, which is to be overwritten; return the event of that."""
+        return self.add(model, Event.ERASURE, example=example, note=b"{}")
+
+    def overwrite(self, example: int) -> None:
+        """Overwrite the features, labels and notes of an erased example."""
         self._db.execute(
             "UPDATE events SET features = NULL, label = NULL, note = NULL WHERE seq = ?1 OR example = ?1", (example,)
         )
-        return self.add(model, Event.ERASURE, example=example)
 
-    def is_erased(self, example: int) -> bool:
-        """Return whether somebody has asked to erase an example."""
-        row = self._db.execute("SELECT 1 FROM events WHERE example = ? AND kind = 5 LIMIT 1", (example,)).fetchone()
-        return row is not None
+    def to_overwrite(self, model: int) -> list[tuple[int, int]]:
+        """Return the examples that are erased and not overwritten yet, and the events of their erasure."""
+        rows = self._db.execute(
+            "SELECT example, seq FROM events WHERE model = ? AND kind = 5 AND note IS NOT NULL", (model,)
+        )
+        return list(rows)
 
     def expire(self, model: int, before: int) -> list[str]:
         """Overwrite the features of predictions older than a time that have no label; return their ids."""
@@ -319,13 +289,27 @@ class EventLog:
 
     # --- reading in order --------------------------------------------------------------------------------------------
 
-    def taught(self, model: int, after: int, limit: int) -> list[Row]:
-        """Return the next events that a model learns, and erasures, in order."""
-        return self._rows("e.model = ? AND e.seq > ? AND e.kind IN (2, 3, 4, 5)", (model, after, limit))
+    def taught(self, model: int, after: int, limit: int, erased_until: int = MAX_SEQ) -> list[Row]:
+        """Return the next events that a model learns, and the erasures of what it learned, in order.
+
+        What was erased by an event up to ``erased_until`` has no features, even if it is not overwritten yet.
+        """
+        erased = {example for example, seq in self.to_overwrite(model) if seq <= erased_until}
+        rows = self._rows(
+            "e.model = ? AND e.seq > ? AND (e.kind IN (2, 3, 4) OR e.kind = 5 AND (x.kind = 2 OR EXISTS "
+            "(SELECT 1 FROM events b WHERE b.example = e.example AND b.kind IN (3, 4))))",
+            (model, after, limit),
+        )
+        return [row._replace(features=None, label=None) if row.example in erased else row for row in rows]
 
     def last_rebuild(self, model: int) -> int:
         """Return the event of the last training anew; 0 if there was none."""
-        [(found,)] = self._db.execute("SELECT coalesce(max(seq), 0) FROM events WHERE model = ? AND kind = 9", (model,))
+        return self._last(model, Event.REBUILD)
+
+    def _last(self, model: int, kind: Event) -> int:
+        [(found,)] = self._db.execute(
+            "SELECT coalesce(max(seq), 0) FROM events WHERE model = ? AND kind >= 5 AND kind = ?", (model, kind)
+        )
         return int(found)
 
     def unlabelled(self, model: int, limit: int) -> list[Row]:
@@ -356,7 +340,7 @@ class EventLog:
 
     # --- the file ----------------------------------------------------------------------------------------------------
 
-    def copy_to(self, path: str | os.PathLike[str]) -> Iterator[None]:
+    def copy_to(self, path: str | os.PathLike[str]) -> Generator[None]:
         """Copy the database into a new file, some pages at a time; yield between them."""
         target = apsw.Connection(os.fspath(path))
         try:

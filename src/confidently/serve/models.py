@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,13 @@ from ..data.reading import ReaderOptions
 from ..models.file import ModelFileError
 from ..models.model import Model
 from .engine import Engine
-from .hosted import BASE, Hosted, snapshots
-from .log import FILE, EventLog, StoredModel, now
+from .events import StoredModel
+from .hosted import BASE, Hosted
+from .log import FILE, EventLog, now
 from .problems import Problem
 from .requests import Request
 from .settings import ModelSettings, Recipe, canonical
+from .snapshots import snapshots
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 NAME_RULE = "1 to 64 letters, digits, '.', '_' and '-', the first a letter or a digit"
@@ -98,7 +100,7 @@ def delete(engine: Engine, name: str) -> Request:
 
     def forget() -> None:
         engine.hosted.pop(name, None)
-        engine.deleted.append(hosted)
+        engine.learner.deleted.append(hosted)
 
     return Request(work)
 
@@ -132,19 +134,16 @@ def facts(hosted: Hosted) -> dict[str, Any]:
         "updates": learner.updates,
         "waiting": len(hosted.waiting),
         "seq": hosted.cursor,
-        "snapshot": hosted.saved_seq,
+        "snapshot": hosted.snapshots.seq,
         "refused": hosted.metrics.refused,
     }
 
 
-def save(engine: Engine, hosted: Hosted) -> Request:
+def save(hosted: Hosted) -> Request:
     """Return a question that writes a snapshot, answered with its event."""
 
     def work(log: EventLog, request: Request) -> int:
-        engine.finish_saving(hosted)
-        if hosted.snapshot_due(1, 0.0):
-            hosted.write(*hosted.packed())
-        return hosted.saved_seq
+        return hosted.save()
 
     return Request(work)
 
@@ -152,18 +151,18 @@ def save(engine: Engine, hosted: Hosted) -> Request:
 def backup(engine: Engine, target: Path) -> Request:
     """Return a request to copy the log and the model files into a new folder, while rows go on to come in."""
 
-    def work(log: EventLog, request: Request) -> Iterator[None]:
+    def work(log: EventLog, request: Request) -> Generator[None]:
         target.mkdir(parents=True)
         return steps(log)
 
-    def steps(log: EventLog) -> Iterator[None]:
+    def steps(log: EventLog) -> Generator[None]:
         try:
             yield from copied(log)
         except BaseException:
             shutil.rmtree(target, ignore_errors=True)
             raise
 
-    def copied(log: EventLog) -> Iterator[None]:
+    def copied(log: EventLog) -> Generator[None]:
         for hosted in list(engine.hosted.values()):
             folder = target / hosted.folder.relative_to(engine.folder)
             folder.mkdir(parents=True)

@@ -14,9 +14,10 @@ from ..models.file import ModelFileError
 from ..models.model import Model
 from ..wording import counted
 from .engine import MODELS
-from .hosted import BASE, snapshots
+from .hosted import BASE
 from .log import FILE, EventLog, LogError
 from .settings import ModelSettings
+from .snapshots import snapshots
 
 ROWS = 4096
 

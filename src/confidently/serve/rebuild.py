@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 
 from .engine import Engine
+from .events import Event
 from .hosted import Hosted, examples_of
-from .log import Event, EventLog
+from .log import EventLog
 from .requests import Request
 
 ROWS_PER_STEP = 512  # between two commits
@@ -18,12 +19,12 @@ def rebuild(engine: Engine, hosted: Hosted) -> Request:
     The old model answers until the new one has learned all rows; rows go on to come in.
     """
 
-    def work(log: EventLog, request: Request) -> Iterator[int]:
+    def work(log: EventLog, request: Request) -> Generator[int]:
         hosted.check_living()
         return steps(log)
 
-    def steps(log: EventLog) -> Iterator[int]:
-        fresh = hosted.untrained()
+    def steps(log: EventLog) -> Generator[int]:
+        fresh, erased = hosted.untrained(), log.last_erasure(hosted.number)
         while events := log.taught(hosted.number, fresh.cursor, ROWS_PER_STEP):
             hosted.check_living()
             rows = [example for example in examples_of(fresh, events) if example.line]
@@ -31,10 +32,11 @@ def rebuild(engine: Engine, hosted: Hosted) -> Request:
                 fresh.learn(rows, live=False)
             fresh.cursor = events[-1].seq
             yield fresh.cursor
-        log.begin()
-        seq = log.add(hosted.number, Event.REBUILD)
-        log.commit()
-        engine.replace(hosted, fresh)
+            if log.last_erasure(hosted.number) != erased:  # of a row that is learned already, perhaps
+                fresh, erased = hosted.untrained(), log.last_erasure(hosted.number)
+        hosted.check_living()
+        seq = engine.writer.write(lambda log, request: log.add(hosted.number, Event.REBUILD))
+        engine.learner.replace(hosted, fresh)
         yield seq
 
     return Request(work)

@@ -17,11 +17,12 @@ import uvicorn
 
 from .app import make_app
 from .demo import Demo
-from .engine import Engine, Limits
+from .engine import Engine
 from .follow import Follower, sources_of
 from .models import create, upload
 from .settings import ModelSettings
 from .tokens import Guard, read_tokens
+from .waiting import Limits
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 STOP_SECONDS = 5  # that answers may take after a signal
@@ -72,7 +73,7 @@ class Server:
             timeout_graceful_shutdown=STOP_SECONDS, timeout_keep_alive=75, server_header=False, proxy_headers=False,
         )  # fmt: skip
         self.server = uvicorn.Server(config)
-        self.engine.on_failure = self.stop
+        self.engine.failure.notify = self.stop
         self.model: str | None = None  # a model file to begin with
         self.follow: tuple[str, str] | None = None  # a file and the model that learns it
         self.demo = False
@@ -111,8 +112,8 @@ class Server:
             for source in self.sources:
                 source.stop()
             self.engine.stop()
-        if self.engine.failed is not None:
-            self.say(f"stopped: {self.engine.failed}")
+        if self.engine.failure.reason is not None:
+            self.say(f"stopped: {self.engine.failure.reason}")
             return 1
         return 0
 
@@ -136,8 +137,7 @@ class Server:
             self.engine.start()
             self._begin_sources()
         except Exception as error:
-            self.engine.failed = str(error)
-            self.stop()
+            self.engine.failure.set(str(error))
             return
         begun(self)
 

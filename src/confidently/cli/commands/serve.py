@@ -131,8 +131,8 @@ def _work_offline(ctx: click.Context, folder: str, task: str, argument: Any, as_
 
 
 def _serve(ctx: click.Context, folder: str, options: dict[str, Any], as_json: bool) -> None:
-    from ...serve.engine import Limits
     from ...serve.server import Server, UsageError
+    from ...serve.waiting import Limits
 
     def tell(line: str) -> None:
         say(f"confidently: {line}", err=True)

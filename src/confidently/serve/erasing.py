@@ -1,0 +1,47 @@
+"""Erasing a row: nobody gets it any more, and its content is overwritten, once the model does not need it after a kill.
+
+A restart trains the model again on the rows since its last snapshot. So what the model has learned of the row must be
+in a snapshot before the row is overwritten. A kill between these steps leaves the rest of them to the next start.
+"""
+
+from __future__ import annotations
+
+from .engine import Engine
+from .hosted import Hosted
+from .log import EventLog
+from .models import save
+from .requests import Request
+from .served import Example
+
+
+def erase(engine: Engine, hosted: Hosted, id: str) -> int:
+    """Erase a row; return the event of that when its content is overwritten.
+
+    Raises
+    ------
+    Problem
+        If there is no such row, or the disk has no room for a snapshot: the row is then overwritten by the next
+        request of this kind, or after a restart.
+    """
+
+    def begin(log: EventLog, request: Request) -> tuple[int, int, bool]:
+        hosted.check_living()
+        stored = log.get(hosted.number, id)
+        before, learned = log.erasure_of(stored.seq), log.is_taught(stored.seq)
+        if before is not None:
+            return before, stored.seq, learned
+        seq = log.erase(hosted.number, stored.seq)
+        if learned:
+            request.examples.append((hosted, Example(b"", 1.0, seq)))
+        request.committed.append(lambda: hosted.labelling.remove(id))
+        return seq, stored.seq, learned
+
+    def overwrite(log: EventLog, request: Request) -> None:
+        log.overwrite(example)
+        request.committed.append(log.truncate)
+
+    seq, example, learned = engine.submit(Request(begin, wait=True).blocking()).answer()
+    if learned:
+        engine.ask(save(hosted).blocking()).answer()
+    engine.submit(Request(overwrite).blocking()).answer()
+    return int(seq)

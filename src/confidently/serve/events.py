@@ -1,0 +1,76 @@
+"""What the log keeps: its tables, and the kinds of events and records."""
+
+from __future__ import annotations
+
+import enum
+from typing import NamedTuple
+
+SCHEMA_VERSION = 1
+SCHEMA = """
+CREATE TABLE models(
+    number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, settings BLOB NOT NULL, has_file INTEGER NOT NULL,
+    created INTEGER NOT NULL, deleted INTEGER);
+CREATE UNIQUE INDEX living ON models(name) WHERE deleted IS NULL;
+CREATE TABLE events(
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, model INTEGER NOT NULL, kind INTEGER NOT NULL, id TEXT, example INTEGER,
+    features BLOB, label BLOB, weight REAL, note BLOB, time INTEGER NOT NULL);
+CREATE TABLE positions(
+    model INTEGER NOT NULL, source TEXT NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (model, source)) WITHOUT ROWID;
+CREATE UNIQUE INDEX ids ON events(model, id) WHERE id IS NOT NULL;
+CREATE INDEX of_examples ON events(example, kind) WHERE example IS NOT NULL;
+CREATE INDEX predictions ON events(model, time) WHERE kind = 1 AND features IS NOT NULL;
+CREATE INDEX rare ON events(model, kind) WHERE kind >= 5;
+CREATE INDEX erasing ON events(model) WHERE kind = 5 AND note IS NOT NULL;
+"""
+
+
+class Event(enum.IntEnum):
+    """Kinds of events. Only the first two have an id of their own; the others are about one of them, their example."""
+
+    PREDICTION = 1  # a row without a label: features; note: the answer
+    LEARN = 2  # a row with its label: features, label, weight
+    LABEL = 3  # the label of a prediction, or of an answer that can no longer be undone
+    CORRECTION = 4  # another label of an example that has one
+    ERASURE = 5  # nobody gets the example any more; a note is there until its features and labels are overwritten
+    ANSWER = 6  # of a labeller, which can still be undone: label; note: who, and whether the row was drawn at random
+    UNDO = 7  # of the answer before
+    PARKED = 8  # a label that came before its prediction: id, label
+    REBUILD = 9  # the model was trained again of the rows before, without those that were erased
+    SKIP = 10  # a labeller does not want to label the example; note: who
+
+
+class StoredModel(NamedTuple):
+    """A model of the log."""
+
+    number: int
+    name: str
+    settings: bytes
+    has_file: bool
+    created: int
+
+
+class Row(NamedTuple):
+    """An event, with the features and the id of its example."""
+
+    seq: int
+    kind: Event
+    id: str | None
+    features: bytes | None
+    label: bytes | None
+    weight: float
+    time: int
+    example: int
+    note: bytes | None
+
+
+class Stored(NamedTuple):
+    """An example by its id."""
+
+    id: str
+    seq: int
+    kind: Event
+    features: bytes | None
+    label: bytes | None
+    weight: float
+    note: bytes | None
+    time: int

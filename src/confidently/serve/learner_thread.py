@@ -1,0 +1,202 @@
+"""The learner thread: the one owner of all models. It answers the questions that wait, then learns what the log holds,
+in the order of the log, in short slices."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from itertools import takewhile
+
+from .hosted import Hosted
+from .log import EventLog
+from .problems import Problem, problem_of
+from .requests import Request, RowsQuestion, deliver
+from .waiting import Failure, Limits, Waiting, stopping
+
+SLICE_SECONDS = 2e-3  # of learning between two looks at the questions
+
+
+class LearnerThread:
+    """The thread that learns and answers.
+
+    Parameters
+    ----------
+    log : EventLog
+        Given to the work of questions, which leave it alone.
+    hosted : dict
+        The models by their names.
+    waiting : Waiting
+        Of rows.
+    limits : Limits
+    failure : Failure
+    say : callable
+        Told what is worth knowing.
+    """
+
+    def __init__(
+        self, log: EventLog, hosted: dict[str, Hosted], waiting: Waiting, limits: Limits, failure: Failure,
+        say: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        self.log, self.hosted, self.waiting, self.limits, self.failure = log, hosted, waiting, limits, failure
+        self.say = say
+        self.deleted: deque[Hosted] = deque()  # models whose rows and files are still to be forgotten
+        self._questions: deque[Request] = deque()
+        self._asked = Waiting(limits)  # questions
+        self._has_work, self._closing = threading.Condition(), False
+        self._thread = threading.Thread(target=self._run, name="learner", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def ask(self, question: Request) -> None:
+        """Queue a question.
+
+        Raises
+        ------
+        Problem
+            If too many wait already, or the thread ends.
+        """
+        with self._has_work:
+            if self._closing:
+                raise stopping()
+            self._asked.enter(question.rows, question.size, "questions")
+            self._questions.append(question)
+            self._has_work.notify()
+
+    def take(self, requests: list[Request]) -> None:
+        """Take what is durable, to learn it. Requests that wait for that are answered after their last example."""
+        rows = size = 0
+        with self._has_work:
+            for request in requests:
+                last = len(request.examples) - 1
+                for k, (hosted, example) in enumerate(request.examples):
+                    hosted.waiting.append((example, request if request.wait and k == last else None))
+                    size += len(example.line)
+                rows += last + 1
+            self.waiting.add(rows, size)
+            self._has_work.notify()
+
+    def stop(self) -> None:
+        """Answer and learn what was taken, write snapshots, and end."""
+        with self._has_work:
+            self._closing = True
+            self._has_work.notify()
+        self._thread.join()
+
+    def _run(self) -> None:
+        questions = list[Request]()
+        try:
+            while True:
+                questions = self._taken()
+                self._answer(questions)
+                worked = self._learn_some()
+                for hosted in list(self.hosted.values()):
+                    hosted.begin_snapshot(self.limits, self.say)
+                if self._closing and not worked and not questions:
+                    break
+            for hosted in list(self.hosted.values()):
+                try:
+                    hosted.save()
+                except OSError as error:
+                    self.say(f"{hosted.name}: the snapshot was not written ({error}); the log has everything")
+        except BaseException as error:
+            problem = self.failure.of_fault(error)
+            left = [*questions, *self._questions]
+            for question in left:
+                question.result = problem
+            deliver(left)
+
+    def _taken(self) -> list[Request]:
+        """Return the questions that wait, after waiting for something to do."""
+        with self._has_work:
+            if not (self._questions or self._closing or self._has_rows()):
+                self._has_work.wait(self.limits.snapshot_seconds)
+            questions = list(self._questions)
+            self._questions.clear()
+        self._asked.add(-sum(one.rows for one in questions), -sum(one.size for one in questions))
+        return questions
+
+    def _has_rows(self) -> bool:
+        return bool(self.deleted) or any(hosted.waiting for hosted in list(self.hosted.values()))
+
+    # --- questions ---------------------------------------------------------------------------------------------------
+
+    def _answer(self, questions: list[Request]) -> None:
+        about_rows: dict[Hosted, list[RowsQuestion]] = {}
+        for question in questions:
+            if isinstance(question, RowsQuestion):
+                about_rows.setdefault(question.hosted, []).append(question)
+                continue
+            try:
+                question.result = question.work(self.log, question)
+            except Exception as error:
+                question.result = problem_of(error) if isinstance(error, OSError) else error
+        for hosted, same in about_rows.items():
+            _answer_together(hosted, same)
+        deliver(questions)
+
+    # --- learning ----------------------------------------------------------------------------------------------------
+
+    def _learn_some(self) -> bool:
+        """Learn a slice of the rows of every model; return whether there were any."""
+        worked = False
+        while self.deleted:
+            self._forget(self.deleted.popleft())
+        for hosted in list(self.hosted.values()):
+            n = min(len(hosted.waiting), max(int(SLICE_SECONDS / hosted.row_seconds), hosted.model.least_rows))
+            if n == 0:
+                continue
+            worked, began = True, time.perf_counter()
+            taken = [hosted.waiting.popleft() for _ in range(n)]
+            hosted.learn_events([example for example, _ in taken])
+            spent = (time.perf_counter() - began) / n
+            hosted.row_seconds = max(0.9 * hosted.row_seconds + 0.1 * spent, 1e-6)
+            self.waiting.add(-n, -sum(len(example.line) for example, _ in taken))
+            deliver([request for _, request in taken if request is not None])
+        return worked
+
+    def _forget(self, hosted: Hosted) -> None:
+        """Drop the rows that wait for a deleted model, and its files."""
+        hosted.snapshots.finish()
+        rows, hosted.waiting = list(hosted.waiting), deque()
+        self.waiting.add(-len(rows), -sum(len(example.line) for example, _ in rows))
+        waited = [request for _, request in rows if request is not None]
+        for request in waited:
+            request.result = Problem("unknown-model", f"the model {hosted.name!r} was deleted")
+        deliver(waited)
+        shutil.rmtree(hosted.folder, ignore_errors=True)
+
+    def replace(self, hosted: Hosted, other: Hosted) -> None:
+        """Let a model be what another training of the same rows has made; rows that it knows are not learned again."""
+
+        def work(log: EventLog, request: Request) -> None:
+            known = list(takewhile(lambda waiting: waiting[0].seq <= other.cursor, hosted.waiting))
+            for _ in known:
+                hosted.waiting.popleft()
+            self.waiting.add(-len(known), -sum(len(example.line) for example, _ in known))
+            hosted.become(other)
+            deliver([waited for _, waited in known if waited is not None])
+
+        question = Request(work).blocking()
+        self.ask(question)
+        question.answer()
+
+
+def _answer_together(hosted: Hosted, questions: list[RowsQuestion]) -> None:
+    """Answer all questions about rows of a model at once, which costs little more than to answer one."""
+    try:
+        hosted.check_living()
+        answers = hosted.model.answers([line for question in questions for line in question.lines])
+    except Exception as error:
+        for question in questions:
+            question.result = error
+        return
+    hosted.metrics.answered(len(answers), sum(answer.ask for answer in answers))
+    first = 0
+    for question in questions:
+        question.result = answers[first : first + len(question.lines)]
+        first += len(question.lines)

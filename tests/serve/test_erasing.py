@@ -1,0 +1,128 @@
+"""Erased rows: their content is gone, and what the model has learned of them outlives a kill."""
+
+import shutil
+import threading
+
+import pytest
+
+from confidently.serve import examples
+from confidently.serve.engine import Engine
+from confidently.serve.erasing import erase
+from confidently.serve.hosted import Hosted
+from confidently.serve.log import EventLog
+from confidently.serve.models import create
+from confidently.serve.rebuild import rebuild
+from confidently.serve.settings import ModelSettings
+from tests.serve.rows import made, trained
+from tests.serve.running import lines_of, running
+from tests.serve.test_rebuild import ask, model_file, teach
+from tests.serve.test_rebuild import trained as trained_on_export
+
+MODEL = "/v1/models/m"
+KINDS = [{}, {"covariance": "full", "view": "none"}, {"auto": True}]
+
+
+@pytest.mark.parametrize("settings", KINDS, ids=["first rows", "blocks", "auto"])
+def test_a_kill_after_an_erasure_does_not_change_the_model(tmp_path, settings):
+    rows = made(330, "mixed", seed=2)
+    with running(tmp_path / "served") as server, server.client() as client:
+        client.put(MODEL, json=settings)
+        teach_over_http(client, rows[:300])
+        assert client.delete(f"{MODEL}/examples/m-7").status_code == 200
+        before = client.get(f"{MODEL}/file").content
+        server.kill()
+    with running(tmp_path / "served") as server, server.client() as client:
+        wait_until_ready(client)
+        assert client.get(f"{MODEL}/file").content == before
+        teach_over_http(client, rows[300:], 300)
+        after = client.get(f"{MODEL}/file").content
+        assert len(lines_of(client.get(f"{MODEL}/examples"))) == 329
+        server.kill()
+    with running(tmp_path / "served") as server, server.client() as client:
+        wait_until_ready(client)
+        assert client.get(f"{MODEL}/file").content == after != before
+
+
+def teach_over_http(client, rows, first=0):
+    for k, (features, label) in enumerate(rows, first):
+        body = {"id": f"m-{k}", "features": features, "label": label}
+        assert client.post(f"{MODEL}/learn?wait=learned", json=body).status_code == 200
+
+
+def wait_until_ready(client):
+    while client.get("/readyz").status_code != 200:
+        pass
+
+
+@pytest.fixture
+def engine(tmp_path):
+    found = Engine(tmp_path / "served")
+    found.start()
+    ask(found, create(found, "m", ModelSettings()))
+    yield found
+    found.stop()
+
+
+@pytest.mark.parametrize("step", [(Hosted, "save"), (EventLog, "overwrite")], ids=["snapshot", "overwriting"])
+def test_a_kill_before_any_step_of_an_erasure(engine, tmp_path, monkeypatch, step):
+    """A copy of the directory is what a kill leaves; the next start completes the erasure."""
+    hosted, original = engine.find("m"), getattr(*step)
+    teach(engine, hosted, range(50))
+
+    def copied(*arguments):
+        shutil.copytree(tmp_path / "served", tmp_path / "killed")
+        return original(*arguments)
+
+    monkeypatch.setattr(*step, copied)
+    erase(engine, hosted, "r7")
+    monkeypatch.setattr(*step, original)
+    file = model_file(engine, hosted, tmp_path / "before.cw")
+    again = Engine(tmp_path / "killed")
+    again.start()
+    try:
+        assert model_file(again, again.find("m"), tmp_path / "after.cw") == file
+        assert ask(again, examples.export(again.find("m"), 0, 100)) == ask(engine, examples.export(hosted, 0, 100))
+    finally:
+        again.stop()
+    log = EventLog(tmp_path / "killed")
+    assert log.to_overwrite(hosted.number) == []
+    assert log.find(hosted.number, "r7").features is None
+    log.close()
+
+
+def test_rows_that_were_not_learned_leave_the_model_as_it_is(local, tmp_path):
+    server, rows = local(), made(60, "numbers")
+    server("PUT", MODEL, {})
+    for k, (features, label) in enumerate(rows):
+        server("POST", f"{MODEL}/predict", {"id": f"p-{k}", "features": features})
+        if k % 20 == 7:
+            assert server("DELETE", f"{MODEL}/examples/p-{k}").status_code == 200
+        server("POST", f"{MODEL}/learn?wait=learned", {"features": features, "label": label})
+    assert server("GET", f"{MODEL}/file").content == trained(tmp_path, rows)
+    server.stop()
+    assert local()("GET", f"{MODEL}/file").content == trained(tmp_path, rows)
+
+
+def test_a_row_is_erased_once(engine):
+    hosted = engine.find("m")
+    teach(engine, hosted, range(20))
+    first = erase(engine, hosted, "r3")
+    teach(engine, hosted, range(20, 30))
+    assert erase(engine, hosted, "r3") == first
+
+
+def test_a_row_that_is_erased_during_a_rebuild(engine, tmp_path, monkeypatch, capsys):
+    hosted = engine.find("m")
+    teach(engine, hosted, range(4000))
+    begun, original = threading.Event(), Hosted.learn
+
+    def learn(*arguments, **options):
+        original(*arguments, **options)
+        begun.set()
+
+    monkeypatch.setattr(Hosted, "learn", learn)
+    rebuilding = engine.submit(rebuild(engine, hosted).blocking())
+    begun.wait()
+    seq = erase(engine, hosted, "r3")
+    assert rebuilding.answer() > seq, "the row was erased before the rebuild had an end"
+    assert model_file(engine, hosted, tmp_path / "last.cw") == trained_on_export(engine, hosted, tmp_path)
