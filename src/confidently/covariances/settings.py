@@ -227,5 +227,7 @@ class Settings:
         known = ADDED_SETTINGS | {names.get(name, name): value for name, value in header.items()}
         rule = known.pop("rule")
         known["min_variance"] = max(known["min_variance"], MIN_VARIANCES.low)  # earlier versions allowed smaller ones
-        parameters = {name: value for name, value in rule["parameters"].items() if value is not None}
-        return cls(make_rule(rule["name"]).with_params(**parameters), **known)
+        made = make_rule(rule["name"])
+        left_out = {own.name for own in fields(made) if own.default is None}  # by None, which elsewhere is a value
+        parameters = {n: v for n, v in rule["parameters"].items() if v is not None or n not in left_out}
+        return cls(made.with_params(**parameters), **known)

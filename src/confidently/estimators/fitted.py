@@ -1,4 +1,4 @@
-"""Classifiers around the learners of models."""
+"""Estimators around the learners of models."""
 
 from __future__ import annotations
 
@@ -11,9 +11,14 @@ from ..covariances.table import of_classes, of_labels
 from ..data.class_order import ClassOrder
 from ..data.memory.labels import with_class_weight
 from ..models.model import Model
+from ..models.regression import RegressionModel
+from ..views.center import Center
+from ..views.table import make_view
 from .base import BaseOnlineClassifier
 from .classifier import OnlineClassifier
-from .parameters import SHARED
+from .estimator import OnlineEstimator
+from .parameters import REGRESSION_SAVED, REGRESSION_SHARED, SHARED
+from .regressor import OnlineRegressor
 
 AnyClassifier = TypeVar("AnyClassifier", bound=BaseOnlineClassifier[Any])
 
@@ -42,11 +47,50 @@ def put_model(classifier: AnyClassifier, model: Model) -> AnyClassifier:
     """Give a classifier the learner of a model and the meaning of its numbers."""
     classifier.learner_ = model.learner
     classifier._class_order = ClassOrder(model.classes)
-    classifier.n_features_in_ = model.learner.n_features
-    if model.source:
-        classifier.source_ = model.source
-    if model.features is not None and model.source:
-        classifier.features_ = model.features
-    elif model.features is not None:
-        classifier.feature_names_in_ = np.array(list(model.features.names), dtype=object)
+    _put_features(classifier, model)
     return classifier
+
+
+def regressor_of(model: RegressionModel) -> OnlineRegressor:
+    """Return a regressor with the settings of a model, untrained."""
+    settings, estimator = model.learner.settings, model.estimator
+    parameters = {name: getattr(settings, name) for name in REGRESSION_SHARED}
+    parameters["kernel"] = settings.kernel or "rbf"
+    parameters["projection"] = None if settings.projection == settings.rule.projection else settings.projection
+    parameters |= {name: estimator[name] for name in REGRESSION_SAVED if name in estimator}
+    covariance = estimator.get("covariance", settings.covariance)
+    fit_intercept = settings.task != "regression"
+    view = model.learner.view
+    if settings.task == "centered-regression" and isinstance(view.views[-1], Center):  # which the regressor adds itself
+        view = make_view(view.views[:-1])
+    return OnlineRegressor(settings.rule, covariance, fit_intercept=fit_intercept, view=view, **parameters)
+
+
+def put_regression(regressor: OnlineRegressor, model: RegressionModel) -> OnlineRegressor:
+    """Give a regressor the learner of a model.
+
+    Raises
+    ------
+    ValueError
+        If the learner is not what a regressor with these parameters trains.
+    """
+    regressor.learner_ = model.learner
+    regressor._one_dimensional = model.estimator.get("one_dimensional", model.learner.n_classes == 1)
+    _put_features(regressor, model)
+    regressor._check_parameters()
+    regressor._follow_parameters()
+    wanted, _ = regressor._settings(model.learner.settings.covariance, model.learner.n_classes)
+    if wanted.task != model.learner.settings.task:
+        raise ValueError(f"the task {model.learner.settings.task!r} where {wanted.task!r} is trained")
+    return regressor
+
+
+def _put_features(estimator: OnlineEstimator[Any], model: Model) -> None:
+    """Tell an estimator what the features of its learner are."""
+    estimator.n_features_in_ = model.learner.n_features
+    if model.source:
+        estimator.source_ = model.source
+    if model.features is not None and model.source:
+        estimator.features_ = model.features
+    elif model.features is not None:
+        estimator.feature_names_in_ = np.array(list(model.features.names), dtype=object)

@@ -9,19 +9,21 @@ from ..data.memory.labels import with_class_weight
 from ..learner.learner import Learner
 from ..models.file import ModelFileError, damage_reported
 from ..models.model import Model
+from ..models.regression import RegressionModel
 from ..stack.stack import Stack
-from ..topics.model import TopicModel, load_either
+from ..topics.model import TopicModel, load_any
 from .auto import AutoClassifier
 from .classifier import OnlineClassifier
-from .fitted import classifier_of, put_model
+from .fitted import classifier_of, put_model, put_regression, regressor_of
 from .parameters import check_settings, check_training
+from .regressor import OnlineRegressor
 
 if TYPE_CHECKING:
     from ..topics.estimator import OnlineMedLDA
 
 
-def load(path: str | os.PathLike[str]) -> OnlineClassifier | AutoClassifier | OnlineMedLDA:
-    """Read a model written by ``save`` of any classifier, or by the command line.
+def load(path: str | os.PathLike[str]) -> OnlineClassifier | AutoClassifier | OnlineRegressor | OnlineMedLDA:
+    """Read a model written by ``save`` of any estimator, or by the command line.
 
     Parameters
     ----------
@@ -29,7 +31,7 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier | AutoClassifier | On
 
     Returns
     -------
-    OnlineClassifier, AutoClassifier or OnlineMedLDA
+    OnlineClassifier, AutoClassifier, OnlineRegressor or OnlineMedLDA
         Fitted; ``partial_fit`` continues where training stopped.
 
     Raises
@@ -39,9 +41,12 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier | AutoClassifier | On
     OSError
         If it cannot be read.
     """
-    model = load_either(path)
+    model = load_any(path)
     if isinstance(model, TopicModel):
         return _topic_model(path, model)
+    if isinstance(model, RegressionModel):
+        with damage_reported(path):
+            return put_regression(regressor_of(model), model)
     if None in model.classes or (len(model.classes) < 2 and model.learner.task == "binary"):
         seen = ", ".join(repr(name) for name in model.classes if name is not None)
         raise ModelFileError(

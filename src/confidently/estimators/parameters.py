@@ -20,6 +20,7 @@ from ..views.table import make_view
 SHARED = tuple(field.name for field in fields(Settings) if field.name != "task")  # parameters that are the learner's
 # Parameters of a regressor that its learner has as they are; the others depend on the data.
 REGRESSION_SHARED = tuple(name for name in SHARED if name not in ("rule", "covariance", "fit_intercept"))
+REGRESSION_SAVED = ("calibration", "passes", "shuffle", "random_state")  # what a model file keeps besides these
 CONSTANT = (str, int, float, type(None), Rule)  # types of parameters that do not change in place
 WHOLES: tuple[tuple[str, Callable[..., Any]], ...] = (("rule", make_rule), ("view", make_view))  # with parameters
 TRAINING = ("passes", "shuffle", "class_weight", "random_state")
@@ -121,7 +122,15 @@ def saved_training(classifier: Any) -> dict[str, Any]:
     """Return the settings of the training that a model file keeps."""
     found = {name: getattr(classifier, name) for name in TRAINING}
     found["class_weight"] = plain_class_weight(classifier.class_weight)
-    if not isinstance(classifier.random_state, (numbers.Integral, type(None))):
-        found["random_state"] = None
-    found["passes"] = int(classifier.passes)
-    return found
+    return found | _plain_training(classifier)
+
+
+def saved_regression(regressor: Any) -> dict[str, Any]:
+    """Return the settings of a regressor that a model file keeps besides the learner's."""
+    return {"covariance": regressor.covariance, "calibration": regressor.calibration, **_plain_training(regressor)}
+
+
+def _plain_training(estimator: Any) -> dict[str, Any]:
+    """Return the settings of the passes as plain data; a generator of random numbers is not saved."""
+    seed = int(estimator.random_state) if isinstance(estimator.random_state, numbers.Integral) else None
+    return {"passes": int(estimator.passes), "shuffle": bool(estimator.shuffle), "random_state": seed}

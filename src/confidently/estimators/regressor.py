@@ -31,7 +31,14 @@ from ..views.table import make_view
 from ..views.view import View
 from ..wording import counted
 from .estimator import OnlineEstimator
-from .parameters import REGRESSION_SHARED, check_passes, check_unchanged, nested_params, set_nested
+from .parameters import (
+    REGRESSION_SHARED,
+    check_passes,
+    check_unchanged,
+    nested_params,
+    saved_regression,
+    set_nested,
+)
 
 MAX_FULL = 1000  # columns up to which covariance="auto" stores the covariances of all weights
 AUTO = "auto"
@@ -186,10 +193,10 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
         check_choice("calibration", self.calibration, ("progressive", None))
         check_passes(self.passes)
 
-    def _settings(self, n_features: int, n_outputs: int) -> tuple[Settings, View | None]:
-        """Return the settings of a learner, and its view."""
+    def _settings(self, automatic: str, n_outputs: int) -> tuple[Settings, View | None]:
+        """Return the settings of a learner, and its view; ``automatic`` is the covariance for "auto"."""
         rule, view = make_rule(self.rule), make_view(self.view)
-        name = self.covariance if self.covariance != AUTO else "full" if n_features <= MAX_FULL else "diag"
+        name = automatic if self.covariance == AUTO else self.covariance
         kind = kind_of(name)
         if n_outputs > 1 and kind.keeps_examples:
             raise ValueError(
@@ -213,7 +220,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
     def _new_learner(self, n_features: int, n_outputs: int) -> Learner:
         names = getattr(self, "feature_names_in_", None)
         columns = Columns.alike(n_features, ZERO, None if names is None else list(names))
-        settings, view = self._settings(n_features, n_outputs)
+        settings, view = self._settings("full" if n_features <= MAX_FULL else "diag", n_outputs)
         learner = Learner(settings, n_outputs, n_features, view=view, columns=columns, device=self.device)
         learner.undoes = False
         return learner
@@ -221,10 +228,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
     def _follow_parameters(self) -> None:
         """Continue with a rule that was changed after the last call; nothing else can change."""
         learner = self.learner_
-        settings, view = self._settings(learner.n_features, learner.n_classes)
-        if self.covariance == AUTO:  # decided by the first rows
-            settings = copy(settings)
-            object.__setattr__(settings, "covariance", learner.settings.covariance)
+        settings, view = self._settings(learner.settings.covariance, learner.n_classes)
         wanted = resolved(settings, learner.n_features)
         followed = check_unchanged(learner.settings, wanted, learner.view == view)
         if wanted.rule != learner.settings.rule:
@@ -496,9 +500,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
     def as_model(self) -> RegressionModel:
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        estimator: dict[str, Any] = {"calibration": self.calibration, "one_dimensional": self._is_one_dimensional()}
-        estimator |= {"covariance": self.covariance, "fit_intercept": bool(self.fit_intercept)}
-        estimator |= {"passes": int(self.passes), "shuffle": bool(self.shuffle)}
+        estimator = saved_regression(self) | {"one_dimensional": self._is_one_dimensional()}
         outputs = list(range(self.learner_.n_classes))
         features = None if names is None else Features.named(list(names))
         return RegressionModel(self.learner_, outputs, features, estimator)

@@ -206,7 +206,7 @@ class Model(SavedModel):
     def unpacked(header: file.Header, arrays: State) -> Learner | Stack:
         """Return the learner of a header and packed arrays; an error if they do not fit."""
         if not header.members:
-            return _unpacked(vars(header), arrays)
+            return learner_of(vars(header), arrays)
         n_classes, n_features, dtype = header.n_classes, header.n_features, header.settings.get("dtype")
         check_choice("dtype", dtype, DTYPES)
         members: list[Learner | NaiveBayes] = []
@@ -219,7 +219,7 @@ class Model(SavedModel):
             elif "settings" not in saved:
                 raise ValueError(f"member {k} has no settings")
             else:
-                members.append(_unpacked({**saved, "n_classes": n_classes, "n_features": n_features}, own))
+                members.append(learner_of({**saved, "n_classes": n_classes, "n_features": n_features}, own))
         mixture = checked_arrays(arrays, Stack.shapes(len(members)))
         names, multiclass = zip(*((saved["name"], saved["multiclass"]) for saved in header.members), strict=True)
         stack = Stack.of(members, list(names), list(multiclass), n_classes, n_features, str(dtype), mixture)
@@ -246,9 +246,11 @@ def _check_values(learner: Learner) -> None:
         check_view(learner.view, learner.view.packed(learner.state, learner.n_features))
 
 
-def _unpacked(header: dict[str, Any], arrays: State) -> Learner:
-    """Return the learner of a header's entries and its packed arrays."""
+def learner_of(header: dict[str, Any], arrays: State, regression: bool = False) -> Learner:
+    """Return the learner of a header's entries and its packed arrays; an error if they do not fit."""
     learner = Learner.from_header(header, {})
+    if learner.settings.regression != regression:
+        raise ValueError(f"the task {learner.settings.task!r} in a model that predicts {_predicted(regression)}")
     if (view := learner.view) is not None:
         of_view = {name: arrays.pop(name) for name in list(arrays) if view.holds(name)}
         shapes = view.shapes(of_view, learner.n_features, learner.n_classes)
@@ -262,6 +264,10 @@ def _unpacked(header: dict[str, Any], arrays: State) -> Learner:
     covariance.check_values(own, size)
     learner.state = own | learner.state
     return learner
+
+
+def _predicted(regression: bool) -> str:
+    return "numbers" if regression else "classes"
 
 
 def check_view(view: View, packed: State) -> None:

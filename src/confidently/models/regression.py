@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
-from .model import Model
+from ..covariances.state import State
+from ..data.sources.json_schema import Count, conform
+from ..learner.learner import Learner
+from ..views.center import Center
+from . import file
+from .model import Model, learner_of
+
+
+@dataclass
+class SavedRegressor:
+    """The parameters of a regressor that are not its learner's, and whether its targets had one dimension."""
+
+    covariance: str | None = None
+    calibration: Literal["progressive"] | None = None
+    passes: Count = 1
+    shuffle: bool = False
+    random_state: Count | None = None
+    one_dimensional: bool = True
 
 
 @dataclass
@@ -15,3 +32,22 @@ class RegressionModel(Model):
     kind: ClassVar[str] = "regression"
 
     learner: Any
+
+    def header(self) -> dict[str, Any]:
+        return {"kind": self.kind, **super().header()}
+
+    @staticmethod
+    def unpacked(header: file.Header, arrays: State) -> Learner:
+        """Return the learner of a header and packed arrays; an error if they do not fit."""
+        conform(header.estimator, SavedRegressor, "estimator")
+        if header.members:
+            raise ValueError("a regression has no members")
+        learner = learner_of(vars(header), arrays, regression=True)
+        if learner.settings.task == "centered-regression" and not centers(learner):
+            raise ValueError("the task 'centered-regression' without the view 'center'")
+        return learner
+
+
+def centers(learner: Learner) -> bool:
+    """Return whether a learner sees centered rows."""
+    return learner.view is not None and any(isinstance(one, Center) for one in learner.view.views)

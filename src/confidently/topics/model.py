@@ -12,6 +12,7 @@ from ..covariances.state import State, put_rows
 from ..models import file
 from ..models.file import checked_arrays
 from ..models.model import Model, SavedModel
+from ..models.regression import RegressionModel
 from .learner import TopicLearner
 from .settings import TopicSettings
 from .state import SCORED, check_values, new_state, state_shapes
@@ -49,9 +50,10 @@ class TopicModel(SavedModel):
         return TopicLearner(settings, n_classes, header.n_features, state)
 
 
-def load_either(path: str | os.PathLike[str]) -> Model | TopicModel:
-    """Read a model file of either kind; the errors are those of :meth:`SavedModel.load`."""
-    contents = file.read(path, Model.kind, TopicModel.kind)
-    return (
-        TopicModel.from_contents(contents) if contents.header.kind == TopicModel.kind else Model.from_contents(contents)
-    )
+def load_any(path: str | os.PathLike[str]) -> Model | RegressionModel | TopicModel:
+    """Read a model file of any kind; the errors are those of :meth:`SavedModel.load`."""
+    kinds: dict[str, type[Model] | type[TopicModel]] = {
+        kind.kind: kind for kind in (Model, RegressionModel, TopicModel)
+    }
+    contents = file.read(path, *kinds)
+    return kinds[contents.header.kind].from_contents(contents)
