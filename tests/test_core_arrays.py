@@ -375,10 +375,32 @@ def see_and_learn(name: str, allowed: tuple[str, ...] = (), lists: bool = False)
     return Call(make, run, ("order: longer", "start: longer", *(f"state.{one}" for one in UNSEEN), *allowed))
 
 
+def arms(run: Callable[..., Any], scores: bool = True) -> Call:
+    """A call of the weights of arms: two features, of which the first one has met the arms 0 and 2 of three."""
+
+    def make() -> Arrays:
+        state = {
+            "start": i64(0, 3), "size": i32(2, 0), "room": i32(3, 2), "arm": i32(0, 2, 0, 0, 0),
+            "entries": np.ones((5, 2)),
+        }  # fmt: skip
+        row = {"columns": i32(0, 1), "numbers": np.ones(2)}
+        out = {"out": np.zeros((2, 3))} if scores else {}
+        return {f"state.{name}": array for name, array in state.items()} | row | out
+
+    return Call(make, lambda a: run(a, a["columns"], a["numbers"]))
+
+
 CALLS = {
     "dense": Call(
         lambda: {"x": np.ones((2, 3))}, lambda a: _core.dense(a["x"]), ("x: shorter", "x: longer", "x: empty")
     ),
+    "best_arm": Call(
+        lambda: {"mean": np.zeros((2, 3)), "deviation": np.ones((2, 3)), "out": np.zeros((2, 3))},
+        lambda a: _core.best_arm(a["mean"], a["deviation"], a["out"]),
+    ),
+    "arm_scores": arms(lambda a, *row: _core.arm_scores(state_in(a), 1.0, 1e-12, *row, a["out"])),
+    "arm_score": arms(lambda a, *row: _core.arm_score(state_in(a), 1.0, 1e-12, *row, 1), scores=False),
+    "arm_update": arms(lambda a, *row: _core.arm_update(state_in(a), 1.0, 1e-12, *row, 1, 0.5, 1.0), scores=False),
     "csr": Call(lambda: dict(CSR), checked_matrix, ("start: shorter", "start: longer")),
     "distinct_numbers": Call(
         lambda: {"numbers": i64(3, 1, 3)}, lambda a: _core.distinct_numbers(a["numbers"]),

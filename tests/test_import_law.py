@@ -22,7 +22,7 @@ LAYERS = (  # from the highest; a layer imports those below it, and folders of o
     ("serve", "papers"),
     ("plots",),
     ("__init__", "active", "river", "theory"),  # thin modules: the public names, and the modules that define them
-    ("distributed", "evaluation"),
+    ("bandits", "distributed", "evaluation"),
     ("estimators",),
     ("topics",),
     ("models",),

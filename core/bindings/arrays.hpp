@@ -118,6 +118,7 @@ Vector<T> array_of(Buffer<T> v, std::int64_t size) {
 // Each adds its classes and functions to the module.
 void bind_learner(nb::module_& m);
 void bind_mira(nb::module_& m);
+void bind_bandits(nb::module_& m);
 void bind_batch_products(nb::module_& m);
 void bind_readers(nb::module_& m);
 void bind_topics(nb::module_& m);

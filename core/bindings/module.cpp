@@ -6,6 +6,7 @@ NB_MODULE(_core, m) {
     nb::set_leak_warnings(false);  // a thread that waits for input may hold a reader when an interrupted program exits
     confidently::python::bind_learner(m);
     confidently::python::bind_mira(m);
+    confidently::python::bind_bandits(m);
     confidently::python::bind_batch_products(m);
     confidently::python::bind_readers(m);
     confidently::python::bind_topics(m);

@@ -173,6 +173,37 @@ def mira_learn(
     C: float,
 ) -> tuple[int, int]: ...
 def mira_step(scores: Sequence[float], truth: int, norm2: float, gamma: float, C: float) -> list[float]: ...
+def best_arm(
+    mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    deviation: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+) -> None: ...
+def arm_scores(
+    state: dict[str, Any],
+    prior_variance: float,
+    least_variance: float,
+    columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+) -> None: ...
+def arm_score(
+    state: dict[str, Any],
+    prior_variance: float,
+    least_variance: float,
+    columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    arm: int,
+) -> tuple[float, float]: ...
+def arm_update(
+    state: dict[str, Any],
+    prior_variance: float,
+    least_variance: float,
+    columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    arm: int,
+    alpha: float,
+    zeta: float,
+) -> None: ...
 
 min_fraction: float = 0.0001
 

@@ -1,0 +1,211 @@
+"""Bandits: mean reward on ten classification sets beside MABWiser, bayesianbandits and VW, and time per decision.
+
+A classification set becomes a bandit: an arm per class, reward 1 for the right class (of multilabel rows, for one of
+the labels) and 0 otherwise. Every learner sees the same rows in the same order, once, and decides one after the other;
+the mean reward of all rows counts, so exploring costs. The sets have 9 to 300 columns; rows have unit L2 norm, and
+pixels of mnist are averaged 2 by 2. All learners have their default parameters. Ours are LinUCB with alpha = 1 on ridge
+regression with a noise of variance 1/4, which bounds that of rewards in [0, 1]; VW has the products of context and
+action that it needs to tell arms apart (-q sa), and draws from its propensities.
+
+Needs ``pip install mabwiser bayesianbandits vowpalwabbit``. --only NAMES, --rows N, --seeds N, --speed.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from harness import arguments, have_data, load, machine, markdown, table, write_json
+from scipy.sparse import csr_array
+from sklearn.datasets import load_digits
+
+from confidently.bandits import ContextualBandit
+
+SETS = ("digits", "letter", "usps", "mnist", "shuttle", "spambase", "phishing", "a9a", "yeast", "scene")
+N_ARMS, N_FEATURES, N_WORDS, N_LEARNED = 10_000, 100_000, 50, 20_000  # of the speed of decisions
+N_TIMED = 300
+
+
+class Player(Protocol):
+    """A bandit of any package: arms are numbers."""
+
+    def choose(self, x: np.ndarray) -> int: ...
+    def learn(self, x: np.ndarray, arm: int, reward: float) -> None: ...
+
+
+class Ours:
+    def __init__(self, n_arms: int, seed: int) -> None:
+        self.bandit = ContextualBandit(range(n_arms), random_state=seed)
+
+    def choose(self, x: np.ndarray) -> int:
+        return self.bandit.predict(x[None])[0]
+
+    def learn(self, x: np.ndarray, arm: int, reward: float) -> None:
+        self.bandit.partial_fit([arm], [reward], x[None])
+
+
+class MABWiser:
+    def __init__(self, n_arms: int, seed: int, policy: str) -> None:
+        from mabwiser.mab import MAB, LearningPolicy
+
+        self.bandit = MAB(list(range(n_arms)), getattr(LearningPolicy, policy)(), seed=seed)
+        self.n_arms, self.random, self.fitted = n_arms, np.random.default_rng(seed), False
+
+    def choose(self, x: np.ndarray) -> int:  # it must be fitted before it predicts
+        return int(self.bandit.predict(x[None])) if self.fitted else int(self.random.integers(self.n_arms))
+
+    def learn(self, x: np.ndarray, arm: int, reward: float) -> None:
+        (self.bandit.partial_fit if self.fitted else self.bandit.fit)([arm], [reward], x[None])
+        self.fitted = True
+
+
+class BayesianBandits:
+    def __init__(self, n_arms: int, seed: int) -> None:
+        from bayesianbandits import Arm, ContextualAgent, NormalInverseGammaRegressor, ThompsonSampling
+
+        arms = [Arm(k, learner=NormalInverseGammaRegressor()) for k in range(n_arms)]
+        self.bandit = ContextualAgent(arms, ThompsonSampling(), random_seed=seed)
+
+    def choose(self, x: np.ndarray) -> int:
+        return int(self.bandit.pull(x[None])[0])
+
+    def learn(self, x: np.ndarray, arm: int, reward: float) -> None:
+        self.bandit.update(x[None], np.array([reward]))
+
+
+class VowpalWabbit:
+    def __init__(self, n_arms: int, seed: int) -> None:
+        from vowpalwabbit import Workspace
+
+        self.bandit = Workspace("--cb_explore_adf -q sa --quiet")
+        self.actions = [f"|a k{k}" for k in range(n_arms)]
+        self.random, self.propensity = np.random.default_rng(seed), 1.0
+
+    def choose(self, x: np.ndarray) -> int:
+        p = np.array(self.bandit.predict([self._shared(x), *self.actions]))
+        arm = int(self.random.choice(len(p), p=p / p.sum()))
+        self.propensity = float(p[arm])
+        return arm
+
+    def learn(self, x: np.ndarray, arm: int, reward: float) -> None:
+        actions = list(self.actions)
+        actions[arm] = f"0:{-reward}:{self.propensity:.6g} {actions[arm]}"
+        self.bandit.learn([self._shared(x), *actions])
+
+    @staticmethod
+    def _shared(x: np.ndarray) -> str:
+        return "shared |s " + " ".join(f"f{j}:{x[j]:.6g}" for j in np.flatnonzero(x))
+
+
+PLAYERS: dict[str, Callable[[int, int], Player]] = {
+    "confidently": Ours,
+    "MABWiser LinUCB": lambda n, seed: MABWiser(n, seed, "LinUCB"),
+    "MABWiser LinTS": lambda n, seed: MABWiser(n, seed, "LinTS"),
+    "bayesianbandits": BayesianBandits,
+    "VW": VowpalWabbit,
+}
+
+
+def rows_of(name: str, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return contexts, and the reward of every arm for each."""
+    if name == "digits":
+        X, y = load_digits(return_X_y=True)
+        order = np.random.default_rng(0).permutation(len(y))[:n_rows]
+        X, y = X[order], y[order]
+    else:
+        X, y = load(name, n_rows, 1)[:2]
+        X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+    if name == "mnist":
+        X = X.reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)).reshape(len(X), -1)
+    X = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
+    rewards = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
+    if rewards.ndim == 1:
+        rewards = rewards[:, None] == np.unique(rewards)
+    return np.ascontiguousarray(X, dtype=np.float64), rewards.astype(float)
+
+
+def play(player: Player, X: np.ndarray, rewards: np.ndarray) -> float:
+    """Return the mean reward of all rows."""
+    total = 0.0
+    for x, reward in zip(X, rewards, strict=True):
+        arm = player.choose(x)
+        player.learn(x, arm, float(reward[arm]))
+        total += float(reward[arm])
+    return total / len(X)
+
+
+def mean_rewards(names: list[str], n_rows: int, n_seeds: int) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for name in names:
+        X, rewards = rows_of(name, n_rows)
+        found[name] = {"rows": len(X), "columns": X.shape[1], "arms": rewards.shape[1], "random": rewards.mean()}
+        for who, make in PLAYERS.items():
+            begun = time.process_time()
+            values = [play(make(rewards.shape[1], seed), X, rewards) for seed in range(n_seeds)]
+            found[name][who] = float(np.mean(values))
+            found[name][f"{who}, seconds"] = (time.process_time() - begun) / n_seeds
+        print(name, {key: round(value, 3) for key, value in found[name].items()}, flush=True)
+    return found
+
+
+def speed() -> dict[str, float]:
+    """Return milliseconds per decision with many arms and many sparse features."""
+    random = np.random.default_rng(0)
+
+    def contexts(n: int) -> csr_array:
+        columns = (N_FEATURES * random.random((n, N_WORDS)) ** 3).astype(np.int64)  # few words are common
+        X = csr_array((np.ones(columns.size), columns.ravel(), np.arange(n + 1) * N_WORDS), shape=(n, N_FEATURES))
+        X.sum_duplicates()
+        return X
+
+    found = {}
+    for policy in ("lin_ucb", "epsilon_greedy", "lin_ts"):
+        bandit = ContextualBandit(range(N_ARMS), policy, random_state=0)
+        X, timed = contexts(N_LEARNED), contexts(N_TIMED)
+        begun = time.process_time()
+        bandit.partial_fit(random.integers(N_ARMS, size=N_LEARNED).tolist(), random.integers(2, size=N_LEARNED), X)
+        found[f"{policy}: learn"] = (time.process_time() - begun) / N_LEARNED * 1e3
+        rows = [timed[[i]] for i in range(N_TIMED)]
+        for what, ask in (("predict", bandit.predict), ("decide and log", bandit.decide)):
+            begun = time.process_time()
+            for row in rows:
+                ask(row)
+            found[f"{policy}: {what}"] = (time.process_time() - begun) / N_TIMED * 1e3
+    return found
+
+
+def main() -> None:
+    args = arguments(
+        __doc__ or "",
+        ("--only", {"metavar": "NAMES", "default": ",".join(SETS)}),
+        ("--rows", {"type": int, "default": 3000}),
+        ("--seeds", {"type": int, "default": 1}),
+        ("--speed", {"action": "store_true", "help": "time decisions only"}),
+    )
+    print(machine())
+    if args.speed:
+        times = speed()
+        print(table(["", "ms"], [[name, f"{value:.3f}"] for name, value in times.items()]))
+        if args.json:
+            write_json(args.json, times)
+        return
+    if not have_data():
+        return
+    warnings.simplefilter("ignore")  # of other packages
+    found = mean_rewards(args.only.split(","), args.rows, args.seeds)
+    best = [max(PLAYERS, key=lambda who, row=row: row[who]) for row in found.values()]  # type: ignore[misc]
+    lines = [
+        [name, str(row["arms"]), f"{row['random']:.3f}", *(f"{row[who]:.3f}" for who in PLAYERS)]
+        for name, row in found.items()
+    ]
+    print(markdown(["set", "arms", "at random", *PLAYERS], lines))
+    print(f"best or equal on {sum(who == 'confidently' for who in best)} of {len(found)} sets")
+    if args.json:
+        write_json(args.json, found)
+
+
+if __name__ == "__main__":
+    main()

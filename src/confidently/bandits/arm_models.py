@@ -1,0 +1,95 @@
+"""Models of the arms: how the scores of all arms follow from a context, and what a reward teaches."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .reward_model import Floats, RewardModel
+
+
+class ArmModels(ABC):
+    """Base of the models: arms are numbers from 0, in the order of the bandit's list.
+
+    Parameters
+    ----------
+    model : RewardModel
+    prior : estimator
+        Of :meth:`RewardModel.prior`, which every model begins with.
+    n_arms, n_features : int
+        The number of arms, and of the columns of a context.
+    """
+
+    kind: ClassVar[str]
+
+    def __init__(self, model: RewardModel, prior: Any, n_arms: int, n_features: int) -> None:
+        self.model, self.prior, self.n_arms, self.n_features = model, prior, n_arms, n_features
+
+    @abstractmethod
+    def scores(self, X: Any) -> tuple[Floats, Floats]:
+        """Return mean and variance of the score of every arm for every context, shape (n, n_arms)."""
+
+    @abstractmethod
+    def learn(self, arms: NDArray[np.intp], rewards: Floats, X: Any) -> None:
+        """Train on decisions for contexts in their order, with their rewards."""
+
+    @abstractmethod
+    def add(self, features: Any = None) -> None:
+        """Append an arm, which starts at the prior; ``features``: in a shared model, its row."""
+
+    @abstractmethod
+    def remove(self, arm: int) -> None:
+        """Forget an arm; the numbers of those after it decrease by one."""
+
+    @abstractmethod
+    def parts(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Return what was learned, as arrays and as estimators, by name."""
+
+    @abstractmethod
+    def restore(self, arrays: dict[str, np.ndarray], estimators: dict[str, Any]) -> None:
+        """Continue with what :meth:`parts` returned."""
+
+
+class PerArm(ArmModels):
+    """One estimator per arm, whatever its covariance and its view."""
+
+    kind = "per arm"
+
+    def __init__(self, model: RewardModel, prior: Any, n_arms: int, n_features: int) -> None:
+        super().__init__(model, prior, n_arms, n_features)
+        self.estimators: list[Any] = [None] * n_arms  # None: untried, as the prior
+
+    def scores(self, X: Any) -> tuple[Floats, Floats]:
+        mean, variance = np.empty((X.shape[0], self.n_arms)), np.empty((X.shape[0], self.n_arms))
+        untried = [arm for arm, estimator in enumerate(self.estimators) if estimator is None]
+        if untried:
+            for out, found in zip((mean, variance), self.model.scores(self.prior, X), strict=True):
+                out[:, untried] = found[:, None]
+        for arm, estimator in enumerate(self.estimators):
+            if estimator is not None:
+                mean[:, arm], variance[:, arm] = self.model.scores(estimator, X)
+        return mean, variance
+
+    def learn(self, arms: NDArray[np.intp], rewards: Floats, X: Any) -> None:
+        for arm in np.unique(arms):
+            rows = np.flatnonzero(arms == arm)
+            if self.estimators[arm] is None:
+                self.estimators[arm] = self.model.copied(self.prior)
+            self.model.learn(self.estimators[arm], X if len(rows) == X.shape[0] else X[rows], rewards[rows])
+
+    def add(self, features: Any = None) -> None:
+        self.estimators.append(None)
+        self.n_arms += 1
+
+    def remove(self, arm: int) -> None:
+        del self.estimators[arm]
+        self.n_arms -= 1
+
+    def parts(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        return {}, {f"arm-{arm}": one for arm, one in enumerate(self.estimators) if one is not None}
+
+    def restore(self, arrays: dict[str, np.ndarray], estimators: dict[str, Any]) -> None:
+        self.estimators = [estimators.get(f"arm-{arm}") for arm in range(self.n_arms)]

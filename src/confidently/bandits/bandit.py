@@ -1,0 +1,425 @@
+"""Contextual bandits: which arm to choose for a context, learned from the rewards of the arms chosen before."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array, issparse, vstack
+
+from ..data.memory.matrix import as_matrix
+from ..estimators.classifier import OnlineClassifier
+from ..estimators.regressor import OnlineRegressor
+from ..rules.regression import Ridge
+from ..wording import counted
+from . import files
+from .arm_models import ArmModels, PerArm
+from .decisions import Decision, context_record, contexts_of, decision_of
+from .policies import Policy, make_policy
+from .reward_model import Floats, RewardModel
+from .shared_model import SharedModel
+from .sparse_arms import SparseArms, has_index
+
+BOUNDED_VARIANCE = 0.25  # of any number in [0, 1] (Popoviciu's inequality)
+ARMS = (str, int, float)  # types of arms and of ids, which files can hold
+
+
+class ContextualBandit:
+    """Chooses arms for contexts and learns from their rewards.
+
+    A model gives a Gaussian over the score of every arm for a context; the policy maps these Gaussians to the
+    probability of each arm, draws one, and the decision is logged with its probability.
+
+    Parameters
+    ----------
+    arms : sequence of str, int or float
+        At least one; arms come and go by :meth:`add_arm` and :meth:`remove_arm`.
+    policy : str or Policy, default="lin_ucb"
+        A name in ``confidently.bandits.POLICIES`` or a policy such as ``LinUCB(alpha=0.5)``.
+    model : OnlineClassifier or OnlineRegressor, optional
+        The model of the reward, which is cloned: every arm has one, or all arms share one if ``arm_features`` are
+        given. By default ``OnlineRegressor(Ridge(r=0.25))``, for rewards in [0, 1], whose variance is at most 1/4. For
+        other rewards, r is a bound of their variance.
+    arm_features : mapping, optional
+        A row of d features for each arm, all dense or all sparse. One model then learns from the rows [x, z, x kron z]
+        of contexts x and arms z.
+    random_state : int, optional
+        Seed of the draws; the same seed and the same calls give the same decisions.
+
+    Attributes
+    ----------
+    arms : list
+        In the order of the columns of :meth:`propensities` and :meth:`predict_expectations`.
+    log : list of Decision
+        All decisions of :meth:`decide`, the first one first. Its owner may shorten it: rewards find the decisions that
+        wait for them without it.
+
+    Notes
+    -----
+    Models with a diagonal covariance, without a view, averaging or forgetting, store only the weights of features that
+    an arm was trained on. A decision then takes time in proportion to these weights and to the number of arms.
+
+    Examples
+    --------
+    >>> bandit = ContextualBandit(["news", "sport"], "lin_ucb", random_state=0)
+    >>> decision = bandit.decide([1.0, 0.0], id="visit 1")
+    >>> bandit.reward("visit 1", 1)
+    >>> bandit.predict_expectations([[1.0, 0.0]]).round(2)  # of news and of sport, which was shown
+    array([[0.  , 0.89]])
+    """
+
+    def __init__(
+        self,
+        arms: Sequence[Any],
+        policy: str | Policy = "lin_ucb",
+        model: OnlineClassifier | OnlineRegressor | None = None,
+        *,
+        arm_features: Mapping[Any, Any] | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.arms = _checked_arms(arms)
+        self.policy = make_policy(policy)
+        if model is None:
+            model = OnlineRegressor(Ridge(r=BOUNDED_VARIANCE))
+        self._model = RewardModel(model)
+        self._arm_features = None if arm_features is None else _feature_rows(self.arms, arm_features)
+        self._models: ArmModels | None = None
+        self._random = np.random.default_rng(random_state)
+        self._n_decisions = 0
+        self._waiting: dict[Any, Decision] = {}
+        self.log: list[Decision] = []
+
+    # --- deciding ------------------------------------------------------------------------------------------------
+
+    def decide(self, context: Any = None, id: Any = None) -> Decision:
+        """Choose an arm for one context and log the decision.
+
+        Parameters
+        ----------
+        context : array of shape (d,), or matrix of one row, optional
+            None for a bandit without contexts.
+        id : str, int or float, optional
+            By which :meth:`reward` finds the decision; by default the number of decisions before it.
+
+        Returns
+        -------
+        Decision
+            With the chosen ``arm`` and its ``propensity``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the context has another number of columns than those before or values that are not finite, or a decision
+            with this id waits for its reward.
+        """
+        X = self._rows(_as_one_row(context), 1)
+        id = self._n_decisions if id is None else id
+        if isinstance(id, np.generic):
+            id = id.item()
+        if not isinstance(id, ARMS):
+            raise TypeError(f"id: expected a string or a number, got {id!r}")
+        if id in self._waiting:
+            raise ValueError(f"decision {id!r} waits for its reward; use another id")
+        mean, variance = self._ready(X).scores(X)
+        arm = int(self.policy.choose(mean[0], variance[0], self._random))
+        propensity = float(self.policy.propensity_of(arm, mean[0], variance[0]))
+        decision = Decision(id, self.arms[arm], propensity, None, context_record(X))
+        self._n_decisions += 1
+        self._waiting[id] = decision
+        self.log.append(decision)
+        return decision
+
+    def reward(self, id: Any, value: float) -> None:
+        """Give the reward of a decision, at any time after it, and learn from it.
+
+        An arm that was removed since learns nothing; the log has the reward nevertheless.
+
+        Raises
+        ------
+        ValueError
+            If no decision with this id waits for its reward, or the value is not a possible reward.
+        """
+        if id not in self._waiting:
+            raise ValueError(f"no decision {id!r} waits for its reward; pass the id of a decision without one")
+        rewards = self._model.check_rewards([value], 1)
+        decision = self._waiting[id]
+        if decision.arm in self.arms:
+            models = self._models
+            assert models is not None  # there was a decision
+            models.learn(np.array([self.arms.index(decision.arm)]), rewards, contexts_of([decision]))
+        decision.reward = float(rewards[0])
+        del self._waiting[id]
+
+    @property
+    def n_waiting(self) -> int:
+        """The number of decisions that wait for their rewards."""
+        return len(self._waiting)
+
+    def predict(self, contexts: Any) -> list[Any]:
+        """Return an arm per context, drawn by the policy; nothing is logged.
+
+        Parameters
+        ----------
+        contexts : array or sparse matrix of shape (n, d)
+        """
+        mean, variance = self._scores(contexts)
+        return [self.arms[k] for k in self.policy.choose(mean, variance, self._random)]
+
+    def propensities(self, contexts: Any) -> Floats:
+        """Return the probability of each arm for each context, shape (n, n_arms): ``action_dist`` of the estimators."""
+        return self.policy.propensities(*self._scores(contexts))
+
+    def predict_expectations(self, contexts: Any) -> Floats:
+        """Return the expected reward of each arm for each context, shape (n, n_arms)."""
+        return self._model.expected(*self._scores(contexts))
+
+    def score_distribution(self, contexts: Any) -> tuple[Floats, Floats]:
+        """Return mean and variance of the score of each arm for each context, both of shape (n, n_arms)."""
+        return self._scores(contexts)
+
+    # --- training ------------------------------------------------------------------------------------------------
+
+    def fit(self, decisions: Sequence[Any], rewards: Any, contexts: Any = None) -> Self:
+        """Train from scratch on decisions of the past; the log stays.
+
+        Parameters and errors are those of :meth:`partial_fit`.
+        """
+        models, self._models = self._models, None
+        try:
+            return self.partial_fit(decisions, rewards, contexts)
+        except BaseException:
+            self._models = models
+            raise
+
+    def partial_fit(self, decisions: Sequence[Any], rewards: Any, contexts: Any = None) -> Self:
+        """Train on more decisions.
+
+        Parameters
+        ----------
+        decisions : sequence of shape (n,)
+            The arms that were chosen, by whatever policy.
+        rewards : array of shape (n,)
+            0 or 1 for a classifier.
+        contexts : array or sparse matrix of shape (n, d), optional
+            None for a bandit without contexts.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If lengths differ, an arm is unknown, or a reward or context is not possible; nothing is then learned.
+        """
+        number = {arm: k for k, arm in enumerate(self.arms)}
+        for arm in decisions:
+            if arm not in number:
+                raise ValueError(f"unknown arm {arm!r}; expected one of {_shown(self.arms)}, or use add_arm first")
+        values = self._model.check_rewards(rewards, len(decisions))
+        X = self._rows(contexts, len(decisions))
+        if X.shape[0] != len(decisions):
+            raise ValueError(f"contexts must have one row per decision, got {X.shape[0]} for {len(decisions)}")
+        if len(decisions):
+            self._ready(X).learn(np.array([number[arm] for arm in decisions], dtype=np.intp), values, X)
+        return self
+
+    # --- arms ----------------------------------------------------------------------------------------------------
+
+    def add_arm(self, arm: Any, features: Any = None) -> None:
+        """Add an arm, about which nothing is known except, in a shared model, by its features.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there is such an arm, or its features are missing, not wanted or not as those of the others.
+        """
+        _checked_arms([*self.arms, arm])
+        if (features is None) != (self._arm_features is None):
+            problem = "has no features" if features is None else "has features, but other arms have none"
+            raise ValueError(f"add_arm: {arm!r} {problem}; pass features for all arms or for none")
+        if self._arm_features is not None:
+            row = _one_kind([_as_one_row(features)], sparse=issparse(self._arm_features))
+            if row.shape[1] != self._arm_features.shape[1]:
+                raise ValueError(
+                    f"add_arm: expected {self._arm_features.shape[1]} features as of the other arms, got {row.shape[1]}"
+                )
+            if self._models is None:
+                self._arm_features = _one_kind([self._arm_features, row], issparse(self._arm_features))
+            else:
+                self._models.add(row)
+                self._arm_features = self._models.features  # type: ignore[attr-defined]
+        elif self._models is not None:
+            self._models.add()
+        self.arms.append(arm)
+
+    def remove_arm(self, arm: Any) -> None:
+        """Remove an arm with all that was learned about it alone.
+
+        Raises
+        ------
+        ValueError
+            If there is no such arm, or no other.
+        """
+        if arm not in self.arms:
+            raise ValueError(f"unknown arm {arm!r}; expected one of {_shown(self.arms)}")
+        if len(self.arms) == 1:
+            raise ValueError(f"remove_arm: {arm!r} is the only arm; add another one first")
+        number = self.arms.index(arm)
+        if self._models is not None:
+            self._models.remove(number)
+        if self._arm_features is not None:
+            self._arm_features = self._arm_features[np.flatnonzero(np.arange(len(self.arms)) != number)]
+        del self.arms[number]
+
+    # --- files ---------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the bandit with its log to one file, which :meth:`load` reads.
+
+        Raises
+        ------
+        ValueError
+            If there was no decision and no training yet, so that the number of features is unknown.
+        """
+        if self._models is None:
+            raise ValueError(f"{path}: not saved, the bandit has seen no context; call decide or partial_fit first")
+        arrays, estimators = self._models.parts()
+        if self._arm_features is not None:
+            arrays |= {"features": csr_array(self._arm_features).toarray()}
+        header = {
+            "arms": self.arms,
+            "policy": self.policy.name,
+            "parameters": self.policy.get_params(),
+            "n_features": self._models.n_features,
+            "models": self._models.kind,
+            "ones": self._model.has_ones,
+            "sparse": issparse(self._arm_features),
+            "random": self._random.bit_generator.state,
+            "n_decisions": self._n_decisions,
+            "waiting": [asdict(one) for one in self._waiting.values()],
+        }
+        files.write(path, files.Saved(header, arrays, {"prior": self._models.prior, **estimators}, self.log))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a bandit that :meth:`save` wrote; it continues with the same decisions.
+
+        Raises
+        ------
+        confidently.models.file.ModelFileError
+            If the file is damaged, not of a bandit, or written by a later version.
+        OSError
+            If it cannot be read.
+        """
+        saved = files.read(path)
+        with files.damage_reported(path):
+            header, arms = saved.header, saved.header["arms"]
+            rows = saved.arrays.pop("features", None)
+            features = None
+            if rows is not None:
+                known = csr_array(rows) if header["sparse"] else rows
+                features = {arm: known[[k]] for k, arm in enumerate(arms)}
+            policy = make_policy(header["policy"], **header["parameters"])
+            bandit = cls(arms, policy, saved.estimators["prior"], arm_features=features)
+            bandit._model.has_ones = bool(header["ones"])  # which the estimator in the file does not know
+            bandit._models = bandit._new_models(header["n_features"])
+            if bandit._models.kind != header["models"]:
+                raise ValueError(f"expected models {bandit._models.kind!r}, got {header['models']!r}")
+            bandit._models.restore(saved.arrays, saved.estimators)
+            bandit._random.bit_generator.state = header["random"]
+            bandit._n_decisions = header["n_decisions"]
+            waiting = [decision_of(record) for record in header["waiting"]]
+            bandit._waiting = {one.id: one for one in waiting}
+            # A decision that waits is one object, in the log and outside.
+            bandit.log = [bandit._waiting.get(one.id, one) if one.reward is None else one for one in saved.log]
+            return bandit
+
+    # --- helpers -------------------------------------------------------------------------------------------------
+
+    def _scores(self, contexts: Any) -> tuple[Floats, Floats]:
+        X = self._rows(contexts, 1)
+        return self._ready(X).scores(X)
+
+    def _ready(self, X: Any) -> ArmModels:
+        """Return the models, which are made when the number of features is known first."""
+        if self._models is None:
+            self._models = self._new_models(X.shape[1])
+        return self._models
+
+    def _new_models(self, n_features: int) -> ArmModels:
+        if self._arm_features is not None:
+            return SharedModel(self._model, n_features, self._arm_features)
+        prior = self._model.prior(n_features)
+        kind = SparseArms if has_index(prior) else PerArm
+        return kind(self._model, prior, len(self.arms), n_features)
+
+    def _rows(self, contexts: Any, n: int) -> Any:
+        """Return contexts as a float64 array or CSR array, checked; ``n`` empty ones for None."""
+        if contexts is None:
+            contexts = np.zeros((n, 1))
+        if issparse(contexts):
+            X = csr_array(contexts, dtype=np.float64)
+            if not X.has_canonical_format:
+                X = X.copy()
+                X.sum_duplicates()
+        else:
+            X = np.ascontiguousarray(contexts, dtype=np.float64)
+        as_matrix(X)  # an error names the first value that is not finite
+        if self._models is not None and X.shape[1] != self._models.n_features:
+            raise ValueError(
+                f"contexts must have {counted(self._models.n_features, 'column')} as those before, got {X.shape[1]}; "
+                "begin a new bandit for other features"
+            )
+        return X
+
+
+def _checked_arms(arms: Sequence[Any]) -> list[Any]:
+    if isinstance(arms, str) or not len(arms):
+        raise ValueError(f"arms: expected a sequence of at least one arm, got {arms!r}")
+    found = [arm.item() if isinstance(arm, np.generic) else arm for arm in arms]
+    for arm in found:
+        if isinstance(arm, bool) or not isinstance(arm, ARMS) or (isinstance(arm, float) and not math.isfinite(arm)):
+            raise TypeError(f"arms: expected strings or finite numbers, got {arm!r}")
+    for k, arm in enumerate(found):
+        if len(set(found)) < len(found) and arm in found[:k]:
+            raise ValueError(f"arms: {arm!r} is there twice; use every arm once")
+    return found
+
+
+def _feature_rows(arms: list[Any], given: Mapping[Any, Any]) -> Any:
+    missing = [arm for arm in arms if arm not in given]
+    if missing or len(given) > len(arms):
+        problem = f"nothing for {missing[0]!r}" if missing else "features of arms that do not exist"
+        raise ValueError(f"arm_features: {problem}; pass a row for each arm")
+    rows = [_as_one_row(given[arm]) for arm in arms]
+    if len({row.shape for row in rows}) > 1:
+        shapes = ", ".join(sorted({str(row.shape[1]) for row in rows}))
+        raise ValueError(f"arm_features: all arms must have equally many features, got {shapes}")
+    return _one_kind(rows, any(map(issparse, rows)))
+
+
+def _one_kind(rows: list[Any], sparse: bool) -> Any:
+    joined = csr_array(vstack([csr_array(row) for row in rows])) if sparse else np.vstack(rows).astype(np.float64)
+    as_matrix(joined)  # an error names the first value that is not finite
+    return joined
+
+
+def _as_one_row(row: Any) -> Any:
+    if row is None or issparse(row):
+        return row
+    row = np.asarray(row, dtype=np.float64)
+    if row.ndim == 2 and len(row) == 1:
+        return row
+    if row.ndim != 1:
+        raise ValueError(f"expected one row, an array of shape (d,), got shape {row.shape}")
+    return row[None]
+
+
+def _shown(arms: list[Any]) -> str:
+    names = ", ".join(repr(arm) for arm in arms[:10])
+    return names if len(arms) <= 10 else f"{names}, ... ({len(arms)} arms)"

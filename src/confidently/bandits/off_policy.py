@@ -1,0 +1,318 @@
+"""Off-policy estimators: the value of a policy from decisions that another policy made.
+
+Round i has a context, the action a_i that the logging policy chose with probability p_i (``pscore``), and its reward
+r_i. The policy to evaluate would have chosen action a with probability pi_i(a) (``action_dist``), and w_i =
+pi_i(a_i)/p_i is the weight of the round.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..rules.parametric import Parametric, parameter
+from ..rules.ranges import Range, check_choice, check_integer, check_number
+from .intervals import METHODS, Floats, Interval, bernstein_interval, bootstrap_interval, normal_interval
+
+LEVEL = Range(0.0, 1.0)
+
+
+class Terms(NamedTuple):
+    """The estimate is mean(numerator)/mean(denominator); without a denominator, mean(numerator).
+
+    ``low`` and ``high`` bound the numerators, for rewards in [0, 1].
+    """
+
+    numerator: Floats
+    denominator: Floats | None
+    low: float
+    high: float
+
+
+class Rounds(NamedTuple):
+    """Logged rounds, checked; ``chosen``: pi_i(a_i)."""
+
+    reward: Floats
+    action: NDArray[np.intp]
+    action_dist: Floats
+    pscore: Floats | None
+    predicted: Floats | None
+
+    @property
+    def chosen(self) -> Floats:
+        return self.of_action(self.action_dist)
+
+    def of_action(self, table: Floats) -> Floats:
+        found: Floats = table[np.arange(len(self.action)), self.action]
+        return found
+
+
+class OffPolicyEstimator(Parametric, ABC):
+    """Base of the estimators, with the methods and arguments of the Open Bandit Pipeline."""
+
+    needs_pscore: ClassVar[bool] = True
+    needs_predictions: ClassVar[bool] = False
+
+    @abstractmethod
+    def _terms(self, rounds: Rounds) -> Terms:
+        """Return the terms of the estimate."""
+
+    def estimate_policy_value(
+        self,
+        reward: Any,
+        action: Any,
+        action_dist: Any,
+        pscore: Any = None,
+        estimated_rewards_by_reg_model: Any = None,
+    ) -> float:
+        """Return the estimated mean reward of the policy.
+
+        Parameters
+        ----------
+        reward : array of shape (n,)
+        action : array of shape (n,)
+            Numbers of the logged actions, from 0.
+        action_dist : array of shape (n, n_actions)
+            Probabilities of the policy to evaluate, of :meth:`ContextualBandit.propensities`.
+        pscore : array of shape (n,), optional
+            Probabilities with which the logging policy chose the logged actions, in (0, 1].
+        estimated_rewards_by_reg_model : array of shape (n, n_actions), optional
+            Expected rewards by a model that was not trained on these rounds, for ``DirectMethod`` and ``DoublyRobust``.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ValueError
+            If an array is missing, has the wrong shape, or holds impossible values; or if no round counts.
+        """
+        return self._value(
+            self._terms(self._rounds(reward, action, action_dist, pscore, estimated_rewards_by_reg_model))
+        )
+
+    def estimate_interval(
+        self,
+        reward: Any,
+        action: Any,
+        action_dist: Any,
+        pscore: Any = None,
+        estimated_rewards_by_reg_model: Any = None,
+        *,
+        alpha: float = 0.05,
+        method: str = "normal",
+        n_bootstrap_samples: int = 1000,
+        random_state: int | None = None,
+    ) -> Interval:
+        """Return the estimate with an interval that covers the policy's value with probability 1 - alpha.
+
+        Parameters
+        ----------
+        reward, action, action_dist, pscore, estimated_rewards_by_reg_model
+            As for :meth:`estimate_policy_value`. The rounds are independent.
+        alpha : float
+            In (0, 1).
+        method : {"normal", "bootstrap", "bernstein"}
+            The central limit theorem (for a ratio, by its linearization); percentiles of the bootstrap; or the
+            empirical Bernstein inequality, which holds for every n if rewards lie in [0, 1] and no larger weight is
+            possible than the largest one here or ``lambda_``. It is not for ratios.
+        n_bootstrap_samples : int
+        random_state : int, optional
+            Seed of the bootstrap.
+
+        Returns
+        -------
+        Interval
+            With ``value``, ``low`` and ``high``.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`estimate_policy_value`; for the Bernstein interval also if the estimate is a ratio, or rewards lie
+            outside of [0, 1].
+        """
+        check_number("estimate_interval", "alpha", alpha, LEVEL)
+        check_choice("method", method, METHODS)
+        check_integer("estimate_interval", "n_bootstrap_samples", n_bootstrap_samples, 1)
+        rounds = self._rounds(reward, action, action_dist, pscore, estimated_rewards_by_reg_model)
+        terms = self._terms(rounds)
+        value = self._value(terms)
+        if method == "bootstrap":
+            return bootstrap_interval(
+                value, terms.numerator, terms.denominator, alpha, n_bootstrap_samples, random_state
+            )
+        if method == "normal":
+            if terms.denominator is None:
+                return normal_interval(value, terms.numerator - value, alpha)
+            influence = (terms.numerator - value * terms.denominator) / terms.denominator.mean()
+            return normal_interval(value, influence, alpha)
+        if terms.denominator is not None:
+            raise ValueError(
+                f"{type(self).__name__} is a ratio, which has no Bernstein interval; use method='normal' or 'bootstrap'"
+            )
+        known = (rounds.reward,) if rounds.predicted is None else (rounds.reward, rounds.predicted)
+        if any(((array < 0) | (array > 1)).any() for array in known):
+            raise ValueError("a Bernstein interval needs rewards in [0, 1]; scale them, or use method='normal'")
+        return bernstein_interval(terms.numerator, terms.low, terms.high, alpha)
+
+    def _value(self, terms: Terms) -> float:
+        if terms.denominator is None:
+            return float(terms.numerator.mean())
+        if not terms.denominator.sum() > 0:
+            raise ValueError(
+                f"{type(self).__name__}: the policy never chooses a logged action, so no round counts; use more rounds "
+                "or another policy"
+            )
+        return float(terms.numerator.sum() / terms.denominator.sum())
+
+    def _rounds(self, reward: Any, action: Any, action_dist: Any, pscore: Any, predicted: Any) -> Rounds:
+        name = type(self).__name__
+        r, a = np.asarray(reward, dtype=np.float64), np.asarray(action)
+        n = len(r) if r.ndim == 1 else 0
+        if not n or a.shape != (n,):
+            raise ValueError(f"{name}: reward and action must have one shape (n,), got {r.shape} and {a.shape}")
+        dist = _table(name, "action_dist", action_dist, n)
+        if a.dtype.kind not in "iu" or a.min() < 0 or a.max() >= dist.shape[1]:
+            raise ValueError(
+                f"{name}: action must hold integers from 0 to {dist.shape[1] - 1}, as action_dist has columns"
+            )
+        if not np.isfinite(r).all():
+            raise ValueError(f"{name}: reward must be finite")
+        if not ((dist >= 0).all() and np.allclose(dist.sum(axis=1), 1.0, atol=1e-6)):
+            raise ValueError(f"{name}: each row of action_dist must be probabilities that sum to 1")
+        p = None
+        if self.needs_pscore:
+            if pscore is None:
+                raise ValueError(f"{name} needs pscore, the probabilities of the logged actions; pass an array (n,)")
+            p = np.asarray(pscore, dtype=np.float64)
+            if p.shape != (n,) or not ((p > 0) & (p <= 1)).all():
+                raise ValueError(f"{name}: pscore must be {n} probabilities in (0, 1]")
+        q = None
+        if self.needs_predictions:
+            if predicted is None:
+                raise ValueError(f"{name} needs estimated_rewards_by_reg_model; pass an array (n, n_actions)")
+            q = _table(name, "estimated_rewards_by_reg_model", predicted, n)
+            if q.shape != dist.shape or not np.isfinite(q).all():
+                raise ValueError(f"{name}: estimated_rewards_by_reg_model must be finite, of shape {dist.shape}")
+        return Rounds(r, a.astype(np.intp), dist, p, q)
+
+
+class InverseProbabilityWeighting(OffPolicyEstimator):
+    """IPS: the mean of w_i r_i, unbiased if the logging policy may choose every action that the policy chooses.
+
+    ``lambda_`` clips the weights, which trades variance for bias.
+
+    Examples
+    --------
+    >>> ips = InverseProbabilityWeighting()
+    >>> ips.estimate_policy_value([1, 0, 1], [0, 1, 1], [[0.5, 0.5]] * 3, pscore=[0.5, 0.5, 0.25])
+    1.0
+    """
+
+    name = "ipw"
+    lambda_: float = parameter(Range(0.0, math.inf, closed_high=True), "largest weight", default=math.inf)
+
+    def _terms(self, rounds: Rounds) -> Terms:
+        w = self._weights(rounds)
+        return Terms(w * rounds.reward, None, 0.0, self._largest(w))
+
+    def _weights(self, rounds: Rounds) -> Floats:
+        assert rounds.pscore is not None
+        clipped: Floats = np.minimum(rounds.chosen / rounds.pscore, self.lambda_)
+        return clipped
+
+    def _largest(self, w: Floats) -> float:
+        return self.lambda_ if math.isfinite(self.lambda_) else float(w.max())
+
+
+class SelfNormalizedInverseProbabilityWeighting(InverseProbabilityWeighting):
+    """SNIPS: the sum of w_i r_i divided by that of w_i.
+
+    It is biased by O(1/n), does not depend on a factor on all weights, stays within the rewards, and mostly has a
+    smaller variance than IPS.
+
+    References
+    ----------
+    Swaminathan & Joachims, NIPS 2015.
+    """
+
+    name = "snipw"
+
+    def _terms(self, rounds: Rounds) -> Terms:
+        w = self._weights(rounds)
+        return Terms(w * rounds.reward, w, 0.0, math.inf)
+
+
+class DirectMethod(OffPolicyEstimator):
+    """DM: the mean of sum_a pi_i(a) q_i(a) for the rewards q that a model expects; as biased as the model."""
+
+    name = "dm"
+    needs_pscore = False
+    needs_predictions = True
+
+    def _terms(self, rounds: Rounds) -> Terms:
+        assert rounds.predicted is not None
+        return Terms((rounds.action_dist * rounds.predicted).sum(axis=1), None, 0.0, 1.0)
+
+
+class DoublyRobust(InverseProbabilityWeighting):
+    """DR: the direct method, corrected by the weighted errors of its model.
+
+    The mean of sum_a pi_i(a) q_i(a) + w_i (r_i - q_i(a_i)): unbiased with the right propensities whatever the model q,
+    and with the right model whatever the propensities.
+
+    References
+    ----------
+    Dudik, Langford & Li, ICML 2011.
+    """
+
+    name = "dr"
+    needs_predictions = True
+
+    def _terms(self, rounds: Rounds) -> Terms:
+        assert rounds.predicted is not None
+        w = self._weights(rounds)
+        direct = (rounds.action_dist * rounds.predicted).sum(axis=1)
+        corrected = direct + w * (rounds.reward - rounds.of_action(rounds.predicted))
+        most = self._largest(w)
+        return Terms(corrected, None, -most, 1.0 + most)
+
+
+class ReplayMethod(OffPolicyEstimator):
+    """Replay: the mean reward of the rounds whose logged action the policy chooses.
+
+    Unbiased if the logging policy chose uniformly at random (Li et al., WSDM 2011). A policy that chooses at random
+    counts each round with its probability of the logged action. :func:`replay` lets a bandit learn meanwhile.
+    """
+
+    name = "rm"
+    needs_pscore = False
+
+    def _terms(self, rounds: Rounds) -> Terms:
+        w = rounds.chosen
+        return Terms(w * rounds.reward, w, 0.0, math.inf)
+
+
+def _table(name: str, argument: str, given: Any, n: int) -> Floats:
+    table = np.asarray(given, dtype=np.float64)
+    if table.ndim == 3 and table.shape[2] == 1:  # the Open Bandit Pipeline has an axis of positions in a list
+        table = table[:, :, 0]
+    if table.ndim != 2 or table.shape[0] != n or not table.shape[1]:
+        raise ValueError(f"{name}: {argument} must have the shape ({n}, n_actions), got {table.shape}")
+    return table
+
+
+__all__ = [
+    "DirectMethod",
+    "DoublyRobust",
+    "Interval",
+    "InverseProbabilityWeighting",
+    "OffPolicyEstimator",
+    "ReplayMethod",
+    "SelfNormalizedInverseProbabilityWeighting",
+]

@@ -1,0 +1,203 @@
+"""Policies: which arm to choose, given mean and variance of every arm's score, and with what probability."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..rules.parametric import Parametric, parameter
+from ..rules.ranges import Range, UnknownChoice
+
+Floats = NDArray[np.float64]
+WEIGHT = Range(0.0, math.inf, closed_low=True)
+SHARE = Range(0.0, 1.0, closed_low=True, closed_high=True)
+
+
+class Policy(Parametric):
+    """Base of all policies: functions of the Gaussians over the arms' scores, which know neither arms nor models."""
+
+    source: ClassVar[str]
+
+    def propensities(self, mean: Any, variance: Any) -> Floats:
+        """Return the probability with which each arm is chosen.
+
+        Parameters
+        ----------
+        mean, variance : array of shape (n_arms,) or (n, n_arms)
+            Of the arms' scores, the variance >= 0.
+
+        Returns
+        -------
+        ndarray of the same shape
+            Each row sums to 1.
+
+        Raises
+        ------
+        ValueError
+            If the shapes differ, there is no arm, or a number is not finite or a variance negative.
+        """
+        found: Floats = self._apply(self._propensities, mean, variance)
+        return found
+
+    def choose(self, mean: Any, variance: Any, random: np.random.Generator) -> NDArray[np.intp]:
+        """Draw an arm per row with the probabilities of :meth:`propensities`: its number, shape () or (n,)."""
+        chosen: NDArray[np.intp] = self._apply(lambda m, v: self._choose(m, v, random), mean, variance)
+        return chosen
+
+    def propensity_of(self, arm: int, mean: Any, variance: Any) -> float:
+        """Return the probability of one arm, by its number, for arrays of shape (n_arms,)."""
+        return float(self.propensities(mean, variance)[arm])
+
+    def _apply(self, compute: Any, mean: Any, variance: Any) -> Any:
+        m, v = np.asarray(mean, dtype=np.float64), np.asarray(variance, dtype=np.float64)
+        if m.shape != v.shape or m.ndim not in (1, 2) or not m.shape[-1]:
+            raise ValueError(
+                f"{type(self).__name__}: mean and variance must have one shape, (n_arms,) or (n, n_arms), got "
+                f"{m.shape} and {v.shape}; pass a number per arm"
+            )
+        if not (np.isfinite(m).all() and np.isfinite(v).all() and (v >= 0).all()):
+            raise ValueError(f"{type(self).__name__}: mean and variance must be finite, and no variance negative")
+        found = compute(np.atleast_2d(m), np.atleast_2d(v))
+        return found[0] if m.ndim == 1 else found
+
+    def _index(self, mean: Floats, variance: Floats) -> Floats:
+        """Return the number of each arm of which the largest one decides."""
+        return mean
+
+    def _propensities(self, mean: Floats, variance: Floats) -> Floats:
+        return _shared(self._index(mean, variance))
+
+    def _choose(self, mean: Floats, variance: Floats, random: np.random.Generator) -> NDArray[np.intp]:
+        return _largest(self._index(mean, variance), random)
+
+
+class Greedy(Policy):
+    """The arm with the largest mean; equal ones with equal probabilities.
+
+    Examples
+    --------
+    >>> Greedy().propensities([0.1, 0.5, 0.5], [1.0, 1.0, 1.0])
+    array([0. , 0.5, 0.5])
+    """
+
+    name = "greedy"
+    source = "no exploration beyond that of the data"
+
+
+class EpsilonGreedy(Policy):
+    """With probability epsilon any arm, otherwise the one with the largest mean.
+
+    p_a = epsilon/K + (1 - epsilon) p_a of :class:`Greedy`, with K arms.
+
+    Examples
+    --------
+    >>> EpsilonGreedy(epsilon=0.2).propensities([0.1, 0.5], [1.0, 1.0])
+    array([0.1, 0.9])
+    """
+
+    name = "epsilon_greedy"
+    source = "Sutton & Barto, Reinforcement Learning, 1998, section 2.2"
+    epsilon: float = parameter(SHARE, "probability of a random arm", default=0.1)
+
+    def _propensities(self, mean: Floats, variance: Floats) -> Floats:
+        mixed: Floats = self.epsilon / mean.shape[1] + (1.0 - self.epsilon) * super()._propensities(mean, variance)
+        return mixed
+
+    def _choose(self, mean: Floats, variance: Floats, random: np.random.Generator) -> NDArray[np.intp]:
+        best = super()._choose(mean, variance, random)
+        explored = random.random(len(mean)) < self.epsilon
+        return np.where(explored, random.integers(mean.shape[1], size=len(mean)), best)
+
+
+class LinUCB(Policy):
+    """The arm with the largest upper confidence bound mean + alpha sqrt(variance); equal ones with equal probabilities.
+
+    With ridge regression and alpha = 1 + sqrt(log(2/delta)/2), the bound of each decision holds with probability
+    1 - delta for rewards in [0, 1].
+
+    Examples
+    --------
+    >>> LinUCB(alpha=1.0).propensities([0.5, 0.4], [0.01, 0.09])
+    array([0., 1.])
+    """
+
+    name = "lin_ucb"
+    source = "Li, Chu, Langford & Schapire, WWW 2010"
+    alpha: float = parameter(WEIGHT, "standard deviations that are added to the mean", default=1.0)
+
+    def _index(self, mean: Floats, variance: Floats) -> Floats:
+        return mean + self.alpha * np.sqrt(variance)
+
+
+class LinTS(Policy):
+    """Thompson sampling: the arm whose draw from N(mean, alpha^2 variance) is the largest.
+
+    Arms are drawn independently of each other. For one model per arm, that is the posterior; for one model of all arms,
+    it is the product of the marginals of their scores. The propensities are then exact::
+
+        p_a = integral of N(t; m_a, s_a^2) prod over b != a of Phi((t - m_b)/s_b) dt,    s = alpha sqrt(variance)
+
+    by Gauss-Legendre quadrature with nodes halved until the sum over all arms is known to 1e-10.
+
+    Examples
+    --------
+    >>> LinTS().propensities([1.0, 0.0], [0.5, 0.5]).round(4)  # Phi(1) and 1 - Phi(1)
+    array([0.8413, 0.1587])
+    """
+
+    name = "lin_ts"
+    source = "Thompson, Biometrika 25, 1933; Agrawal & Goyal, ICML 2013"
+    alpha: float = parameter(WEIGHT, "factor on the standard deviations", default=1.0)
+
+    def _propensities(self, mean: Floats, variance: Floats) -> Floats:
+        out = np.empty(mean.shape)
+        _core.best_arm(np.ascontiguousarray(mean), np.ascontiguousarray(self.alpha * np.sqrt(variance)), out)
+        return out
+
+    def _choose(self, mean: Floats, variance: Floats, random: np.random.Generator) -> NDArray[np.intp]:
+        return _largest(mean + self.alpha * np.sqrt(variance) * random.standard_normal(mean.shape), random)
+
+
+POLICIES: dict[str, type[Policy]] = {policy.name: policy for policy in (LinTS, LinUCB, EpsilonGreedy, Greedy)}
+
+
+def make_policy(policy: str | Policy, **parameters: float) -> Policy:
+    """Return a policy, from its name or from another policy, with some parameters set.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, an unknown parameter or a value out of its range. The message lists the allowed ones.
+
+    Examples
+    --------
+    >>> make_policy("lin_ucb", alpha=0.5)
+    LinUCB(alpha=0.5)
+    """
+    if isinstance(policy, str):
+        if policy not in POLICIES:
+            raise UnknownChoice(f"unknown policy {policy!r}; expected one of {', '.join(POLICIES)}")
+        policy = POLICIES[policy]()
+    elif not isinstance(policy, Policy):
+        raise TypeError(f"policy: expected a policy such as LinTS() or one of {', '.join(POLICIES)}, got {policy!r}")
+    return policy.with_params(**parameters) if parameters else policy
+
+
+def _shared(index: Floats) -> Floats:
+    """Return the probabilities of the largest numbers of each row, which share equally."""
+    best = index == index.max(axis=1, keepdims=True)
+    shares: Floats = best / best.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _largest(index: Floats, random: np.random.Generator) -> NDArray[np.intp]:
+    """Return the place of the largest number of each row, one of equal ones at random."""
+    best: NDArray[np.intp] = index.argmax(axis=1)
+    several = (index == np.take_along_axis(index, best[:, None], axis=1)).sum(axis=1) > 1
+    for row in np.flatnonzero(several):
+        best[row] = random.choice(np.flatnonzero(index[row] == index[row, best[row]]))
+    return best

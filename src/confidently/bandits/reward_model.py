@@ -1,0 +1,115 @@
+"""What a bandit needs of an estimator: Gaussians over scores, training on rewards, and expected rewards."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack, issparse
+from scipy.special import ndtr
+from sklearn.base import clone
+
+from ..estimators.classifier import OnlineClassifier
+from ..estimators.regressor import OnlineRegressor
+from ..rules import make_rule
+
+Floats = NDArray[np.float64]
+MIN_VARIANCE = 1e-300
+
+
+class RewardModel:
+    """An estimator as the model of a reward.
+
+    Parameters
+    ----------
+    estimator : OnlineClassifier or OnlineRegressor
+        For rewards 0 and 1, or for any number. It is cloned, so that one that was fitted begins at its prior.
+
+    Raises
+    ------
+    TypeError
+        For another estimator.
+
+    Notes
+    -----
+    A regressor takes the mean of its targets as known. The reward of an arm that was hardly tried is not, so the
+    intercept is here the weight of a column of ones, with the prior of the other weights.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        if not isinstance(estimator, OnlineClassifier | OnlineRegressor):
+            raise TypeError(
+                f"model: expected an OnlineClassifier or an OnlineRegressor, got {estimator!r}; for rewards 0 "
+                'and 1 use OnlineClassifier("logistic")'
+            )
+        self.template = clone(estimator)
+        self.is_classifier = isinstance(estimator, OnlineClassifier)
+        self.rule = make_rule(estimator.rule)
+        self.has_ones = not self.is_classifier and bool(estimator.fit_intercept)
+        if not self.is_classifier:
+            self.template.set_params(fit_intercept=False)
+
+    def prior(self, n_features: int) -> Any:
+        """Return an estimator that has seen nothing and predicts from its prior."""
+        row = np.zeros((1, n_features + self.has_ones))
+        estimator = clone(self.template)
+        if self.is_classifier:  # a row of weight 0 has the same effect as none
+            return estimator.partial_fit(row, np.array([0]), classes=[0, 1], sample_weight=[0.0])
+        return estimator.partial_fit(row, np.array([0.0]), sample_weight=[0.0])
+
+    def copied(self, estimator: Any) -> Any:
+        """Return a copy that learns on its own."""
+        return deepcopy(estimator)
+
+    def scores(self, estimator: Any, X: Any) -> tuple[Floats, Floats]:
+        """Return mean and variance of the score of each row, shape (n,)."""
+        found: tuple[Floats, Floats] = estimator.margin_distribution(self._with_ones(X))
+        return found
+
+    def learn(self, estimator: Any, X: Any, rewards: Floats) -> None:
+        """Train on rows with their rewards."""
+        estimator.partial_fit(self._with_ones(X), rewards.astype(np.int64) if self.is_classifier else rewards)
+
+    def step(self, mean: float, variance: float, reward: float) -> tuple[float, float]:
+        """Return how far the score moves, alpha, and the precision it gains, zeta."""
+        if self.is_classifier:
+            sign = 1.0 if reward else -1.0
+            alpha, zeta, _, _ = self.rule.compiled.step(sign * mean, variance)
+            return sign * alpha, zeta
+        alpha, zeta, _, _ = self.rule.compiled.step(mean, variance, target=reward)
+        return alpha, zeta
+
+    def expected(self, mean: Floats, variance: Floats) -> Floats:
+        """Return the expected reward of scores with these Gaussians."""
+        if not self.is_classifier:
+            return np.exp(mean + 0.5 * variance) if self.rule.counts else mean
+        terms = [w * ndtr(mean / np.sqrt(np.maximum(s + variance, MIN_VARIANCE))) for w, s in self.rule.score_noise()]
+        total: Floats = np.sum(terms, axis=0)
+        return total
+
+    def check_rewards(self, rewards: Any, n: int) -> Floats:
+        """Return rewards as an array of shape (n,).
+
+        Raises
+        ------
+        ValueError
+            If the number of rewards is not n, or one is not finite, or not 0 or 1 where the model is a classifier.
+        """
+        found = np.asarray(rewards, dtype=np.float64)
+        if found.shape != (n,):
+            raise ValueError(f"rewards must be {n} numbers, one per decision, got shape {found.shape}")
+        wrong = ~(np.isin(found, (0.0, 1.0)) if self.is_classifier else np.isfinite(found))
+        if wrong.any():
+            shown = float(found[wrong][0])
+            if not self.is_classifier:
+                raise ValueError(f"rewards must be finite, got {shown!r}")
+            raise ValueError(f"rewards must be 0 or 1 for a classifier, got {shown!r}; use an OnlineRegressor")
+        return found
+
+    def _with_ones(self, X: Any) -> Any:
+        if not self.has_ones:
+            return X
+        ones = np.ones((X.shape[0], 1))
+        return csr_array(hstack([X, csr_array(ones)], format="csr")) if issparse(X) else np.hstack([X, ones])

@@ -1,0 +1,152 @@
+"""Diagonal models of many arms in one index, in which only weights that were learned take memory and time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from .. import _core
+from ..covariances.state import out_of_range
+from .arm_models import ArmModels
+from .reward_model import Floats, RewardModel
+
+FIRST_ROOM = 4  # arms in the list of a feature when the first one arrives; doubled when it is full
+
+
+def has_index(estimator: Any) -> bool:
+    """Return whether the models of arms with such an estimator are those of :class:`SparseArms`."""
+    settings = estimator.learner_.settings
+    return (
+        settings.covariance == "diag"
+        and settings.projection == "precision"
+        and not (settings.forget or settings.average)
+        and settings.dtype == "float64"
+        and not settings.rule.compiled.rescales
+        and estimator.learner_.view is None
+        and getattr(estimator, "class_weight", None) is None
+    )
+
+
+class SparseArms(ArmModels):
+    """One linear model with a diagonal covariance per arm, the same as :class:`PerArm` has.
+
+    For every feature there is a list of the arms that were trained on it, with the mean and variance of their weights.
+    The scores of all arms are sums over the lists of the features of the context::
+
+        mean_a = sum_j x_j mu_ja,      variance_a = prior |x|^2 + sum_j x_j^2 (sigma2_ja - prior)
+
+    so that arms that never met a feature cost nothing.
+    """
+
+    kind = "index"
+
+    def __init__(self, model: RewardModel, prior: Any, n_arms: int, n_features: int) -> None:
+        super().__init__(model, prior, n_arms, n_features)
+        settings = prior.learner_.settings
+        self.fit_intercept = settings.fit_intercept or model.has_ones
+        self.variances = settings.prior_variance, settings.prior_variance * settings.min_variance
+        n = n_features + self.fit_intercept  # the intercept is the last feature
+        self.used = 0
+        self.state: dict[str, np.ndarray] = {
+            "start": np.zeros(n, dtype=np.int64),
+            "size": np.zeros(n, dtype=np.int32),
+            "room": np.zeros(n, dtype=np.int32),
+            "arm": np.empty(0, dtype=np.int32),
+            "entries": np.empty((0, 2)),
+        }
+
+    def scores(self, X: Any) -> tuple[Floats, Floats]:
+        found = np.empty((X.shape[0], 2, self.n_arms))
+        for i in range(X.shape[0]):
+            _core.arm_scores(self.state, *self.variances, *self._row(X, i), found[i])
+        return found[:, 0], found[:, 1]
+
+    def learn(self, arms: NDArray[np.intp], rewards: Floats, X: Any) -> None:
+        for i, (arm, reward) in enumerate(zip(arms.tolist(), rewards.tolist(), strict=True)):
+            columns, values = self._row(X, i)
+            mean, variance = _core.arm_score(self.state, *self.variances, columns, values, arm)
+            if variance <= 0:
+                continue
+            alpha, zeta = self.model.step(mean, variance, reward)
+            if not alpha and not zeta:
+                continue
+            if not np.isfinite(alpha * variance):
+                raise out_of_range("float64")
+            self._make_room(columns)
+            _core.arm_update(self.state, *self.variances, columns, values, arm, alpha, zeta)
+
+    def _row(self, X: Any, i: int) -> tuple[NDArray[np.int32], Floats]:
+        """Return the nonzero columns of a row, ascending, and their values."""
+        if issparse(X):
+            of_row = slice(X.indptr[i], X.indptr[i + 1])
+            columns, values = X.indices[of_row], X.data[of_row]
+        else:
+            columns = np.flatnonzero(X[i])
+            values = X[i, columns]
+        if self.fit_intercept:
+            columns, values = np.append(columns, self.n_features), np.append(values, 1.0)
+        return columns.astype(np.int32, copy=False), values.astype(np.float64, copy=False)
+
+    def _make_room(self, columns: NDArray[np.int32]) -> None:
+        """Make room for one more arm in the lists of features, which move to the end when they are full."""
+        size, room = self.state["size"], self.state["room"]
+        full = columns[size[columns] == room[columns]]
+        if not len(full):
+            return
+        wanted = np.maximum(2 * room[full].astype(np.int64), FIRST_ROOM)
+        end = self.used + int(wanted.sum())
+        if end > len(self.state["arm"]):
+            longer = max(end, 2 * len(self.state["arm"]))
+            for name in ("arm", "entries"):
+                old = self.state[name]
+                self.state[name] = np.zeros((longer, *old.shape[1:]), dtype=old.dtype)
+                self.state[name][: self.used] = old[: self.used]
+        start = self.state["start"]
+        for j, capacity in zip(full.tolist(), wanted.tolist(), strict=True):
+            old_part, new_part = (slice(at, at + size[j]) for at in (start[j], self.used))
+            for name in ("arm", "entries"):
+                self.state[name][new_part] = self.state[name][old_part]
+            start[j], room[j] = self.used, capacity
+            self.used += capacity
+
+    def add(self, features: Any = None) -> None:
+        self.n_arms += 1
+
+    def remove(self, arm: int) -> None:
+        feature, arms, weights = self._entries()
+        kept = arms != arm
+        self.n_arms -= 1
+        self._fill(feature[kept], arms[kept] - (arms[kept] > arm).astype(np.int32), weights[kept])
+
+    def _entries(self) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:
+        """Return feature, arm and weights of every entry."""
+        start, size = self.state["start"], self.state["size"]
+        feature = np.repeat(np.arange(len(size), dtype=np.int32), size)
+        at = np.repeat(start - np.cumsum(size) + size, size) + np.arange(len(feature))
+        return feature, self.state["arm"][at], self.state["entries"][at]
+
+    def _fill(self, feature: NDArray[np.int32], arms: NDArray[np.int32], weights: Floats) -> None:
+        """Replace all entries; features ascend."""
+        size = np.bincount(feature, minlength=len(self.state["size"])).astype(np.int32)
+        start = (np.cumsum(size) - size).astype(np.int64)
+        self.used = len(arms)
+        self.state = {"start": start, "size": size, "room": size.copy(), "arm": arms, "entries": weights}
+
+    def parts(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        feature, arms, weights = self._entries()
+        return {"feature": feature, "arm": arms, "weights": weights}, {}
+
+    def restore(self, arrays: dict[str, np.ndarray], estimators: dict[str, Any]) -> None:
+        feature, arms, weights = arrays["feature"], arrays["arm"], arrays["weights"]
+        n = len(feature)
+        if feature.dtype != np.int32 or arms.dtype != np.int32 or weights.dtype != np.float64:
+            raise ValueError("the weights of the arms have the wrong types")
+        if feature.shape != (n,) or arms.shape != (n,) or weights.shape != (n, 2) or not np.isfinite(weights).all():
+            raise ValueError("the weights of the arms do not fit together")
+        in_range = (feature >= 0) & (feature < len(self.state["size"])) & (arms >= 0) & (arms < self.n_arms)
+        if not in_range.all() or (np.diff(feature) < 0).any() or (weights[:, 1] <= 0).any():
+            raise ValueError("the weights of the arms are out of range")
+        self._fill(feature, arms, weights)

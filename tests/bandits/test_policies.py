@@ -1,0 +1,129 @@
+"""Policies: propensities against quadrature of their definition, and choices against propensities."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import ndtr
+from scipy.stats import chisquare, norm
+
+from confidently.bandits import POLICIES, EpsilonGreedy, Greedy, LinTS, LinUCB, make_policy
+
+FACTOR = 1 / np.sqrt(2 * np.pi)
+
+
+def best_of_gaussians(mean, deviation, arm):
+    """The probability that an arm's draw is the largest, by SciPy's adaptive quadrature over this arm's draw."""
+    others = [b for b in range(len(mean)) if b != arm]
+
+    def density(t):
+        z = (t - mean[arm]) / deviation[arm]
+        return np.exp(-0.5 * z * z) * FACTOR / deviation[arm] * ndtr((t - mean[others]) / deviation[others]).prod()
+
+    low, high = mean[arm] - 9 * deviation[arm], mean[arm] + 9 * deviation[arm]
+    steps = np.concatenate([mean + k * deviation for k in (-3, -1, 0, 1, 3)])
+    return quad(density, low, high, points=steps[(steps > low) & (steps < high)], limit=1000, epsabs=1e-13)[0]
+
+
+@pytest.mark.parametrize("n_arms", [2, 3, 8, 30])
+def test_propensities_of_thompson_sampling_are_those_of_quadrature(n_arms):
+    random = np.random.default_rng(n_arms)
+    for spread in (0.5, 3.0):  # decades of deviations
+        mean, deviation = random.normal(size=n_arms), 10.0 ** random.uniform(-spread, 0.0, size=n_arms)
+        expected = [best_of_gaussians(mean, deviation, arm) for arm in range(n_arms)]
+        np.testing.assert_allclose(LinTS().propensities(mean, deviation**2), expected, atol=1e-8)
+
+
+def test_two_arms_have_a_closed_form():
+    random = np.random.default_rng(2)
+    mean, variance = random.normal(size=(50, 2)), random.exponential(size=(50, 2))
+    expected = norm.cdf((mean[:, 0] - mean[:, 1]) / (0.7 * np.sqrt(variance.sum(axis=1))))
+    found = LinTS(alpha=0.7).propensities(mean, variance)
+    np.testing.assert_allclose(found, np.column_stack([expected, 1 - expected]), atol=1e-9)
+
+
+def test_thousands_of_arms_that_are_alike_share_what_the_others_leave():
+    mean, variance = np.zeros(5000), np.ones(5000)
+    np.testing.assert_allclose(LinTS().propensities(mean, variance), 1 / 5000, rtol=1e-12)
+    mean[0] = 3.0
+    found = LinTS().propensities(mean, variance)
+    expected = quad(lambda t: norm.pdf(t, 3.0) * np.exp(4999 * norm.logcdf(t)), -6, 12, epsabs=1e-13)[0]
+    assert found[0] == pytest.approx(expected, abs=1e-9)
+    np.testing.assert_allclose(found[1:], (1 - expected) / 4999, rtol=1e-7)
+
+
+def test_thompson_sampling_without_variance_is_greedy():
+    mean = np.array([[0.0, 1.0, 1.0], [2.0, 1.0, 1.0], [0.0, 0.0, 0.0]])
+    for policy, variance in ((LinTS(), np.zeros_like(mean)), (LinTS(alpha=0.0), np.ones_like(mean))):
+        np.testing.assert_array_equal(
+            policy.propensities(mean, variance), Greedy().propensities(mean, variance), strict=True
+        )
+
+
+def test_one_certain_arm_among_uncertain_ones():
+    found = LinTS().propensities([0.0, 0.0, 0.0], [0.0, 1.0, 1.0])
+    np.testing.assert_allclose(found, [0.25, 0.375, 0.375], atol=1e-7)
+
+
+@pytest.mark.parametrize("policy", [LinTS(), LinTS(alpha=0.3), LinUCB(), EpsilonGreedy(), EpsilonGreedy(0.5), Greedy()])
+def test_laws_of_all_policies(policy):
+    random = np.random.default_rng(0)
+    mean, variance = random.normal(size=(40, 6)), random.exponential(size=(40, 6))
+    mean[:, 3], variance[:, 3] = mean[:, 1], variance[:, 1]  # two arms alike
+    found = policy.propensities(mean, variance)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
+    assert (found >= 0).all()
+    np.testing.assert_allclose(found[:, 3], found[:, 1], rtol=1e-9)
+    order = random.permutation(6)
+    np.testing.assert_allclose(policy.propensities(mean[:, order], variance[:, order]), found[:, order], atol=1e-9)
+    # Neither the unit nor the zero of scores matters, nor that rows come together.
+    np.testing.assert_allclose(policy.propensities(5.0 + 4.0 * mean, 16.0 * variance), found, atol=1e-8)
+    np.testing.assert_allclose(policy.propensities(mean[7], variance[7]), found[7], atol=1e-12)
+
+
+@pytest.mark.parametrize("policy", [LinTS(alpha=0.8), LinUCB(), EpsilonGreedy(0.3), Greedy()])
+def test_choices_have_the_propensities(policy):
+    mean, variance = np.array([0.1, 0.4, 0.3, 0.4]), np.array([0.3, 0.1, 0.5, 0.1])
+    n, random = 40_000, np.random.default_rng(1)
+    chosen = policy.choose(np.tile(mean, (n, 1)), np.tile(variance, (n, 1)), random)
+    counts, p = np.bincount(chosen, minlength=4), policy.propensities(mean, variance)
+    assert (counts[p == 0] == 0).all()
+    if (p > 0).sum() > 1:
+        assert chisquare(counts[p > 0], n * p[p > 0]).pvalue > 1e-4
+
+
+def test_lin_ucb_takes_the_largest_bound():
+    random = np.random.default_rng(4)
+    mean, variance = random.normal(size=(30, 5)), random.exponential(size=(30, 5))
+    bound = mean + 1.7 * np.sqrt(variance)
+    np.testing.assert_array_equal(LinUCB(alpha=1.7).choose(mean, variance, random), bound.argmax(axis=1))
+    assert LinUCB(alpha=1.7).choose(mean[0], variance[0], random) == bound[0].argmax()
+
+
+def test_policies_are_made_by_name():
+    assert {name: make_policy(name).name for name in POLICIES} == {name: name for name in POLICIES}
+    assert make_policy(LinUCB(), alpha=2.0) == LinUCB(alpha=2.0)
+    with pytest.raises(
+        ValueError, match="unknown policy 'ucb'; expected one of lin_ts, lin_ucb, epsilon_greedy, greedy"
+    ):
+        make_policy("ucb")
+    with pytest.raises(TypeError, match="expected a policy"):
+        make_policy(LinTS)
+    with pytest.raises(ValueError, match=r"EpsilonGreedy: epsilon must be in \[0, 1\], got 1.5"):
+        EpsilonGreedy(epsilon=1.5)
+    with pytest.raises(ValueError, match=r"LinTS: alpha must be in \[0, inf\), got -1"):
+        LinTS(alpha=-1)
+
+
+@pytest.mark.parametrize(
+    ("mean", "variance", "message"),
+    [
+        ([1.0], [1.0, 2.0], "one shape"),
+        ([], [], "one shape"),
+        ([[[1.0]]], [[[1.0]]], "one shape"),
+        ([np.nan], [1.0], "finite"),
+        ([1.0], [-1.0], "no variance negative"),
+    ],
+)
+def test_invalid_scores_are_refused(mean, variance, message):
+    with pytest.raises(ValueError, match=message):
+        Greedy().propensities(mean, variance)
