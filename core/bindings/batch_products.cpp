@@ -110,12 +110,12 @@ void bind_type(Module& m, Class& learner) {
     learner.def("learn", &ProductLearner::learn<Real>, "state"_a, "gram"_a.noconvert(), "start"_a.noconvert(),
                 "norm"_a.noconvert(), "labels"_a.noconvert(), "label_start"_a.noconvert().none(), "weight"_a.noconvert().none(),
                 "class_weight"_a.noconvert().none(), "calibrate"_a, "log_loss"_a.noconvert().none(),
-                "logits"_a.noconvert().none() = nb::none(), "targets"_a.noconvert().none() = nb::none());
+                "logits"_a.noconvert().none() = nb::none(), "targets"_a.noconvert().none() = nb::none(), "evidence"_a.noconvert().none() = nb::none());
     learner.def("learn_blocks", &ProductLearner::learn_blocks<Real>, "state"_a, "weights"_a.noconvert(), "covariance"_a.noconvert(),
                 "pending"_a.noconvert(), "blas"_a, "matrix"_a, "labels"_a.noconvert(), "label_start"_a.noconvert().none(),
                 "weight"_a.noconvert().none(), "class_weight"_a.noconvert().none(), "order"_a.noconvert().none(), "first"_a,
                 "last"_a, "rows_per_block"_a, "intercept"_a, "calibrate"_a, "log_loss"_a.noconvert().none(),
-                "logits"_a.noconvert().none() = nb::none(), "targets"_a.noconvert().none() = nb::none());
+                "logits"_a.noconvert().none() = nb::none(), "targets"_a.noconvert().none() = nb::none(), "evidence"_a.noconvert().none() = nb::none());
     m.def("fill_rows", &fill<Real>, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "intercept"_a, "out"_a.noconvert());
     m.def("multiply_rows", &multiply<Real>, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "intercept"_a, "s"_a.noconvert(),
           "out"_a.noconvert());

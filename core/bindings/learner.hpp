@@ -125,12 +125,16 @@ struct Examples {
 
 // What is to be recorded of n rows, for a number of columns.
 inline Progressive progressive_of(const std::optional<Array<double, 1>>& log_loss, const std::optional<Array<double, 2>>& logits,
-                                  Task task, std::int64_t n, int columns) {
+                                  Task task, std::int64_t n, int columns,
+                                  const std::optional<Array<double, 2>>& evidence = std::nullopt) {
     require(!log_loss || log_loss->shape(0) == 1, "log_loss must be one number");
     require(!logits || task != Task::multilabel, "logits are those of one class per row");
     require(!logits || (std::int64_t(logits->shape(0)) == n && logits->shape(1) == std::size_t(columns)),
             "logits do not match the rows and columns");
-    return {log_loss ? log_loss->data() : nullptr, logits ? logits->data() : nullptr};
+    require(!evidence || is_regression(task), "evidence is that of regression");
+    require(!evidence || (std::int64_t(evidence->shape(0)) == n && evidence->shape(1) == std::size_t(columns) + 1),
+            "the evidence does not match the rows and columns");
+    return {log_loss ? log_loss->data() : nullptr, logits ? logits->data() : nullptr, evidence ? evidence->data() : nullptr};
 }
 
 inline void require_columns(const Matrix& matrix) {

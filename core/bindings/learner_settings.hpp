@@ -66,7 +66,8 @@ struct LearnerSettings {
         require(n_columns + intercept <= weights.n_features, "the matrix has more columns than the state has features");
         require_counts(state, task, weights.columns, independent);
         const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), independent};
-        const CovarianceSettings settings{task == Task::binary || (is_regression(task) && weights.columns == 1 && weights.spacing == 1), independent, rescales(rule), prior_variance, min_variance,
+        const CovarianceSettings settings{task == Task::binary || (is_regression(task) && weights.columns == 1 && weights.spacing == 1), independent, rescales(rule), prior_variance,
+                                          is_regression(task) ? 0.0 : min_variance,
                                           moments, forget};
         TableRow::template open<Real>(StateArrays{state}, weights, scales, settings,
                                       [&](const auto& covariance) { f(covariance, Real()); });

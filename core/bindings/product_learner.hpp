@@ -30,7 +30,8 @@ struct ProductLearner {
     Learned learn(const Dict& state, Input<Real, 3> gram, Input<double, 2> start, Input<double, 1> norm,
                   Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start, Optional<double> weight,
                   Optional<double> class_weight, bool calibrate, std::optional<Array<double, 1>> log_loss,
-                  std::optional<Array<double, 2>> logits, std::optional<Input<double, 2>> targets) const {
+                  std::optional<Array<double, 2>> logits, std::optional<Input<double, 2>> targets,
+                  std::optional<Array<double, 2>> evidence) const {
         const Chunk chunk(*this, state, start, norm);
         const std::size_t vectors = std::size_t(chunk.rows) * (sharing == Sharing::joint ? std::size_t(chunk.columns) : 1);
         require(gram.shape(0) == std::size_t(sharing == Sharing::independent ? chunk.columns : 1) && gram.shape(1) == vectors &&
@@ -38,7 +39,7 @@ struct ProductLearner {
         auto pass = chunk.pass<Real, WholeGram<Real>>(
             [&](std::size_t l) { return WholeGram<Real>{gram.data() + l * vectors * vectors, int(vectors)}; });
         const std::int64_t done = run<Real>(pass, chunk, {labels, label_start, weight, class_weight, kNoOrder, 0, chunk.rows, {}, targets}, calibrate,
-                                            log_loss, logits);
+                                            log_loss, logits, evidence);
         return nb::make_tuple(done, updates(pass));
     }
 
@@ -92,7 +93,7 @@ struct ProductLearner {
                       Optional<double> weight, Optional<double> class_weight, Optional<std::int64_t> order, std::int64_t first,
                       std::int64_t last, int rows_per_block, bool intercept, bool calibrate,
                       std::optional<Array<double, 1>> log_loss, std::optional<Array<double, 2>> logits,
-                      std::optional<Input<double, 2>> targets) const {
+                      std::optional<Input<double, 2>> targets, std::optional<Array<double, 2>> evidence) const {
         const std::size_t d = weights.shape(0), learners = covariance.shape(0), columns = weights.shape(2);
         require(d < kMaxVectors && columns < kMaxVectors && pending.shape(1) < kMaxVectors && weights.shape(1) > 0, "there are too many weights");
         require(covariance.shape(1) == d && covariance.shape(2) == d && pending.shape(0) == learners && pending.shape(2) == d &&
@@ -109,7 +110,7 @@ struct ProductLearner {
         PositionRows units(matrix.rows->n_rows);
         Batch batch = examples.batch(units);
         double* statistics = data<double>(state, "calibration");
-        Progressive progressive = progressive_of(log_loss, logits, task, last - first, int(columns));
+        Progressive progressive = progressive_of(log_loss, logits, task, last - first, int(columns), evidence);
         std::int64_t* counters = data<std::int64_t>(state, "counters");
         const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(state, "updates")};
         const bool independent = sharing == Sharing::independent;
@@ -123,7 +124,7 @@ struct ProductLearner {
             const int n = int(std::min<std::int64_t>(rows_per_block, last - at));
             blocks.begin(*matrix.rows, batch.order ? batch.order + at : nullptr, at, n, intercept);
             Pass pass(sharing, [&](int l) { return blocks.gram(l); }, blocks.start.data(), blocks.norm.data(), n, int(columns), updates_per_row(), scales,
-                      std::max(min_variance, kDenseNoise<Real>) * prior_variance);
+                      floor<Real>());
             int done = 0;
             with_task<ProductCovariance<Pass>>(task, [&](auto kind) {
                 done = run_rows<Real>(pass, kind, n, units, batch, at, statistics, calibrate, progressive, count, independent);
@@ -168,8 +169,14 @@ struct ProductLearner {
                 throw std::overflow_error("a row takes the learner out of range");
             }
             if (progressive.logits) progressive.logits += pass.columns;
+            if (progressive.evidence) progressive.evidence += pass.columns + 1;
         }
         return done;
+    }
+
+    template <class Real>
+    double floor() const {
+        return dense_floor<Real>(is_regression(task) ? 0.0 : min_variance) * prior_variance;
     }
 
     // The most that a row can make: with lists of labels, two pairs of scores may violate their margins.
@@ -206,21 +213,22 @@ struct ProductLearner {
         GramPass<Real, Gram> pass(GramOf&& gram_of) const {
             const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), independent()};
             return {learner.sharing, gram_of, start.data(), norm.data(), rows, columns, learner.updates_per_row(),
-                    scales, std::max(learner.min_variance, kDenseNoise<Real>) * learner.prior_variance};
+                    scales, learner.template floor<Real>()};
         }
     };
 
     // Trains on the rows until one lacks precision; returns their number.
     template <class Real, class Pass>
     std::int64_t run(Pass& pass, const Chunk& chunk, const Examples& examples, bool calibrate,
-                     std::optional<Array<double, 1>>& log_loss, std::optional<Array<double, 2>>& logits) const {
+                     std::optional<Array<double, 1>>& log_loss, std::optional<Array<double, 2>>& logits,
+                     const std::optional<Array<double, 2>>& evidence = std::nullopt) const {
         examples.check(task, chunk.columns, chunk.rows);
         std::int64_t* counters = data<std::int64_t>(chunk.state, "counters");
         const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(chunk.state, "updates")};
         PositionRows units(chunk.rows);
         Batch batch = examples.batch(units);
         double* statistics = data<double>(chunk.state, "calibration");
-        Progressive progressive = progressive_of(log_loss, logits, task, chunk.rows, chunk.columns);
+        Progressive progressive = progressive_of(log_loss, logits, task, chunk.rows, chunk.columns, evidence);
         int done = 0;
         with_task<ProductCovariance<Pass>>(task, [&](auto kind) {
             nb::gil_scoped_release release;

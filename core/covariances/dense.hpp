@@ -191,7 +191,7 @@ struct Dense {
         if (*state.template array<std::int64_t>("pending_rows", 1) != 0)
             throw std::invalid_argument("pending rows must be flushed first");
         DenseCovariance<Real> covariance{weights, scales, {nullptr, n}, sharing,
-                                         std::max(settings.min_variance, kDenseNoise<Real>) * settings.prior_variance};
+                                         dense_floor<Real>(settings.min_variance) * settings.prior_variance};
         if constexpr (std::is_same_v<Real, double>) {
             covariance.sigma.base = stored;
             f(covariance);

@@ -139,6 +139,8 @@ struct RowUpdate {
 struct Progressive {
     double* log_loss = nullptr;  // the losses of the labels, before they are used, are added to it
     double* logits = nullptr;    // (rows of the batch x columns) calibrated scores before the labels are used
+    double* evidence = nullptr;  // regression: (rows of the batch x (1 + columns)) what a row adds to the precision, as a factor
+                                 // of x x', and its targets less their offset
 };
 
 inline constexpr std::int64_t kRowsAhead = 8;     // enough for a row to arrive from memory, ...
@@ -188,7 +190,8 @@ void learn(Covariance& covariance, Task& task, const Rule& rule, const AnyRows& 
         const RowUpdate<Real, Covariance, Rule> update{covariance, rule, inspector, counters, independent, row, i, w, age};
         double* logits = progressive.logits ? progressive.logits + (at - batch.from) * width : nullptr;
         const double* target = batch.labels.target ? batch.labels.target + i * width : nullptr;
-        const Example example{row, label, label_end, target, w, calibration, progressive.log_loss, logits, statistics};
+        double* evidence = progressive.evidence ? progressive.evidence + (at - batch.from) * (width + 1) : nullptr;
+        const Example example{row, label, label_end, target, w, calibration, progressive.log_loss, logits, statistics, evidence};
         counters.mistakes += task.learn(covariance, example, prior_variance, update);
         if constexpr (requires { covariance.forget(w); }) covariance.forget(w);
     }

@@ -102,6 +102,10 @@ class Regression {
     static void record(const Rule& rule, const Example& e, int column, const Goal& goal, double score, double variance) {
         const Predicted prediction = predicted(rule, goal, e.weight, score, variance);
         if (e.logits) e.logits[column] = prediction.mean;
+        if (e.evidence) {
+            e.evidence[0] = goal.weight / rule.noise();
+            e.evidence[1 + column] = e.target[column] - goal.offset;
+        }
         // With an offset, the first row has no prediction.
         if (e.calibration && (kind == Offset::none || goal.before > 0.0)) statistics(e, column).learn(e.target[column], prediction);
     }

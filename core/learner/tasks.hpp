@@ -34,6 +34,7 @@ struct Example {
     double* log_loss;     // nullptr: not wanted; with a calibration, the losses of the labels are added to it
     double* logits;       // nullptr: not wanted; with a calibration, set to the calibrated scores before the label is used
     double* statistics;   // of targets; nullptr: labels are classes
+    double* evidence;     // nullptr: not wanted
 
     // p: the probability of a label before it was used
     void add_loss(double p) const {

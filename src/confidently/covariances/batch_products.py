@@ -99,7 +99,7 @@ class ProductLearner:
                 self.state, self.state["weights"], self.sigma, self.pending, scipy_blas(), examples.X, examples.labels,
                 examples.label_start, examples.weight, examples.class_weight, examples.order, first, last,
                 rows_per_block, self.settings.fit_intercept, calibrate, part.log_loss, part.logits,
-                examples.targets,
+                examples.targets, part.evidence,
             )  # fmt: skip
             if progress is not None:
                 progress(last)
@@ -127,7 +127,7 @@ class ProductLearner:
         done, found = self.core.learn(
             self.state, self.xp.get(gram), start, np.einsum("ij,ij->i", A, A, dtype=np.float64), block.labels,
             block.label_start, block.weight, block.class_weight, calibrate, progressive.log_loss,
-            progressive.logits, block.targets,
+            progressive.logits, block.targets, progressive.evidence,
         )  # fmt: skip
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
             subtracted = self._update(G, found)

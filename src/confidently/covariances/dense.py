@@ -14,18 +14,21 @@ ones row by row.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from .. import _core
 from ..memory import require_memory
 from ..rules.ranges import Range
+from . import normal_equations
 from .covariance import Covariance, NaturalParameters, Placement, draws, intercept_last
 from .examples import Block, Examples, Progressive
 from .host_arrays import NumpyArrays
 from .identity import Identity
 from .settings import Settings
-from .state import COUNT, MAX_VARIANCE, Shapes, Size, State, within
+from .state import COUNT, MAX_PRECISION, MAX_VARIANCE, Shapes, Size, State, within
 from .threads import crew
 from .weights import WeightCovariance
 
@@ -81,6 +84,7 @@ class Dense(WeightCovariance):
             "covariance": ((learners, d, d), real),
             "pending": ((learners, self._pending_room(rows, columns), d), real),
             "pending_rows": ((1,), COUNT),
+            **(normal_equations.shapes(rows, columns) if normal_equations.applies(self.settings) else {}),
         }
 
     def add_entries(self, state: State, size: Size) -> None:
@@ -88,6 +92,8 @@ class Dense(WeightCovariance):
         rows, columns = self._shape(size)
         state["covariance"] = self._prior_matrices(state, rows, columns)
         self._clear_pending(state, rows, columns)
+        if normal_equations.applies(self.settings):
+            state.update(normal_equations.grown(state, rows, columns))
 
     def _prior_matrices(self, state: State, rows: int, columns: int) -> np.ndarray:
         learners, d = len(state["scale"]), self.matrix_size(self.settings, rows, columns)
@@ -111,7 +117,10 @@ class Dense(WeightCovariance):
 
     def grow_features(self, state: State, n_features: int) -> None:
         old_rows, _, columns = state["weights"].shape
-        self._embed(state, old_rows, n_features + self.settings.fit_intercept, columns)
+        rows = n_features + self.settings.fit_intercept
+        self._embed(state, old_rows, rows, columns)
+        if normal_equations.applies(self.settings):
+            state.update(normal_equations.grown(state, rows, columns))
         super().grow_features(state, n_features)
 
     def _embed(self, state: State, old_rows: int, rows: int, columns: int) -> None:
@@ -159,13 +168,16 @@ class Dense(WeightCovariance):
         largest = MAX_VARIANCE[np.dtype(self.settings.dtype)] / max(float(state["scale"].max(initial=0.0)), 1.0)
         yield "covariance", state["covariance"], within(largest)
         yield "pending", state["pending"], within(largest**0.5)
+        if normal_equations.applies(self.settings):
+            yield "precision", state["precision"], within(MAX_PRECISION)
+            yield "shift", state["shift"], within(MAX_PRECISION)
 
     # --- training -----------------------------------------------------------------------------------------------------
 
     def is_row_by_row(self, state: State, device: str | None) -> bool:
         rows, _, columns = state["weights"].shape
         small = self.settings.rows_per_product is None and self.matrix_size(self.settings, rows, columns) <= SMALL
-        return device is None and small
+        return device is None and small and not normal_equations.applies(self.settings)
 
     def learn(
         self, state: State, examples: Examples, size: Size, *, device: str | None, calibrate: bool,
@@ -174,11 +186,35 @@ class Dense(WeightCovariance):
         from .batch_products import learn  # imported here since it is slow and only products need it
 
         rows, _, columns = state["weights"].shape
-        learn(
-            self.settings, self.sharing, state, examples, rows_per_block=self.rows_per_block(rows, columns),
-            device=device, calibrate=calibrate, progressive=progressive, progress=progress,
-        )  # fmt: skip
+        options: dict[str, Any] = {
+            "rows_per_block": self.rows_per_block(rows, columns), "device": device, "calibrate": calibrate,
+        }  # fmt: skip
+        if not normal_equations.applies(self.settings):
+            learn(self.settings, self.sharing, state, examples, progressive=progressive, progress=progress, **options)
+            return state
+        first, n = 0, len(examples)
+        while first < n:
+            rows_until_due = normal_equations.rows_until_due(state)
+            due, last = int(state["counters"][0]) + rows_until_due, min(first + rows_until_due, n)
+            part, evidence = examples.part(first, last), np.zeros((last - first, 1 + columns))
+            own = replace(progressive.block(first, last), evidence=evidence)
+            learn(self.settings, self.sharing, state, part, progressive=own, progress=None, **options)
+            with crew() as threads:
+                normal_equations.add(state, part, evidence, self.settings, NumpyArrays(threads))
+            if state["counters"][0] == due:
+                self._solve(state)
+            first = last
+            if progress is not None:
+                progress(first)
         return state
+
+    def _solve(self, state: State) -> None:
+        """Compute Sigma and the mean again, from the normal equations."""
+        found = normal_equations.solve(state, self.settings.prior_variance)
+        if found is not None:
+            rows, _, columns = state["weights"].shape
+            state["covariance"][0], state["weights"][:, 0] = found
+            self._clear_pending(state, rows, columns)
 
     # --- scores -------------------------------------------------------------------------------------------------------
 
@@ -234,7 +270,7 @@ class Dense(WeightCovariance):
         """Return the diagonals of Sigma, shape (learners, D)."""
         pending = state["pending"][:, : state["pending_rows"][0]]
         stored = np.diagonal(state["covariance"], axis1=1, axis2=2) - np.einsum("lud,lud->ld", pending, pending)
-        least = self.settings.min_variance * self.settings.prior_variance
+        least = self.settings.floor
         diagonals: np.ndarray = np.maximum(stored * state["scale"][:, None], least)
         return diagonals
 

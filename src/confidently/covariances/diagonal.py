@@ -74,7 +74,7 @@ class Diagonal(UncorrelatedWeights):
         settings, found = self.settings, stored.astype(np.float64)
         if settings.forget:
             found = found / self._forgetting_divisor(state, found, learner)
-        least = settings.min_variance * settings.prior_variance
+        least = settings.floor
         scaled: np.ndarray = np.maximum(found * state["scale"][learner], least)
         return scaled
 
@@ -132,7 +132,7 @@ class Diagonal(UncorrelatedWeights):
             state["kept"] = np.ones(multiclass.settings.learners(2))
 
     def placed(self, state: State, placement: Placement) -> np.ndarray:
-        prior, floor = self.settings.prior_variance, self.settings.min_variance * self.settings.prior_variance
+        prior, floor = self.settings.prior_variance, self.settings.floor
         found = np.full((placement.columns, placement.rows), prior)
         variances = np.maximum(state["weights"][:, 1], floor / state["scale"]) / state["folded"]
         for own, column in enumerate(placement.at_columns):

@@ -21,14 +21,18 @@ class Progressive:
         Incremented by the log-loss of each row's label.
     logits : float64 array of shape (n, columns), optional
         Set to the calibrated scores, in the order of training. The largest of three or more classes is 0.
+    evidence : float64 array of shape (n, 1 + columns), optional
+        Regression: set to the factor of x x' in the precision that a row adds, and its targets less their offset.
     """
 
     log_loss: np.ndarray | None = None
     logits: np.ndarray | None = None
+    evidence: np.ndarray | None = None
 
     def block(self, first: int, last: int) -> Progressive:
         """Return what is recorded of rows ``first`` to ``last - 1`` in the order of training."""
-        return Progressive(self.log_loss, None if self.logits is None else self.logits[first:last])
+        parts = (None if array is None else array[first:last] for array in (self.logits, self.evidence))
+        return Progressive(self.log_loss, *parts)
 
 
 @dataclass

@@ -77,12 +77,18 @@ class NumpyArrays:
 
     def subtract_gram(self, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
         """Compute s -= rows' rows, symmetric to the last bit, for each (s, rows)."""
+        self.add_gram(pairs, -1.0)
+
+    def add_gram(self, pairs: Sequence[tuple[np.ndarray, np.ndarray]], sign: float = 1.0) -> None:
+        """Compute s += sign rows' rows, symmetric to the last bit, for each (s, rows)."""
         tasks: list[Task] = []
         operations = 0.0
         for s, rows in pairs:
             own = float(len(rows) * s.size)
             operations += own
-            tasks += [partial(_subtract_strip, s, rows, strip) for strip in self._strips(len(s), own, triangle=True)]
+            tasks += [
+                partial(_add_gram_strip, s, rows, sign, strip) for strip in self._strips(len(s), own, triangle=True)
+            ]
         self.crew.run(tasks, operations)
 
     def add_product(self, s: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
@@ -104,8 +110,8 @@ def _update_strip(update: BlockUpdate, Q: np.ndarray, change: np.ndarray, strip:
     _core.update_block(scipy_blas(), *update, Q, change, strip.start, strip.stop)
 
 
-def _subtract_strip(s: np.ndarray, rows: np.ndarray, strip: slice, thread: int) -> None:
-    _core.add_gram(scipy_blas(), s, rows, -1.0, strip.start, strip.stop)
+def _add_gram_strip(s: np.ndarray, rows: np.ndarray, sign: float, strip: slice, thread: int) -> None:
+    _core.add_gram(scipy_blas(), s, rows, sign, strip.start, strip.stop)
 
 
 def _add_product_strip(s: np.ndarray, left: np.ndarray, right: np.ndarray, strip: slice, thread: int) -> None:

@@ -187,6 +187,16 @@ class Settings:
         return self.task in REGRESSION
 
     @property
+    def floor(self) -> float:
+        """Lower bound of variances. Rules of regression leave every variance positive, and columns may have any units."""
+        return 0.0 if self.regression else self.min_variance * self.prior_variance
+
+    @property
+    def squared_loss(self) -> bool:
+        """Whether the task is least squares."""
+        return isinstance(self.rule, RegressionRule) and self.rule.squared_loss
+
+    @property
     def has_threshold(self) -> bool:
         """Whether column 0 is a threshold, which relevant labels score above: in the joint multilabel task."""
         return self.task == "multilabel"

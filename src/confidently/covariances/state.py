@@ -52,7 +52,7 @@ MAX_MEAN, MAX_SUMMED, MAX_SCALE, MAX_CALIBRATION = 1e110, 1e20, 1e110, 1e80
 MAX_VARIANCE = {np.dtype("float64"): 1e90, np.dtype("float32"): 1e18}
 MAX_FOLDED = 1e25  # times the largest prior variance, it fits float32; kMaxGrowth of the core is 1e24
 COUNTS = Range(0, 2**62, closed_low=True)
-MAX_TARGET, MAX_GAIN = 1e50, 1e110
+MAX_TARGET, MAX_GAIN, MAX_PRECISION = 1e50, 1e110, 1e250
 ERRORS = Range(0.0, 1e250, closed_low=True)
 
 

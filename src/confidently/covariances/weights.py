@@ -199,7 +199,7 @@ class WeightCovariance(Covariance):
     def scaled(self, state: State, stored: np.ndarray) -> np.ndarray:
         """What stored variances of shape (..., columns) mean: times their learner's scale, not below the floor."""
         settings = self.settings
-        found: np.ndarray = np.maximum(stored * state["scale"], settings.min_variance * settings.prior_variance)
+        found: np.ndarray = np.maximum(stored * state["scale"], settings.floor)
         return found
 
     def learner_of(self, column: int) -> int:

@@ -19,7 +19,9 @@ from ..views.table import make_view
 
 SHARED = tuple(field.name for field in fields(Settings) if field.name != "task")  # parameters that are the learner's
 # Parameters of a regressor that its learner has as they are; the others depend on the data.
-REGRESSION_SHARED = tuple(name for name in SHARED if name not in ("rule", "covariance", "fit_intercept"))
+REGRESSION_SHARED = tuple(
+    name for name in SHARED if name not in ("rule", "covariance", "fit_intercept", "min_variance")
+)
 REGRESSION_SAVED = ("calibration", "passes", "shuffle", "random_state")  # what a model file keeps besides these
 CONSTANT = (str, int, float, type(None), Rule)  # types of parameters that do not change in place
 WHOLES: tuple[tuple[str, Callable[..., Any]], ...] = (("rule", make_rule), ("view", make_view))  # with parameters

@@ -81,8 +81,6 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
         Predict with the mean of the weights over all rows seen.
     random_state : int, RandomState or None, default=None
         Seed of the shuffling.
-    min_variance : float, default=1e-12
-        Lower bound of every variance, as a fraction of the prior variance; in [1e-20, 1).
     dtype : {"float64", "float32"}, default="float64"
         Type of the state, and of ``coef_`` and the other attributes about the Gaussian.
     calibration : {"progressive", None}, default="progressive"
@@ -146,7 +144,6 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
         shuffle: bool = False,
         average: bool = False,
         random_state: int | np.random.RandomState | None = None,
-        min_variance: float = 1e-12,
         dtype: str = "float64",
         calibration: str | None = "progressive",
         rows_per_product: int | None = None,
@@ -166,7 +163,6 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
         self.shuffle = shuffle
         self.average = average
         self.random_state = random_state
-        self.min_variance = min_variance
         self.dtype = dtype
         self.calibration = calibration
         self.rows_per_product = rows_per_product

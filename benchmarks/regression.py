@@ -1,0 +1,240 @@
+"""OnlineRegressor in one pass with its defaults, compared with batch ridge regression and one-epoch SGD that is tuned.
+
+Quality: test RMSE and the coverage of 90 % intervals on fifteen sets, each split into 80 % for training and 20 % for the
+test (bike sharing at a point in time, the others at random). Rows are as they come; SGD and ridge regression get them
+standardized. SGDRegressor chooses its learning rate, schedule and alpha from 24 by the error on the last fifth of the
+training rows, then makes one epoch over all; RidgeCV chooses alpha; OnlineRegressor chooses nothing.
+
+Speed: CPU time in turns within one run, medians of ratios: a loop of NumPy over rows for a full covariance, River's
+BayesianLinearRegression and LinearRegression, scikit-learn's SGDRegressor.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from itertools import product
+from statistics import median
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from harness import FOLDER, arguments, have_data, machine, markdown, write_json
+from scipy.sparse import csr_matrix, issparse, random
+from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make_friedman3
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import Ridge, RidgeCV, SGDRegressor
+from sklearn.preprocessing import StandardScaler, normalize
+
+from confidently import OnlineRegressor
+
+UCI = ("concrete", "energy", "kin8nm", "naval_propulsion_plant", "power_plant", "protein_tertiary_structure")
+CATEGORIES = ["season", "mnth", "hr", "weekday", "weathersit"]
+GRID = [
+    {"eta0": eta, "learning_rate": schedule, "alpha": alpha}
+    for eta, schedule, alpha in product((0.001, 0.01, 0.1, 0.3), ("constant", "invscaling"), (1e-6, 1e-4, 1e-2))
+]
+COVERAGE = 0.9
+
+Rows = tuple[Any, np.ndarray, Any, np.ndarray]
+
+
+def sets() -> Iterator[tuple[str, Rows]]:
+    """Yield name and rows of every set."""
+    for name in UCI:
+        table = pd.read_csv(FOLDER / "uci_regression" / f"{name}.csv.gz")
+        yield name, split(table.drop(columns="target").to_numpy(float), table["target"].to_numpy(float))
+    bikes = pd.read_csv(FOLDER / "bike_sharing" / "hour.csv.gz")
+    target = bikes["cnt"].to_numpy(float)
+    bikes = bikes.drop(columns=[c for c in ("instant", "dteday", "casual", "registered", "cnt") if c in bikes])
+    yield "bike_sharing", split(pd.get_dummies(bikes, columns=CATEGORIES).to_numpy(float), target, shuffle=False)
+    yield "imdb ratings", reviews()
+    yield "diabetes", split(*load_diabetes(return_X_y=True))
+    yield "friedman1", split(*make_friedman1(3000, noise=1.0, random_state=1))
+    yield "friedman2", split(*make_friedman2(3000, noise=100.0, random_state=2))
+    yield "friedman3", split(*make_friedman3(3000, noise=0.1, random_state=3))
+    generator = np.random.default_rng(4)
+    X = generator.normal(size=(5000, 10))
+    noise = np.exp(0.8 * X[:, 0]) * generator.normal(size=5000)
+    yield "heteroscedastic", split(X, X @ generator.normal(size=10) + 0.5 * noise)
+    X = random(20_000, 5000, density=0.004, random_state=5, format="csr")
+    weights = generator.normal(size=5000) * (generator.random(5000) < 0.3)
+    yield "sparse", split(X, 5.0 + X @ weights + 0.3 * generator.normal(size=20_000))
+
+
+def split(X: Any, y: np.ndarray, shuffle: bool = True) -> Rows:
+    """Return four fifths of the rows, and the rest."""
+    order = np.random.default_rng(0).permutation(len(y)) if shuffle else np.arange(len(y))
+    n = 4 * len(y) // 5
+    return X[order[:n]], y[order[:n]], X[order[n:]], y[order[n:]]
+
+
+def reviews() -> Rows:
+    """Return ratings from 1 to 10 of films, by the words of their reviews, in rows of unit norm."""
+    found: list[Any] = []
+    words = CountVectorizer(min_df=2, binary=True)
+    for name in ("train", "test"):
+        with gzip.open(FOLDER / "imdb" / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
+            rows = [json.loads(line) for line in file]
+        texts = [row["text"] for row in rows]
+        X = words.fit_transform(texts) if name == "train" else words.transform(texts)
+        found += [normalize(X.astype(float)), np.array([float(row["rating"]) for row in rows])]
+    order = np.random.default_rng(0).permutation(len(found[1]))
+    return found[0][order], found[1][order], found[2], found[3]
+
+
+def rmse(predicted: np.ndarray, y: np.ndarray) -> float:
+    """Return the root mean squared error."""
+    return float(np.sqrt(np.mean((predicted - y) ** 2)))
+
+
+def standardized(X: Any, *others: Any) -> list[Any]:
+    """Return dense rows with columns of mean 0 and variance 1 in the first of them; sparse rows as they are."""
+    if issparse(X):
+        return [X, *others]
+    scaler = StandardScaler().fit(X)
+    return [scaler.transform(one) for one in (X, *others)]
+
+
+def tuned_sgd(X: Any, y: np.ndarray, X_test: Any) -> np.ndarray:
+    """Return the predictions of one epoch of SGD with the best of 24 settings."""
+    X, X_test = standardized(X, X_test)
+    center, scale = y.mean(), y.std() or 1.0
+    z, n = (y - center) / scale, 4 * len(y) // 5
+
+    def fitted(rows: Any, targets: np.ndarray, settings: dict[str, Any]) -> SGDRegressor:
+        return SGDRegressor(max_iter=1, tol=None, random_state=0, **settings).fit(rows, targets)
+
+    def error(settings: dict[str, Any]) -> float:
+        found = rmse(fitted(X[:n], z[:n], settings).predict(X[n:]), z[n:])
+        return found if np.isfinite(found) else np.inf
+
+    return fitted(X, z, min(GRID, key=error)).predict(X_test) * scale + center
+
+
+def judged(rows: Rows) -> dict[str, float]:
+    """Return test errors, and the coverage and mean width of intervals."""
+    X, y, X_test, y_test = rows
+    model = OnlineRegressor().fit(X, y)
+    low, high = model.predict_interval(X_test, COVERAGE).T
+    scaled, scaled_test = standardized(X, X_test)
+    alphas = np.logspace(-3, 3, 13)
+    best = Ridge(solver="sparse_cg", alpha=1.0) if issparse(X) else RidgeCV(alphas)
+    return {
+        "rows": float(len(y)),
+        "columns": float(X.shape[1]),
+        "OnlineRegressor": rmse(model.predict(X_test), y_test),
+        "Ridge": rmse(best.fit(scaled, y).predict(scaled_test), y_test),
+        "SGDRegressor": rmse(tuned_sgd(X, y, X_test), y_test),
+        "coverage": float(np.mean((low <= y_test) & (y_test <= high))),
+        "width": float(np.mean(high - low)),
+        "deviation": float(y_test.std()),
+    }
+
+
+# --- speed -----------------------------------------------------------------------------------------------------------
+
+
+def in_turns(ours: Callable[[], Any], peer: Callable[[], Any], repetitions: int) -> float:
+    """Return the median of the peer's CPU time divided by ours."""
+    ratios = []
+    for _ in range(repetitions):
+        seconds = []
+        for run in (ours, peer):
+            start = time.process_time()
+            run()
+            seconds.append(time.process_time() - start)
+        ratios.append(seconds[1] / seconds[0])
+    return median(ratios)
+
+
+def recursive_least_squares(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the weights of ridge regression, row by row in NumPy."""
+    mean, sigma = np.zeros(X.shape[1]), np.eye(X.shape[1])
+    for x, target in zip(X, y, strict=True):
+        g = sigma @ x
+        v = x @ g
+        mean += (target - mean @ x) / (1.0 + v) * g
+        sigma -= np.outer(g, g / (1.0 + v))
+    return mean
+
+
+def speed(repetitions: int) -> dict[str, float]:
+    """Return ratios of CPU times, peers to ours."""
+    from river import linear_model
+
+    from confidently import river as ours
+
+    generator = np.random.default_rng(0)
+    found = {}
+    X, w = generator.normal(size=(20_000, 1000)), generator.normal(size=1000)
+    y = X @ w + generator.normal(size=len(X))
+    plain = OnlineRegressor(covariance="full", fit_intercept=False)
+    few = 100  # of the loop, since one row costs it milliseconds
+
+    def loop() -> None:
+        recursive_least_squares(X[:few], y[:few])
+
+    found["full, d = 1000: NumPy, row by row"] = in_turns(lambda: plain.fit(X, y), loop, repetitions) * len(X) / few
+    S = random(100_000, 47_000, density=63 / 47_000, random_state=0, format="csr")
+    t = S @ generator.normal(size=47_000) + generator.normal(size=100_000)
+    S = csr_matrix(S)
+    found["diag, 100,000 x 63 of 47,000: SGDRegressor, one epoch"] = in_turns(
+        lambda: OnlineRegressor(covariance="diag").fit(S, t),
+        lambda: SGDRegressor(max_iter=1, tol=None).fit(S, t),
+        repetitions,
+    )
+    for d, n, kind, peer, label in (
+        (20, 1000, "full", linear_model.BayesianLinearRegression, "BayesianLinearRegression"),
+        (75, 2000, "diag", linear_model.LinearRegression, "LinearRegression"),
+    ):
+        names = [f"column{k}" for k in range(d)]
+        dicts = [dict(zip(names, row.tolist(), strict=True)) for row in generator.normal(size=(n, d))]
+        targets = [sum(row.values()) for row in dicts]
+
+        def learn(model: Any, rows: list[dict[str, float]] = dicts, numbers: list[float] = targets) -> None:
+            for x, number in zip(rows, numbers, strict=True):
+                model.predict_one(x)
+                model.learn_one(x, number)
+
+        found[f"dicts, d = {d}, {kind}: River's {label}"] = in_turns(
+            lambda kind=kind, learn=learn: learn(ours.OnlineRegressor(covariance=kind)),  # type: ignore[misc]
+            lambda peer=peer, learn=learn: learn(peer()),  # type: ignore[misc]
+            repetitions,
+        )
+    return found
+
+
+def main() -> None:
+    options = arguments(
+        __doc__,
+        ("--part", {"choices": ("quality", "speed"), "help": "run one part only"}),
+        ("--repetitions", {"type": int, "default": 5, "help": "of each timing"}),
+    )
+    print(machine())
+    results: dict[str, Any] = {}
+    if options.part != "speed" and have_data():
+        results["quality"] = {}
+        head = ["set", "rows", "columns", "OnlineRegressor", "Ridge", "SGDRegressor", "coverage", "width"]
+        lines = []
+        for name, rows in sets():
+            with warnings.catch_warnings(action="ignore"):
+                found = results["quality"][name] = judged(rows)
+            unit = found["deviation"]
+            shown = [f"{found[key] / unit:.4f}" for key in ("OnlineRegressor", "Ridge", "SGDRegressor")]
+            ends = [f"{100.0 * found['coverage']:.1f} %", f"{found['width'] / unit:.2f}"]
+            lines.append([name, f"{found['rows']:,.0f}", f"{found['columns']:,.0f}", *shown, *ends])
+        print("RMSE and mean width of 90 % intervals, in standard deviations of the test targets\n")
+        print(markdown(head, lines))
+    if options.part != "quality":
+        results["speed"] = speed(options.repetitions)
+        for name, ratio in results["speed"].items():
+            print(f"{name}: {ratio:.1f} times as long")
+    write_json(options.json, results)
+
+
+if __name__ == "__main__":
+    main()
