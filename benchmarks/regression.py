@@ -1,9 +1,9 @@
 """OnlineRegressor in one pass with its defaults, compared with batch ridge regression and one-epoch SGD that is tuned.
 
-Quality: test RMSE and the coverage of 90 % intervals on fifteen sets, each split into 80 % for training and 20 % for the
-test (bike sharing at a point in time, the others at random). Rows are as they come; SGD and ridge regression get them
-standardized. SGDRegressor chooses its learning rate, schedule and alpha from 24 by the error on the last fifth of the
-training rows, then makes one epoch over all; RidgeCV chooses alpha; OnlineRegressor chooses nothing.
+Quality: test RMSE and the coverage of 90 % intervals on fourteen sets, each split into 80 % for training and 20 % for
+the test (bike sharing at a point in time, the others at random). Rows are as they come; SGD and ridge regression get
+them standardized. SGDRegressor chooses its learning rate, schedule and alpha from 24 by the error on the last fifth of
+the training rows, then makes one epoch over all; RidgeCV chooses alpha; OnlineRegressor chooses nothing.
 
 Speed: CPU time in turns within one run, medians of ratios: a loop of NumPy over rows for a full covariance, River's
 BayesianLinearRegression and LinearRegression, scikit-learn's SGDRegressor.

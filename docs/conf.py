@@ -5,7 +5,7 @@ import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
-from confidently import RULES, VIEWS
+from confidently import REGRESSION_RULES, RULES, VIEWS
 
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS / "site"))
@@ -36,7 +36,7 @@ nb_execution_mode = "off"  # the tests execute the notebooks
 templates_path = ["site/templates"]
 autosummary_generate = True
 autosummary_context = {
-    "rules": [f"confidently.{rule.__name__}" for rule in RULES.values()],
+    "rules": [f"confidently.{rule.__name__}" for rule in (RULES | REGRESSION_RULES).values()],
     "views": [f"confidently.{view.__name__}" for view in VIEWS.values()],
     "river_members": [
         *("learn_one", "predict_one", "predict_proba_one", "margin_distribution_one"),

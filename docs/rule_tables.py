@@ -4,35 +4,40 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
-from confidently import RULES
+from confidently import REGRESSION_RULES, RULES
 from confidently.rules.rule import Rule
 
 PAGE = Path(__file__).with_name("mathematics.md")
 REFRESH = "python docs/rule_tables.py"
 BEGIN, END = f"<!-- tables written by {REFRESH} -->\n", "<!-- tables end -->\n"
-OLD = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.DOTALL)
+REGRESSION_BEGIN = f"<!-- rules of regression written by {REFRESH} -->\n"
 
 RULE_HEAD = "| rule | acts when | step | weight $w$ of an example | source |\n|---|---|---|---|---|\n"
 PARAMETER_HEAD = "| parameter | rules | meaning | range | default |\n|---|---|---|---|---|\n"
 
 # Words of the rules' formulas and their TeX. Any other word of several letters is text.
-TEX = {word: rf"\{word} " for word in ("alpha", "zeta", "gamma", "epsilon", "phi", "psi", "xi", "eta", "min", "exp")}
+TEX = {
+    word: rf"\{word} "
+    for word in ("alpha", "zeta", "gamma", "epsilon", "phi", "psi", "xi", "eta", "min", "exp", "lambda")
+}
 TEX |= {"<=": r"\le ", "Phi": r"\Phi "}
-TOKEN = re.compile(r"sqrt\(|<=|[A-Za-z]+(?:_[a-z]{2,})*|\d+|.", re.DOTALL)
+OTHERS = {"sqrt(": (r"\sqrt{", "}"), "abs(": (r"\lvert ", r"\rvert ")}  # a bar would end a cell of a table
+TOKEN = re.compile(r"sqrt\(|abs\(|<=|[A-Za-z]+(?:_[a-z]{2,})*|\d+|.", re.DOTALL)
 
 
 def tex(formula: str) -> str:
     """Return TeX of a formula such as ``alpha = (1 - m)/(v + r)``."""
-    out, depth, roots = "", 0, []  # roots: the depths of parentheses that close a root
+    out, depth, open_ones = "", 0, []  # of the parentheses that are others in TeX: depth and end
     for token in TOKEN.findall(formula):
-        if token == "sqrt(":
-            out, roots, depth = out + r"\sqrt{", [*roots, depth], depth + 1
+        if token in OTHERS:
+            begin, end = OTHERS[token]
+            out, open_ones, depth = out + begin, [*open_ones, (depth, end)], depth + 1
         elif token == "(":
             out, depth = out + token, depth + 1
         elif token == ")":
             depth -= 1
-            closes = bool(roots) and roots[-1] == depth
-            out, roots = out + ("}" if closes else ")"), roots[:-1] if closes else roots
+            closes = bool(open_ones) and open_ones[-1][0] == depth
+            out, open_ones = out + (open_ones[-1][1] if closes else ")"), open_ones[:-1] if closes else open_ones
         else:
             text = token.isalpha() or "_" in token[1:]
             out += TEX.get(token) or (_text(token) if text and len(token) > 1 else token)
@@ -46,6 +51,11 @@ def _text(word: str) -> str:
 def rule_table() -> str:
     """Return the table of rules."""
     return RULE_HEAD + "".join(map(_rule_row, RULES.values()))
+
+
+def regression_table() -> str:
+    """Return the table of the rules of regression."""
+    return RULE_HEAD + "".join(map(_rule_row, REGRESSION_RULES.values()))
 
 
 def _rule_row(rule: type[Rule]) -> str:
@@ -70,7 +80,7 @@ def _step(formula: str) -> str:
 def parameter_table() -> str:
     """Return the table of parameters: one line per meaning."""
     lines: dict[tuple[str, ...], list[str]] = {}
-    for rule in RULES.values():
+    for rule in (RULES | REGRESSION_RULES).values():
         for field in fields(rule):
             default = rule().get_params()[field.name]
             cells = (field.metadata["meaning"], str(field.metadata["range"]), "" if default is None else f"{default:g}")
@@ -83,9 +93,12 @@ def parameter_table() -> str:
 
 def page() -> str:
     """Return the whole page with current tables."""
-    tables = f"{BEGIN}\n{rule_table()}\n{parameter_table()}\n{END}"
-    text, count = OLD.subn(lambda _: tables, PAGE.read_text(encoding="utf-8"))
-    assert count == 1, f"{PAGE.name} needs the lines {BEGIN!r} and {END!r}"
+    text = PAGE.read_text(encoding="utf-8")
+    tables = {BEGIN: f"{rule_table()}\n{parameter_table()}", REGRESSION_BEGIN: regression_table()}
+    for begin, table in tables.items():
+        old = re.compile(f"{re.escape(begin)}.*?{re.escape(END)}", re.DOTALL)
+        text, count = old.subn(lambda _, new=f"{begin}\n{table}\n{END}": new, text)
+        assert count == 1, f"{PAGE.name} needs the lines {begin!r} and {END!r}"
     return text
 
 

@@ -12,13 +12,14 @@ import click
 import numpy as np
 import pytest
 
-from confidently import OnlineClassifier
+from confidently import OnlineClassifier, OnlineRegressor
 from confidently.cli import cli
 from confidently.cli.commands.train import train
 from confidently.covariances.settings import ADDED_SETTINGS, NAMES_IN_FILES, Settings
 from confidently.covariances.table import COVARIANCES
 from confidently.estimators.parameters import TRAINING
-from confidently.rules import RULES, make_rule
+from confidently.rules import REGRESSION_RULES, RULES, RegressionRule, Ridge, make_rule
+from confidently.rules.rule import Rule
 
 SETTINGS = {setting.name: setting for setting in fields(Settings)}
 BY_MULTICLASS = {"task"}  # estimators have multiclass=, which with the labels determines the task
@@ -74,6 +75,14 @@ def test_the_estimator_has_all_settings() -> None:
     assert default_kernel.learner_.settings.kernel == found["kernel"]
 
 
+def test_the_regressor_has_all_settings_but_a_lower_bound_of_variances() -> None:
+    found, of_classes = parameters_of(OnlineRegressor), parameters_of(OnlineClassifier)
+    own = ESTIMATOR_OWN - {"multiclass", "class_weight"}
+    assert found.keys() == (SETTINGS.keys() - BY_MULTICLASS - {"min_variance"}) | own
+    for name in found.keys() - {"rule", "covariance"}:
+        assert found[name] == of_classes[name], name
+
+
 def test_the_river_classes_have_the_settings_of_single_rows() -> None:
     for cls in river():
         found = parameters_of(cls)
@@ -120,11 +129,12 @@ def test_the_command_line_has_the_settings_of_streams() -> None:
     assert {"multiclass", "multilabel"} <= options.keys()
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_a_model_file_keeps_all_settings(rule: str) -> None:
+@pytest.mark.parametrize("rule", [*(rule() for rule in (RULES | REGRESSION_RULES).values()), Ridge(r=None)], ids=repr)
+def test_a_model_file_keeps_all_settings(rule: Rule) -> None:
+    task = "regression" if isinstance(rule, RegressionRule) else "binary"
     for projection in ("precision", "moments"):
         settings = Settings(
-            RULES[rule](), "full", prior_variance=0.5, rows_per_product=7, average=True, projection=projection
+            rule, "full", task, prior_variance=0.5, rows_per_product=7, average=True, projection=projection
         )
         header = settings.header()
         kept = SETTINGS.keys() - {name for name, before in ADDED_SETTINGS.items() if getattr(settings, name) == before}

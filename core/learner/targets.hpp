@@ -17,9 +17,9 @@ struct Predicted {
 
 // Of one column of weights.
 struct TargetStatistics {
-    static constexpr int bins = 128, size = 8 + bins;
-    // Errors are counted by asinh(z) times this: bins are .1 wide near 0, and the last ones begin at 300 standard deviations.
-    static constexpr double bins_per_unit = 10.0;
+    static constexpr int bins = 512, size = 8 + bins;
+    // Errors are counted by asinh(z) times this: bins are .025 wide near 0, and the last ones begin at 300 standard deviations.
+    static constexpr double bins_per_unit = 40.0;
     static constexpr double largest_gain = 1e100;
     double* state;
 

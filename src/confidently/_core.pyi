@@ -264,6 +264,7 @@ class ProductLearner:
         logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
         targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
         | None = None,
+        evidence: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
     ) -> tuple[int, list[dict[str, Any]]]: ...
     @overload
     def learn(
@@ -285,6 +286,7 @@ class ProductLearner:
         logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
         targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
         | None = None,
+        evidence: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
     ) -> tuple[int, list[dict[str, Any]]]: ...
     @overload
     def learn_blocks(
@@ -311,6 +313,7 @@ class ProductLearner:
         logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
         targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
         | None = None,
+        evidence: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
     ) -> None: ...
     @overload
     def learn_blocks(
@@ -337,6 +340,7 @@ class ProductLearner:
         logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
         targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
         | None = None,
+        evidence: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
     ) -> None: ...
 
 def take_rows(

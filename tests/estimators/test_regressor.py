@@ -71,7 +71,23 @@ def test_columns_of_very_different_units_lose_no_digits(prior):
     precision = centered.T @ centered + np.eye(5) / prior
     exact = np.linalg.solve(precision / np.outer(units, units), (centered.T @ (y - y.mean())) / units) / units
     np.testing.assert_allclose(model.coef_, exact, rtol=1e-9)
-    assert model.rmse_ < 1.1  # of the predictions before, too
+
+
+@pytest.mark.parametrize("prior", [1.0, 1e6])
+def test_predictions_in_training_lose_none_either(prior):
+    generator = np.random.default_rng(3)
+    units = np.array([1e-6, 1.0, 1e6, 1e3, 1e-2])
+    X = (generator.normal(size=(200, 5)) + 4.0) * units
+    y = X @ (np.array([1.0, -2.0, 0.5, 3.0, 1.0]) / units) + generator.normal(size=200)
+    errors = []
+    for t in range(1, 200):
+        center, middle = X[:t].mean(axis=0), y[:t].mean()
+        penalty = np.diag(1.0 / units) / np.sqrt(prior)
+        rows = np.vstack([(X[:t] - center) / units, penalty])
+        weights = np.linalg.lstsq(rows, np.append(y[:t] - middle, np.zeros(5)), rcond=None)[0]
+        errors.append(y[t] - middle - (X[t] - center) / units @ weights)
+    model = OnlineRegressor(prior_variance=prior).fit(X, y)
+    assert model.rmse_ == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=1e-2)
 
 
 def test_unknown_noise_is_the_normal_inverse_gamma_posterior():
@@ -133,7 +149,9 @@ def test_a_kernel_is_kernel_ridge():
 def test_a_budget_keeps_a_kernel_small():
     X, y = make_friedman1(900, random_state=0, noise=0.5)
     options = {"covariance": "kernel", "kernel_params": {"gamma": 0.3}, "prior_variance": 100.0}
-    whole, small = OnlineRegressor(**options).fit(X, y), OnlineRegressor(**options, budget=200).fit(X, y)
+    whole = OnlineRegressor(**options).fit(X, y)
+    with pytest.warns(UserWarning, match="the kernel's budget of 200 support rows is full"):
+        small = OnlineRegressor(**options, budget=200).fit(X, y)
     Z, t = make_friedman1(500, random_state=1)
     assert len(small.learner_.dual()[0][0]) <= 200 < len(whole.learner_.dual()[0][0])
     assert small.score(Z, t) > 0.8 * whole.score(Z, t)
@@ -148,7 +166,7 @@ def test_quantiles_are_near_those_of_linear_programming(tau):
     batch = QuantileRegressor(quantile=tau, alpha=0.0).fit(X[:3000], y[:3000])
     losses = [mean_pinball_loss(y[3000:], one.predict(X[3000:]), alpha=tau) for one in (model, batch)]
     assert losses[0] < 1.03 * losses[1]
-    assert np.mean(y[3000:] < model.predict(X[3000:])) == pytest.approx(tau, abs=0.04)
+    assert np.mean(y[3000:] < model.predict(X[3000:])) == pytest.approx(tau, abs=0.06)
 
 
 def test_counts_are_learned_by_their_logarithm():

@@ -1,7 +1,7 @@
 """Regression in plain NumPy, from the definitions: every statistic is computed anew from all rows before.
 
-Nothing is shared with core/learner/regression.hpp; the steps are those of tests/rules/test_regression_rules.py, verified
-there against optimisers.
+Nothing is shared with core/learner/regression.hpp; tests/rules/test_regression_rules.py verifies the steps themselves
+against optimizers.
 """
 
 from dataclasses import dataclass, field

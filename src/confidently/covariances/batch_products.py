@@ -75,7 +75,7 @@ class ProductLearner:
         self.sigma, self.pending = self.xp.put(state["covariance"]), self.xp.put(state["pending"])
         self.rows, _, self.columns = state["weights"].shape
         self.parts = state["covariance"].shape[1] // max(self.rows, 1)  # classes within one covariance
-        self.core = _core.ProductLearner(
+        self.core: Any = _core.ProductLearner(  # whose overloads are too many for a checker
             settings.rule.compiled, TASKS[settings.task], sharing, settings.prior_variance,
             settings.min_variance,
         )  # fmt: skip
@@ -124,6 +124,7 @@ class ProductLearner:
             assert products is not None  # since nothing is pending
         G, gram = products
         start = (A @ self.state["weights"][:, 0]).astype(np.float64, order="C", copy=False)
+        done: int
         done, found = self.core.learn(
             self.state, self.xp.get(gram), start, np.einsum("ij,ij->i", A, A, dtype=np.float64), block.labels,
             block.label_start, block.weight, block.class_weight, calibrate, progressive.log_loss,

@@ -343,6 +343,10 @@ class Dense(WeightCovariance):
 
     def put(self, state: State, merged: NaturalParameters) -> None:
         state["covariance"][:] = merged.covariance
+        if normal_equations.applies(self.settings):
+            rows, columns = state["shift"].shape
+            state["precision"][:] = merged.precision[0] - np.eye(rows) / self.settings.prior_variance
+            state["shift"][:] = merged.shift.reshape(columns, rows).T
 
 
 def flushed_matrices(state: State) -> np.ndarray:

@@ -188,7 +188,7 @@ class Settings:
 
     @property
     def floor(self) -> float:
-        """Lower bound of variances. Rules of regression leave every variance positive, and columns may have any units."""
+        """Lower bound of variances. Rules of regression leave them positive, and columns may have any unit."""
         return 0.0 if self.regression else self.min_variance * self.prior_variance
 
     @property

@@ -41,7 +41,7 @@ INITIAL_TEMPERATURE = np.array([1.0, 0.0])  # a, second derivative
 # Of one number to predict, as in core/learner/targets.hpp: weight of the rows, mean of the targets, sum of their
 # squared deviations; rows with a prediction, sum of their error^2/spread, what a row adds to its bin, sums of squared
 # and absolute errors; then the bins of standardized errors.
-TARGET_STATISTICS, TARGET_BINS = 8, 128
+TARGET_STATISTICS, TARGET_BINS = 8, 512
 GAIN = 5
 INITIAL_TARGET = np.zeros(TARGET_STATISTICS + TARGET_BINS)
 INITIAL_TARGET[GAIN] = 1.0

@@ -17,7 +17,7 @@ from ..covariances.settings import Settings
 from ..covariances.state import INITIAL_TARGET, TARGET_STATISTICS
 from ..rules.regression import RegressionRule
 
-BINS_PER_UNIT = 10.0  # of asinh(z), as in core/learner/targets.hpp
+BINS_PER_UNIT = 40.0  # of asinh(z), as in core/learner/targets.hpp
 PRIOR_ERRORS = 2.0  # normal errors that the distribution of errors begins with
 MAX_LOG = 200.0  # of a rate, so that no square of it overflows
 MIN_SPREAD = 1e-300

@@ -42,7 +42,7 @@ class Ridge(RegressionRule):
     acts_when = "always"
     formula = "alpha = (y - s)/(v + r), zeta = 1/r"
     source = "recursive least squares (Plackett 1950); normal-inverse-gamma posterior (Raiffa & Schlaifer 1961)"
-    loss = "1/r"
+    loss = "r"
     squared_loss = True
     r: float | None = parameter(
         POSITIVE, "variance of the noise; None: unknown, and in units of it", default=1.0, grid=(0.01, 0.1, 1.0, 10.0)
@@ -63,10 +63,10 @@ class AROWEps(RegressionRule):
     """AROW for regression: squared epsilon-insensitive loss; rows outside the tube add precision."""
 
     name = "arow_eps"
-    acts_when = "|y - s| > epsilon"
-    formula = "l = |y - s| - epsilon: alpha = sign(y - s) l/(v + r), zeta = 1/r"
+    acts_when = "abs(y - s) > epsilon"
+    formula = "l = abs(y - s) - epsilon: alpha = sign(y - s) l/(v + r), zeta = 1/r"
     source = "AROW (Crammer, Kulesza & Dredze 2009) with the epsilon-insensitive loss of Crammer et al. 2006"
-    loss = "1/r"
+    loss = "r"
     r: float = parameter(POSITIVE, "variance of the noise", default=1.0, grid=(0.01, 0.1, 1.0, 10.0))
     epsilon: float = parameter(TUBE, "half-width of the tube without loss", default=0.1)
 
@@ -78,8 +78,8 @@ class PAReg(RegressionRule):
     """Passive-aggressive regression: the smallest change that puts the target within the tube."""
 
     name = "pa_reg"
-    acts_when = "|y - s| > epsilon"
-    formula = "l = |y - s| - epsilon: alpha = sign(y - s) l/v"
+    acts_when = "abs(y - s) > epsilon"
+    formula = "l = abs(y - s) - epsilon: alpha = sign(y - s) l/v"
     source = "Crammer et al., JMLR 2006, section 5"
     weight = "min(w, 1) multiplies the step"
     learns_precision = False
@@ -90,8 +90,8 @@ class PA1Reg(RegressionRule):
     """PA-I regression: the step is at most C."""
 
     name = "pa1_reg"
-    acts_when = "|y - s| > epsilon"
-    formula = "l = |y - s| - epsilon: alpha = sign(y - s) min(C, l/v)"
+    acts_when = "abs(y - s) > epsilon"
+    formula = "l = abs(y - s) - epsilon: alpha = sign(y - s) min(C, l/v)"
     source = "Crammer et al., JMLR 2006, section 5"
     loss = "C"
     learns_precision = False
@@ -103,8 +103,8 @@ class PA2Reg(RegressionRule):
     """PA-II regression: the step grows with the loss, more slowly."""
 
     name = "pa2_reg"
-    acts_when = "|y - s| > epsilon"
-    formula = "l = |y - s| - epsilon: alpha = sign(y - s) l/(v + 1/(2C))"
+    acts_when = "abs(y - s) > epsilon"
+    formula = "l = abs(y - s) - epsilon: alpha = sign(y - s) l/(v + 1/(2C))"
     source = "Crammer et al., JMLR 2006, section 5"
     loss = "C"
     learns_precision = False
@@ -121,7 +121,7 @@ class Poisson(RegressionRule):
 
     name = "poisson"
     acts_when = "always"
-    formula = "alpha = y - rate, zeta = rate, where rate = exp(s + alpha v + v'/2) and v' = v/(1 + zeta v)"
+    formula = "alpha = y - lambda, zeta = lambda, lambda = exp(s + alpha v + v'/2), v' = v/(1 + zeta v)"
     source = "variational Gaussian approximation (Opper & Archambeau, Neural Computation 2009)"
     counts = True
 
