@@ -35,12 +35,11 @@ def _row(chance, kind, k):
 
 def examples(rows, weights=None):
     """Rows as a served model learns them."""
-    return [
-        Example(
-            labelled_line("label", label, json.dumps(features).encode()), 1.0 if weights is None else weights[k - 1], k
-        )
-        for k, (features, label) in enumerate(rows, 1)
-    ]
+    found = []
+    for k, (features, label) in enumerate(rows):
+        line = labelled_line("label", json.dumps(label).encode(), json.dumps(features).encode())
+        found.append(Example(line, 1.0 if weights is None else weights[k], k + 1))
+    return found
 
 
 def trained(folder, rows, *options, weights=None):

@@ -34,8 +34,8 @@ def answer(hosted: Hosted, id: str, label: Any, labeller: str) -> Request:
         stored = log.get(hosted.number, id, "/id")
         if stored.features is None:
             raise Problem("expired", f"the row {id!r} is no longer stored", "/id")
-        hosted.check_row(stored.features, label)
         encoded = msgspec.json.encode(label)
+        hosted.check_row(stored.features, encoded)
         given = log.waiting_answer(stored.seq)
         before = log.label_of(stored.seq) if given is None else given
         if before is not None and str(msgspec.json.decode(before[1])) == str(label):

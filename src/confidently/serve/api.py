@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, NamedTuple
 
-from starlette.responses import Response
-
 from . import handlers
 from . import messages as m
 from .calls import Call
+from .replies import Sendable
 from .settings import ModelSettings
 
 Scope = Literal["predict", "learn", "label", "admin"]
@@ -40,7 +39,7 @@ class Route(NamedTuple):
 
     method: str
     path: str
-    handler: Callable[[Call], Awaitable[Response]]
+    handler: Callable[[Call], Awaitable[Sendable]]
     scope: Scope
     body: Any = None
     answer: Any = None

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Awaitable, Callable
 from importlib.resources import files
 from typing import Any
 
 import msgspec
-from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 from starlette.applications import Starlette
@@ -17,14 +16,15 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request as HTTPRequest
 from starlette.responses import Response
 from starlette.routing import Route as Address
+from starlette.types import ASGIApp
 
-from .api import ROUTES, Route
-from .calls import Call, answered, decoded, refused
+from .calls import Call, decoded
 from .engine import Engine
+from .gate import Gate, Gates, refused_fault
 from .hosted import Hosted
-from .models import NAME, NAME_RULE
 from .openapi import document
 from .problems import Problem
+from .replies import JSON, Reply, Sendable, answered, encoder, refused
 from .tokens import COOKIE, SESSION_SECONDS, Guard
 
 PAGE = files("confidently.serve") / "page"
@@ -46,7 +46,7 @@ class LogIn(msgspec.Struct, forbid_unknown_fields=True):
     token: str
 
 
-def make_app(engine: Engine, guard: Guard | None = None) -> Starlette:
+def make_app(engine: Engine, guard: Guard | None = None) -> ASGIApp:
     """Return the application that serves an engine.
 
     Parameters
@@ -59,34 +59,13 @@ def make_app(engine: Engine, guard: Guard | None = None) -> Starlette:
     watch = guard or Guard([])
     registry = CollectorRegistry()
     registry.register(EngineMetrics(engine))
-    seconds = Histogram(
-        "confidently_request_seconds", "Time to answer", ["route", "status"], registry=registry,
-        buckets=(0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0),
-    )  # fmt: skip
+    gates = Gates(engine, watch, registry)
     openapi = document()
 
-    def guarded(route: Route) -> Callable[[HTTPRequest], Awaitable[Response]]:
-        allowed = {name for name, _ in route.query}
-
-        async def answer(request: HTTPRequest) -> Response:
-            began = time.perf_counter()
-            watch.check(request.method, request.headers, route.scope)
-            name = request.path_params.get("m")
-            if name is not None and NAME.fullmatch(name) is None:
-                raise Problem("invalid-parameter", f"the name of a model: expected {NAME_RULE}, got {name[:80]!r}")
-            if unknown := sorted(set(request.query_params) - allowed):
-                told = ", ".join(sorted(allowed)) or "none"
-                raise Problem("invalid-parameter", f"unknown parameter {unknown[0][:80]!r}; the parameters are: {told}")
-            response = await route.handler(Call(request, engine))
-            seconds.labels(route.name, response.status_code).observe(time.perf_counter() - began)
-            return response
-
-        return answer
-
-    async def live(request: HTTPRequest) -> Response:
+    async def live(request: HTTPRequest) -> Reply:
         return answered({"status": "alive"})
 
-    async def ready(request: HTTPRequest) -> Response:
+    async def ready(request: HTTPRequest) -> Reply:
         engine.check_open()
         return answered({"status": "ready"})
 
@@ -94,21 +73,22 @@ def make_app(engine: Engine, guard: Guard | None = None) -> Starlette:
         watch.check(request.method, request.headers, "predict")
         return Response(generate_latest(registry), media_type="text/plain; version=0.0.4")
 
-    async def openapi_document(request: HTTPRequest) -> Response:
+    async def openapi_document(request: HTTPRequest) -> Reply:
         return answered(openapi)
 
-    async def log_in(request: HTTPRequest) -> Response:
-        body = decoded(await Call(request, engine).body(), LogIn)
+    async def log_in(request: HTTPRequest) -> Sendable:
+        body = decoded(await Call(request.scope, request.receive, engine, {}).body(), LogIn)
         if not watch.tokens:
             return answered({"csrf": "", "scopes": ["admin", "label", "learn", "predict"]})
         key, session = watch.log_in(request.headers, body.token)
-        response = answered({"csrf": session.csrf, "scopes": sorted(session.token.scopes)})
+        told = encoder.encode({"csrf": session.csrf, "scopes": sorted(session.token.scopes)})
+        response = Response(told, media_type=JSON)
         response.set_cookie(
             COOKIE, key, int(SESSION_SECONDS), httponly=True, samesite="strict", secure=request.url.scheme == "https"
         )
         return response
 
-    async def session(request: HTTPRequest) -> Response:
+    async def session(request: HTTPRequest) -> Reply:
         if not watch.tokens:
             return answered({"needed": False, "csrf": "", "scopes": ["admin", "label", "learn", "predict"]})
         found = watch.session(request.headers)
@@ -125,20 +105,29 @@ def make_app(engine: Engine, guard: Guard | None = None) -> Starlette:
             raise HTTPException(404)
         return Response(found.read_bytes(), headers=PAGE_HEADERS, media_type=TYPES[suffix])
 
-    addresses = [
-        Address(route.path.replace("{id}", "{id:path}"), guarded(route), methods=[route.method])  # ids may have slashes
-        for route in ROUTES
-    ]
+    addresses = [Address(_path(gate), _endpoint(gate), methods=[gate.route.method]) for gate in gates.gates]
     others: list[tuple[str, str, Any]] = [
         ("GET", "/livez", live), ("GET", "/readyz", ready), ("GET", "/metrics", prometheus),
         ("GET", "/openapi.json", openapi_document), ("POST", "/session", log_in), ("GET", "/session", session),
         ("GET", "/", page), ("GET", "/docs", page), ("GET", "/page/{name:path}", page),
     ]  # fmt: skip
     addresses += [Address(path, handler, methods=[method]) for method, path, handler in others]
-    return Starlette(
+    gates.behind = Starlette(
         routes=_joined(addresses),
         exception_handlers={Problem: _problem, HTTPException: _http_error, Exception: _fault},
     )
+    return gates
+
+
+def _path(gate: Gate) -> str:
+    return gate.route.path.replace("{id}", "{id:path}")  # ids may have slashes
+
+
+def _endpoint(gate: Gate) -> Callable[[HTTPRequest], Awaitable[Sendable]]:
+    async def answer(request: HTTPRequest) -> Sendable:
+        return await gate(request.scope, request.receive, request.path_params)
+
+    return answer
 
 
 def _joined(addresses: list[Address]) -> list[Address]:
@@ -152,30 +141,28 @@ def _joined(addresses: list[Address]) -> list[Address]:
 def _one(path: str, same: list[Address]) -> Address:
     by_method = {method: address.endpoint for address in same for method in address.methods or ()}
 
-    async def answer(request: HTTPRequest) -> Response:
-        found: Response = await by_method[request.method](request)
+    async def answer(request: HTTPRequest) -> Sendable:
+        found: Sendable = await by_method[request.method](request)
         return found
 
     return Address(path, answer, methods=list(by_method))
 
 
-async def _problem(request: HTTPRequest, error: Exception) -> Response:
+async def _problem(request: HTTPRequest, error: Exception) -> Any:
     assert isinstance(error, Problem)
     return refused(error)
 
 
-async def _http_error(request: HTTPRequest, error: Exception) -> Response:
+async def _http_error(request: HTTPRequest, error: Exception) -> Any:
     assert isinstance(error, HTTPException)
     kinds = {404: ("not-found", f"there is nothing at {request.url.path[:200]}; /docs lists the addresses")}
     kinds[405] = ("method", f"{request.method} is not allowed here")
     kind, detail = kinds.get(error.status_code, ("internal", str(error.detail)))
-    response = refused(Problem(kind, detail))
-    response.headers.update(error.headers or {})
-    return response
+    return refused(Problem(kind, detail), dict(error.headers or {}))
 
 
-async def _fault(request: HTTPRequest, error: Exception) -> Response:
-    return refused(Problem("internal", f"{type(error).__name__}: the log of the server tells more"))
+async def _fault(request: HTTPRequest, error: Exception) -> Any:
+    return refused_fault(error)
 
 
 class EngineMetrics(Collector):

@@ -1,33 +1,31 @@
-"""What every handler needs: reading bodies within limits, and answering."""
+"""What every handler needs: the request, its body within limits, and the threads of the engine."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from functools import cached_property
 from typing import Any, TypeVar
 
 import msgspec
-from starlette.requests import ClientDisconnect
+from starlette.datastructures import QueryParams
 from starlette.requests import Request as HTTPRequest
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope
 
 from .engine import Engine
 from .hosted import Hosted
-from .problems import Problem
+from .problems import Problem, tried
+from .replies import NDJSON
 from .requests import Request
 
 MAX_BODY = 16 << 20  # bytes, of JSON
 MAX_LINE = 4 << 20  # bytes, of a row in NDJSON
 BODY_SECONDS = 30.0  # between two pieces of a body
-NDJSON, JSON, PROBLEM = "application/x-ndjson", "application/json", "application/problem+json"
 PATH = re.compile(r"(.*) - at `\$(.*)`", re.DOTALL)
 STEP = re.compile(r"\.([^.\[\]]+)|\[([0-9]+)\]|\[\.\.\.\]")
 
 Body = TypeVar("Body")
-encoder = msgspec.json.Encoder()
 _decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
 
 
@@ -39,9 +37,7 @@ def decoded(text: bytes, kind: type[Body]) -> Body:
     Problem
         If it is not JSON, or not of the expected form; the pointer says where.
     """
-    decoder = _decoders.get(kind)
-    if decoder is None:
-        decoder = _decoders[kind] = msgspec.json.Decoder(kind)
+    decoder = _decoder(kind)
     try:
         found: Body = decoder.decode(text)
     except msgspec.ValidationError as error:
@@ -51,6 +47,24 @@ def decoded(text: bytes, kind: type[Body]) -> Body:
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         detail = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise Problem("invalid-json", detail) from None
+    return found
+
+
+def decoded_lines(lines: list[bytes], kind: type[Body]) -> list[Body | Problem]:
+    """Return the message of each line, an object, or what is wrong with it."""
+    found: list[Body | Problem] = []
+    try:
+        if all(line.startswith(b"{") and line.endswith(b"}") for line in lines):  # so that none ends in another line
+            found = list(_decoder(kind).decode_lines(b"\n".join(lines)))
+    except (ValueError, RecursionError):  # all errors of decoding are of one of these
+        pass
+    return found if len(found) == len(lines) else [tried(decoded, line, kind) for line in lines]
+
+
+def _decoder(kind: type[Body]) -> msgspec.json.Decoder[Body]:
+    found = _decoders.get(kind)
+    if found is None:
+        found = _decoders[kind] = msgspec.json.Decoder(kind)
     return found
 
 
@@ -68,33 +82,54 @@ class Call:
 
     Parameters
     ----------
-    request : starlette.requests.Request
+    scope, receive
+        As ASGI has them.
     engine : Engine
+    names : dict
+        The variable parts of the address.
+
+    Attributes
+    ----------
+    headers : dict
+        By their names in small letters; of several of one name, the first.
     """
 
-    def __init__(self, request: HTTPRequest, engine: Engine) -> None:
-        self.request, self.engine = request, engine
+    def __init__(self, scope: Scope, receive: Receive, engine: Engine, names: dict[str, str]) -> None:
+        self.scope, self.engine, self.names, self._receive = scope, engine, names, receive
+        self.headers: dict[str, str] = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])
+        }
+
+    @cached_property
+    def query(self) -> QueryParams:
+        """The parameters of the URL."""
+        return QueryParams(self.scope["query_string"])
 
     @property
     def hosted(self) -> Hosted:
         """The model that the address names."""
-        return self.engine.find(self.request.path_params["m"])
+        return self.engine.find(self.names["m"])
+
+    async def is_disconnected(self) -> bool:
+        """Return whether the client has gone; called after the body was read."""
+        gone: bool = await HTTPRequest(self.scope, self._receive).is_disconnected()
+        return gone
 
     @property
     def is_ndjson(self) -> bool:
-        return self.request.headers.get("content-type", "").partition(";")[0].strip().lower() == NDJSON
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower() == NDJSON
 
     @property
     def key(self) -> str | None:
         """The header ``Idempotency-Key``, which stands for the id of a body without one."""
-        key = self.request.headers.get("idempotency-key")
+        key = self.headers.get("idempotency-key")
         if key is not None and not 1 <= len(key) <= 256:
             raise Problem("invalid-parameter", "Idempotency-Key: expected 1 to 256 characters")
         return key
 
     def number(self, name: str, default: int, low: int, high: int) -> int:
         """Return an integer of the query."""
-        text = self.request.query_params.get(name)
+        text = self.query.get(name)
         if text is None:
             return default
         if not re.fullmatch(r"[0-9]{1,18}", text) or not low <= int(text) <= high:
@@ -103,7 +138,7 @@ class Call:
 
     def choice(self, name: str, allowed: tuple[str, ...]) -> str:
         """Return a word of the query; the first allowed one is the default."""
-        text = self.request.query_params.get(name, allowed[0])
+        text = self.query.get(name, allowed[0])
         if text not in allowed:
             raise Problem("invalid-parameter", f"{name}: expected one of {', '.join(allowed)}, got {text[:40]!r}")
         return text
@@ -116,18 +151,39 @@ class Call:
         Problem
             If nothing more comes for a while, or the connection ends before the body does.
         """
-        stream = self.request.stream()
-        while True:
-            try:
-                async with asyncio.timeout(BODY_SECONDS):
-                    piece = await anext(stream, None)
-            except TimeoutError:
-                raise Problem("slow-body", f"nothing more of the body came for {BODY_SECONDS:.0f} s") from None
-            except ClientDisconnect:
-                raise Problem("invalid-json", "the connection ended before the body did") from None
-            if piece is None:
-                return
-            yield piece
+        more = True
+        while more:
+            piece, more = await self._piece()
+            if piece:
+                yield piece
+
+    async def _piece(self) -> tuple[bytes, bool]:
+        """Return the next part of the body, and whether there is more."""
+        message = await self._message()
+        if message["type"] == "http.disconnect":
+            raise Problem("invalid-json", "the connection ended before the body did")
+        return message.get("body", b""), message.get("more_body", False)
+
+    async def _message(self) -> Message:
+        """Return the next part of the body, which has to come in time."""
+        task, late = asyncio.current_task(), False
+
+        def expire() -> None:
+            nonlocal late
+            late = True
+            assert task is not None
+            task.cancel()
+
+        timer = asyncio.get_running_loop().call_later(BODY_SECONDS, expire)
+        try:
+            return await self._receive()
+        except asyncio.CancelledError:
+            if not late or task is None:
+                raise
+            task.uncancel()
+            raise Problem("slow-body", f"nothing more of the body came for {BODY_SECONDS:.0f} s") from None
+        finally:
+            timer.cancel()
 
     async def body(self, limit: int = MAX_BODY) -> bytes:
         """Return the whole body.
@@ -137,11 +193,12 @@ class Call:
         Problem
             If it is too large, or does not arrive.
         """
-        declared = self.request.headers.get("content-length", "0")
+        declared = self.headers.get("content-length", "0")
         if declared.isdigit() and int(declared) > limit:
             raise Problem("too-large", f"the body has {declared} bytes, at most {limit} are allowed; send fewer rows")
-        parts, size = list[bytes](), 0
-        async for piece in self.pieces():
+        parts, size, more = list[bytes](), 0, True
+        while more:
+            piece, more = await self._piece()
             parts.append(piece)
             size += len(piece)
             if size > limit:
@@ -152,18 +209,16 @@ class Call:
         """Return the message in the body."""
         return decoded(await self.body(), kind)
 
-    async def lines(self) -> AsyncGenerator[bytes, None]:
-        """Yield the lines of an NDJSON body as they arrive, without empty ones."""
+    async def lines(self) -> AsyncGenerator[list[bytes], None]:
+        """Yield the lines of an NDJSON body, some at a time, as they arrive, without empty ones."""
         rest = b""
         async for piece in self.pieces():
             *lines, rest = (rest + piece).split(b"\n")
-            for line in lines:
-                if line.strip():
-                    yield line
+            yield [stripped for line in lines if (stripped := line.strip())]
             if len(rest) > MAX_LINE:
                 raise Problem("too-large", f"a line has more than {MAX_LINE} bytes, the most allowed")
-        if rest.strip():
-            yield rest
+        if stripped := rest.strip():
+            yield [stripped]
 
     async def log(self, request: Request) -> Any:
         """Return the answer of the log thread."""
@@ -176,34 +231,3 @@ class Call:
         future = request.future()
         self.engine.ask(request)
         return await future
-
-
-class Flow(Response):
-    """A response whose body is sent as it is made, while the body of the request may still arrive."""
-
-    def __init__(
-        self, parts: AsyncGenerator[bytes, None], media_type: str, headers: dict[str, str] | None = None
-    ) -> None:
-        super().__init__(None, 200, headers, media_type)
-        del self.headers["content-length"]
-        self.parts = parts
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        async with aclosing(self.parts) as parts:
-            async for part in parts:
-                await send({"type": "http.response.body", "body": part, "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-def answered(value: Any, status: int = 200) -> Response:
-    """Return JSON."""
-    return Response(encoder.encode(value), status, media_type=JSON)
-
-
-def refused(problem: Problem) -> Response:
-    """Return a problem."""
-    headers = {"Retry-After": "1"} if problem.status == 503 else {}
-    if problem.status == 401:
-        headers["WWW-Authenticate"] = "Bearer"
-    return Response(encoder.encode(problem.as_json()), problem.status, headers, PROBLEM)

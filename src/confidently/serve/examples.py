@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
+import apsw
 import msgspec
 
 from .engine import Engine
@@ -13,7 +15,7 @@ from .events import Event, Stored
 from .hosted import Hosted, stored_answer
 from .labelling import candidate
 from .log import EventLog, now, refuse_other_content, same_json
-from .problems import Problem
+from .problems import Problem, tried
 from .requests import Request, RowsQuestion
 from .rows import labelled_line, one_line
 from .served import Answer, Example
@@ -22,12 +24,13 @@ DURABLE, LEARNED, PARKED = "durable", "learned", "parked"
 
 
 class Taught(NamedTuple):
-    """A row with its label, checked; ``id`` is None if the server chooses one."""
+    """A row with its label, as JSON, and the line of both, checked; ``id`` is None if the server chooses one."""
 
     id: str | None
     features: bytes
-    label: Any
+    label: bytes
     weight: float
+    line: bytes
 
 
 class Question(NamedTuple):
@@ -60,11 +63,21 @@ def taught(hosted: Hosted, id: str | None, features: bytes, label: Any, weight: 
     Problem
         If it cannot be read, or its label is unknown.
     """
-    features = one_line(features)
+    features, label = one_line(features), msgspec.json.encode(label)
     if not 0.0 <= weight <= 1e9:
         raise Problem("invalid-row", f"weight: expected a number from 0 to 1e9, got {weight!r}", "/weight")
-    hosted.check_row(features, label)
-    return Taught(id, features, label, weight)
+    return Taught(id, features, label, weight, hosted.check_row(features, label))
+
+
+def all_taught(hosted: Hosted, rows: Sequence[tuple[str | None, bytes, Any, float]]) -> list[Taught | Problem]:
+    """Check rows as :func:`taught` does, all at once unless something is wrong with one."""
+    found = list[Taught]()
+    for id, features, label, weight in rows:
+        features, label = one_line(features), msgspec.json.encode(label)
+        found.append(Taught(id, features, label, weight, labelled_line(hosted.label_key, label, features)))
+    if all(features.startswith(b"{") for _, features, *_ in found) and hosted.are_lines([row.line for row in found]):
+        return list(found)
+    return [tried(taught, hosted, *row) for row in rows]
 
 
 def question(hosted: Hosted, id: str | None, features: bytes) -> Question:
@@ -80,6 +93,14 @@ def question(hosted: Hosted, id: str | None, features: bytes) -> Question:
     return Question(id, features)
 
 
+def all_questions(hosted: Hosted, rows: Sequence[tuple[str | None, bytes]]) -> list[Question | Problem]:
+    """Check rows as :func:`question` does, all at once unless something is wrong with one."""
+    found = [Question(id, one_line(features)) for id, features in rows]
+    if hosted.are_features([row.features for row in found]):
+        return list(found)
+    return [tried(question, hosted, *row) for row in rows]
+
+
 # --- learn -----------------------------------------------------------------------------------------------------------
 
 
@@ -88,17 +109,9 @@ def learn(engine: Engine, hosted: Hosted, rows: Sequence[Taught], wait: bool = F
 
     def work(log: EventLog, request: Request) -> list[Receipt | Problem]:
         hosted.check_living()
-        return [_or_problem(teach, engine, hosted, log, request, row) for row in rows]
+        return [tried(teach, engine, hosted, log, request, row) for row in rows]
 
     return Request(work, len(rows), sum(len(row.features) for row in rows), wait)
-
-
-def _or_problem(work: Any, *arguments: Any) -> Any:
-    """Return what a function returns, or the problem that it raises."""
-    try:
-        return work(*arguments)
-    except Problem as problem:
-        return problem
 
 
 def teach(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: Taught) -> Receipt:
@@ -110,15 +123,16 @@ def teach(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: 
         If its id was used with other content.
     """
     status = LEARNED if request.wait else DURABLE
-    label = msgspec.json.encode(row.label)
-    id = _new_id(engine, hosted, log) if row.id is None else row.id
-    stored = None if row.id is None else log.find(hosted.number, row.id)
+    if row.id is None:
+        return _teach_new(engine, hosted, log, request, row)
+    id, label = row.id, row.label
+    stored = log.find(hosted.number, id)
     if stored is not None and _is_expired(engine, log, stored):
         log.unpark(stored.seq)
         stored = None
     if stored is None:
         seq = log.add(hosted.number, Event.LEARN, id, None, row.features, label, row.weight)
-        request.examples.append((hosted, _example(hosted, row.features, row.label, row.weight, seq)))
+        request.examples.append((hosted, Example(row.line, row.weight, seq)))
         return Receipt(id, seq, status)
     if stored.kind == Event.PARKED:
         return _learn_parked(hosted, log, request, row, stored)
@@ -132,16 +146,18 @@ def teach(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: 
             raise refuse_other_content(id) if stored.kind == Event.LEARN else _other_label(id, before[1])
         if before[2]:
             return Receipt(id, before[0], _status(hosted, request, before[0]))
-    seq = _add_label(hosted, log, request, stored, row.label, label)
+    seq = _add_label(hosted, log, request, stored, label)
     return Receipt(id, seq, status)
 
 
-def _new_id(engine: Engine, hosted: Hosted, log: EventLog) -> str:
-    """Return an id that no row has, not even one whose sender has chosen such an id."""
+def _teach_new(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: Taught) -> Receipt:
+    """Write a row into the log under an id that no row has, not even one whose sender has chosen such an id."""
     while True:
         id = engine.new_id()
-        if log.find(hosted.number, id) is None:
-            return id
+        with suppress(apsw.ConstraintError):
+            seq = log.add(hosted.number, Event.LEARN, id, None, row.features, row.label, row.weight)
+            request.examples.append((hosted, Example(row.line, row.weight, seq)))
+            return Receipt(id, seq, LEARNED if request.wait else DURABLE)
 
 
 def _given(log: EventLog, example: int) -> tuple[int, bytes, bool] | None:
@@ -167,17 +183,16 @@ def _is_expired(engine: Engine, log: EventLog, stored: Stored) -> bool:
 
 def _learn_parked(hosted: Hosted, log: EventLog, request: Request, row: Taught, stored: Stored) -> Receipt:
     """Learn a row whose label came first, if it is the same."""
-    label = msgspec.json.encode(row.label)
     assert row.id is not None
-    if stored.label is None or not _same_label(stored.label, label):
+    if stored.label is None or not _same_label(stored.label, row.label):
         raise _other_label(row.id, stored.label or b"null")
     log.unpark(stored.seq)
-    seq = log.add(hosted.number, Event.LEARN, row.id, None, row.features, label, row.weight)
-    request.examples.append((hosted, _example(hosted, row.features, row.label, row.weight, seq)))
+    seq = log.add(hosted.number, Event.LEARN, row.id, None, row.features, row.label, row.weight)
+    request.examples.append((hosted, Example(row.line, row.weight, seq)))
     return Receipt(row.id, seq, LEARNED if request.wait else DURABLE)
 
 
-def _example(hosted: Hosted, features: bytes, label: Any, weight: float, seq: int) -> Example:
+def _example(hosted: Hosted, features: bytes, label: bytes, weight: float, seq: int) -> Example:
     return Example(labelled_line(hosted.label_key, label, features), weight, seq)
 
 
@@ -206,7 +221,7 @@ def label_rows(
     def work(log: EventLog, request: Request) -> list[Receipt | Problem]:
         hosted.check_living()
         return [
-            _or_problem(_label, engine, hosted, log, request, label, may, park)
+            tried(_label, engine, hosted, log, request, label, may, park)
             for label, may in zip(labels, correct, strict=True)
         ]
 
@@ -219,7 +234,7 @@ def _label(
     status, label = LEARNED if request.wait else DURABLE, msgspec.json.encode(given.label)
     stored = log.find(hosted.number, given.id)
     if stored is None and park:
-        hosted.check_row(b"{}", given.label)
+        hosted.check_row(b"{}", label)
         return Receipt(given.id, log.add(hosted.number, Event.PARKED, given.id, label=label), PARKED)
     if stored is None:
         raise Problem(
@@ -233,7 +248,7 @@ def _label(
     if stored.features is None or _is_expired(engine, log, stored):
         told = "is no longer stored; learn it with its features" if log.erasure_of(stored.seq) is None else "was erased"
         raise Problem("expired", f"the row {given.id!r} {told}", "/id")
-    hosted.check_row(stored.features, given.label)
+    hosted.check_row(stored.features, label)
     before = _given(log, stored.seq)
     same = before is not None and _same_label(before[1], label)
     if before is not None and same and before[2]:
@@ -241,15 +256,14 @@ def _label(
     if before is not None and not same and not correct:
         raise _other_label(given.id, before[1])
     kind = Event.CORRECTION if before is not None and before[2] else Event.LABEL
-    return Receipt(given.id, _add_label(hosted, log, request, stored, given.label, label, kind), status)
+    return Receipt(given.id, _add_label(hosted, log, request, stored, label, kind), status)
 
 
 def _add_label(
-    hosted: Hosted, log: EventLog, request: Request, stored: Stored, label: Any, encoded: bytes,
-    kind: Event = Event.LABEL,
-) -> int:  # fmt: skip
+    hosted: Hosted, log: EventLog, request: Request, stored: Stored, label: bytes, kind: Event = Event.LABEL
+) -> int:
     assert stored.features is not None
-    seq = log.add(hosted.number, kind, example=stored.seq, label=encoded)
+    seq = log.add(hosted.number, kind, example=stored.seq, label=label)
     request.examples.append(
         (hosted, _example(hosted, stored.features, label, 1.0 if stored.weight is None else stored.weight, seq))
     )
@@ -275,7 +289,7 @@ def store_predictions(engine: Engine, hosted: Hosted, rows: Sequence[Question], 
     def work(log: EventLog, request: Request) -> list[Answer | Problem]:
         hosted.check_living()
         return [
-            answer if row.id is None else _or_problem(_store, engine, hosted, log, request, row, answer)
+            answer if row.id is None else tried(_store, engine, hosted, log, request, row, answer)
             for row, answer in zip(rows, answers, strict=True)
         ]
 
@@ -297,9 +311,8 @@ def _store(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row:
     note = msgspec.json.encode(answer._asdict())
     seq = log.add(hosted.number, Event.PREDICTION, row.id, None, row.features, note=note)
     if stored is not None and stored.label is not None:
-        label = msgspec.json.decode(stored.label)
         event = log.add(hosted.number, Event.LABEL, example=seq, label=stored.label)
-        request.examples.append((hosted, _example(hosted, row.features, label, 1.0, event)))
+        request.examples.append((hosted, _example(hosted, row.features, stored.label, 1.0, event)))
     else:
         request.committed.append(partial(hosted.labelling.add, candidate(row.id, seq, row.features, answer)))
     return answer

@@ -7,11 +7,11 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Iterable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from starlette.background import BackgroundTask
@@ -22,24 +22,26 @@ from ..models.stack_explanation import StackExplanation
 from . import answers, examples, models
 from . import messages as m
 from . import rebuild as rebuilding
-from .calls import NDJSON, Call, Flow, answered, decoded, encoder
+from .calls import Call, decoded, decoded_lines
 from .engine import PASSING
 from .erasing import erase
 from .hosted import Hosted
 from .labelling import LEASE_SECONDS
 from .lines import ROWS_PER_CHUNK, by_lines
-from .problems import Problem
+from .problems import Problem, tried
+from .replies import NDJSON, Flow, Reply, Sendable, answered, encoder
 from .requests import Request
 from .served import Answer
 from .settings import ModelSettings
 
 MAX_FILE = 8 << 30  # bytes, of a model file
 SSE_SECONDS = 1.0
+T = TypeVar("T")
 
 # --- rows ------------------------------------------------------------------------------------------------------------
 
 
-async def predict(call: Call) -> Response:
+async def predict(call: Call) -> Sendable:
     """Predict rows; the model does not change."""
     hosted = call.hosted
     if call.is_ndjson:
@@ -56,25 +58,30 @@ async def predict(call: Call) -> Response:
             raise found
         return answered(found)
     checked = [
-        _tried(examples.question, hosted, one.id, bytes(one.features), pointer=f"/instances/{k}")
+        tried(examples.question, hosted, one.id, bytes(one.features), pointer=f"/instances/{k}")
         for k, one in enumerate(body.instances)
     ]
-    good = [row for row in checked if not isinstance(row, Problem)]
-    predictions = iter(await _predicted(call, hosted, good))
-    both = [row if isinstance(row, Problem) else next(predictions) for row in checked]
+    both = _filled(checked, await _predicted(call, hosted, _good(checked)))
     shown = [one.as_json() if isinstance(one, Problem) else one for one in both]
     return answered({"predictions": shown})
 
 
 async def _predict_lines(call: Call, hosted: Hosted, lines: list[bytes]) -> list[Any]:
-    def question(line: bytes) -> examples.Question:
-        body = decoded(line, m.Instance)
-        return examples.question(hosted, body.id, bytes(body.features))
+    bodies = decoded_lines(lines, m.Instance)
+    rows = [(body.id, bytes(body.features)) for body in _good(bodies)]
+    checked = _filled(bodies, examples.all_questions(hosted, rows))
+    return _filled(checked, await _predicted(call, hosted, _good(checked)))
 
-    checked = [_tried(question, line) for line in lines]
-    good = [row for row in checked if not isinstance(row, Problem)]
-    predictions = iter(await _predicted(call, hosted, good))
-    return [row if isinstance(row, Problem) else next(predictions) for row in checked]
+
+def _good(parts: list[T | Problem]) -> list[T]:
+    """Return what is not a problem."""
+    return [part for part in parts if not isinstance(part, Problem)]
+
+
+def _filled(parts: list[Any], results: Iterable[Any]) -> list[Any]:
+    """Return parts, with the results of the good ones in their places."""
+    following = iter(results)
+    return [part if isinstance(part, Problem) else next(following) for part in parts]
 
 
 async def _predicted(call: Call, hosted: Hosted, rows: list[examples.Question]) -> list[m.Prediction | Problem]:
@@ -90,19 +97,15 @@ async def _predicted(call: Call, hosted: Hosted, rows: list[examples.Question]) 
     ]
 
 
-async def learn(call: Call) -> Response:
+async def learn(call: Call) -> Sendable:
     """Learn rows with labels; answered when they are durable, with ``?wait=learned`` when they are learned."""
     hosted, wait = call.hosted, call.choice("wait", ("durable", "learned")) == "learned"
     if call.is_ndjson:
         return by_lines(call, partial(_learn_lines, call, hosted, wait))
     body = await call.message(m.LearnBody)
-    row = _taught(hosted, body, call.key)
+    id = body.id if body.id is not None else call.key
+    row = examples.taught(hosted, id, bytes(body.features), _label(body.label), body.weight)
     return _receipt(await call.log(examples.learn(call.engine, hosted, [row], wait)))
-
-
-def _taught(hosted: Hosted, body: m.LearnBody, key: str | None = None) -> examples.Taught:
-    id = body.id if body.id is not None else key
-    return examples.taught(hosted, id, bytes(body.features), _label(body.label), body.weight)
 
 
 def _label(label: Any) -> Any:
@@ -111,13 +114,14 @@ def _label(label: Any) -> Any:
 
 
 async def _learn_lines(call: Call, hosted: Hosted, wait: bool, lines: list[bytes]) -> list[Any]:
-    checked = [_tried(lambda line: _taught(hosted, decoded(line, m.LearnBody)), line) for line in lines]
-    good = [row for row in checked if not isinstance(row, Problem)]
-    found = iter(await call.log(examples.learn(call.engine, hosted, good, wait)) if good else [])
-    return [row if isinstance(row, Problem) else next(found) for row in checked]
+    bodies = decoded_lines(lines, m.LearnBody)
+    rows = [(body.id, bytes(body.features), _label(body.label), body.weight) for body in _good(bodies)]
+    checked = _filled(bodies, examples.all_taught(hosted, rows))
+    good = _good(checked)
+    return _filled(checked, await call.log(examples.learn(call.engine, hosted, good, wait)) if good else [])
 
 
-async def label(call: Call) -> Response:
+async def label(call: Call) -> Sendable:
     """Label rows that were predicted, by their ids."""
     hosted, wait = call.hosted, call.choice("wait", ("durable", "learned")) == "learned"
     park = call.choice("park", ("false", "true")) == "true"
@@ -130,31 +134,22 @@ async def label(call: Call) -> Response:
 
 
 async def _label_lines(call: Call, hosted: Hosted, park: bool, wait: bool, lines: list[bytes]) -> list[Any]:
-    bodies = [_tried(decoded, line, m.LabelBody) for line in lines]
-    good = [body for body in bodies if not isinstance(body, Problem)]
+    bodies = decoded_lines(lines, m.LabelBody)
+    good = _good(bodies)
     labels = [examples.LabelOf(body.id, _label(body.label)) for body in good]
     request = examples.label_rows(
         call.engine, hosted, labels, correct=[body.correct for body in good], park=park, wait=wait
     )
-    found = iter(await call.log(request) if good else [])
-    return [body if isinstance(body, Problem) else next(found) for body in bodies]
+    return _filled(bodies, await call.log(request) if good else [])
 
 
-def _receipt(found: list[examples.Receipt | Problem]) -> Response:
+def _receipt(found: list[examples.Receipt | Problem]) -> Reply:
     if isinstance(found[0], Problem):
         raise found[0]
     return answered(m.Receipt(*found[0]))
 
 
-def _tried(function: Callable[..., Any], *arguments: Any, pointer: str = "") -> Any:
-    """Return what a function returns, or the problem that it raises."""
-    try:
-        return function(*arguments)
-    except Problem as problem:
-        return problem.within(pointer) if pointer else problem
-
-
-async def explain(call: Call) -> Response:
+async def explain(call: Call) -> Sendable:
     """Explain a prediction: what each feature adds to the margin's mean and variance."""
     hosted, body = call.hosted, await call.message(m.ExplainBody)
     row = examples.question(hosted, None, bytes(body.features))
@@ -191,20 +186,20 @@ def _facts(hosted: Hosted) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def list_models(call: Call) -> Response:
+async def list_models(call: Call) -> Sendable:
     """List the models."""
     call.engine.check_open()
     return answered({"models": [_facts(hosted) for hosted in list(call.engine.hosted.values())]})
 
 
-async def get_model(call: Call) -> Response:
+async def get_model(call: Call) -> Sendable:
     """Return what is known about a model."""
     return answered(_facts(call.hosted))
 
 
-async def put_model(call: Call) -> Response:
+async def put_model(call: Call) -> Sendable:
     """Make a model; nothing changes if there is one with the same settings."""
-    name, body = call.request.path_params["m"], await call.body()
+    name, body = call.names["m"], await call.body()
     settings = decoded(body or b"{}", ModelSettings)
     if settings.file is not None:
         raise Problem("invalid-settings", "file: upload a model with PUT .../file", "/file")
@@ -212,13 +207,13 @@ async def put_model(call: Call) -> Response:
     return answered(_facts(call.engine.find(name)), 201 if new else 200)
 
 
-async def delete_model(call: Call) -> Response:
+async def delete_model(call: Call) -> Sendable:
     """Delete a model with all its rows."""
-    await call.log(models.delete(call.engine, call.request.path_params["m"]))
+    await call.log(models.delete(call.engine, call.names["m"]))
     return Response(status_code=204)
 
 
-async def get_file(call: Call) -> Response:
+async def get_file(call: Call) -> Sendable:
     """Download the model file of all rows learned so far."""
     hosted = call.hosted
     descriptor, path = tempfile.mkstemp(".cw", PASSING, call.engine.folder)
@@ -234,9 +229,9 @@ async def get_file(call: Call) -> Response:
     )
 
 
-async def put_file(call: Call) -> Response:
+async def put_file(call: Call) -> Sendable:
     """Make a model of a model file; its training continues."""
-    name, digest = call.request.path_params["m"], hashlib.sha256()
+    name, digest = call.names["m"], hashlib.sha256()
     descriptor, path = tempfile.mkstemp(".cw", PASSING, call.engine.folder)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -252,27 +247,27 @@ async def put_file(call: Call) -> Response:
     return answered(_facts(call.engine.find(name)), 201 if new else 200)
 
 
-async def rebuild(call: Call) -> Response:
+async def rebuild(call: Call) -> Sendable:
     """Train the model again from its log, without the rows that were erased; the old one answers meanwhile."""
     hosted = call.hosted
     return answered(m.Done(hosted.name, await call.log(rebuilding.rebuild(call.engine, hosted))))
 
 
-async def metrics(call: Call) -> Response:
+async def metrics(call: Call) -> Sendable:
     """Return progressive error and log-loss, their course, calibration, rates and labelling."""
     hosted = call.hosted
     return answered(hosted.metrics.shown() | {"labelling": hosted.labelling.shown()})
 
 
-async def events(call: Call) -> Response:
+async def events(call: Call) -> Sendable:
     """Send what changes, as server-sent events."""
     call.engine.check_open()
 
     async def told() -> AsyncGenerator[bytes, None]:
-        last = call.request.headers.get("last-event-id", "")
+        last = call.headers.get("last-event-id", "")
         number, before = int(last) if re.fullmatch("[0-9]{1,18}", last) else 0, b""
         yield b"retry: 2000\n\n"
-        while not call.engine.stopping and not await call.request.is_disconnected():
+        while not call.engine.stopping and not await call.is_disconnected():
             summary = [_facts(hosted) for hosted in list(call.engine.hosted.values())]
             data = encoder.encode({"models": summary})
             if data != before:
@@ -288,7 +283,7 @@ async def events(call: Call) -> Response:
 # --- stored rows -----------------------------------------------------------------------------------------------------
 
 
-async def get_examples(call: Call) -> Response:
+async def get_examples(call: Call) -> Sendable:
     """Export learned rows in the order of learning, a line of JSON each."""
     hosted = call.hosted
     after = call.number("after", 0, 0, 2**53)
@@ -307,9 +302,9 @@ async def get_examples(call: Call) -> Response:
     return Flow(lines(), NDJSON)
 
 
-async def get_example(call: Call) -> Response:
+async def get_example(call: Call) -> Sendable:
     """Return a stored row."""
-    hosted, id = call.hosted, call.request.path_params["id"]
+    hosted, id = call.hosted, call.names["id"]
     stored, label = await call.log(examples.find(hosted, id))
     return answered({
         "id": id, "seq": stored.seq, "features": msgspec.Raw(stored.features),
@@ -318,9 +313,9 @@ async def get_example(call: Call) -> Response:
     })  # fmt: skip
 
 
-async def delete_example(call: Call) -> Response:
+async def delete_example(call: Call) -> Sendable:
     """Overwrite the features and labels of a row."""
-    hosted, id = call.hosted, call.request.path_params["id"]
+    hosted, id = call.hosted, call.names["id"]
     seq = await asyncio.to_thread(erase, call.engine, hosted, id)
     return answered(
         m.Erased(id, seq, "the model keeps what it learned of the row until POST .../rebuild trains it again")
@@ -330,11 +325,11 @@ async def delete_example(call: Call) -> Response:
 # --- labelling -------------------------------------------------------------------------------------------------------
 
 
-async def get_queue(call: Call) -> Response:
+async def get_queue(call: Call) -> Sendable:
     """Lease rows to label."""
     hosted, n = call.hosted, call.number("n", 5, 1, 100)
-    labeller = decoded(encoder.encode(call.request.query_params.get("labeller", "somebody")), m.Labeller)
-    hold = call.request.query_params.getlist("hold")[:100]
+    labeller = decoded(encoder.encode(call.query.get("labeller", "somebody")), m.Labeller)
+    hold = call.query.getlist("hold")[:100]
     rows = await call.log(answers.next_rows(hosted, n, labeller, hold))
     shown = [
         {"id": row.id, "features": msgspec.Raw(row.features), "guess": row.guess, "certainty": row.certainty,
@@ -345,7 +340,7 @@ async def get_queue(call: Call) -> Response:
     return answered({"rows": shown, "classes": classes, "lease": LEASE_SECONDS, "progress": hosted.labelling.shown()})
 
 
-async def post_answer(call: Call) -> Response:
+async def post_answer(call: Call) -> Sendable:
     """Store a labeller's answer; it is learned a few seconds later, and can be undone until then."""
     hosted, body = call.hosted, await call.message(m.AnswerBody)
     if body.skip:
@@ -356,16 +351,16 @@ async def post_answer(call: Call) -> Response:
     return answered(m.Done(body.id, seq))
 
 
-async def delete_answer(call: Call) -> Response:
+async def delete_answer(call: Call) -> Sendable:
     """Undo an answer that was not learned yet."""
-    id = call.request.path_params["id"]
+    id = call.names["id"]
     return answered(m.Done(id, await call.log(answers.undo(call.hosted, id))))
 
 
 # --- the directory ---------------------------------------------------------------------------------------------------
 
 
-async def snapshot(call: Call) -> Response:
+async def snapshot(call: Call) -> Sendable:
     """Write a snapshot of every model now."""
     found = {}
     for name, hosted in list(call.engine.hosted.items()):
@@ -373,7 +368,7 @@ async def snapshot(call: Call) -> Response:
     return answered({"snapshots": found})
 
 
-async def backup(call: Call) -> Response:
+async def backup(call: Call) -> Sendable:
     """Copy the log and the snapshots into a new folder, while the server runs."""
     body = await call.message(m.BackupBody)
     target = call.engine.folder / "backups" / body.name

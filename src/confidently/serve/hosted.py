@@ -23,7 +23,7 @@ from .snapshots import Snapshots
 from .waiting import Limits
 
 BASE = "base.cw"  # a model file from which the model continues
-SAMPLED = 16  # of so many rows one, by the number of its event, is predicted to compare that with its label
+SAMPLED, TOGETHER = 16, 64  # of so many runs of so many events one is predicted, to compare that with the labels
 
 
 class Hosted:
@@ -77,10 +77,20 @@ class Hosted:
         with self._check_lock:
             self._check.features(features)
 
-    def check_row(self, features: bytes, label: Any) -> None:
-        """Raise a ``Problem`` unless a row can be read with its label."""
+    def check_row(self, features: bytes, label: bytes) -> bytes:
+        """Return the line of a row with its label, as JSON; raise a ``Problem`` unless it can be read."""
         with self._check_lock:
-            self._check.labelled(features, label)
+            return self._check.labelled(features, label)
+
+    def are_features(self, many: list[bytes]) -> bool:
+        """Return whether all are features that can be read."""
+        with self._check_lock:
+            return self._check.are_features(many)
+
+    def are_lines(self, many: list[bytes]) -> bool:
+        """Return whether all are lines of rows that can be read with their labels."""
+        with self._check_lock:
+            return self._check.are_labelled(many)
 
     # --- learning ----------------------------------------------------------------------------------------------------
 
@@ -114,7 +124,7 @@ class Hosted:
     def _sampled(self, examples: list[Example]) -> list[tuple[Example, Answer]]:
         if self.model.waiting_rows:  # whose block would have to be learned for that
             return []
-        sample = [example for example in examples if example.seq % SAMPLED == 0]
+        sample = [example for example in examples if example.seq // TOGETHER % SAMPLED == 1]
         if not sample:
             return []
         return list(zip(sample, self.model.answers([example.line for example in sample]), strict=True))
@@ -184,6 +194,5 @@ def examples_of(hosted: Hosted, events: list[Row]) -> list[Example]:
         if row.kind == Event.ERASURE:
             found.append(Example(b"", 1.0, row.seq))
         elif row.features is not None and row.label is not None:
-            label = msgspec.json.decode(row.label)
-            found.append(Example(labelled_line(hosted.label_key, label, row.features), row.weight, row.seq))
+            found.append(Example(labelled_line(hosted.label_key, row.label, row.features), row.weight, row.seq))
     return found

@@ -13,9 +13,10 @@ from tempfile import SpooledTemporaryFile
 from typing import Any
 
 from . import messages as m
-from .calls import NDJSON, Call, Flow, encoder
+from .calls import Call
 from .examples import Receipt
 from .problems import Problem
+from .replies import NDJSON, Flow, encoder
 
 ROWS_PER_CHUNK, BYTES_PER_CHUNK = 512, 1 << 20
 IN_MEMORY, PART = 1 << 20, 1 << 16  # bytes of answers that wait, and of those that are sent at once
@@ -31,11 +32,11 @@ def by_lines(call: Call, work: Work) -> Flow:
 
 def as_lines(found: list[Any]) -> bytes:
     """Return messages, receipts and problems as lines of JSON."""
-    shown = (
+    shown = [
         one.as_json() if isinstance(one, Problem) else m.Receipt(*one) if isinstance(one, Receipt) else one
         for one in found
-    )
-    return b"".join(encoder.encode(one) + b"\n" for one in shown)
+    ]
+    return encoder.encode_lines(shown)
 
 
 class _Waiting:
@@ -109,12 +110,13 @@ async def _read(call: Call, work: Work, waiting: _Waiting) -> None:
 async def _chunks(call: Call) -> AsyncGenerator[list[bytes], None]:
     lines, size = list[bytes](), 0
     async with aclosing(call.lines()) as arriving:
-        async for line in arriving:
-            lines.append(line)
-            size += len(line)
-            if len(lines) == ROWS_PER_CHUNK or size >= BYTES_PER_CHUNK:
-                yield lines
-                lines, size = [], 0
+        async for some in arriving:
+            for line in some:
+                lines.append(line)
+                size += len(line)
+                if len(lines) == ROWS_PER_CHUNK or size >= BYTES_PER_CHUNK:
+                    yield lines
+                    lines, size = [], 0
     if lines:
         yield lines
 

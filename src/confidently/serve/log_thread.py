@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 import apsw
-import msgspec
 
 from .events import Event
 from .hosted import Hosted
@@ -254,7 +253,7 @@ class LogThread:
                 seq = log.add(hosted.number, Event.LABEL, example=answer.example, label=answer.label)
                 stored = log.find(hosted.number, answer.id)
                 if stored is not None and stored.features is not None:
-                    line = labelled_line(hosted.label_key, msgspec.json.decode(answer.label), stored.features)
+                    line = labelled_line(hosted.label_key, answer.label, stored.features)
                     learned.examples.append((hosted, Example(line, 1.0, seq)))
 
 

@@ -8,8 +8,8 @@ import msgspec
 
 from .. import __version__
 from .api import ROUTES, Route
-from .calls import JSON, NDJSON, PROBLEM
 from .problems import KINDS
+from .replies import JSON, NDJSON, PROBLEM
 
 FILE = "application/octet-stream"
 COMMON = ("400", "401", "403", "404", "405", "408", "409", "410", "413", "422", "503", "507")

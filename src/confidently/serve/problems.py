@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 
@@ -75,6 +76,14 @@ class Problem(Exception):
         kind = KINDS[self.kind]
         found = {"type": f"urn:confidently:{self.kind}", "title": kind.title, "status": kind.status}
         return found | {"detail": self.detail} | ({} if self.pointer is None else {"pointer": self.pointer})
+
+
+def tried(function: Callable[..., Any], *arguments: Any, pointer: str = "") -> Any:
+    """Return what a function returns, or the problem that it raises, which is of the part of a body at the pointer."""
+    try:
+        return function(*arguments)
+    except Problem as problem:
+        return problem.within(pointer) if pointer else problem
 
 
 def problem_of(error: OSError) -> Problem:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -32,11 +31,10 @@ def one_line(features: bytes) -> bytes:
     return features.strip().translate(BREAKS)
 
 
-def labelled_line(key: str, label: Any, features: bytes) -> bytes:
-    """Return the line of a row, which has its label first, without the line end."""
-    start = b"{" + msgspec.json.encode(key) + b":" + msgspec.json.encode(label)
+def labelled_line(key: str, label: bytes, features: bytes) -> bytes:
+    """Return the line of a row, which has its label, as JSON, first; without the line end."""
     rest = features[1:].lstrip()
-    return start + (rest if rest == b"}" else b"," + rest)
+    return b"".join((b"{", msgspec.json.encode(key), b":", label, b"" if rest == b"}" else b",", rest))
 
 
 class RowReader:
@@ -108,6 +106,10 @@ class QuestionReader:
         self.batch([])  # after which the features of the last question are forgotten
         self._parser.restore(new.key, new.names.text, new.names.start, True)
 
+    def check(self, lines: Sequence[bytes]) -> None:
+        """Raise a ``ValueError`` for the first invalid row, with its line."""
+        self._parser.parse(b"", b"\n".join([*lines, b""]) if lines else b"", 1)
+
     def batch(self, lines: Sequence[bytes]) -> Batch:
         """Return rows; labels are ignored.
 
@@ -116,7 +118,7 @@ class QuestionReader:
         ValueError
             For the first invalid row, with its line.
         """
-        self._parser.parse(b"", b"\n".join([*lines, b""]) if lines else b"", 1)
+        self.check(lines)
         self._parser.number(self._numbering)
         return batch_of("rows", "row", self._parser.take(), (), 0)
 
@@ -154,14 +156,30 @@ class RowCheck:
             If they cannot be read.
         """
         try:
-            batch = self._questions.batch([features])
+            self._questions.check([features])
         except ValueError as error:
             raise Problem("invalid-row", self._told(error, 0), "/features") from None
-        if len(batch) != 1:
+        if not features.startswith(b"{"):
             raise Problem("invalid-row", 'features: expected an object such as {"n_links": 4}', "/features")
 
-    def labelled(self, features: bytes, label: Any) -> bytes:
-        """Check a row with its label; return its line.
+    def are_features(self, many: Sequence[bytes]) -> bool:
+        """Return whether all are the features of a row."""
+        try:
+            self._questions.check(many)
+        except ValueError:
+            return False
+        return all(features.startswith(b"{") for features in many)
+
+    def are_labelled(self, lines: Sequence[bytes]) -> bool:
+        """Return whether all are the line of a row with a label."""
+        try:
+            self._parser.parse(b"", b"\n".join([*lines, b""]), 1)
+        except ValueError:
+            return False
+        return True
+
+    def labelled(self, features: bytes, label: bytes) -> bytes:
+        """Check a row with its label, as JSON; return its line.
 
         Raises
         ------
@@ -175,12 +193,13 @@ class RowCheck:
             return self._refuse(features, label, error, len(line) - len(features))
         return line
 
-    def _refuse(self, features: bytes, label: Any, error: ValueError, before: int) -> bytes:
+    def _refuse(self, features: bytes, label: bytes, error: ValueError, before: int) -> bytes:
         """Raise the problem of a row whose line was refused."""
         self.features(features)  # raises, unless the label is to blame
         told = self._told(error, before)
         if self._classes and "classes" in told:
-            raise Problem("unknown-class", f"the label {label!r} is not one of {', '.join(self._classes)}", "/label")
+            shown = msgspec.json.decode(label)
+            raise Problem("unknown-class", f"the label {shown!r} is not one of {', '.join(self._classes)}", "/label")
         pointer = "/features" if repr(self._label) in told and "twice" in told else "/label"
         if pointer == "/features":
             told = f"features has the key {self._label!r}, which is the key of labels; rename it"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import hashlib
 import os
 import signal
@@ -26,6 +27,7 @@ from .waiting import Limits
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 STOP_SECONDS = 5  # that answers may take after a signal
+COLLECT_AFTER = (20_000, 20, 20)  # a commit makes thousands of objects that live until it is answered
 SWITCH_SECONDS = 5e-4  # between threads; a question must not wait long for a thread that learns
 
 
@@ -105,6 +107,8 @@ class Server:
     def run(self, begun: Callable[[Server], None] = lambda server: None) -> int:
         """Serve until a signal; return the exit status: 0, or 1 if the log could not be written."""
         sys.setswitchinterval(SWITCH_SECONDS)
+        gc.freeze()  # what was imported is never garbage
+        gc.set_threshold(*COLLECT_AFTER)
         try:
             with asyncio.Runner(loop_factory=self.server.config.get_loop_factory()) as runner:
                 runner.run(self._serve(begun))
