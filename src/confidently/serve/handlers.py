@@ -254,9 +254,13 @@ async def rebuild(call: Call) -> Sendable:
 
 
 async def metrics(call: Call) -> Sendable:
-    """Return progressive error and log-loss, their course, calibration, rates and labelling."""
+    """Return progressive error and log-loss, their course, calibration, rates of the last hour, and labelling."""
     hosted = call.hosted
-    return answered(hosted.metrics.shown() | {"labelling": hosted.labelling.shown()})
+    return answered(hosted.metrics.shown() | {"labelling": _labelling(hosted)})
+
+
+def _labelling(hosted: Hosted) -> dict[str, Any]:
+    return hosted.labelling.shown() | {"gain": hosted.metrics.gain()}
 
 
 async def events(call: Call) -> Sendable:
@@ -337,7 +341,7 @@ async def get_queue(call: Call) -> Sendable:
         for row in rows
     ]  # fmt: skip
     classes = [str(name) for name in hosted.model.classes]
-    return answered({"rows": shown, "classes": classes, "lease": LEASE_SECONDS, "progress": hosted.labelling.shown()})
+    return answered({"rows": shown, "classes": classes, "lease": LEASE_SECONDS, "progress": _labelling(hosted)})
 
 
 async def post_answer(call: Call) -> Sendable:

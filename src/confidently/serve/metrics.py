@@ -8,6 +8,9 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
+from .gain import expected_gain
+from .history import History
+
 MAX_POINTS = 240  # of a curve; beyond, neighbours are joined
 RECENT_ROWS = 1000  # of the window whose error is called recent
 BINS = 10  # of the reliability diagram
@@ -81,6 +84,7 @@ class Metrics:
         self.curve = Curve(found.get("curve", ()), found.get("rows_per_point", 1))
         self.bins = [list(one) for one in found.get("bins", [[0, 0.0, 0]] * BINS)]  # rows, sum of p, hits
         self.predicted, self.asked = found.get("predicted", 0), found.get("asked", 0)
+        self.history = History(found.get("history", ()))
         self.learn_rate, self.predict_rate = Rate(), Rate()
         self._recent: deque[tuple[int, int, float]] = deque()
         self._recent_rows = 0
@@ -98,6 +102,7 @@ class Metrics:
             self._recent_rows -= self._recent.popleft()[0]
         if live:
             self.learn_rate.add(rows)
+            self.history.add(learned=rows)
 
     def began_again(self) -> None:
         """Forget the rows that are learned again, since the first of them showed another kind of rows."""
@@ -116,14 +121,20 @@ class Metrics:
         """Count answered questions, and those whose label is asked for."""
         self.predicted, self.asked = self.predicted + rows, self.asked + asked
         self.predict_rate.add(rows)
+        self.history.add(predicted=rows, asked=asked)
 
     def as_dict(self) -> dict[str, Any]:
         """Return what snapshots keep."""
         return {
             "rows": self.rows, "mistakes": self.mistakes, "log_loss": self.log_loss, "refused": self.refused,
             "curve": self.curve.points, "rows_per_point": self.curve.rows_per_point, "bins": self.bins,
-            "predicted": self.predicted, "asked": self.asked,
+            "predicted": self.predicted, "asked": self.asked, "history": self.history.as_list(),
         }  # fmt: skip
+
+    def gain(self) -> dict[str, Any] | None:
+        """Return what more labels are expected to bring, if anything is."""
+        found = expected_gain(self.curve.points)
+        return None if found is None else found._asdict()
 
     def shown(self) -> dict[str, Any]:
         """Return the metrics as the server shows them."""
@@ -140,6 +151,7 @@ class Metrics:
             "asked": self.asked,
             "learns_per_second": round(self.learn_rate.per_second(), 3),
             "predictions_per_second": round(self.predict_rate.per_second(), 3),
+            "history": self.history.shown(),
             "curve": [
                 {"time": at, "rows": rows, "error": ratio(mistakes, rows), "log_loss": ratio(log_loss, rows)}
                 for at, rows, mistakes, log_loss in self.curve.points

@@ -2,6 +2,7 @@
 
 import { h, s, setText } from "./dom.js";
 
+const WINDOWS = 24; // of all rows one is called recent
 const LEFT = 46, RIGHT = 12, TOP = 10, BOTTOM = 26;
 
 /** Return about n round numbers that cover a range. */
@@ -130,19 +131,20 @@ export function reliabilityChart(title) {
 
 const percentOf = (x) => `${(100 * x).toFixed(0)} %`;
 
-/** A small line without axes. */
-export function sparkline() {
+/** A small line without axes, of a class of the style sheet. */
+export function sparkline(color = "first") {
   const svg = s("svg", { class: "spark", viewBox: "0 0 200 48", preserveAspectRatio: "none", "aria-hidden": "true" });
 
   function update(points) {
     svg.replaceChildren();
+    svg.style.display = points.length < 2 ? "none" : "";
     if (points.length < 2) return;
     const xs = points.map(([x]) => x), low = Math.min(...xs), high = Math.max(...xs), span = high - low || 1;
     const peak = Math.max(...points.map(([, y]) => y), 1e-9);
     const found = points.map(([x, y]) => [2 + (196 * (x - low)) / span, 45 - (41 * y) / peak]);
     svg.append(
-      s("path", { d: `${line(found)}L198 48L2 48Z`, class: "area first" }),
-      s("path", { d: line(found), class: "line first", "vector-effect": "non-scaling-stroke" }),
+      s("path", { d: `${line(found)}L198 48L2 48Z`, class: `area ${color}` }),
+      s("path", { d: line(found), class: `line ${color}`, "vector-effect": "non-scaling-stroke" }),
     );
   }
 
@@ -152,17 +154,22 @@ export function sparkline() {
 /** Return progressive and windowed values of a curve, against rows or time.
  *  @param quantity "error" or "log_loss" */
 export function course(curve, quantity, byTime) {
-  let rows = 0, sum = 0;
+  let rows = 0, sum = 0, n = 0, wrong = 0, first = 0;
   const total = [], recent = [];
-  const window = Math.max(1, Math.floor(curve.length / 24));
-  curve.forEach((point, k) => {
+  const value = (point) => point.rows * (point[quantity] ?? 0);
+  const window = curve.reduce((all, point) => all + point.rows, 0) / WINDOWS;
+  for (const point of curve) {
     rows += point.rows;
-    sum += point.rows * (point[quantity] ?? 0);
+    sum += value(point);
+    n += point.rows;
+    wrong += value(point);
+    while (n - curve[first].rows >= window) {
+      n -= curve[first].rows;
+      wrong -= value(curve[first++]);
+    }
     const x = byTime ? point.time : rows;
     total.push([x, sum / rows]);
-    const last = curve.slice(Math.max(0, k - window + 1), k + 1);
-    const n = last.reduce((all, one) => all + one.rows, 0);
-    recent.push([x, last.reduce((all, one) => all + one.rows * (one[quantity] ?? 0), 0) / n]);
-  });
+    recent.push([x, Math.max(wrong, 0) / n]);
+  }
   return { total, recent };
 }

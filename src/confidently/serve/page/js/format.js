@@ -20,6 +20,10 @@ export function number(x) {
   return String(Number(x.toPrecision(3)));
 }
 
+/** Return what more labels are expected to bring, or null if nobody knows. */
+export const gained = (gain) => gain
+  && `About ${counted(Number(gain.rows.toPrecision(2)), "more label")} should lower the error from ${percent(gain.error)} to ${percent(gain.then)}`;
+
 /** Return the time of day, or the date if it was not today. */
 export function clock(seconds) {
   const date = new Date(seconds * 1000);

@@ -1,7 +1,7 @@
 // The parts of the labelling view: the row, the buttons of the classes, progress, help.
 
 import { h, setText } from "./dom.js";
-import { count, labelText, number, percent, shown } from "./format.js";
+import { count, gained, labelText, number, percent, shown } from "./format.js";
 
 const KEYS = "1234567890";
 const LONG = 60; // characters from which a value is shown as a paragraph
@@ -47,6 +47,7 @@ function keysOf(k, n) {
 /** Return the panel of progress. */
 export function progressPanel() {
   const answers = h("b"), waiting = h("b"), rate = h("b"), accuracy = h("b", { class: "big" }), interval = h("p", { class: "muted small" });
+  const gain = h("p", { class: "small" });
   const range = h("div", { class: "range" }), middle = h("div", { class: "range-middle" });
   const bar = h("div", { class: "range-track", "aria-hidden": "true" }, range, middle);
   const element = h("div", {},
@@ -54,7 +55,8 @@ export function progressPanel() {
       h("div", {}, h("dt", {}, "Answers"), h("dd", {}, answers)),
       h("div", {}, h("dt", {}, "Waiting"), h("dd", {}, waiting)),
       h("div", {}, h("dt", {}, "A minute"), h("dd", {}, rate))),
-    h("h2", { class: "small-heading" }, "Accuracy on random rows"), accuracy, bar, interval);
+    h("h2", { class: "small-heading" }, "Accuracy on random rows"), accuracy, bar, interval,
+    h("h2", { class: "small-heading" }, "Expected gain"), gain);
 
   function update(progress, times) {
     const { answers: n, accuracy: mean, interval: [low, high] } = progress.random;
@@ -65,6 +67,8 @@ export function progressPanel() {
     setText(interval, n
       ? `95 % interval ${percent(low, 0)} to ${percent(high, 0)}, from ${count(n)} ${n === 1 ? "row" : "rows"} drawn at random. Rows the model was unsure about do not count.`
       : "Measured on the rows that are drawn at random, about one in seven. None has an answer yet.");
+    setText(gain, progress.gain ? `${gained(progress.gain)}, if the learning curve goes on as before.`
+      : "Shown once the error falls steadily.");
     range.style.left = `${100 * low}%`;
     range.style.width = `${100 * (high - low)}%`;
     middle.hidden = mean === null;

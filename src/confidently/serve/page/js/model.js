@@ -3,13 +3,11 @@
 import { may, modelPath, request } from "./api.js";
 import { course, lineChart, reliabilityChart } from "./chart.js";
 import { fill, h, notify, setText } from "./dom.js";
-import { clock, count, number, percent, shown } from "./format.js";
+import { clock, count, gained, number, percent, shown } from "./format.js";
 import { live, state } from "./live.js";
 import { kindOf } from "./overview.js";
 
-const SAMPLES = 300;
 const POLL_MS = 2000;
-const samples = new Map(); // by model: rates seen while the page is open
 
 /** Show a model; return a function that ends it. */
 export function modelView(page, name) {
@@ -66,18 +64,20 @@ function figures(name) {
     ["asked", "Asked for a label", "Predictions whose margin is within one standard deviation of zero"],
     ["honest", "Accuracy on random rows", "Labelled rows that were drawn at random, with the 95 % interval"],
   ].map(([key, title, hint]) => [key, tile(title, hint)]));
+  const gain = h("p", { class: "muted" });
   const byTime = h("input", { type: "checkbox", id: "by-time" });
   const xFormat = (x) => (byTime.checked ? clock(x) : count(Math.round(x)));
   const error = lineChart({ title: "Error", x: xFormat, y: (y) => percent(y, y && y < 0.1 ? 1 : 0), top: 0.05 });
   const loss = lineChart({ title: "Log-loss", x: xFormat, y: number, top: 0.1 });
-  const rate = lineChart({ title: "Rows per second", x: clock, y: number, top: 1, empty: "Waiting for samples." });
+  const rate = lineChart({ title: "Rows per second, last hour", x: clock, y: number, top: 1, empty: "No rows in the last hour." });
   const asked = lineChart({
-    title: "Fraction of predictions asked for", x: clock, y: (y) => percent(y, 0), top: 1, empty: "No predictions while this page is open.",
+    title: "Fraction of predictions asked for", x: clock, y: (y) => percent(y, 0), top: 1, empty: "No predictions in the last hour.",
   });
   const reliability = reliabilityChart("Reliability");
   const table = h("dl", { class: "facts" });
   const element = h("div", {},
     h("section", { "aria-label": "Figures", class: "tiles" }, Object.values(tiles).map((one) => one.element)),
+    gain,
     h("section", { "aria-label": "Charts" },
       h("p", { class: "switch" }, byTime, h("label", { for: "by-time" }, "Time instead of rows on the horizontal axis")),
       h("div", { class: "charts" }, error.element, loss.element, rate.element, asked.element, reliability.element,
@@ -96,18 +96,18 @@ function figures(name) {
     tiles.honest.set(percent(honest.accuracy, 0), honest.answers
       ? `${percent(honest.interval[0], 0)} to ${percent(honest.interval[1], 0)}, n = ${count(honest.answers)}`
       : "label rows to measure it");
+    const told = gained(metrics.labelling.gain);
+    setText(gain, told ? `${told}, if the learning curve goes on as before.` : "");
     for (const [chart, quantity] of [[error, "error"], [loss, "log_loss"]]) {
       const { total, recent } = course(metrics.curve, quantity, byTime.checked);
       chart.update([{ name: "so far", class: "first", points: total }, { name: "recent", class: "second", points: recent }]);
     }
-    sample(name, metrics);
-    const seen = samples.get(name);
     rate.update([
-      { name: "learned", class: "first", points: seen.map((one) => [one.time, one.learned]) },
-      { name: "predicted", class: "second", points: seen.map((one) => [one.time, one.predicted]) },
+      { name: "learned", class: "first", points: metrics.history.map((one) => [one.time, one.learned]) },
+      { name: "predicted", class: "second", points: metrics.history.map((one) => [one.time, one.predicted]) },
     ]);
     asked.update([{ name: "asked for", class: "first",
-      points: seen.filter((one) => one.asked !== null).map((one) => [one.time, one.asked]) }]);
+      points: metrics.history.filter((one) => one.asked !== null).map((one) => [one.time, one.asked]) }]);
     reliability.update(metrics.reliability);
     fill(table, facts(model).map(([key, value]) => [h("dt", {}, key), h("dd", {}, value)]));
     last = [model, metrics];
@@ -121,20 +121,6 @@ function tile(title, hint) {
   const value = h("b", { class: "big" }), note = h("span", { class: "muted small" });
   const element = h("div", { class: "tile", title: hint }, h("h2", {}, title), value, note);
   return { element, set(text, more = "") { setText(value, text); setText(note, more); } };
-}
-
-function sample(name, metrics) {
-  const seen = samples.get(name) ?? [];
-  samples.set(name, seen);
-  const last = seen.at(-1), time = Date.now() / 1000;
-  if (last && time - last.time < 0.9) return;
-  const predicted = last ? metrics.predicted - last.totals[0] : 0;
-  seen.push({
-    time, learned: metrics.learns_per_second, predicted: metrics.predictions_per_second,
-    asked: predicted > 0 ? (metrics.asked - last.totals[1]) / predicted : null,
-    totals: [metrics.predicted, metrics.asked],
-  });
-  if (seen.length > SAMPLES) seen.shift();
 }
 
 function facts(model) {

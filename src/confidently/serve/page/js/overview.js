@@ -4,8 +4,10 @@ import { may, modelPath, request } from "./api.js";
 import { course, sparkline } from "./chart.js";
 import { acceptFile } from "./add.js";
 import { fill, h, setText } from "./dom.js";
-import { count, counted, number, percent } from "./format.js";
+import { count, counted, gained, number, percent } from "./format.js";
 import { live, state } from "./live.js";
+
+const RATE_MS = 15_000; // in which rates get another point
 
 /** Show the overview; return a function that ends it. */
 export function overview(page) {
@@ -43,7 +45,8 @@ export function overview(page) {
 
 function card(model) {
   const path = `#/m/${encodeURIComponent(model.name)}`;
-  const spark = sparkline();
+  const spark = sparkline(), rates = sparkline("second");
+  const rate = h("p", { class: "muted small" }), gain = h("p", { class: "small" });
   const kind = h("p", { class: "muted small" });
   const error = h("b", { class: "big" });
   const facts = h("p", { class: "muted small" });
@@ -51,19 +54,25 @@ function card(model) {
   const element = h("li", { class: "card" },
     h("h2", {}, h("a", { href: path }, model.name)), kind,
     h("p", { class: "figure-number" }, error, h("span", { class: "muted" }, " progressive error")),
-    spark.element, facts,
+    spark.element, facts, gain, rate, rates.element,
     h("div", { class: "actions" }, may("label") ? label : null,
       h("a", { class: "button quiet", href: `${path}/explain`, "aria-label": `Explain a row of ${model.name}` }, "Explain")),
   );
-  let rows = -1, busy = false;
+  let rows = -1, asked = -Infinity, busy = false;
 
   async function refresh(now) {
-    if (busy || now === rows) return;
+    if (busy || (now === rows && Date.now() - asked < RATE_MS)) return;
     busy = true;
     try {
       const metrics = await request("GET", modelPath(model.name, "/metrics"));
       rows = now;
+      asked = Date.now();
       spark.update(course(metrics.curve, "error", false).total);
+      const hour = metrics.history.map((one) => [one.time, one.learned + one.predicted]);
+      rates.update(hour);
+      setText(rate, `${number(metrics.learns_per_second)} rows learned and ${number(metrics.predictions_per_second)} predicted a second`
+        + (hour.length > 1 ? "; the last hour:" : ""));
+      setText(gain, gained(metrics.labelling.gain) ?? "");
     } catch { /* the next event tries again */ } finally {
       busy = false;
     }
