@@ -1,7 +1,8 @@
-"""The server: acknowledged learning, predictions beside it, memory, next to a minimal FastAPI + River server.
+"""The server: acknowledged learning, predictions beside it, memory, next to two other servers that learn.
 
 The client runs on the same machine, so server and client share its processors. Rows are 30 words of 5,000, drawn like
-words of text. The peer keeps its model in memory only: what it acknowledges is lost when it is killed.
+words of text. The peers are a minimal FastAPI + River server and the daemon of Vowpal Wabbit, which has one worker and
+so one connection. Both keep their models in memory only: what they acknowledge is lost when they are killed.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -77,6 +79,20 @@ uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run([
 """
 
 
+DAEMON = """
+import socket
+import vowpalwabbit
+
+with socket.socket() as free:
+    free.bind(("127.0.0.1", 0))
+    port = free.getsockname()[1]
+print("at http://127.0.0.1:%d" % port, flush=True)  # now, since the next line waits for a connection
+daemon = ["--daemon", "--foreground", "--num_children", "1", "--port", str(port)]
+model = vowpalwabbit.Workspace(arg_list=[*daemon, "--loss_function", "logistic", "--link", "logistic", "--quiet"])
+model.run_parser()
+"""
+
+
 class Load(NamedTuple):
     """Requests a second, and the latencies, in milliseconds, that half and 99 % of the requests do not exceed."""
 
@@ -100,12 +116,12 @@ def rows(labelled: bool) -> list[bytes]:
 @contextmanager
 def process(command: list[str]) -> Iterator[tuple[str, int]]:
     """Run a server; yield its address, which it prints, and its process number."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as server:
         assert server.stdout is not None
         try:
             yield server.stdout.readline().split()[-1], server.pid
         finally:
-            server.send_signal(signal.SIGTERM)
+            os.killpg(server.pid, signal.SIGTERM)  # the daemon has children
             server.wait(30)
 
 
@@ -122,6 +138,44 @@ async def connection(port: int, path: str, bodies: list[bytes], count: int, firs
         await reader.readexactly(int(answer.split(b"content-length: ")[1].split(b"\r")[0]))
         spent.append(time.perf_counter() - began)
     writer.close()
+
+
+def daemon_load(address: str, labelled: bool, count: int) -> Load:
+    """Send rows to the daemon of Vowpal Wabbit over one connection, each after the prediction of the one before."""
+    lines = [daemon_line(json.loads(body)) for body in rows(labelled)]
+    spent: list[float] = []
+    with connected_to(int(address.rpartition(":")[2])) as connected:
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        began = time.perf_counter()
+        for k in range(count):
+            sent = time.perf_counter()
+            connected.sendall(lines[k % len(lines)])
+            answer = b""
+            while not answer.endswith(b"\n"):
+                answer += connected.recv(100)
+            assert 0.0 <= float(answer) <= 1.0
+            spent.append(time.perf_counter() - sent)
+        rate = count / (time.perf_counter() - began)
+    spent.sort()
+    return Load(rate, 1e3 * spent[len(spent) // 2], 1e3 * spent[int(len(spent) * 0.99)])
+
+
+def connected_to(port: int) -> socket.socket:
+    """Return a connection to a server that may still be starting."""
+    until = time.perf_counter() + 30.0
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port))
+        except ConnectionRefusedError:
+            if time.perf_counter() > until:
+                raise
+            time.sleep(0.05)
+
+
+def daemon_line(row: dict[str, Any]) -> bytes:
+    """Return a row as Vowpal Wabbit reads it."""
+    label = {"a": "-1", "b": "1"}.get(row.get("label", ""), "")
+    return f"{label} |f {' '.join(row['features'])}\n".encode()
 
 
 async def load(address: str, path: str, bodies: list[bytes], connections: int, total: int) -> Load:
@@ -224,6 +278,10 @@ def measure(requests: int, repetitions: int) -> dict[str, Any]:
                     note(f"FastAPI + River: learns/s, {n} connections", learned.rate)
                 idle = asyncio.run(load(address, "/predict", asked, 1, requests // 4))
                 note("FastAPI + River: predict p99, ms", idle.p99)
+        if find_spec("vowpalwabbit"):
+            with process([sys.executable, "-c", DAEMON]) as (address, _):
+                note("VW's daemon: learns/s, 1 connection", daemon_load(address, True, requests).rate)
+                note("VW's daemon: predict p99, ms", daemon_load(address, False, requests // 4).p99)
     return {name: median(values) for name, values in found.items()}
 
 
