@@ -1,20 +1,25 @@
-"""Merging classifiers that were trained separately."""
+"""Merging estimators that were trained separately."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, TypeVar
 
 from sklearn.base import clone
 
 from ..models.merged_learner import HOW
+from ..models.regression import RegressionModel
 from ..models.stack_merging import merge_all
 from ..rules.ranges import check_choice
 from .base import BaseOnlineClassifier
-from .fitted import AnyClassifier, put_model
+from .fitted import put_model, put_regression
+from .regressor import OnlineRegressor
+
+AnyOnline = TypeVar("AnyOnline", bound=BaseOnlineClassifier[Any] | OnlineRegressor)
 
 
-def merge(models: Iterable[AnyClassifier], base: AnyClassifier | None = None, how: str = "product") -> AnyClassifier:
-    """Merge classifiers that were trained separately, each on its fraction of the rows, into one.
+def merge(models: Iterable[AnyOnline], base: AnyOnline | None = None, how: str = "product") -> AnyOnline:
+    """Merge estimators that were trained separately, each on its fraction of the rows, into one.
 
     With precisions P = Sigma^-1 and the common starting point N(mean_0, P_0^-1)::
 
@@ -24,18 +29,18 @@ def merge(models: Iterable[AnyClassifier], base: AnyClassifier | None = None, ho
 
     Parameters
     ----------
-    models : iterable of OnlineClassifier
-        Fitted, with the same rule, covariance and view. Features are aligned by name, or by column where they have
-        none; classes by name. A class that a model does not know is at the prior in that model.
-    base : OnlineClassifier or AutoClassifier, optional
-        The classifier from which all of them continued; by default each started at the prior.
+    models : iterable of OnlineClassifier, AutoClassifier or OnlineRegressor
+        Fitted, all of one kind, with the same rule, covariance and view. Features are aligned by name, or by column
+        where they have none; classes by name. A class that a model does not know is at the prior in that model.
+    base : OnlineClassifier, AutoClassifier or OnlineRegressor, optional
+        The estimator from which all of them continued; by default each started at the prior.
     how : {"product", "mean"}, default="product"
         Add what each has learned, or average it. A rule that keeps Sigma at its prior has its changes of the mean added
         or averaged.
 
     Returns
     -------
-    OnlineClassifier or AutoClassifier
+    OnlineClassifier, AutoClassifier or OnlineRegressor
         A new one, with the settings of the first; ``partial_fit`` continues it. Rows, mistakes and updates are added.
 
     Raises
@@ -43,13 +48,17 @@ def merge(models: Iterable[AnyClassifier], base: AnyClassifier | None = None, ho
     MergeError
         If the models differ in what must be the same, or do not come from the base; a ``ValueError``.
     TypeError
-        If an argument is not a fitted classifier of these.
+        If an argument is not a fitted estimator of these.
 
     Notes
     -----
     Training one classifier on all rows is better than merging, where it is possible. The ellipsoid rules multiply Sigma
     in every update; these factors are multiplied. Probabilities are calibrated by the margins in the merged models,
     which differ a little from the merged classifier's until its training continues.
+
+    Regressions with the rule "ridge" and a full or shared covariance are merged exactly: weights, intercept, variances
+    and the estimated noise are those of one pass over all rows, whatever the parts. Intervals are made of the errors of
+    the parts.
 
     Examples
     --------
@@ -66,12 +75,15 @@ def merge(models: Iterable[AnyClassifier], base: AnyClassifier | None = None, ho
     check_choice("how", how, HOW)
     models = list(models)
     for model in [*models, *([] if base is None else [base])]:
-        if not isinstance(model, BaseOnlineClassifier):
-            raise TypeError(f"merge takes fitted classifiers, got {type(model).__name__}")
+        if not isinstance(model, BaseOnlineClassifier | OnlineRegressor):
+            raise TypeError(f"merge takes fitted classifiers or regressors, got {type(model).__name__}")
         if not hasattr(model, "learner_"):
-            raise TypeError("merge takes fitted classifiers, got one that is not fitted; call fit first")
+            raise TypeError("merge takes fitted estimators, got one that is not fitted; call fit first")
     names = [f"model {k}" for k in range(1, len(models) + 1)]
     start = None if base is None else base.as_model()
     merged = merge_all([model.as_model() for model in models], names, start, "the base", how)
-    whole: AnyClassifier = clone(models[0])
+    whole: AnyOnline = clone(models[0])
+    if isinstance(whole, OnlineRegressor):
+        assert isinstance(merged, RegressionModel)  # merging keeps the kind
+        return put_regression(whole, merged)
     return put_model(whole, merged)

@@ -13,6 +13,7 @@ from ..covariances.table import of_classes, saved_multiclass
 from ..data.classes import ClassTable
 from ..data.features import Features, Strings
 from ..data.reading import ReaderOptions
+from ..learner.learner import Learner
 from ..wording import MAX_LISTED, listed
 from .model import Model
 
@@ -30,7 +31,7 @@ def differences(one: Model, other: Model) -> Iterator[tuple[str, str, str]]:
             yield name, left[name], right[name]
             return
     if _of_classes(one) == _of_classes(other):
-        right |= {name: left[name] for name in ("covariance", "multiclass")}
+        right |= {name: left[name] for name in ("covariance", "multiclass") if name in left}
     for name in dict.fromkeys([*left, *right]):
         a, b = left.get(name), right.get(name)
         if isinstance(a, list) and isinstance(b, list) and a != b and len(a) + len(b) > MAX_LISTED:
@@ -51,12 +52,19 @@ def _form(model: Model) -> dict[str, Any]:
         **{name: getattr(settings, name) for name in COMPARED},
         **_view(model),
         "labels": "any number per row" if settings.multilabel else "one per row",
-        "multiclass": several or "default",
+        **_kind_of_labels(model, several or "default"),
         "calibration": estimator.get("calibration", "progressive"),
         "rows from": "files" if model.source else "arrays",
         **{name: value for name, value in _reading(model).items() if name not in NOT_OF_FEATURES},
         "features": features,
     }
+
+
+def _kind_of_labels(model: Model, several: str) -> dict[str, Any]:
+    settings = model.learner.settings
+    if settings.regression:
+        return {"task": settings.task, "targets": model.learner.n_classes}
+    return {"multiclass": several}
 
 
 def _of_classes(model: Model) -> tuple[str, str]:
@@ -97,7 +105,9 @@ def _text(value: Any) -> str:
 
 def all_classes(models: Sequence[Model]) -> ClassTable:
     """Return the classes of all models, numbered as in one stream, the first model's first."""
-    table = ClassTable(models[0].classes, models[0].learner.multilabel)
+    learner = models[0].learner
+    any_number = learner.multilabel or (isinstance(learner, Learner) and learner.settings.regression)
+    table = ClassTable(models[0].classes, any_number)
     for model in models[1:]:
         for name in model.classes:
             if name is not None:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
-from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
 
-from ..covariances.covariance import Placement
-from ..covariances.settings import Settings
-from ..covariances.state import Size, initial_calibration
+from ..covariances.state import Size
 from ..covariances.table import make_covariance
 from ..learner.calibration import merged
 from ..learner.learner import Learner
 from ..printable import PrintableError
 from ..wording import counted
 from .gaussian import Gaussian
+from .merged_part import Part
+from .regression_merging import merged_targets, moved, posterior, started
 
 HOW = ("product", "mean")
 HOW_ROUNDS = "rounds"  # for partitions whose training continues from the merged learner: see distributed/
@@ -31,140 +29,6 @@ MAX_EXCESS = {"float64": 1e-9, "float32": 1e-4}  # of a variance over its base's
 
 class MergeError(PrintableError):
     """Models that cannot be merged; the message gives the reason."""
-
-
-@dataclass(frozen=True)
-class Space:
-    """Sizes of the merged learner; row 0 of its weights is the intercept's, if there is one.
-
-    ``width`` is the number of features, or of the columns that the view makes of them.
-    """
-
-    settings: Settings
-    width: int
-    n_classes: int
-
-    @property
-    def rows(self) -> int:
-        return self.width + self.settings.fit_intercept
-
-    @property
-    def columns(self) -> int:
-        return self.settings.columns(self.n_classes)
-
-    @property
-    def learners(self) -> int:
-        return self.settings.learners(self.n_classes)
-
-
-class Part:
-    """A learner to merge, with its arrays at their positions among the features and classes of all.
-
-    Parameters
-    ----------
-    name : str
-        Its name in messages.
-    learner : Learner
-    features, classes : int array
-        Numbers of its features, or of the columns that its view makes of them, and of its classes in the merged
-        learner.
-    space : Space
-    seen : int array, optional
-        The ``classes`` that it has seen; by default all.
-    """
-
-    def __init__(
-        self, name: str, learner: Learner, features: np.ndarray, classes: np.ndarray, space: Space,
-        seen: np.ndarray | None = None,
-    ) -> None:  # fmt: skip
-        self.name, self.space, self.features = name, space, features
-        self.seen = classes if seen is None else seen
-        self.counters = learner.state["counters"]
-        self.split = learner.task != space.settings.task
-        learner = _trimmed(learner)
-        self.left_prior = learner.covariance.left_prior(learner.state) if self.split else None
-        if self.split:
-            learner = _split(learner, space.settings)
-        self.learner, self.classes = learner, classes
-        intercept = np.arange(space.settings.fit_intercept)
-        rows = np.concatenate([intercept, features + len(intercept)]).astype(np.intp)
-        self.rows: np.ndarray | slice = rows
-        if np.array_equal(rows, np.arange(space.rows)):  # the usual case; a slice is many times as fast
-            self.rows = slice(None)
-        task = space.settings.task
-        self.columns = np.zeros(1, dtype=np.intp) if task == "binary" else classes
-        if space.settings.has_threshold:
-            self.columns = np.append(0, classes + 1)
-        self.learners = np.asarray(classes if space.settings.independent else [0])
-        # the positive class of one binary model may be the negative class of another
-        self.sign = -1.0 if task == "binary" and classes[0] == 1 else 1.0
-
-    # --- one number per learner --------------------------------------------------------------------------------------
-
-    @property
-    def updates(self) -> np.ndarray:
-        updates = np.zeros(self.space.learners, dtype=np.int64)
-        updates[self.learners] = self.learner.state["updates"]
-        return updates
-
-    @property
-    def log_scale(self) -> np.ndarray:
-        """Logarithm of the product of all factors that the rule has multiplied each covariance by."""
-        found = np.zeros(self.space.learners)
-        found[self.learners] = np.log(self.learner.state["scale"]) + np.log(self.learner.state["folded"])
-        return found
-
-    @property
-    def calibration(self) -> np.ndarray:
-        """The calibration in the merged learner's shape; classes unknown to this one are uncalibrated."""
-        found, own = initial_calibration(self.space.settings, self.space.n_classes), self.learner.state["calibration"]
-        if self.space.settings.multilabel:
-            found.reshape(-1, 5)[self.classes] = own.reshape(-1, 5)
-            return found
-        return own * [1.0, -1.0, 1.0, -1.0, 1.0] if self.sign < 0 else own
-
-    # --- the Gaussian without scales ---------------------------------------------------------------------------------
-
-    def plane(self, plane: int) -> np.ndarray:
-        """Return a plane of the weights, shape (columns, rows)."""
-        found = np.zeros((self.space.columns, self.space.rows))
-        for own, column in enumerate(self.columns):
-            found[column, self.rows] = self.sign * self.learner.weights[:, plane, own]
-        return found
-
-    def last(self) -> np.ndarray:
-        """Return the mean of the Gaussian, shape (columns, rows)."""
-        return self.plane(0)
-
-    def averaged(self) -> np.ndarray:
-        """Return the mean of the weights over all rows seen, shape (columns, rows)."""
-        return self.plane(0) - self.plane(-1) / max(self.learner.n_seen, 1)
-
-    def sigma(self) -> np.ndarray:
-        """Return the covariance, see :meth:`confidently.covariances.covariance.Covariance.placed`."""
-        space = self.space
-        placement = Placement(space.rows, space.columns, space.learners, self.rows, self.columns, self.learners)
-        return self.learner.covariance.placed(self.learner.state, placement)
-
-    def gaussian(self, mean: np.ndarray) -> Gaussian:
-        """Return the Gaussian of a mean (columns, rows) and this covariance."""
-        return Gaussian.of(self.learner.covariance.grouped(mean), self.sigma())
-
-    def split_prior(self, base: Part) -> np.ndarray:
-        """Return the precision that splitting this learner's prior between two classes added, shape (columns, rows).
-
-        Splitting Sigma between two classes gives Sigma/2 to each, which doubles the prior precision of each.
-        """
-        found = np.zeros((self.space.columns, self.space.rows))
-        settings = self.space.settings
-        if not self.split or settings.task == "one-vs-rest" or not settings.rule.learns_precision:
-            return found
-        halved = np.zeros(self.space.rows, dtype=bool)
-        halved[self.rows] = self.left_prior
-        if base.left_prior is not None:
-            halved[base.rows] &= ~base.left_prior
-        found[np.ix_(self.columns, np.flatnonzero(halved))] = 1.0 / settings.prior_variance
-        return found
 
 
 def merge_learners(parts: Sequence[Part], base: Part, how: str) -> Learner:
@@ -190,7 +54,10 @@ def merge_learners(parts: Sequence[Part], base: Part, how: str) -> Learner:
     log_scale = base.log_scale + power * sum(part.log_scale - base.log_scale for part in parts)
     limit = np.log(MAX_SCALE[settings.dtype])
     state["scale"][:] = np.exp(np.clip(log_scale, -limit, limit))
-    state["calibration"][:] = merged([part.calibration for part in parts], settings.task)
+    if settings.regression:
+        state["calibration"][:] = merged_targets(parts, base, last)
+    else:
+        state["calibration"][:] = merged([part.calibration for part in parts], settings.task)
     return Learner(settings, space.n_classes, space.width, device=parts[0].learner.device, state=state)
 
 
@@ -198,12 +65,13 @@ def _merged(
     parts: Sequence[Part], base: Part, mean: Callable[[Part], np.ndarray], how: str, power: float
 ) -> tuple[Gaussian, np.ndarray]:
     """Return the merged Gaussian and mean: the base times each part divided by its base, raised to ``power``."""
-    start = base.gaussian(mean(base))
+    start = posterior(base, mean)
     splits = [_on_diagonal(part.learner.covariance.grouped(part.split_prior(base)), start) for part in parts]
     total = Gaussian(start.precision + reduce(np.maximum, splits), start.shift)
     in_round, gained = how == HOW_ROUNDS and not start.dense, list[np.ndarray]()
     for part, split in zip(parts, splits, strict=True):
-        since = part.gaussian(mean(part)) - Gaussian(start.precision + split, start.shift)
+        before = started(part, base, start, mean)
+        since = posterior(part, mean) - Gaussian(before.precision + split, before.shift)
         total = total + since * power
         if in_round:
             gained.append(np.maximum(since.precision, 0.0))
@@ -222,16 +90,16 @@ def _mean_of_round(
     If the base is certain, all parts correct it for the same reason, and the plain product corrects it too much.
     ``gained`` is the precision that each part has added to the base's.
     """
-    settings, start = base.space.settings, mean(base)
+    settings, start = base.space.settings, moved(base, mean)
     least = MIN_GAIN / settings.prior_variance if settings.rule.learns_precision else 0.0
-    moved, total = np.zeros_like(start), np.full_like(start, least)
+    gained_mean, total = np.zeros_like(start), np.full_like(start, least)
     for part, gain in zip(parts, gained, strict=True):
-        move = mean(part) - start
+        move = moved(part, mean) - start
         if not settings.rule.learns_precision:  # without gained precision, parts are weighted by their updates
             gain = (part.updates - base.updates).sum() * (move != 0.0)
-        moved += (gain + least) * move
+        gained_mean += (gain + least) * move
         total += gain
-    merged_mean: np.ndarray = start + np.divide(moved, total, out=np.zeros_like(start), where=total > 0.0)
+    merged_mean: np.ndarray = start + np.divide(gained_mean, total, out=np.zeros_like(start), where=total > 0.0)
     return merged_mean
 
 
@@ -277,20 +145,3 @@ def _is_as_certain(base: Part, part: Part) -> bool:
 
 def _variances(sigma: np.ndarray) -> np.ndarray:
     return np.diagonal(sigma, axis1=1, axis2=2) if sigma.ndim > 2 else sigma
-
-
-def _trimmed(learner: Learner) -> Learner:
-    """Return the learner of the rows that the view makes, without room for more and with pending updates stored."""
-    trimmed = copy(learner)
-    trimmed.view, trimmed.n_features = None, learner.width
-    trimmed.state = learner.covariance.flushed(learner.without_view(learner.state), learner.width)
-    return trimmed
-
-
-def _split(learner: Learner, settings: Settings) -> Learner:
-    """Return a learner of two classes as a learner of the merged task and covariance."""
-    wider, state = copy(learner), dict(learner.state)
-    wider.settings = replace(learner.settings, covariance=settings.covariance, task=settings.task)
-    learner.covariance.split(state, wider.covariance)
-    wider.state = state
-    return wider

@@ -13,10 +13,13 @@ from ..covariances.settings import Settings
 from ..covariances.table import with_classes
 from ..learner.learner import Learner
 from ..learner.streams import prune_names
+from ..views.center import Center
 from ..views.view import Arrays, Placed, View
 from .alignment import all_classes, all_features, class_numbers, differences, seen_classes
-from .merged_learner import HOW_ROUNDS, MergeError, Part, Space, check_continued, merge_learners
+from .merged_learner import HOW_ROUNDS, MergeError, check_continued, merge_learners
+from .merged_part import Part, Space
 from .model import Model
+from .regression_merging import set_origins
 
 MAX_LISTED = 5  # classes, in a message
 
@@ -40,7 +43,7 @@ def merge_models(
     learner = union.merged(how)
     if features is not None:
         prune_names(learner, features)
-    return Model(learner, union.table.names, features, models[0].estimator, _source(models))
+    return type(models[0])(learner, union.table.names, features, models[0].estimator, _source(models))
 
 
 def merge_round(base: Model, models: Sequence[Model], columns: Sequence[np.ndarray]) -> Model:
@@ -50,7 +53,8 @@ def merge_round(base: Model, models: Sequence[Model], columns: Sequence[np.ndarr
     """
     names = [f"part {k}" for k in range(1, len(models) + 1)]
     union = _Union([base, *models], ["their base", *names], [np.arange(base.learner.n_features), *columns], 1)
-    return Model(union.merged(HOW_ROUNDS), union.table.names, None, models[0].estimator, _source(models))
+    merged = union.merged(HOW_ROUNDS)
+    return type(base)(merged, union.table.names, None, models[0].estimator, _source(models))
 
 
 class _Union:
@@ -81,6 +85,7 @@ class _Union:
         classes = [class_numbers(model, table) for model in models]
         self.view: View | None = models[0].learner.view
         self.of_view: Arrays = {}
+        rows = None
         if (view := self.view) is not None:
             packed = (view.packed(model.learner.state, model.learner.n_features) for model in models)
             placed = list(map(Placed, packed, columns, classes))
@@ -89,6 +94,10 @@ class _Union:
                 merged = view.merged(placed[n_bases:], placed[0] if n_bases else start, self.n_features, n_classes)
             except ValueError as reason:
                 raise MergeError(str(reason)) from None
+            last = view.views[-1]
+            if models[0].learner.task == "centered-regression" and isinstance(last, Center):
+                in_turn = [*placed[n_bases:], placed[0] if n_bases else start]
+                rows = [last.deviations(one, merged) for one in in_turn]
             columns = [view.columns_in(merged, one) for one in placed]
             self.of_view = view.unpacked(merged, self.n_features)
             width = view.n_columns(self.of_view, self.n_features)
@@ -98,6 +107,8 @@ class _Union:
             for name, model, own, numbers in zip(names, models, columns, classes, strict=True)
         ]
         self.base, self.parts = parts[0] if n_bases else _prior(space), parts[n_bases:]
+        if space.settings.regression:
+            set_origins(self.parts, self.base, rows)
 
     def merged(self, how: str) -> Learner:
         """Return the merged learner, with its view."""

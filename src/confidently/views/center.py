@@ -85,6 +85,12 @@ class Center(View):
         mean = center + np.divide(total, count, out=np.zeros_like(center), where=count > 0)
         return {KINDS: kind, ROWS: rows, COUNT: count, MEAN: mean}
 
+    def deviations(self, part: Placed, merged: Arrays) -> np.ndarray:
+        """Return by how much the means of a part differ from the merged ones; 0 where a part has no values."""
+        count, mean = _counts_and_means(part, merged[KINDS])
+        difference: np.ndarray = np.where(count > 0, mean - merged[MEAN], 0.0)
+        return difference
+
 
 def _counts_and_means(part: Placed, kind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return weight and mean of all columns; one that is 0 where it is absent has been 0 in a part that lacks it."""
