@@ -10,9 +10,9 @@ import pytest
 from confidently.data import DataError, ReaderOptions, open_stream
 from confidently.data.batch import Batch, NewLabel
 from confidently.data.cache import building as cache_module
-from confidently.data.cache.building import CacheBuilder, fingerprints
-from confidently.data.cache.contents import Origin
-from confidently.data.cache.file import MAGIC, CacheFileError, CacheWriter, is_cache
+from confidently.data.cache.building import CacheBuilder
+from confidently.data.cache.file import CacheFileError, CacheWriter
+from confidently.data.cache.origin import MAGIC, Origin, fingerprints, is_cache
 from confidently.data.features import Features, NewFeatures, Strings
 from tests.data.test_streams import SIZES, TASKS, assert_same, text_of, trained
 from tests.data_sets import shared_data

@@ -15,8 +15,8 @@ from confidently.cli.commands import convert, predict, train
 from confidently.cli.options.reading import READING, chosen_reading
 from confidently.cli.output.writers import WRITERS
 from confidently.data import FORMATS, DataError, DataWarning, ReaderOptions, open_stream
-from confidently.data.cache.building import CacheBuilder, fingerprints
-from confidently.data.cache.contents import Origin
+from confidently.data.cache.building import CacheBuilder
+from confidently.data.cache.origin import Origin, fingerprints
 from confidently.data.formats.table import (
     BY_NAME,
     BY_SUFFIX,

@@ -13,8 +13,8 @@ import confidently
 from confidently import data
 from confidently.data import DataError, ReaderOptions, open_stream
 from confidently.data.cache.building import CacheBuilder
-from confidently.data.cache.contents import Origin
 from confidently.data.cache.file import PARTIAL, CacheFile, CacheFileError, CacheWriter
+from confidently.data.cache.origin import Origin
 from confidently.data.cache.reading import Cache
 from confidently.data.memory.matrix import as_matrix
 

@@ -10,7 +10,8 @@ import pytest
 
 from confidently import OnlineClassifier
 from confidently.data import DataError
-from confidently.data.cache.building import CacheBuilder, Origin
+from confidently.data.cache.building import CacheBuilder
+from confidently.data.cache.origin import Origin
 from confidently.data.reading import ReaderOptions
 from confidently.data.sources.whole_files import naming, new_file, new_text_file, probe
 from tests.command_line import rows

@@ -51,8 +51,11 @@ def is_diagonal(path: str) -> bool:
 @contextmanager
 def importing() -> Iterator[None]:
     """Import modules without looking for garbage, of which they make none."""
+    frozen = gc.get_freeze_count() > 0  # this process is the command's own: __main__
     gc.disable()
     try:
         yield
     finally:
+        if frozen:
+            gc.freeze()
         gc.enable()

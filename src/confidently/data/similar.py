@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 SIMILAR = 0.8  # of the characters, as difflib counts them
 
@@ -16,6 +15,8 @@ def similar(name: str, among: Sequence[str]) -> str | None:
     >>> similar("unit_price", ["Price", "Unit Price"]), similar("amount", ["amuont", "town"]), similar("a", ["b"])
     ('Unit Price', 'amuont', None)
     """
+    from difflib import get_close_matches  # imported here to save start-up time
+
     plain = next((other for other in among if _plain(other) == _plain(name)), None)
     return plain or next(iter(get_close_matches(name, among, n=1, cutoff=SIMILAR)), None)
 

@@ -12,7 +12,7 @@ from typing import Any
 from ..wording import counted
 from .advice import warn_if_ids, warn_if_unknown, warn_of_categories
 from .batch import Batch, DataError
-from .cache.reading import read_cache, reading_of_caches
+from .cache.origin import is_cache
 from .expected_columns import ExpectedColumns
 from .features import Features
 from .formats.inference import infer_columns
@@ -237,7 +237,7 @@ def open_stream(
     [(2, [1, -1])]
     """
     files = expand_paths(paths)
-    cached = reading_of_caches(files, reading)
+    cached = cached_reading(files, reading)
     if cached is not None and (format is not None or how):
         raise ValueError("the rows of a cache are parsed already; leave out the options of reading")
     if cached is not None:
@@ -260,6 +260,8 @@ def open_stream(
     if cached is not None:
         if expected is not None and reading.header:
             expected.check_header(display_name(files[0]), reading.header, keep)
+        from .cache.reading import read_cache  # imported here to save start-up time
+
         batches = read_cache(files, reading, request)
     else:
         batches = _reader_of(reading.file_format)(files, reading, request)
@@ -275,6 +277,21 @@ def open_stream(
         stream = Stream(source, [], reading, ignore_labels or bool(multilabel), max_skipped, advise, known, by_rows)
     stream.files = files
     return stream
+
+
+def cached_reading(paths: Sequence[str | os.PathLike[str]], reading: ReaderOptions | None) -> ReaderOptions | None:
+    """Return how the rows of caches were read; ``None`` if the paths are not caches.
+
+    Raises
+    ------
+    DataError
+        If only some paths are caches, their rows were read in different ways, or not as ``reading`` says.
+    """
+    if not any(map(is_cache, paths)):
+        return None
+    from .cache.reading import reading_of_caches  # imported here to save start-up time
+
+    return reading_of_caches(paths, reading)
 
 
 def _reader_of(file_format: Format) -> Callable[..., Iterator[Batch]]:

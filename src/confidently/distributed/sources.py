@@ -12,7 +12,7 @@ from typing import Any
 from distributed import Client, Future
 
 from ..data import DataError, DataWarning, ReaderOptions, open_stream
-from ..data.cache.file import is_cache
+from ..data.cache.origin import is_cache
 from ..data.sources.compression import compression_of
 from ..data.sources.encoding import cuts_lines
 from ..data.sources.file_range import FileRange

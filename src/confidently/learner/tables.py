@@ -11,11 +11,10 @@ from dataclasses import replace
 import numpy as np
 
 from ..data.batch import Batch
-from ..data.cache.reading import reading_of_caches
 from ..data.formats.files import Path
 from ..data.reading import ReaderOptions
 from ..data.sources.source import peeked
-from ..data.stream import open_stream
+from ..data.stream import cached_reading, open_stream
 from ..data.warning import DataWarning
 from ..views.columns import MARKS, MISSING, Columns
 
@@ -31,7 +30,7 @@ def has_numeric_columns(paths: Sequence[Path], reading: ReaderOptions) -> bool:
     """
     if not reading.file_format.columns:
         return False
-    if reading_of_caches(paths, None) is None:
+    if cached_reading(paths, None) is None:
         reading = replace(reading, normalize="none", zeros=True)
     elif reading.normalize != "none" or not reading.zeros:
         return False

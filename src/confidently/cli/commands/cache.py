@@ -61,8 +61,8 @@ def _build(
     data: tuple[str, ...], options: dict[str, Any], on_error: str | int, multilabel: bool | None,
     keep: tuple[str, ...], path: str,
 ) -> dict[str, Any]:  # fmt: skip
-    from ...data.cache.building import CacheBuilder, fingerprints
-    from ...data.cache.contents import Origin
+    from ...data.cache.building import CacheBuilder
+    from ...data.cache.origin import Origin, fingerprints
 
     reading, origin = reading_for_training(options, data), Origin(sources=fingerprints(data), multilabel=multilabel)
     with (

@@ -37,6 +37,8 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command if its outputs can be written and do not overwrite its inputs or each other."""
         check_files(ctx)
+        if not gc.isenabled():  # in a process of the command's own, to whose end modules stay
+            gc.freeze()
         gc.enable()
         return super().invoke(ctx)
 

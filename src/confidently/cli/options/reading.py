@@ -168,14 +168,14 @@ def chosen_reading(options: dict[str, Any], data: Sequence[str], view: View | No
     Caches store how they were read.
     """
     from ...data import ReaderOptions
-    from ...data.cache.reading import reading_of_caches
     from ...data.formats.inference import infer_columns
     from ...data.sources.paths import expand_paths
+    from ...data.stream import cached_reading
 
     given = {name: options.pop(name) for name in READING}
     given = {name: value for name, value in given.items() if value not in (None, False, ())}
     files = expand_paths(data)
-    cached = reading_of_caches(files, None)
+    cached = cached_reading(files, None)
     if cached is not None:
         if given:
             raise click.UsageError(f"a cache stores how its rows were read; omit {listed(given)}")
@@ -225,10 +225,10 @@ def chosen_counting(options: dict[str, Any], data: Sequence[str]) -> ReaderOptio
 
 
 def _is_cached(data: Sequence[str]) -> bool:
-    from ...data.cache.reading import reading_of_caches
+    from ...data.cache.origin import is_cache
     from ...data.sources.paths import expand_paths
 
-    return reading_of_caches(expand_paths(data), None) is not None
+    return any(map(is_cache, expand_paths(data)))
 
 
 def _check_combination(given: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import click
 
-from ...data.cache.contents import Source
+from ...data.cache.origin import Source
 from ...data.sources.json_schema import Count, conform
 from ...data.sources.whole_files import remove_leftovers
 from ...models.file import damage_reported

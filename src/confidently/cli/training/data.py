@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...data import Batch
-from ...data.cache.building import CacheBuilder, fingerprints
-from ...data.cache.contents import Origin
-from ...data.cache.file import is_cache
-from ...data.cache.reading import Cache
+from ...data.cache.origin import Origin, fingerprints, is_cache
 from ...data.memory.matrix import largest_value
 from ...data.selection import joined_features, select_rows, skip_rows
 from ...data.shuffling import shuffled
@@ -27,6 +24,7 @@ if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
     from ...data import ReaderOptions, Stream
+    from ...data.cache.building import CacheBuilder
     from ...data.expected_columns import ExpectedColumns
     from ...data.features import Features
 
@@ -152,6 +150,8 @@ class TrainingData:
             self.multilabel = stream.multilabel
 
             def builder(path: str | None, origin: Origin) -> CacheBuilder:
+                from ...data.cache.building import CacheBuilder  # imported here to save start-up time
+
                 return stack.enter_context(
                     CacheBuilder(str(path), self.reading, origin, stream.multilabel, features=features)
                 )
@@ -191,6 +191,8 @@ class TrainingData:
             return False
         if not is_cache(path):
             raise BadInput(f"{path} exists and is not a cache; move it, or pass another file to --cache")
+        from ...data.cache.reading import Cache  # imported here to save start-up time
+
         with Cache(path) as cache:
             limit = self.options["on_error"]
             max_skipped = {"stop": 0, "skip": cache.skipped}.get(limit, limit)

@@ -26,7 +26,7 @@ def open_checkpoints(
     """Return the checkpoints beside the model file; ``None`` without a model file."""
     if options["output_path"] is None:
         return None
-    from ...data.cache.building import fingerprints
+    from ...data.cache.origin import fingerprints
     from .checkpoint import Checkpoints
 
     described = {

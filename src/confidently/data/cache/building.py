@@ -13,25 +13,11 @@ from ..batch import Batch
 from ..features import Features, NewFeatures, Strings
 from ..reading import ReaderOptions
 from ..selection import joined, joined_features
-from ..sources.paths import expand_paths
-from ..sources.source import display_name, size_of
-from .contents import Origin, Source
 from .file import Arrays, CacheWriter
+from .origin import Origin
 
 # A block ends with the row that fills it, so that the same rows make the same file, however they arrive.
 BLOCK_ENTRIES, BLOCK_ROWS = 1 << 18, 1 << 15
-
-
-def fingerprints(paths: Sequence[str | os.PathLike[str]]) -> list[Source]:
-    """Return path, size and modification time of files, to detect changes; for pipes, sizes are ``None``."""
-    found: list[Source] = []
-    for path in expand_paths(paths):
-        if size_of(path) is None:
-            found.append(Source(path=display_name(path), size=None, mtime_ns=None))
-        else:
-            status = os.stat(path)
-            found.append(Source(path=os.path.abspath(path), size=status.st_size, mtime_ns=status.st_mtime_ns))
-    return found
 
 
 class CacheBuilder:

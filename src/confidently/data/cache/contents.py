@@ -7,9 +7,9 @@ it relies on what is checked here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ..memory.matrix import MAX_WEIGHT, csr_matrix
 from ..reading import ReaderOptions
 from ..sources.json_schema import Count, FileText, Interval, conform
 from .file import Arrays, Kind
+from .origin import Origin
 
 Kinds = Mapping[str, tuple[Kind, ...]]
 
@@ -29,41 +30,6 @@ ROWS: Kinds = {
 OPTIONAL = ("weights",)
 STRINGS: Kinds = {"text": ("|u1",), "start": ("<i8",)}
 FEATURES: Kinds = {"row": ("<i8",), "key": ("<u4",), **{f"names.{part}": kinds for part, kinds in STRINGS.items()}}
-
-
-class Source(TypedDict):
-    """A file and its state, to detect changes; of a pipe, size and modification time are ``None``."""
-
-    path: FileText
-    size: Count | None
-    mtime_ns: int | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Origin:
-    """The data that a cache was made from: as long as they are the same, the cache replaces them.
-
-    Attributes
-    ----------
-    sources : list of Source
-        The files, as they were before they were read.
-    multilabel : bool, optional
-        Whether multilabel rows were requested; ``None``: inferred from the first rows.
-    classes : list of str
-        All allowed labels; empty: any.
-    holdout : str, optional
-        The fraction of rows held out, if the cache holds those rows.
-    """
-
-    sources: list[Source]
-    multilabel: bool | None = None
-    classes: list[str] = field(default_factory=list)
-    holdout: str | None = None
-
-    @property
-    def lasting(self) -> bool:
-        """Whether all sources are files, whose changes can be detected."""
-        return all(source["size"] is not None for source in self.sources)
 
 
 @dataclass(frozen=True)

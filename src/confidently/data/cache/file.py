@@ -19,6 +19,7 @@ from ... import _core
 from ..batch import DataError
 from ..sources.json_schema import Count, conform, parse
 from ..sources.whole_files import PARTIAL, WINDOWS, commit, naming
+from .origin import MAGIC
 
 try:
     from isal.isal_zlib import crc32  # about three times as fast
@@ -26,7 +27,6 @@ except ImportError:
     from zlib import crc32
 
 CACHE_FORMAT = 1
-MAGIC = b"\x89confidently\r\n\x1a\n"
 END_MAGIC = MAGIC[::-1]
 ALIGNMENT = 64  # of the header's end and of every array: a cache line
 PROLOGUE = struct.Struct("<16sQII")  # magic, size and CRC-32 of the header, CRC-32 of the prologue before it
@@ -49,14 +49,6 @@ class Block(NamedTuple):
     crc32: Count
     arrays: dict[str, tuple[Kind, Count]]
     details: dict[str, Any]
-
-
-def is_cache(path: str | os.PathLike[str]) -> bool:
-    """Return whether a path is a regular file that begins like a cache."""
-    if not os.path.isfile(path):
-        return False
-    with open(path, "rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
 
 
 class CacheWriter:

@@ -22,7 +22,6 @@ from ..sources.json_schema import conform
 from .contents import (
     FEATURES,
     Header,
-    Origin,
     RowDetails,
     Summary,
     check_features,
@@ -31,7 +30,8 @@ from .contents import (
     kinds_of_rows,
     row_details,
 )  # fmt: skip
-from .file import Arrays, Block, CacheFile, CacheHeader, is_cache
+from .file import Arrays, Block, CacheFile, CacheHeader
+from .origin import Origin, is_cache
 
 
 class Part(NamedTuple):
