@@ -406,6 +406,17 @@ CALLS = {
         lambda: {"numbers": i64(3, 1, 3)}, lambda a: _core.distinct_numbers(a["numbers"]),
         ("numbers: shorter", "numbers: longer", "numbers: empty"),
     ),
+    "LabelOrder.add": Call(
+        lambda: {"labels": i32(0, 1, 1)}, lambda a: _core.LabelOrder().add(a["labels"]),
+        ("labels: shorter", "labels: longer", "labels: empty"),
+    ),
+    "are_within": Call(
+        lambda: {"labels": i32(0, 1, 1)}, lambda a: _core.are_within(a["labels"], 2),
+        (
+            "labels: shorter", "labels: longer", "labels: empty",
+            *(f"labels: {way} at {place}" for way in ("negative", "above all") for place in (0, 2)),
+        ),
+    ),
     "Learner.learn": learn("binary"),
     "Learner.learn joint": learn("joint"),
     "Learner.learn one-vs-rest": learn("one-vs-rest"),

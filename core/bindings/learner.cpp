@@ -9,6 +9,7 @@
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/learner_settings.hpp"
 #include "data/integer_labels.hpp"
+#include "data/label_order.hpp"
 #include "learner/learn_avx2.hpp"
 #include "learner/predict.hpp"
 
@@ -184,6 +185,19 @@ void bind_learner(nb::module_& m) {
         .def_rw("checked", &Matrix::checked, "largest absolute value that its rows were checked for; 0: not checked")
         .def_prop_ro("stored", [](const Matrix& x) { return x.stored; }, "number of stored values")
         .def("fault", &first_fault, "largest"_a);
+    // NumPy gives up the interpreter's lock for such small work, and then waits for the threads that read.
+    nb::class_<LabelOrder>(m, "LabelOrder")
+        .def(nb::init<>())
+        .def_ro("rows", &LabelOrder::rows)
+        .def_ro("changes", &LabelOrder::changes)
+        .def_prop_ro("counts", [](const LabelOrder& order) { return array_of(std::vector<std::int64_t>(order.counts)); })
+        .def("add", [](LabelOrder& order, Input<std::int32_t, 1> labels) {
+            require(are_within(labels.data(), labels.size(), kMaxColumns), "labels must not be negative");
+            order.add(labels.data(), labels.size());
+        }, "labels"_a.noconvert());
+    m.def("are_within", [](Input<std::int32_t, 1> labels, std::int64_t n_classes) {
+        return are_within(labels.data(), labels.size(), n_classes);
+    }, "labels"_a.noconvert(), "n_classes"_a);
     m.def("distinct_numbers", &distinct_numbers, "labels"_a.noconvert());
     m.def("dense", &dense<float>, "x"_a.noconvert());
     m.def("dense", &dense<double>, "x"_a.noconvert());

@@ -47,7 +47,7 @@ class FeatureTable {
     static constexpr int kExact = -1;
 
     explicit FeatureTable(int bits, std::int64_t most) : mask_(bits == kExact ? ~0u : mask_of(bits)), exact_(bits == kExact),
-                                                         most_(most), slots_(64) {}
+                                                         most_(most), slots_(64 + 1) {}
 
     bool exact() const { return exact_; }
     std::int64_t size() const { return static_cast<std::int64_t>(keys_.size()); }
@@ -68,7 +68,7 @@ class FeatureTable {
             return void(std::fill_n(columns, n, -1));
         }
 #if CONFIDENTLY_X86
-        if (path != Simd::plain) return near_columns_avx2(slots_.data(), slots_.size() - 1, kSpread, kShift, keys, n, columns);
+        if (path != Simd::plain) return near_columns_avx2(slots_.data(), n_slots() - 1, kSpread, kShift, keys, n, columns);
 #endif
         for (std::int64_t k = 0; k < n; ++k) expect(keys[k]);
         for (std::int64_t k = 0; k < n; ++k) columns[k] = near(keys[k]);
@@ -99,7 +99,7 @@ class FeatureTable {
     // Makes room for so many columns in all.
     void reserve(std::size_t n) {
         keys_.reserve(n);
-        if (2 * n > slots_.size()) resize(std::bit_ceil(2 * n));
+        if (2 * n > n_slots()) resize(std::bit_ceil(2 * n));
     }
 
     // Adds a known feature, in the order of columns; its whole name counts if names are kept.
@@ -143,12 +143,14 @@ class FeatureTable {
         return first.key == key ? first.column : column;
     }
 
+    std::size_t n_slots() const { return slots_.size() - 1; }
+
     static std::uint32_t mask_of(int bits) { return static_cast<std::uint32_t>((std::uint64_t(1) << bits) - 1); }
 
     // Spreads the low bits of a hash again: they may be all that is left of it.
-    std::size_t place(std::uint32_t key) const { return static_cast<std::size_t>(key * kSpread >> kShift) & (slots_.size() - 1); }
+    std::size_t place(std::uint32_t key) const { return static_cast<std::size_t>(key * kSpread >> kShift) & (n_slots() - 1); }
 
-    std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
+    std::size_t next(std::size_t at) const { return (at + 1) & (n_slots() - 1); }
 
     bool is_named(std::int32_t column, std::string_view prefix, std::string_view name) const {
         const std::string_view whole = this->name(column);
@@ -164,12 +166,12 @@ class FeatureTable {
             text_.append(prefix).append(name);
             start_.push_back(text_.size());
         }
-        if (keys_.size() * 2 > slots_.size()) resize(slots_.size() * 2);
+        if (keys_.size() * 2 > n_slots()) resize(n_slots() * 2);
         return column;
     }
 
     void resize(std::size_t n) {
-        slots_.assign(n, {});
+        slots_.assign(n + 1, {});
         for (std::size_t k = 0; k < keys_.size(); ++k) {
             if (k + kAhead < keys_.size()) expect(keys_[k + kAhead]);
             std::size_t at = place(keys_[k]);
@@ -181,7 +183,7 @@ class FeatureTable {
     std::uint32_t mask_;
     bool exact_;
     std::int64_t most_;
-    std::vector<Slot> slots_;          // open addressing, linear probing, at most half full
+    std::vector<Slot> slots_;          // open addressing, linear probing, at most half full; one more is empty
     std::vector<std::uint32_t> keys_;  // by column
     std::string text_;                 // exact: all names, concatenated
     std::vector<std::size_t> start_{0};

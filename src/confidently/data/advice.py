@@ -10,6 +10,7 @@ from contextlib import suppress
 
 import numpy as np
 
+from .. import _core
 from ..wording import first_of
 from .batch import Batch
 from .reading import MAX_LISTED, ReaderOptions, date_features
@@ -83,57 +84,34 @@ def warn_if_unknown(batch: Batch, known: int) -> None:
         )
 
 
-class LabelOrder:
-    """Counts how often the label changes from one row to the next, and warns if rows are sorted by label."""
-
-    def __init__(self) -> None:
-        self.rows = self.changes = 0
-        self.counts, self.last = np.zeros(0, dtype=np.int64), -1
-
-    def add(self, labels: np.ndarray) -> None:
-        """Add the label numbers of the next rows."""
-        if len(labels) == 0:
-            return
-        self.changes += label_changes(labels) + (self.rows > 0 and labels[0] != self.last)
-        here = np.bincount(labels, minlength=len(self.counts))
-        here[: len(self.counts)] += self.counts
-        self.rows, self.counts, self.last = self.rows + len(labels), here, int(labels[-1])
-
-    def warn_if_sorted(self, remedy: str) -> None:
-        """Warn if there are many rows, and their label hardly ever changes."""
-        if self.rows < MIN_SORTED_ROWS:
-            return
-        expected = self.rows * (1.0 - float(np.sum((self.counts / self.rows) ** 2)))
-        if expected >= MIN_EXPECTED_CHANGES and self.changes < MAX_SORTED_FRACTION * expected:
-            times = "once" if self.changes == 1 else f"{self.changes:,} times"
-            warn(
-                f"rows are sorted by label, which changes {times} in {self.rows:,} rows, compared with about "
-                f"{expected:,.0f} times in random order; {remedy}, because the last ones count most"
-            )
-
-
-def label_changes(labels: np.ndarray) -> int:
-    """Return how often the label differs from that of the row before."""
-    return int(np.count_nonzero(labels[1:] != labels[:-1]))
+def warn_of_order(order: _core.LabelOrder, remedy: str) -> None:
+    """Warn if there are many rows, and their label hardly ever changes."""
+    if order.rows < MIN_SORTED_ROWS:
+        return
+    expected = order.rows * (1.0 - float(np.sum((order.counts / order.rows) ** 2)))
+    if expected >= MIN_EXPECTED_CHANGES and order.changes < MAX_SORTED_FRACTION * expected:
+        times = "once" if order.changes == 1 else f"{order.changes:,} times"
+        warn(
+            f"rows are sorted by label, which changes {times} in {order.rows:,} rows, compared with about "
+            f"{expected:,.0f} times in random order; {remedy}, because the last ones count most"
+        )
 
 
 def warn_if_labels_sorted(labels: np.ndarray) -> None:
     """Warn if rows with these label numbers are sorted by class."""
-    if len(labels) < MIN_SORTED_ROWS or label_changes(labels) >= MAX_SORTED_FRACTION * len(labels):
-        return  # which saves most of the time: more changes than the most that are expected of sorted rows
-    order = LabelOrder()
+    order = _core.LabelOrder()
     order.add(labels)
-    order.warn_if_sorted(SHUFFLE_ROWS)
+    warn_of_order(order, SHUFFLE_ROWS)
 
 
 def warn_if_sorted(batches: Iterable[Batch], remedy: str = SHUFFLE_ROWS) -> Iterator[Batch]:
     """Yield the same batches; warn at the end if their rows are sorted by class."""
-    order = LabelOrder()
+    order = _core.LabelOrder()
     for batch in batches:
         if batch.label_start is None:
             order.add(batch.labels)
         yield batch
-    order.warn_if_sorted(remedy)
+    warn_of_order(order, remedy)
 
 
 def warn_if_columns_missing(

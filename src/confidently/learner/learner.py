@@ -398,7 +398,7 @@ class Learner(Predictor):
             raise ValueError("label_start must start at 0 and never decrease")
         if len(labels) != expected or (start is not None and len(start) != n + 1):
             raise ValueError(f"got {counted(n, 'row')} and {counted(len(labels), 'label')}, which do not match")
-        if len(labels) and not 0 <= labels.min() <= labels.max() < self.n_classes:
+        if not _core.are_within(labels, self.n_classes):
             raise ValueError(f"labels must be in 0 to {self.n_classes - 1}, got {labels.min()} to {labels.max()}")
 
     # --- as plain data -------------------------------------------------------------------------------------------

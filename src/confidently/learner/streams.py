@@ -79,6 +79,7 @@ class StreamLearner:
             If a label is outside a closed set of classes, or a feature number makes the model too large for the memory.
         """
         number_of = np.empty(0, dtype=np.int32)  # the learner's number of each label of the stream
+        same = True  # whether these are the stream's own numbers
         if advise and calibrate:
             batches = warn_if_sorted(batches, SHUFFLE_STREAM)
             if not self.learner.n_features:  # otherwise training continues, and has warned before
@@ -94,10 +95,11 @@ class StreamLearner:
                 for label in part.new_labels:
                     known = len(self.classes)
                     number_of[seen] = class_number(self.classes, label)
+                    same = same and number_of[seen] == seen
                     if label.row and len(self.classes) > known:  # those of the first row exist from the start
                         class_start.append(label.row)
                     seen += 1
-                self._learn(part, number_of[part.labels], class_start, calibrate)
+                self._learn(part, part.labels if same else number_of[part.labels], class_start, calibrate)
                 self._keep_names(part)
                 first = last
             yield batch

@@ -116,6 +116,7 @@ class ClassifierTraining(TrainingLoop):
             if not rows:
                 position.begin_pass(self.learner.learner)
                 self.learner.log_loss[0] = 0.0
+            self._leave_no_way_back()
             self.begin_report(self.data.total_bytes)
             if self.learner.learner.by_products:
                 batches = in_blocks(batches, ROWS_PER_DENSE_BLOCK)
@@ -123,6 +124,13 @@ class ClassifierTraining(TrainingLoop):
             else:
                 batches = cut_at(batches, rows, self._next_cut)
             yield self._steps(self.interruptions.watch(batches))
+
+    def _leave_no_way_back(self) -> None:
+        """Train without undoing what was learned before an error: it ends the command, and nothing more is saved."""
+        from ...learner.learner import Learner
+
+        if isinstance(self.learner.learner, Learner):
+            self.learner.learner.undoes = False
 
     def _with_cost(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """Yield the same batches; say what the covariance costs before training on the first."""
