@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 
-from confidently import OnlineClassifier
+from confidently import OnlineClassifier, _core
 from confidently.data import DataError, DataWarning, open_stream
 from tests.command_line import process
 
@@ -281,3 +281,14 @@ def test_an_id_column_as_label_warns_before_training(tmp_path, recwarn, rows, la
         assert len(next(stream)) == rows
     expected = [f"{labels} of the first {rows} rows have a new label; is it an id?"] if warns else []
     assert [str(one.message).partition("?")[0] + "?" for one in recwarn] == expected
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 5])
+def test_changes_of_labels_however_they_are_cut(n_labels):
+    labels = np.random.default_rng(n_labels).integers(n_labels, size=3000).astype(np.int32)
+    order = _core.LabelOrder()
+    for part in np.split(labels, [0, 1, 2, 1000, 1000, 2999]):
+        order.add(part)
+    assert order.rows == 3000
+    assert order.changes == np.count_nonzero(np.diff(labels))
+    np.testing.assert_array_equal(order.counts, np.bincount(labels))

@@ -86,7 +86,9 @@ class StreamLearner:
                 batches = warn_of_batch_columns(batches, self.reading, self.learner.wants_columns)
         prepared = self._prepared(batches)
         for batch in prepared if divide is None else divide(prepared):
-            seen, number_of = len(number_of), np.append(number_of, np.zeros(len(batch.new_labels), np.int32))
+            seen = len(number_of)
+            if batch.new_labels:
+                number_of = np.append(number_of, np.zeros(len(batch.new_labels), np.int32))
             new_classes, first = self._new_classes(batch), 0
             while first < len(batch):
                 last = self._cut(batch, new_classes, first)
@@ -123,6 +125,8 @@ class StreamLearner:
         The first label of all begins the training, and the third class turns a binary learner into a multiclass one.
         The other classes begin during a call, unless training uses matrix products or a view.
         """
+        if not batch.new_labels:  # of most batches, while there may be many classes to count
+            return []
         rows = [new.row for new in batch.new_labels if self.classes.get(new.name) is None]
         if not self.learner.begins_classes:
             return rows
@@ -154,7 +158,8 @@ class StreamLearner:
         prune_names(self.learner, self.features)
 
     def _learn(self, part: Batch, labels: np.ndarray, class_start: list[int], calibrate: bool) -> None:
-        self.learner.grow(n_classes=len(self.classes), multiclass=self.multiclass)
+        if len(self.classes) > self.learner.n_classes:
+            self.learner.grow(n_classes=len(self.classes), multiclass=self.multiclass)
         if self.learner.n_classes:  # without a label so far there is nothing to train on
             cost = self.log_loss
             try:
