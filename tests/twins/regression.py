@@ -83,8 +83,8 @@ class Twin:
     def move(self, z, alpha, zeta):
         self.mean = self.mean + alpha * self.sigma @ z
         if self.diagonal:
-            variances = np.diag(self.sigma)
-            self.sigma = np.diag(variances / (1.0 + zeta * z * z * variances))
+            variances, v = np.diag(self.sigma), float(z @ self.sigma @ z)  # those of the new Gaussian
+            self.sigma = np.diag(variances - zeta / (1.0 + zeta * v) * (variances * z) ** 2)
         elif zeta:
             g = self.sigma @ z
             self.sigma = self.sigma - zeta / (1.0 + zeta * float(z @ g)) * np.outer(g, g)

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from ..covariances.settings import DTYPES, Settings
@@ -127,10 +127,10 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
     >>> model = OnlineRegressor(prior_variance=100.0).fit(X[:400], y[:400])
     >>> mean, std = model.predict(X[400:], return_std=True)
     >>> round(model.score(X[400:], y[400:]), 2)
-    0.7
-    >>> limits = model.predict_interval(X[400:], 0.9)
-    >>> round(float(np.mean((limits[:, 0] <= y[400:]) & (y[400:] <= limits[:, 1]))), 2)
-    0.98
+    0.69
+    >>> low, high = model.predict_interval(X[400:], 0.9).T
+    >>> round(float(np.mean((low <= y[400:]) & (y[400:] <= high))), 2)
+    1.0
     """
 
     def __init__(
@@ -287,6 +287,8 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
     def _learn(self, X: Any, y: Any, sample_weight: Any, first: bool, partial: bool = False) -> Self:
         self._check_parameters()
         X, y = self._validated(X, y, reset=first, multi_output=True, y_numeric=True)
+        if y.ndim == 2 and y.shape[1] == 1 and not self.__sklearn_tags__().target_tags.multi_output:
+            y = column_or_1d(y, warn=True)
         targets = np.ascontiguousarray(y, dtype=np.float64).reshape(len(y), -1)
         matrix = as_matrix(X, self.dtype, check=False)
         weight = None if sample_weight is None else example_weights(sample_weight, matrix.shape[0], partial)
@@ -478,7 +480,8 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
+        tags.target_tags.multi_output = self.covariance == AUTO or not kind_of(self.covariance).keeps_examples
+        tags.target_tags.positive_only = make_rule(self.rule).counts
         return tags
 
     def set_params(self, **params: Any) -> Self:

@@ -22,6 +22,7 @@ class RegressionRule(Rule):
     """
 
     weight = "multiplies the loss"
+    projection = "moments"  # of the Gaussian that is exact or nearest for the row, its variances are kept
     squared_loss: ClassVar[bool] = False  # True: least squares, for which centered rows need no other intercept
 
     def noise_variance(self) -> float:
