@@ -9,7 +9,7 @@ action that it needs to tell arms apart (-q sa), and draws from its propensities
 
 The numbers are means over --seeds orders of the rows.
 
-Needs ``pip install mabwiser bayesianbandits vowpalwabbit``. --only NAMES, --rows N, --seeds N, --speed.
+Needs ``pip install mabwiser bayesianbandits vowpalwabbit``. --only, --players, --rows, --seeds and --speed run parts.
 """
 
 from __future__ import annotations
@@ -139,18 +139,19 @@ def play(player: Player, X: np.ndarray, rewards: np.ndarray) -> float:
     return total / len(X)
 
 
-def mean_rewards(names: list[str], n_rows: int, n_seeds: int) -> dict[str, dict[str, Any]]:
+def mean_rewards(names: list[str], players: list[str], n_rows: int, n_seeds: int) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for name in names:
         X, rewards = rows_of(name, n_rows)
         found[name] = {"rows": len(X), "columns": X.shape[1], "arms": rewards.shape[1], "random": float(rewards.mean())}
-        for who, make in PLAYERS.items():
+        for who in players:
+            make = PLAYERS[who]
             begun = time.process_time()
             orders = [np.random.default_rng(seed).permutation(len(X)) for seed in range(n_seeds)]
             values = [play(make(rewards.shape[1], seed), X[o], rewards[o]) for seed, o in enumerate(orders)]
             found[name][who] = float(np.mean(values))
             found[name][f"{who}, seconds"] = (time.process_time() - begun) / n_seeds
-        print(name, {who: round(found[name][who], 3) for who in PLAYERS}, flush=True)
+        print(name, {who: round(found[name][who], 3) for who in players}, flush=True)
     return found
 
 
@@ -184,6 +185,7 @@ def main() -> None:
     args = arguments(
         __doc__ or "",
         ("--only", {"metavar": "NAMES", "default": ",".join(SETS)}),
+        ("--players", {"metavar": "NAMES", "default": ",".join(PLAYERS)}),
         ("--rows", {"type": int, "default": 2000}),
         ("--seeds", {"type": int, "default": 2}),
         ("--speed", {"action": "store_true", "help": "time decisions only"}),
@@ -197,14 +199,15 @@ def main() -> None:
         return
     if not have_data():
         return
+    players = args.players.split(",")
     warnings.simplefilter("ignore")  # of other packages
-    found = mean_rewards(args.only.split(","), args.rows, args.seeds)
-    best = [max(PLAYERS, key=lambda who, row=row: row[who]) for row in found.values()]  # type: ignore[misc]
+    found = mean_rewards(args.only.split(","), players, args.rows, args.seeds)
+    best = [max(players, key=lambda who, row=row: row[who]) for row in found.values()]  # type: ignore[misc]
     lines = [
-        [name, str(row["arms"]), f"{row['random']:.3f}", *(f"{row[who]:.3f}" for who in PLAYERS)]
+        [name, str(row["arms"]), f"{row['random']:.3f}", *(f"{row[who]:.3f}" for who in players)]
         for name, row in found.items()
     ]
-    print(markdown(["set", "arms", "at random", *PLAYERS], lines))
+    print(markdown(["set", "arms", "at random", *players], lines))
     print(f"best or equal on {sum(who == 'confidently' for who in best)} of {len(found)} sets")
     if args.json:
         write_json(args.json, found)

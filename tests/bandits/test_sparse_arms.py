@@ -132,3 +132,14 @@ def test_an_untrained_index_of_no_features_scores_zero():
     assert (mean == 0).all() and (variance == 0).all()
     index.learn(np.array([1]), np.array([1.0]), np.zeros((1, 2)))  # a row without features teaches nothing
     assert len(index.parts()[0]["arm"]) == 0
+
+
+def test_a_step_out_of_range_is_an_error_and_no_step():
+    model = RewardModel(OnlineRegressor("ridge", "diag", prior_variance=1e9, fit_intercept=False))
+    index = SparseArms(model, model.prior(2), 3, 2)
+    row = np.array([[1e-6, 0.0]])
+    with pytest.raises(ValueError, match="range"):
+        index.learn(np.array([1]), np.array([1e307]), row)
+    mean, variance = index.scores(row)
+    assert (mean == 0).all()
+    np.testing.assert_allclose(variance, 1e-3)

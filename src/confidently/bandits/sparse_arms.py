@@ -13,6 +13,7 @@ from ..covariances.state import out_of_range
 from .arm_models import ArmModels
 from .reward_model import Floats, RewardModel
 
+MAX_CHANGE = 1e300  # of a weight in one step
 FIRST_ROOM = 4  # arms in the list of a feature when the first one arrives; doubled when it is full
 
 
@@ -73,7 +74,7 @@ class SparseArms(ArmModels):
             alpha, zeta = self.model.step(mean, variance, reward)
             if not alpha and not zeta:
                 continue
-            if not np.isfinite(alpha * variance):
+            if not abs(alpha) * self.variances[0] * np.abs(values).max() < MAX_CHANGE:
                 raise out_of_range("float64")
             self._make_room(columns)
             _core.arm_update(self.state, *self.variances, columns, values, arm, alpha, zeta)
