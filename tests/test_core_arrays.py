@@ -400,7 +400,9 @@ CALLS = {
     ),
     "arm_scores": arms(lambda a, *row: _core.arm_scores(state_in(a), 1.0, 1e-12, *row, a["out"])),
     "arm_score": arms(lambda a, *row: _core.arm_score(state_in(a), 1.0, 1e-12, *row, 1), scores=False),
-    "arm_update": arms(lambda a, *row: _core.arm_update(state_in(a), 1.0, 1e-12, *row, 1, 0.5, 1.0), scores=False),
+    "arm_update": arms(
+        lambda a, *row: _core.arm_update(state_in(a), 1.0, 1e-12, *row, 1, 0.5, 1.0, True), scores=False
+    ),
     "csr": Call(lambda: dict(CSR), checked_matrix, ("start: shorter", "start: longer")),
     "distinct_numbers": Call(
         lambda: {"numbers": i64(3, 1, 3)}, lambda a: _core.distinct_numbers(a["numbers"]),

@@ -50,8 +50,11 @@ struct SparseArms {
         return score;
     }
 
-    // Moves one arm by alpha along the row and adds zeta to its precision; every list has room for one more arm.
-    void update(std::int32_t one, std::span<const std::int32_t> columns, const double* x, double alpha, double zeta) {
+    // Moves one arm by alpha along the row and adds zeta to its precision along it, of which the diagonal is kept, or with
+    // moments the diagonal of its covariance (covariances/diagonal.hpp). Every list has room for one more arm.
+    void update(std::int32_t one, std::span<const std::int32_t> columns, const double* x, double alpha, double zeta,
+                bool moments) {
+        const double along = moments ? score_one(one, columns, x).variance : 0.0;
         for (std::size_t i = 0; i < columns.size(); ++i) {
             const std::int32_t column = columns[i];
             std::int64_t at = entry(column, one);
@@ -62,8 +65,10 @@ struct SparseArms {
                 weights[2 * at + 1] = prior_variance;
             }
             double& variance = weights[2 * at + 1];
+            const double own = x[i] * x[i] * variance;
+            const double gain = moments ? zeta / (1.0 + zeta * std::max(along - own, 0.0)) : zeta;
             weights[2 * at] += alpha * variance * x[i];
-            variance = std::max(variance / (1.0 + zeta * x[i] * x[i] * variance), least_variance);
+            variance = std::max(variance / (1.0 + gain * own), least_variance);
         }
     }
 

@@ -74,7 +74,7 @@ std::pair<double, double> arm_score(const Dict& state, double prior_variance, do
 }
 
 void arm_update(const Dict& state, double prior_variance, double least_variance, Input<std::int32_t, 1> columns,
-                Input<double, 1> values, std::int32_t arm, double alpha, double zeta) {
+                Input<double, 1> values, std::int32_t arm, double alpha, double zeta, bool moments) {
     require_writable(state);
     OpenArms open(state, prior_variance, least_variance, columns, values);
     const auto room = entry<std::int32_t, 1>(state, "room");
@@ -85,7 +85,7 @@ void arm_update(const Dict& state, double prior_variance, double least_variance,
         require(j > before, "columns must ascend");
         before = j;
     }
-    open.arms.update(arm, open.columns, open.values, alpha, zeta);
+    open.arms.update(arm, open.columns, open.values, alpha, zeta, moments);
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ void bind_bandits(nb::module_& m) {
     m.def("arm_score", &arm_score, "state"_a, "prior_variance"_a, "least_variance"_a, "columns"_a.noconvert(),
           "values"_a.noconvert(), "arm"_a);
     m.def("arm_update", &arm_update, "state"_a, "prior_variance"_a, "least_variance"_a, "columns"_a.noconvert(),
-          "values"_a.noconvert(), "arm"_a, "alpha"_a, "zeta"_a);
+          "values"_a.noconvert(), "arm"_a, "alpha"_a, "zeta"_a, "moments"_a);
 }
 
 }  // namespace confidently::python

@@ -219,6 +219,7 @@ def arm_update(
     arm: int,
     alpha: float,
     zeta: float,
+    moments: bool,
 ) -> None: ...
 
 min_fraction: float = 0.0001

@@ -16,6 +16,9 @@ MODELS = {
     "logistic": OnlineClassifier("logistic", prior_variance=3.0),
     "arow without intercept": OnlineClassifier("arow", fit_intercept=False),
     "cw_stdev": OnlineClassifier("cw_stdev", prior_variance=0.5),
+    "probit": OnlineClassifier("probit"),
+    "ridge of precisions": OnlineRegressor(Ridge(r=0.25), "diag", projection="precision"),
+    "ridge of moments": OnlineRegressor(Ridge(r=0.25), "diag", projection="moments"),
     "ridge": OnlineRegressor(Ridge(r=0.25), "diag", prior_variance=2.0),
     "ridge without intercept": OnlineRegressor("ridge", "diag", fit_intercept=False),
 }
@@ -112,7 +115,6 @@ def test_parts_of_a_damaged_file_are_refused(name, change):
     "model",
     [
         OnlineClassifier("logistic", "full"),
-        OnlineClassifier("probit"),
         OnlineClassifier("logistic", forget=0.01),
         OnlineClassifier("logistic", average=True),
         OnlineClassifier("logistic", dtype="float32"),

@@ -22,7 +22,6 @@ def has_index(estimator: Any) -> bool:
     settings = estimator.learner_.settings
     return (
         settings.covariance == "diag"
-        and settings.projection == "precision"
         and not (settings.forget or settings.average)
         and settings.dtype == "float64"
         and not settings.rule.compiled.rescales
@@ -49,6 +48,7 @@ class SparseArms(ArmModels):
         settings = prior.learner_.settings
         self.fit_intercept = settings.fit_intercept or model.has_ones
         self.variances = settings.prior_variance, settings.prior_variance * settings.min_variance
+        self.moments = settings.projection == "moments"
         n = n_features + self.fit_intercept  # the intercept is the last feature
         self.used = 0
         self.state: dict[str, np.ndarray] = {
@@ -77,7 +77,7 @@ class SparseArms(ArmModels):
             if not abs(alpha) * self.variances[0] * np.abs(values).max() < MAX_CHANGE:
                 raise out_of_range("float64")
             self._make_room(columns)
-            _core.arm_update(self.state, *self.variances, columns, values, arm, alpha, zeta)
+            _core.arm_update(self.state, *self.variances, columns, values, arm, alpha, zeta, self.moments)
 
     def _row(self, X: Any, i: int) -> tuple[NDArray[np.int32], Floats]:
         """Return the nonzero columns of a row, ascending, and their values."""
