@@ -15,6 +15,7 @@ import pytest
 from confidently import OnlineClassifier, OnlineRegressor
 from confidently.cli import cli
 from confidently.cli.commands.train import train
+from confidently.cli.options.regression import put_defaults
 from confidently.covariances.settings import ADDED_SETTINGS, NAMES_IN_FILES, Settings
 from confidently.covariances.table import COVARIANCES
 from confidently.estimators.parameters import TRAINING
@@ -122,6 +123,7 @@ def test_values_outside_a_range_are_rejected(name: str, value: Any) -> None:
 def test_the_command_line_has_the_settings_of_streams() -> None:
     parent = click.Context(cli, **cli.context_settings)  # a command keeps its first help option, which pages then show
     options = train.make_context("train", ["rows.svm", "-o", "model.cw"], parent, resilient_parsing=True).params
+    put_defaults(options, regression=False)
     for name in SETTINGS.keys() - BY_MULTICLASS - OF_PRODUCTS_AND_KERNELS - {"rule", "fit_intercept"}:
         assert options[name] == default_of(SETTINGS[name]), name
     assert make_rule(options["rule"]) == default_of(SETTINGS["rule"])

@@ -34,6 +34,7 @@ inline Dict python_rows(ParsedRows rows) {
     out["start"] = array_of(std::move(rows.start));
     out["n_columns"] = rows.n_columns;
     out["labels"] = array_of(std::move(rows.labels));
+    out["targets"] = rows.targets.empty() ? nb::object(nb::none()) : array_of(std::move(rows.targets));
     out["label_start"] = array_of(std::move(rows.label_start));
     out["weights"] = rows.weights.empty() ? nb::object(nb::none()) : array_of(std::move(rows.weights));
     out["new_labels"] = labels;

@@ -84,7 +84,8 @@ void bind_readers(nb::module_& m) {
         .value("ignored", LabelCount::ignored)
         .value("any", LabelCount::any)
         .value("one", LabelCount::one)
-        .value("several", LabelCount::several);
+        .value("several", LabelCount::several)
+        .value("target", LabelCount::target);
     nb::class_<ReaderOptions>(m, "ReaderOptions")
         .def("__init__", [](ReaderOptions* self, double largest, std::int64_t max_columns, LabelCount labels, bool skip_errors,
                             bool l2, int bits, const std::vector<std::string>& classes, std::size_t n_kept,

@@ -148,6 +148,7 @@ void bind_tables(nb::module_& m) {
         .value("category", Use::category)
         .value("text", Use::text)
         .value("label", Use::label)
+        .value("target", Use::target)
         .value("weight", Use::weight)
         .value("number", Use::number)
         .value("date", Use::date);

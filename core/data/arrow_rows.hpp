@@ -129,6 +129,7 @@ class ArrowReader {
         for (std::int64_t k = first; k < last; ++k) {
             if (!arrow.valid[k]) {
                 if (column.cell.use == Use::weight) fail("", "weight", "is missing");
+                if (column.cell.use == Use::target) throw RowError{nullptr, "the target is missing"};
             } else if (arrow.numbers) {
                 number(arrow.numbers[k], arrow.lists.start ? k - first : -1, column);
             } else {
@@ -139,6 +140,7 @@ class ArrowReader {
 
     void number(double x, std::int64_t place, Column& column) {
         if (column.cell.use == Use::weight) return writer.weight(x, written(x));
+        if (column.cell.use == Use::target) return writer.target(x, written(x));
         if (column.cell.use != Use::value || std::isnan(x)) return;
         if (std::isinf(x)) fail(written(x), "value", "is not finite; leave it out, or impute it");
         if (!(std::fabs(x) <= writer.options.largest)) writer.check(x, written(x));

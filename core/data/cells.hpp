@@ -21,7 +21,7 @@
 namespace confidently {
 
 // value: a number or a category, cell by cell; number: the same, but NA and the like are missing; date: a date or a time.
-enum class Use { none, value, category, text, label, weight, number, date };
+enum class Use { none, value, category, text, label, target, weight, number, date };
 
 struct ColumnUse {
     std::string name;
@@ -56,6 +56,7 @@ class CellColumn {
             case Use::category: category(trimmed(text), rows); break;
             case Use::text: ngrams.add(text_, text, rows); break;
             case Use::label: labels(trimmed(text), rows); break;
+            case Use::target: rows.label(trimmed(text)); break;
             case Use::weight: rows.weight(trimmed(text), trimmed(text)); break;
         }
     }

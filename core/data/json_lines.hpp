@@ -37,9 +37,13 @@ class JsonLinesFormat {
         has_label_ = false;
         const char* end = skip_spaces(object(first, keys_.root(), 0, rows));
         if (*end != '\n') throw RowError{end, json::shown(end) + " follows the object of the row; JSON lines have one object per line"};
-        if (!has_label_ && (rows.options.labels == LabelCount::any || rows.options.labels == LabelCount::one))
-            throw RowError{nullptr, "the row has no label: nothing at the key " + excerpt(label_) +
-                                        "; name the label's key with --label, or use --multilabel if rows are multilabel"};
+        const LabelCount count = rows.options.labels;
+        if (!has_label_ && count != LabelCount::ignored && count != LabelCount::several) {
+            const bool number = count == LabelCount::target;
+            throw RowError{nullptr, std::string("the row has no ") + (number ? "target" : "label") + ": nothing at the key " +
+                                        excerpt(label_) + "; name the label's key with --label" +
+                                        (number ? "" : ", or use --multilabel if rows are multilabel")};
+        }
         rows.end_row();
         return end;
     }

@@ -59,7 +59,7 @@ inline Label canonical_label(std::string_view token) {
     }
     if (token.find_first_of(".eE") == std::string_view::npos) return {plain_integer(token), true};
     if (std::floor(value) != value || std::fabs(value) > kLargestWrittenReal)
-        throw std::invalid_argument("is not a class: labels are integers or strings (regression is not supported)");
+        throw std::invalid_argument("is not a class: labels are integers or strings; for numbers use --regression, in Python targets=True");
     return {std::to_string(static_cast<std::int64_t>(value)), true};
 }
 

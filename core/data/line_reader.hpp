@@ -57,7 +57,8 @@ class LineReader {
                                static_cast<std::int64_t>(numbers_.features.size()) == writer.features().size());
         if (!numbered) throw std::invalid_argument("the rows were not numbered, or those before them failed");
         ParsedRows rows = writer.take();
-        for (std::int32_t& label : rows.labels) label = numbers_.labels[static_cast<std::size_t>(label)];
+        if (rows.targets.empty())
+            for (std::int32_t& label : rows.labels) label = numbers_.labels[static_cast<std::size_t>(label)];
         if (writer.options.own_columns) finish_entries(rows, numbers_, writer.options.l2, order_);
         return rows;
     }

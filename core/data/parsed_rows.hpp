@@ -62,6 +62,7 @@ struct ParsedRows {
     std::int64_t size = 0, capacity = 0, n_columns = 0, first_line = 0;
     std::vector<std::int64_t> start{0}, label_start{0};
     std::vector<std::int32_t> labels;
+    std::vector<double> targets;  // instead of labels, which are then all 0
     std::vector<double> weights;  // empty: all 1
     std::vector<NewLabel> new_labels;
     NewFeatures new_features;

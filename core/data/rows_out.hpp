@@ -24,6 +24,7 @@
 
 namespace confidently {
 
+inline constexpr double kMaxTarget = 1e50;  // in size; no square of it overflows
 inline constexpr std::int64_t kMaxWaiting = 128;  // features whose columns are looked up together
 
 // Features whose columns are not looked up yet.
@@ -44,7 +45,10 @@ struct WaitingFeatures {
     }
 };
 
-enum class LabelCount { ignored, any, one, several };
+// target: one number, which is no class.
+enum class LabelCount { ignored, any, one, several, target };
+
+inline bool is_single(LabelCount count) { return count == LabelCount::one || count == LabelCount::target; }
 
 struct ReaderOptions {
     double largest;             // allowed absolute value
@@ -162,6 +166,7 @@ class RowWriter {
     // The byte behind the token must not continue a number.
     void label(std::string_view token) {
         if (known_label(token)) [[likely]] return;
+        if (options.labels == LabelCount::target) invalid_target(token);
         std::pair<std::int32_t, bool> found;
         try {
             found = labels_.number_of(token);
@@ -172,11 +177,19 @@ class RowWriter {
         add_label(found.first);
     }
 
-    // The same if the label is known as it is written; returns whether it is.
+    // The same if the label is known as it is written, or a valid target; returns whether it is.
     bool known_label(std::string_view token) {
+        if (options.labels == LabelCount::target) return read_target(token);
         const std::int32_t number = labels_.known(token);
         if (number >= 0) add_label(number);
         return number >= 0;
+    }
+
+    // A target, and the text of it that an error shows.
+    void target(double y, std::string_view token) {
+        if (!(std::fabs(y) <= kMaxTarget)) invalid_target(token);
+        rows.labels.push_back(0);
+        rows.targets.push_back(y);
     }
 
     void weight(double w, std::string_view token) {
@@ -196,9 +209,12 @@ class RowWriter {
     // Checks the number of labels against the options.
     void end_row() {
         const auto n_labels = static_cast<std::int64_t>(rows.labels.size()) - rows.label_start.back();
-        if (n_labels != 1 && options.labels == LabelCount::one)
+        if (n_labels != 1 && is_single(options.labels)) {
+            const bool number = options.labels == LabelCount::target;
             throw RowError{nullptr, "the row has " + (n_labels ? std::to_string(n_labels) : std::string("no")) +
-                                        " labels, expected one; if rows are multilabel, use --multilabel"};
+                                        (number ? " targets, expected one number"
+                                                : " labels, expected one; if rows are multilabel, use --multilabel")};
+        }
         flush();  // the last that may fail: up to here the row can be rolled back
         if (n_labels != 1 && options.labels == LabelCount::any && rows.multilabel_row < 0) {
             rows.multilabel_row = rows.n_rows();
@@ -219,6 +235,7 @@ class RowWriter {
         rows.size = row_start_;
         waiting_.n = 0;
         rows.labels.resize(static_cast<std::size_t>(rows.label_start.back()));
+        rows.targets.resize(std::min(rows.targets.size(), static_cast<std::size_t>(row)));
         while (!rows.new_labels.empty() && rows.new_labels.back().row == row) {
             rows.new_labels.pop_back();
             labels_.forget_last();
@@ -260,6 +277,23 @@ class RowWriter {
         if (n > 0) before_ = columns[n - 1];
         ascending_ &= ascending;
         waiting_.remove(n);
+    }
+
+    // Adds the target that is written, if it is valid; returns whether it is.
+    bool read_target(std::string_view token) {
+        double y = 0.0;
+        if (token.empty() || read_decimal(token.data(), y) != token.data() + token.size()) return false;
+        if (!(std::fabs(y) <= kMaxTarget)) return false;
+        target(y, token);
+        return true;
+    }
+
+    [[noreturn]] void invalid_target(std::string_view token) const {
+        if (token.empty()) throw RowError{nullptr, "the target is missing"};
+        double y = 0.0;
+        if (is_not_finite(token)) fail(token, "target", "is not finite");
+        const bool number = read_decimal(token.data(), y) == token.data() + token.size();
+        fail(token, "target", number ? "is above 1e50 in size; rescale the targets" : "is not a number");
     }
 
     void add_label(std::int32_t number) {

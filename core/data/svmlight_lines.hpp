@@ -59,10 +59,10 @@ class SvmlightLines {
     static const char* read_labels(const char* p, RowWriter& rows) {
         const LabelCount count = rows.options.labels;
         const char* text = p;
-        if (is_digit(*p) && is_feature(p)) return count == LabelCount::one ? nullptr : p;
+        if (is_digit(*p) && is_feature(p)) return is_single(count) ? nullptr : p;
         while (static_cast<unsigned char>(*p) > ' ' && *p != ':' && *p != '#') {
             if (*p++ != ',') continue;
-            if (count == LabelCount::one) return nullptr;
+            if (is_single(count)) return nullptr;
             if (count != LabelCount::ignored && !rows.known_label(between(text, p - 1))) return nullptr;
             text = p;
         }

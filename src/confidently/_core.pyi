@@ -482,6 +482,8 @@ class LabelCount(enum.Enum):
 
     several = 3
 
+    target = 4
+
 class ReaderOptions:
     def __init__(
         self,
@@ -645,11 +647,13 @@ class Use(enum.Enum):
 
     label = 4
 
-    weight = 5
+    target = 5
 
-    number = 6
+    weight = 6
 
-    date = 7
+    number = 7
+
+    date = 8
 
 class PartUse(enum.Enum):
     none = 0

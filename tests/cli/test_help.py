@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from confidently import RULES
+from confidently import REGRESSION_RULES, RULES
 from confidently.cli import COMMANDS, cli
 from confidently.cli.options.rules import PARAMETERS, parameter_help
 from confidently.cli.options.sections import SECTIONS
@@ -158,7 +158,9 @@ def test_options_say_what_a_parameter_means_for_each_rule(rule):
 
 
 def test_a_parameter_of_several_rules_has_all_their_meanings():
-    assert set(PARAMETERS) == {field.name for rule in RULES.values() for field in fields(rule)}
+    rules = [*RULES.values(), *REGRESSION_RULES.values()]
+    assert set(PARAMETERS) == {field.name for rule in rules for field in fields(rule)}
+    assert parameter_help("tau") == "quantile: the quantile.  [default: 0.5]"
     text = parameter_help("c")
     assert "iellip: depth of the first cut" in text and "bayespa, gibbs_pa, gibbs_pa_exact: weight of the loss" in text
     assert text.endswith("[default: iellip: 0.1; bayespa: 0.5; gibbs_pa, gibbs_pa_exact: 8]")
@@ -166,13 +168,16 @@ def test_a_parameter_of_several_rules_has_all_their_meanings():
 
 def test_defaults_in_help_are_those_of_the_modules_that_apply_them():
     """Help is shown before NumPy is imported, so it repeats some defaults."""
+    from confidently.covariances.names import AUTO
     from confidently.covariances.table import COVARIANCES
     from confidently.data import ReaderOptions
     from confidently.data.stream import ROWS_TO_INFER
+    from confidently.learner.regression_settings import MAX_FULL
     from confidently.topics.inputs import DEFAULTS
 
     named = [name for name, kind in COVARIANCES.items() if not kind.keeps_examples]
-    assert list(option_of("train", "covariance").type.choices) == named
+    assert list(option_of("train", "covariance").type.choices) == [*named, AUTO]
+    assert f"up to {MAX_FULL:,} columns" in help_of("train", "covariance")
     assert f"[default: {ReaderOptions(format='vw').bits}]" in help_of("train", "bits")
     assert f"inferred from the first {ROWS_TO_INFER:,} rows" in help_of("train", "multilabel")
     (train,) = [command for name, command in commands() if name == ("topics", "train")]

@@ -41,6 +41,8 @@ COMMAND_LINES = {
         "train bad.svm",
         "train two.svm --resume -o m.cw",
         "train two.svm -q --rule cellip --gamma 5 --a 1",
+        "train numbers.csv -o numbers.cw",
+        "train numbers.csv --rule arow_eps --holdout 0.1 --json",
     ],
     "predict": [
         "predict m.cw few.svm --proba --margin --std --variance --ranking",
@@ -51,12 +53,14 @@ COMMAND_LINES = {
         "predict sets.cw few.svm --proba --ranking",
         "predict sets.cw few.svm --json --margin",
         "predict words.cw few.txt --json",
+        "predict n.numbers.cw fewnumbers.csv --std --interval 0.9",
     ],
     "evaluate": [
         "evaluate m.cw two.svm", "evaluate m.cw two.svm --json", "evaluate three.cw three.svm",
         "evaluate sets.cw sets.svm", "evaluate sets.cw sets.svm --json", "evaluate many.cw many.svm",
         "evaluate three.cw two.svm", "evaluate n.cw two.svm --risk-coverage --abstain 0.5",
-        "evaluate three.cw three.svm --risk-coverage --abstain 0.9 --json",
+        "evaluate three.cw three.svm --risk-coverage --abstain 0.9 --json", "evaluate n.numbers.cw numbers.csv",
+        "evaluate n.numbers.cw numbers.csv --json",
     ],
     "compare": [
         "compare two.svm -q --rules pa,arow,cw_stdev", "compare two.svm -q --rules pa,arow --json",
@@ -67,12 +71,13 @@ COMMAND_LINES = {
         "inspect m.cw", "inspect m.cw --json --top 2", "inspect three.cw --top 2 --class x", "inspect sets.cw --top 1",
         "inspect words.cw", "inspect words.cw --row 'a\tred green blue'", "inspect words.cw --json --row 'a\tred blue'",
         "inspect m.cw --row '1 3:1 4:2'", "inspect many.cw --top 1",
+        "inspect n.numbers.cw", "inspect n.numbers.cw --json --top 1",
     ],
     "merge": ["merge m.cw n.cw -o all.cw", "merge m.cw n.cw --how mean -o all.cw --json", "merge {parts} -o all.cw"],
     "cache": ["cache two.svm -o two.cache", "cache bad.svm --on-error skip -o bad.cache --json"],
     "convert": ["convert few.svm -o few.jsonl", "convert few.svm -o few.csv --json"],
     "sample": ["sample messages -o s.jsonl", "sample clicks --rows 1 --seed 2 -o s.csv --json"],
-    "rules": ["rules", "rules arow", "rules cw_stdev --json"],
+    "rules": ["rules", "rules arow", "rules cw_stdev --json", "rules ridge"],
     "topics train": [
         "topics train words.txt --topics 2 -o t.topics", "topics train words.txt --topics 2 --json --passes 2",
         "topics train words.txt --topics any --stream --classes a,b -q",
@@ -97,11 +102,14 @@ def make_files():
         "words.txt": "a\tred green red\nb\tblue green sky\na\tred rose\nb\tblue sea\n" * 30,
         "few.txt": "a\tred rose\nb\tblue\n",
     }
+    numbers = [f"{0.5 * (k % 7) - 0.1 * (k % 11) + 0.01 * (k % 13):.3f},{k % 7},{k % 11}\n" for k in range(1200)]
+    texts |= {"numbers.csv": "label,a,b\n" + "".join(numbers), "fewnumbers.csv": "a,b\n1,2\n6,0\n"}
     for name, text in texts.items():
         Path(name).write_text(text)
     made = ["train many.svm -o many.cw", "train words.txt -o words.cw", "train three.svm -o n3.cw"]
     made += ["train two.svm -o m.cw", "train few.svm -o n.cw", *(f"train few.svm -o part{k}.cw" for k in range(23))]
     made += ["train three.svm --multiclass one-vs-rest -o three.cw", "train sets.svm --multilabel -o sets.cw"]
+    made += ["train numbers.csv -o n.numbers.cw"]
     made += ["topics train words.txt --topics 2 -o t.topics"]
     for line in made:
         assert run([*line.split(), "-q"]) == 0

@@ -16,7 +16,7 @@ from confidently import _core
 from confidently.data.formats.lines import pieces
 
 PATHS = _core.build()["paths"]
-COUNTS = {name: getattr(_core.LabelCount, name) for name in ("ignored", "any", "one", "several")}
+COUNTS = {name: getattr(_core.LabelCount, name) for name in ("ignored", "any", "one", "several", "target")}
 
 
 def reader_on(path, format="svmlight", labels="any", zero_based=False, **options):

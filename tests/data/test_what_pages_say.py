@@ -25,7 +25,7 @@ def test_svmlight(tmp_path, text, columns, values):
 
 @pytest.mark.parametrize("name, line, problem", [
     ("rows.svm", "1 2147483647:1", "index above 2147483646"), ("rows.svm", "1 1:0x1F", "not a number"),
-    ("rows.svm", "0.5 1:1", "regression is not supported"), ("rows.vw", "0.5 | a", "regression is not supported"),
+    ("rows.svm", "0.5 1:1", "for numbers use --regression"), ("rows.vw", "0.5 | a", "for numbers use --regression"),
     *(("rows.vw", f"1 | size:{value}", "not a number") for value in ("5x", "-", "1,000", "0x1F", ".x", "+")),
 ])  # fmt: skip
 def test_refused(tmp_path, name, line, problem):

@@ -22,8 +22,8 @@ from .output.text import say
 
 # The first line of each command's help; listing it here avoids importing the commands to list them.
 COMMANDS = {
-    "train": "Train a classifier on data of any size in little memory.",
-    "predict": "Predict the class of every row.",
+    "train": "Train a classifier or a regression on data of any size in little memory.",
+    "predict": "Predict the class or, with a regression model, the number of every row.",
     "evaluate": "Compare a model's predictions with the labels of data.",
     "compare": "Compare many rules in one pass over the data.",
     "topics": "Learn topics that discriminate classes of documents.",

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import click
 
+from .blas import kind_of_model
+
 if TYPE_CHECKING:
     from ..data import ReaderOptions, Stream
     from ..models.model import Model
@@ -32,41 +34,52 @@ def reported() -> Iterator[None]:
         raise BadInput(str(error)) from error
 
 
+Kind = Literal["linear", "regression", "topics"]
+
+
 @overload
 def load_model(path: str) -> Model: ...
 @overload
 def load_model(path: str, kind: Literal["topics"]) -> TopicModel: ...
 @overload
-def load_model(path: str, kind: Literal["linear", "topics"]) -> Model | TopicModel: ...
-def load_model(path: str, kind: Literal["linear", "topics"] = "linear") -> Model | TopicModel:
+def load_model(path: str, kind: Kind) -> Model | TopicModel: ...
+def load_model(path: str, kind: Kind = "linear") -> Model | TopicModel:
     """Load a model file, or report one clear error."""
     with reported():
         return model_type(kind).load(path)
 
 
 def load_predictor(path: str, data: Sequence[str] = ()) -> Model:
-    """Load a classifier that is only asked for predictions about ``data``.
+    """Load a classifier or regression model that is only asked for predictions about ``data``.
 
     If the memory is too small for it, features at the prior are left out: predictions treat unseen features as such.
     """
     from ..data.sources.recognition import is_model
-    from ..models.model import Model
 
     if len(data) == 1 and is_model(data[0]) and os.path.isfile(path) and not is_model(path):
         raise BadInput(f"{data[0]} is a model and {path} is not; put the model first: {data[0]} {path}")
     with reported():
-        return Model.load_touched(path, if_needed=True)
+        return linear_type(path).load_touched(path, if_needed=True)
 
 
-def model_type(kind: Literal["linear", "topics"]) -> type[Model] | type[TopicModel]:
+def linear_type(path: str) -> type[Model]:
+    """Return the class of a regression model for the file of one, otherwise that of classifiers."""
+    from ..models.model import Model
+    from ..models.regression import RegressionModel
+
+    return RegressionModel if kind_of_model(path) == RegressionModel.kind else Model
+
+
+def model_type(kind: Kind) -> type[Model] | type[TopicModel]:
     """Return the class of models of a kind; importing it here keeps the start of the command line fast."""
     if kind == "topics":
         from ..topics.model import TopicModel
 
         return TopicModel
     from ..models.model import Model
+    from ..models.regression import RegressionModel
 
-    return Model
+    return RegressionModel if kind == RegressionModel.kind else Model
 
 
 def open_for(
@@ -105,7 +118,7 @@ def open_for(
         reading = reading.of_objects()
     if strict and not reading.file_format.columns:
         raise click.UsageError(f"--strict is for formats with named columns; {reading.format} has none")
-    if model.kind == "linear" and model.features is not None:
+    if model.kind != "topics" and model.features is not None:
         options.setdefault("expected", ExpectedColumns(reading, model.features, strict))
     return open_data(paths, reading, dtype, features=model.features, freeze=True, **options)
 

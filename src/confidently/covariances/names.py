@@ -5,4 +5,5 @@ from __future__ import annotations
 from .. import _core
 
 DIAGONAL = "diag"
+AUTO = "auto"  # of a regression: full or diagonal, by the number of columns
 OVER_WEIGHTS = tuple(name for name in _core.covariance_names() if name != "identity")  # the identity replaces others

@@ -108,7 +108,7 @@ def warn_if_sorted(batches: Iterable[Batch], remedy: str = SHUFFLE_ROWS) -> Iter
     """Yield the same batches; warn at the end if their rows are sorted by class."""
     order = _core.LabelOrder()
     for batch in batches:
-        if batch.label_start is None:
+        if batch.label_start is None and batch.targets is None:
             order.add(batch.labels)
         yield batch
     warn_of_order(order, remedy)

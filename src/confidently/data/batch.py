@@ -47,9 +47,12 @@ class Batch:
     n_columns : int
         One more than the largest column.
     labels : int32 array
-        Label numbers, by first appearance in the stream; one per row unless there is a ``label_start``.
+        Label numbers, by first appearance in the stream; one per row unless there is a ``label_start``. With targets,
+        all are 0.
     label_start : int64 array of shape (n + 1,), optional
         Multilabel: where each row's labels begin.
+    targets : float64 array of shape (n,), optional
+        For regression: the number of each row, instead of a label.
     weights : float64 array of shape (n,), optional
         Example weights; ``None``: all are 1.
     new_labels : list of NewLabel
@@ -76,6 +79,7 @@ class Batch:
     n_columns: int
     labels: np.ndarray
     label_start: np.ndarray | None = None
+    targets: np.ndarray | None = None
     weights: np.ndarray | None = None
     new_labels: list[NewLabel] = field(default_factory=list)
     new_features: NewFeatures | None = None
@@ -110,6 +114,7 @@ class Batch:
             start=self.start[first : last + 1] - begin,
             labels=labels,
             label_start=label_start,
+            targets=None if self.targets is None else self.targets[first:last],
             weights=None if self.weights is None else self.weights[first:last],
             new_features=None if self.new_features is None else self.new_features.part(first, last),
             kept={name: strings.part(first, last) for name, strings in self.kept.items()},
@@ -129,7 +134,8 @@ def batch_of(name: str, unit: str, parsed: dict[str, Any], keep: Sequence[str], 
         start=parsed["start"],
         n_columns=parsed["n_columns"],
         labels=parsed["labels"],
-        label_start=parsed["label_start"],
+        label_start=None if parsed["targets"] is not None else parsed["label_start"],
+        targets=parsed["targets"],
         weights=parsed["weights"],
         new_labels=[_new_label(f"{name}, {unit} {line}", *label) for *label, line in parsed["new_labels"]],
         new_features=NewFeatures(row, key, Strings(*names)) if len(key) else None,

@@ -27,6 +27,8 @@ class ReadRequest:
         Whether rows have any number of labels; ``None``: inferred from the first rows.
     ignore_labels : bool
         Do not read labels.
+    targets : bool
+        Whether the label of a row is a number, for regression.
     largest : float
         Largest absolute value that is allowed.
     chunk_bytes : int
@@ -51,6 +53,7 @@ class ReadRequest:
 
     multilabel: bool | None = None
     ignore_labels: bool = False
+    targets: bool = False
     largest: float = 1e100
     chunk_bytes: int = CHUNK_BYTES
     skip_errors: bool = False
@@ -68,11 +71,10 @@ class ReadRequest:
 
     def options(self, reading: ReaderOptions, own_columns: bool = False) -> _core.ReaderOptions:
         """Return the options of every compiled reader; ``own_columns``: it is one of several that share a stream."""
-        counts = {None: _core.LabelCount.any, True: _core.LabelCount.several, False: _core.LabelCount.one}
         return _core.ReaderOptions(
             largest=self.largest,
             max_columns=MAX_COLUMNS,
-            labels=_core.LabelCount.ignored if self.ignore_labels else counts[self.multilabel],
+            labels=self._labels(),
             skip_errors=self.skip_errors,
             l2=reading.normalize == "l2",
             bits=EXACT if reading.vocabulary else reading.bits,
@@ -81,3 +83,9 @@ class ReadRequest:
             zeros=reading.zeros,
             own_columns=own_columns,
         )
+
+    def _labels(self) -> _core.LabelCount:
+        counts = {None: _core.LabelCount.any, True: _core.LabelCount.several, False: _core.LabelCount.one}
+        if self.ignore_labels:
+            return _core.LabelCount.ignored
+        return _core.LabelCount.target if self.targets else counts[self.multilabel]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -113,6 +114,16 @@ def first_together(batches: Iterable[Batch], rows: int) -> Iterator[Batch]:
         yield joined(parts)
 
 
+def columns_of_first(batches: Iterable[Batch], rows: int) -> tuple[int, Iterator[Batch]]:
+    """Return the number of columns that the first rows have entries in, and an iterator over all batches."""
+    together = first_together(batches, rows)
+    first = next(together, None)
+    if first is None:
+        return 0, together
+    end = first.start[min(rows, len(first))]
+    return int(first.columns[:end].max(initial=-1)) + 1, chain([first], together)
+
+
 def joined(parts: list[Batch]) -> Batch:
     """Concatenate consecutive batches."""
     if len(parts) == 1:
@@ -124,6 +135,9 @@ def joined(parts: list[Batch]) -> Batch:
         if part.new_features is not None:
             new_features.append(part.new_features._replace(row=part.new_features.row + offset))
         offset += len(part)
+    targets = None
+    if first.targets is not None:
+        targets = np.concatenate([part.targets for part in parts if part.targets is not None])
     weights = None
     if any(part.weights is not None for part in parts):
         weights = np.concatenate([np.ones(len(part)) if part.weights is None else part.weights for part in parts])
@@ -134,6 +148,7 @@ def joined(parts: list[Batch]) -> Batch:
         n_columns=max(part.n_columns for part in parts),
         labels=np.concatenate([part.labels for part in parts]),
         label_start=None if first.label_start is None else _joined_starts([_lists(part) for part in parts]),
+        targets=targets,
         weights=weights,
         new_labels=new_labels,
         new_features=joined_features(new_features),
@@ -178,6 +193,7 @@ def select_rows(batch: Batch, rows: np.ndarray) -> Batch:
         start=start,
         labels=labels,
         label_start=label_start,
+        targets=None if batch.targets is None else batch.targets[rows],
         weights=None if batch.weights is None else batch.weights[rows],
         new_labels=[],
         new_features=None,

@@ -86,6 +86,9 @@ class _Labels:
 
     def announced(self, drawn: Batch) -> Iterator[Batch]:
         """Yield the rows in small batches, with the new numbers of their labels."""
+        if drawn.targets is not None:
+            yield from _cut(drawn)
+            return
         labels, first = np.unique(drawn.labels, return_index=True)
         fresh = first[self.number_of[labels] < 0]
         fresh.sort()
@@ -96,6 +99,10 @@ class _Labels:
         self.number_of[new] = np.arange(self.n_drawn, self.n_drawn + len(new))
         self.n_drawn += len(new)
         announced = [self.found[k]._replace(row=int(row)) for k, row in zip(new.tolist(), rows.tolist(), strict=True)]
-        whole = replace(drawn, labels=self.number_of[drawn.labels], new_labels=announced)
-        for row in range(0, len(whole), MAX_ROWS):
-            yield whole.rows(row, min(row + MAX_ROWS, len(whole)))
+        yield from _cut(replace(drawn, labels=self.number_of[drawn.labels], new_labels=announced))
+
+
+def _cut(whole: Batch) -> Iterator[Batch]:
+    """Yield rows in small batches."""
+    for row in range(0, len(whole), MAX_ROWS):
+        yield whole.rows(row, min(row + MAX_ROWS, len(whole)))

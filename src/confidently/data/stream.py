@@ -41,6 +41,8 @@ class Stream:
         How rows are read.
     multilabel : bool
         Whether rows have any number of labels.
+    targets : bool
+        Whether rows have numbers instead of labels, for regression.
     skipped : int
         Number of invalid rows skipped so far.
     skipped_examples : list of str
@@ -54,9 +56,11 @@ class Stream:
     def __init__(
         self, source: Generator[Batch], held: list[Batch], reading: ReaderOptions, multilabel: bool,
         max_skipped: float, advise: bool, known: int | None = None, expected: ExpectedColumns | None = None,
+        targets: bool = False,
     ) -> None:  # fmt: skip
         self.source, self.batches, self.reading = source, chain(held, source), reading
         self.multilabel, self.max_skipped, self.advise = multilabel, max_skipped, advise
+        self.targets = targets
         self.known, self.frozen, self.begun, self.expected = known, known is not None, False, expected
         self.skipped, self.skipped_examples = 0, list[str]()
         self._shuffled: Iterator[Batch] | None = None
@@ -164,6 +168,7 @@ def open_stream(
     format: str | None = None,
     multilabel: bool | None = None,
     ignore_labels: bool = False,
+    targets: bool = False,
     largest: float = 1e100,
     chunk_bytes: int = CHUNK_BYTES,
     on_error: str | int = "stop",
@@ -194,6 +199,8 @@ def open_stream(
         exactly one label.
     ignore_labels : bool
         Do not read labels, for prediction.
+    targets : bool
+        For regression: the label of a row is any finite number, which ``Batch.targets`` has.
     largest : float
         Largest absolute value that is allowed.
     chunk_bytes : int
@@ -236,6 +243,8 @@ def open_stream(
     ...     [(len(batch), [label.name for label in batch.new_labels]) for batch in open_stream(file.name)]
     [(2, [1, -1])]
     """
+    if targets and (multilabel or classes):
+        raise ValueError("targets are numbers, not labels; leave out multilabel and classes")
     files = expand_paths(paths)
     cached = cached_reading(files, reading)
     if cached is not None and (format is not None or how):
@@ -250,9 +259,9 @@ def open_stream(
         reading = infer_columns(files, reading)
     skip = on_error != "stop"
     request = ReadRequest(
-        multilabel=False if skip and multilabel is None else multilabel, ignore_labels=ignore_labels, largest=largest,
-        chunk_bytes=chunk_bytes, skip_errors=skip, classes=tuple(classes), keep=tuple(keep), features=features,
-        freeze=freeze, first_row=first_row, expected=expected, parsers=parsers,
+        multilabel=False if targets or (skip and multilabel is None) else multilabel, targets=targets,
+        ignore_labels=ignore_labels, largest=largest, chunk_bytes=chunk_bytes, skip_errors=skip, classes=tuple(classes),
+        keep=tuple(keep), features=features, freeze=freeze, first_row=first_row, expected=expected, parsers=parsers,
     )  # fmt: skip
     max_skipped = _max_skipped(on_error)
     if expected is not None and not reading.file_format.columns:
@@ -274,7 +283,8 @@ def open_stream(
     if request.multilabel is None and not ignore_labels:
         stream = Stream(source, *_infer_multilabel(source, reading), max_skipped, advise, known, by_rows)
     else:
-        stream = Stream(source, [], reading, ignore_labels or bool(multilabel), max_skipped, advise, known, by_rows)
+        several, numbers = ignore_labels or bool(multilabel), targets and not ignore_labels
+        stream = Stream(source, [], reading, several, max_skipped, advise, known, by_rows, numbers)
     stream.files = files
     return stream
 

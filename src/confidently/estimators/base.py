@@ -35,12 +35,12 @@ from ..data.memory.labels import (
 from ..data.memory.matrix import UnsortedColumns, as_matrix
 from ..learner.cost import warn_of_cost
 from ..learner.learner import Learner
-from ..learner.streams import StreamLearner, StreamPredictor
+from ..learner.streams import StreamLearner
 from ..models.model import Model
 from ..rules.ranges import check_choice
 from .estimator import AnyLearner, OnlineEstimator
 from .parameters import are_constant, are_the_same, parameters_of
-from .streams import check_values_kept, learn_stream, open_as_before
+from .streams import check_stream, check_values_kept, learn_stream
 
 STREAM_METHODS = ("predict", "predict_proba", "decision_function", "margin_distribution")
 
@@ -286,12 +286,9 @@ class BaseOnlineClassifier(ClassifierMixin, OnlineEstimator[AnyLearner]):
         """
         with training_of(self):
             self._check_parameters(partial=False)
-            if self.passes != 1:
-                raise ValueError(
-                    f"a stream is read once, got passes={self.passes}; use passes=1 and partial_fit_stream for more"
-                )
-            if not isinstance(stream, Stream):
-                raise TypeError(f"fit_stream: expected a stream of open_stream, got {type(stream).__name__}")
+            check_stream(stream, self.passes)
+            if stream.targets:
+                raise ValueError("the stream has targets, not classes; open it without targets, or use OnlineRegressor")
             names = [] if classes is None else [plain(name) for name in classes]
             table = ClassTable(names, stream.multilabel, closed=classes is not None)
             learner = self._new_learner(0, len(table), stream.multilabel)
@@ -362,28 +359,18 @@ class BaseOnlineClassifier(ClassifierMixin, OnlineEstimator[AnyLearner]):
         """
         check_is_fitted(self)
         check_choice("method", method, STREAM_METHODS)
-        learner = copy(self.learner_)
-        learner.state = dict(learner.state)  # StreamPredictor makes room in it for unseen features
-        answering = StreamPredictor(learner)
-        with self._open(paths, ignore_labels=True, freeze=True, strict=strict, **options) as stream:
-            for batch in stream:
-                yield self._apply(method, answering.matrix(batch), learner)
 
-    def _open(self, paths: Any, **options: Any) -> Stream:
-        source, features = getattr(self, "source_", {}), getattr(self, "features_", None)
-        return open_as_before(paths, source, features, self.dtype, **options)
+        def answer(matrix: Any, learner: AnyLearner) -> Any:
+            return self._apply(method, matrix, learner)
+
+        yield from self._predict_stream(paths, answer, strict, options)
 
     def _learn_stream(
         self, stream: Stream, learner: AnyLearner, table: ClassTable, features: Features | None, progress: bool
     ) -> Self:
         learning = StreamLearner(learner, table, self.multiclass, features, stream.reading)
         self._class_order = ClassOrder(learn_stream(stream, learning, self.class_weight, progress))
-        self.learner_ = learner
-        self.n_features_in_ = learning.learner.n_features
-        self.source_ = {**stream.reading.as_dict(), "closed": learning.classes.closed}
-        if learning.features is not None:
-            self.features_ = learning.features
-        return self
+        return self._keep_stream(stream, learning)
 
     # --- prediction ----------------------------------------------------------------------------------------------
 

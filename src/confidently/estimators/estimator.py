@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterator
+from copy import copy
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..data import Stream
 from ..data.memory.frames import as_table, describe_columns
 from ..data.memory.matrix import as_matrix
 from ..data.memory.plain import is_plain_labels, is_plain_matrix
 from ..learner.learner import Learner
+from ..learner.streams import StreamLearner, StreamPredictor
 from ..models.model import Model
 from ..stack.stack import Stack
+from .streams import open_as_before
 
 AnyLearner = TypeVar("AnyLearner", bound=Learner | Stack)
 
@@ -68,6 +73,33 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
         """Return whether a plain X has the columns of training, by number, and needs no other validation."""
         own = vars(self)
         return "feature_names_in_" not in own and X.shape[1] == own.get("n_features_in_")
+
+    # --- files of rows -------------------------------------------------------------------------------------------
+
+    def _open(self, paths: Any, **options: Any) -> Stream:
+        """Open files that are read as those of training were."""
+        source, features = getattr(self, "source_", {}), getattr(self, "features_", None)
+        return open_as_before(paths, source, features, self.dtype, **options)
+
+    def _predict_stream(
+        self, paths: Any, answer: Callable[[Any, AnyLearner], Any], strict: bool, options: dict[str, Any]
+    ) -> Iterator[Any]:
+        """Yield what a function gives for rows and a learner, which has room for unseen features, batch by batch."""
+        learner = copy(self.learner_)
+        learner.state = dict(learner.state)  # StreamPredictor makes room in it for unseen features
+        answering = StreamPredictor(learner)
+        with self._open(paths, ignore_labels=True, freeze=True, strict=strict, **options) as stream:
+            for batch in stream:
+                yield answer(answering.matrix(batch), learner)
+
+    def _keep_stream(self, stream: Stream, learning: StreamLearner) -> Self:
+        """Keep what was learned of a stream, and how it was read."""
+        self.learner_ = learning.learner
+        self.n_features_in_ = learning.learner.n_features
+        self.source_ = {**stream.reading.as_dict(), "closed": learning.classes.closed}
+        if learning.features is not None:
+            self.features_ = learning.features
+        return self
 
     # --- scikit-learn --------------------------------------------------------------------------------------------
 

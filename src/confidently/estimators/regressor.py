@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from copy import copy
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy, deepcopy
 from typing import Any, Literal, Self, overload
 
 import numpy as np
@@ -12,24 +12,28 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
+from ..covariances.names import AUTO
 from ..covariances.settings import DTYPES, Settings
 from ..covariances.table import kind_of, resolved
+from ..data import Stream
 from ..data.column_advice import warn_of_array_columns
 from ..data.features import Features
 from ..data.memory.labels import example_weights, training_of
 from ..data.memory.matrix import UnsortedColumns, as_matrix
+from ..data.selection import columns_of_first
 from ..learner.learner import Learner
 from ..learner.posterior import Marginal
-from ..learner.regression import Prediction, Targets, deviation, interval, offset
+from ..learner.regression import Prediction, Targets, interval, offset, standard_deviation
+from ..learner.regression_settings import ROWS_TO_CHOOSE, automatic_covariance, one_output, regression_settings
+from ..learner.streams import StreamLearner
 from ..models.regression import RegressionModel
 from ..rules import REGRESSION_RULES, RegressionRule, make_rule
 from ..rules.ranges import UNIT, check_choice, check_number
 from ..rules.rule import Rule
-from ..views.center import MEAN, Center
+from ..views.center import MEAN
 from ..views.columns import ZERO, Columns
 from ..views.table import make_view
 from ..views.view import View
-from ..wording import counted
 from .estimator import OnlineEstimator
 from .parameters import (
     REGRESSION_SHARED,
@@ -39,9 +43,9 @@ from .parameters import (
     saved_regression,
     set_nested,
 )
+from .streams import batches_of, check_stream, check_values_kept
 
-MAX_FULL = 1000  # columns up to which covariance="auto" stores the covariances of all weights
-AUTO = "auto"
+STREAM_METHODS = ("predict", "predict_std", "predict_interval", "margin_distribution")
 
 
 class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
@@ -191,32 +195,17 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
 
     def _settings(self, automatic: str, n_outputs: int) -> tuple[Settings, View | None]:
         """Return the settings of a learner, and its view; ``automatic`` is the covariance for "auto"."""
-        rule, view = make_rule(self.rule), make_view(self.view)
-        name = automatic if self.covariance == AUTO else self.covariance
-        kind = kind_of(name)
-        if n_outputs > 1 and kind.keeps_examples:
-            raise ValueError(
-                f'covariance="{name}" predicts one number per row, got {counted(n_outputs, "column")} of targets; use '
-                '"full" or "diag", or one regressor per column'
-            )
-        if n_outputs > 1 and kind.for_classes is not None:
-            name = kind.for_classes
-            kind = kind_of(name)
-        own_centers = view is not None and any(isinstance(one, Center) for one in view.views)
-        centered = self.fit_intercept and kind.couples_features and not kind.keeps_examples
-        centered = centered and isinstance(rule, RegressionRule) and rule.squared_loss
-        centered = centered and (view is None or view.keeps_columns)
-        if centered and not own_centers:
-            view = make_view([*(() if view is None else view.views), Center()])
-        task = "centered-regression" if centered else "offset-regression" if self.fit_intercept else "regression"
-        chosen = {name: getattr(self, name) for name in REGRESSION_SHARED}
-        chosen |= {"rule": rule, "covariance": name, "task": task, "fit_intercept": self.fit_intercept and not centered}
-        return Settings(**chosen), view
+        rule, name = make_rule(self.rule), automatic if self.covariance == AUTO else self.covariance
+        assert isinstance(rule, RegressionRule)  # as was checked
+        others = {name: getattr(self, name) for name in REGRESSION_SHARED}
+        return regression_settings(rule, name, self.fit_intercept, make_view(self.view), n_outputs, **others)
 
-    def _new_learner(self, n_features: int, n_outputs: int) -> Learner:
+    def _new_learner(self, n_features: int, n_outputs: int, n_columns: int | None = None) -> Learner:
+        """Return an untrained learner; ``n_columns``: of the first rows of a stream, whose features are not known."""
         names = getattr(self, "feature_names_in_", None)
         columns = Columns.alike(n_features, ZERO, None if names is None else list(names))
-        settings, view = self._settings("full" if n_features <= MAX_FULL else "diag", n_outputs)
+        automatic = automatic_covariance(n_features if n_columns is None else n_columns)
+        settings, view = self._settings(automatic, n_outputs)
         learner = Learner(settings, n_outputs, n_features, view=view, columns=columns, device=self.device)
         learner.undoes = False
         return learner
@@ -261,7 +250,8 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
             If a column looks like an id or a timestamp, or makes up nearly all of the squared length of the rows.
         """
         with training_of(self):
-            self.__dict__.pop("learner_", None)
+            for name in ("learner_", "source_", "features_"):
+                self.__dict__.pop(name, None)
             return self._learn(X, y, sample_weight, first=True)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -317,6 +307,138 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
         self.learner_.undoes = True
         return self
 
+    # --- training on files ---------------------------------------------------------------------------------------
+
+    def fit_stream(self, stream: Stream, progress: bool = False) -> Self:
+        """Train from scratch, in one pass over a stream.
+
+        With ``covariance="auto"`` the columns of the first 1,000 rows decide.
+
+        Parameters
+        ----------
+        stream : Stream
+            Of :func:`confidently.data.open_stream` with ``targets=True``, from which nothing has been read. Tables of
+            numbers are best read as they are, with ``normalize="none"``.
+        progress : bool
+            Show a progress bar on standard error or, in a notebook, below the cell.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        confidently.data.DataError
+            For invalid data, with its location; the estimator is then unchanged.
+        ValueError, TypeError
+            For invalid parameters, or something else than a stream of targets.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from confidently.data import open_stream
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+        ...     _ = file.write("label,a\\n" + "".join(f"{2.5 * a + 1},{a}\\n" for a in range(50)))
+        ...     file.flush()
+        ...     model = OnlineRegressor(prior_variance=1e6).fit_stream(
+        ...         open_stream(file.name, targets=True, normalize="none")
+        ...     )
+        ...     [found] = model.predict_stream(file.name)
+        >>> found[:3].round(3).tolist()
+        [1.0, 3.5, 6.0]
+        """
+        with training_of(self):
+            self._check_parameters()
+            check_stream(stream, self.passes)
+            if not stream.targets:
+                raise ValueError("the stream has classes, not targets; open it with targets=True")
+            for name in ("learner_", "source_", "features_", "feature_names_in_"):
+                self.__dict__.pop(name, None)
+            features = Features(bounded=not stream.reading.vocabulary) if stream.reading.named else None
+            return self._learn_stream(stream, None, features, progress)
+
+    def partial_fit_stream(self, paths: Any, *, progress: bool = False, **options: Any) -> Self:
+        """Train on more files, which are read as those of :meth:`fit_stream` were.
+
+        Parameters
+        ----------
+        paths, options
+            As for :func:`confidently.data.open_stream`, except for how rows are read, which is known.
+        progress : bool
+            As for :meth:`fit_stream`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        confidently.data.DataError, OSError
+            For invalid data; the estimator is then unchanged.
+        """
+        check_is_fitted(self)
+        if self.learner_.n_classes > 1:
+            raise ValueError(f"rows of files have one target, the regressor has {self.learner_.n_classes} outputs")
+        with training_of(self), self._open(paths, targets=True, **options) as stream:
+            self._check_parameters()
+            self._follow_parameters()
+            features = deepcopy(getattr(self, "features_", None))
+            return self._learn_stream(stream, deepcopy(self.learner_), features, progress)
+
+    def predict_stream(
+        self, paths: Any, method: str = "predict", *, strict: bool = False, **options: Any
+    ) -> Iterator[Any]:
+        """Predict the rows of files batch by batch, in memory that does not grow with the files.
+
+        Parameters
+        ----------
+        paths, options
+            As for :func:`confidently.data.open_stream`, except for how rows are read, which is known. Labels are
+            ignored.
+        method : {"predict", "predict_std", "predict_interval", "margin_distribution"}
+            What to compute: predictions, pairs of predictions and standard deviations, 90 % intervals, or mean and
+            variance of scores. The weights of unseen features have mean 0 and the prior variance.
+        strict : bool
+            Formats with named columns: whether files must have the columns of training, as in
+            :meth:`OnlineClassifier.predict_stream`.
+
+        Yields
+        ------
+        array, or pair of arrays
+            What the method returns for the next rows.
+
+        Raises
+        ------
+        confidently.data.DataError, OSError
+            For invalid data.
+        """
+        check_is_fitted(self)
+        check_choice("method", method, STREAM_METHODS)
+
+        def answer(matrix: Any, learner: Learner) -> Any:
+            if method == "margin_distribution":
+                return self._centered_scores(learner.score_distribution(matrix))
+            found = learner.number_distribution(matrix)
+            if method == "predict_interval":
+                return self._intervals(found, 0.9)
+            mean = self._shaped(found.mean)
+            return mean if method == "predict" else (mean, self._shaped(self._deviations(found)))
+
+        yield from self._predict_stream(paths, answer, strict, options)
+
+    def _learn_stream(self, stream: Stream, learner: Learner | None, features: Features | None, progress: bool) -> Self:
+        with batches_of(stream, progress) as batches:
+            if learner is None:
+                n_columns, batches = columns_of_first(batches, ROWS_TO_CHOOSE)
+                learner = self._new_learner(0, 1, n_columns)
+                check_values_kept(learner.view, stream.reading)
+                self._one_dimensional = True
+            learning = StreamLearner(learner, one_output(), None, features, stream.reading)
+            for _ in learning.learn(batches):
+                pass
+        learner.undoes = True
+        return self._keep_stream(stream, learning)
+
     # --- prediction ----------------------------------------------------------------------------------------------
 
     @overload
@@ -347,10 +469,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
         found = self._predicted(X)
         if not return_std:
             return self._shaped(found.mean)
-        targets = self._targets()
-        if self.calibration is None and self._settled().rule.get_params().get("r", 1.0) is not None:
-            return self._shaped(found.mean), self._shaped(np.sqrt(found.spread))
-        return self._shaped(found.mean), self._shaped(deviation(found, targets))
+        return self._shaped(found.mean), self._shaped(self._deviations(found))
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> NDArray[np.float64]:
         """Return central intervals that contain the targets with a probability.
@@ -372,9 +491,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
         training, the last few thousand of which count most.
         """
         check_number("predict_interval", "coverage", coverage, UNIT)
-        found = self._predicted(X)
-        limits = interval(self._settled(), self._targets(), found, coverage, self.calibration is not None)
-        return limits[:, 0] if self._is_one_dimensional() else limits
+        return self._intervals(self._predicted(X), coverage)
 
     def margin_distribution(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return mean and variance of the scores of a regression drawn from the Gaussian over weights.
@@ -385,9 +502,18 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
             The mean without the noise of targets; with a log link, of the logarithm of the rate. The variance is in the
             units of the rule.
         """
-        scores, variances = self._answer(lambda matrix: self.learner_.score_distribution(matrix), X)
-        center = scores + offset(self._settled(), self._targets())
-        return self._shaped(center), self._shaped(variances)
+        return self._centered_scores(self._answer(lambda matrix: self.learner_.score_distribution(matrix), X))
+
+    def _centered_scores(self, found: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        scores, variances = found
+        return self._shaped(scores + offset(self._settled(), self._targets())), self._shaped(variances)
+
+    def _deviations(self, found: Prediction) -> NDArray[np.float64]:
+        return standard_deviation(self._settled(), self._targets(), found, self.calibration is not None)
+
+    def _intervals(self, found: Prediction, coverage: float) -> NDArray[np.float64]:
+        limits = interval(self._settled(), self._targets(), found, coverage, self.calibration is not None)
+        return limits[:, 0] if self._is_one_dimensional() else limits
 
     def _predicted(self, X: Any) -> Prediction:
         found: Prediction = self._answer(lambda matrix: self.learner_.number_distribution(matrix), X)
@@ -501,5 +627,5 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
         names = getattr(self, "feature_names_in_", None)
         estimator = saved_regression(self) | {"one_dimensional": self._is_one_dimensional()}
         outputs = list(range(self.learner_.n_classes))
-        features = None if names is None else Features.named(list(names))
-        return RegressionModel(self.learner_, outputs, features, estimator)
+        features = getattr(self, "features_", None if names is None else Features.named(list(names)))
+        return RegressionModel(self.learner_, outputs, features, estimator, getattr(self, "source_", {}))

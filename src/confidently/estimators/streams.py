@@ -1,8 +1,9 @@
-"""Streams of files for a classifier: opened as its training data were, weighted by class, and learned."""
+"""Streams of files for an estimator: opened as its training data were, weighted by class, and learned."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +24,7 @@ from .progress import watched
 def open_as_before(
     paths: Any, source: dict[str, Any], features: Features | None, dtype: str, strict: bool = False, **options: Any
 ) -> Stream:
-    """Open files that are read as those were that a classifier was trained on, its ``source_``.
+    """Open files that are read as those were that an estimator was trained on, its ``source_``.
 
     Columns that differ are reported; with ``strict``, they are errors.
 
@@ -32,12 +33,12 @@ def open_as_before(
     Raises
     ------
     ValueError
-        If columns of files have names and the classifier knows none.
+        If columns of files have names and the estimator knows none.
     """
     reading = ReaderOptions.from_dict(source) if source else ReaderOptions(format=format_of(expand_paths(paths)))
     if reading.named and features is None:
         raise ValueError(
-            "the classifier was trained on arrays, which do not define the columns of files; use fit_stream to train "
+            "the estimator was trained on arrays, which do not define the columns of files; use fit_stream to train "
             "on files"
         )
     if strict and not reading.file_format.columns:
@@ -55,18 +56,32 @@ def check_values_kept(view: View | None, reading: ReaderOptions) -> None:
         )
 
 
+def check_stream(stream: Any, passes: int) -> None:
+    """Raise unless an estimator can be trained on a stream, which is read once."""
+    if passes != 1:
+        raise ValueError(f"a stream is read once, got passes={passes}; use passes=1 and partial_fit_stream for more")
+    if not isinstance(stream, Stream):
+        raise TypeError(f"fit_stream: expected a stream of open_stream, got {type(stream).__name__}")
+
+
+@contextmanager
+def batches_of(stream: Stream, progress: bool) -> Iterator[Iterator[Batch]]:
+    """Yield the batches of a stream, which is closed at the end. With ``progress`` a bar is shown."""
+    with stream:
+        yield iter(watched(stream, stream.total_bytes) if progress else stream)
+
+
 def learn_stream(
     stream: Stream, learning: StreamLearner, class_weight: dict[Any, float] | str | None, progress: bool = False
 ) -> list[Any]:
-    """Train on a stream and close it; return the names of the classes. With ``progress`` a bar is shown.
+    """Train on a stream and close it; return the names of the classes.
 
     Raises
     ------
     DataError
         If there is one class only, or no label.
     """
-    with stream:
-        batches = watched(stream, stream.total_bytes) if progress else stream
+    with batches_of(stream, progress) as batches:
         for _ in learning.learn(weighted(batches, class_weight)):
             pass
     names = learning.classes.names

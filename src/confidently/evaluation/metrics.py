@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 # Log-loss counts no probability as smaller, so that one certain mistake does not make it infinite.
@@ -70,6 +72,59 @@ class ClassMetrics:
             {"rows": int(n), "precision": _fraction(hit, p), "recall": _fraction(hit, n)}
             for n, hit, p in zip(rows, hits, self.predicted, strict=True)
         ]
+
+
+class RegressionMetrics:
+    """Measures of predicted numbers and of their intervals.
+
+    Parameters
+    ----------
+    coverage : float
+        The probability of the intervals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> metrics = RegressionMetrics(0.9)
+    >>> metrics.add(np.array([1.0, 3.0]), np.array([2.0, 3.0]), np.array([[1.5, 2.5], [2.0, 4.0]]))
+    >>> found = metrics.result()
+    >>> found["rows"], found["mae"], found["r2"], found["interval"]
+    (2, 0.5, 0.5, {'probability': 0.9, 'coverage': 0.5, 'mean_width': 1.5})
+    """
+
+    def __init__(self, coverage: float) -> None:
+        self.coverage = coverage
+        self.rows = self.inside = 0
+        self.squared = self.absolute = self.width = self.mean = self.around_mean = 0.0
+
+    def add(self, targets: np.ndarray, predicted: np.ndarray, limits: np.ndarray) -> None:
+        """Add a batch of rows: targets and predictions, shape (n,), and the limits of the intervals, shape (n, 2)."""
+        if not len(targets):
+            return
+        errors, before, n = predicted - targets, self.rows, len(targets)
+        self.rows += n
+        self.squared += float(errors @ errors)
+        self.absolute += float(np.abs(errors).sum())
+        self.inside += int(((limits[:, 0] <= targets) & (targets <= limits[:, 1])).sum())
+        self.width += float((limits[:, 1] - limits[:, 0]).sum())
+        center = float(targets.mean())
+        shift = center - self.mean
+        self.around_mean += float(((targets - center) ** 2).sum()) + shift**2 * before * n / self.rows
+        self.mean += shift * n / self.rows
+
+    def result(self) -> dict[str, Any]:
+        """Return all measures; R2 is ``None`` if all targets are equal."""
+        return {
+            "rows": self.rows,
+            "rmse": (self.squared / self.rows) ** 0.5,
+            "mae": self.absolute / self.rows,
+            "r2": 1.0 - self.squared / self.around_mean if self.around_mean > 0.0 else None,
+            "interval": {
+                "probability": self.coverage,
+                "coverage": self.inside / self.rows,
+                "mean_width": self.width / self.rows,
+            },
+        }
 
 
 class AbstentionMetrics:

@@ -135,6 +135,14 @@ def deviation(found: Prediction, targets: Targets) -> np.ndarray:
     return sd
 
 
+def standard_deviation(settings: Settings, targets: Targets, found: Prediction, calibrated: bool) -> np.ndarray:
+    """Return the standard deviation of targets, shape (n, K): of the errors in training, or of the model's noise."""
+    if calibrated or settings.rule.get_params().get("r", 1.0) is None:
+        return deviation(found, targets)
+    assumed: np.ndarray = np.sqrt(found.spread)
+    return assumed
+
+
 def interval(settings: Settings, targets: Targets, found: Prediction, coverage: float, calibrated: bool) -> np.ndarray:
     """Return the limits of central intervals, shape (n, K, 2).
 

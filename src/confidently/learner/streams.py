@@ -33,9 +33,10 @@ class StreamLearner:
     Parameters
     ----------
     learner : Learner or Stack
-        With a multilabel task, a multiclass task if the classes are known, or otherwise "binary".
+        With a multilabel task, a multiclass task if the classes are known, or otherwise "binary"; with a task of
+        regression if the stream has targets.
     classes : ClassTable
-        The learner's classes.
+        The learner's classes; of a regression, the number of its output.
     multiclass : {"joint", "one-vs-rest", "softmax"}, optional
         What a binary learner becomes when a third class appears; by default the task of its rule.
     features : Features, optional
@@ -161,12 +162,13 @@ class StreamLearner:
         if len(self.classes) > self.learner.n_classes:
             self.learner.grow(n_classes=len(self.classes), multiclass=self.multiclass)
         if self.learner.n_classes:  # without a label so far there is nothing to train on
-            cost = self.log_loss
+            options: dict[str, Any] = {"weight": part.weights, "calibrate": calibrate}
+            if part.targets is None:
+                options |= {"log_loss": self.log_loss, "class_start": np.array(class_start) if class_start else None}
+            else:
+                options["targets"] = part.targets[:, None]
             try:
-                self.learner.learn(
-                    part.matrix, labels, part.label_start, weight=part.weights, calibrate=calibrate, log_loss=cost,
-                    class_start=np.array(class_start) if class_start else None,
-                )  # fmt: skip
+                self.learner.learn(part.matrix, labels, part.label_start, **options)
             except ValueError as error:  # out of range, or rows that a view cannot take
                 raise DataError(f"{part.location}, or soon after it: {error}") from None
 

@@ -33,10 +33,10 @@ from ..rules.ranges import UnknownChoice
 FORMAT = 5  # 1 had the names of features in its header, 2 had no forgetting, 3 had no views, 4 no stacks
 WITHOUT_VIEWS, WITHOUT_STACKS = 3, 4  # formats of files that need nothing later, which earlier versions can read
 KEY = "confidently"
-UNEXPECTED_KIND = {  # messages about a model of another kind than expected
-    "regression": "expected a classifier, got a regression model; use confidently.load in Python",
-    "linear": "expected a topic model, got a classifier; use confidently predict, inspect or evaluate",
-    "topics": "expected a classifier, got a topic model; use confidently topics predict or confidently topics show",
+KINDS = {  # what a model of each kind is called, and the commands for it
+    "linear": ("a classifier", "confidently predict, inspect or evaluate"),
+    "regression": ("a regression model", "confidently predict, inspect or evaluate"),
+    "topics": ("a topic model", "confidently topics predict or confidently topics show"),
 }
 HEADER_CHECK = ', "header_crc32": '  # start of the header's last entry, the CRC-32 of everything before it
 Name = str | int | float | bool
@@ -286,6 +286,13 @@ def _features(header: Header, arrays: dict[str, np.ndarray]) -> Features | None:
     return Features(key, column, Strings(text, start), bounded=not header.source.get("vocabulary", True))
 
 
+def _unexpected(found: str, kinds: tuple[str, ...]) -> str:
+    if found not in KINDS:
+        return f"unknown kind of model, got {found!r}; upgrade confidently"
+    title, commands = KINDS[found]
+    return f"expected {' or '.join(KINDS[kind][0] for kind in kinds)}, got {title}; use {commands}"
+
+
 def _header(path: object, metadata: dict[str, str], kinds: tuple[str, ...]) -> Header:
     if KEY not in metadata:
         raise ModelFileError(f"{path}: not a model file of confidently, but another safetensors file")
@@ -301,8 +308,7 @@ def _header(path: object, metadata: dict[str, str], kinds: tuple[str, ...]) -> H
             "upgrade it or train again"
         )
     if found.kind not in kinds:
-        unknown = f"unknown kind of model, got {found.kind!r}; upgrade confidently"
-        raise ModelFileError(f"{path}: {UNEXPECTED_KIND.get(found.kind, unknown)}")
+        raise ModelFileError(f"{path}: {_unexpected(found.kind, kinds)}")
     with damage_reported(path):
         header: Header = conform(plain, Header, "header")
     return header

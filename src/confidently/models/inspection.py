@@ -19,6 +19,7 @@ from ..covariances.state import State
 from ..data.class_order import positive_number, sorted_numbers
 from ..data.formats.table import BY_NAME
 from ..learner.learner import Learner
+from ..learner.regression import Targets
 from ..views.view import View
 from .model import Model, SavedModel
 
@@ -91,7 +92,8 @@ def class_views(model: Model, top: int = 20) -> list[ClassView]:
     Returns
     -------
     list of ClassView
-        One for two classes, otherwise one per class or label.
+        One for two classes, otherwise one per class or label. Of a regression, one per number that it predicts, whose
+        standard deviations are in units of the targets.
 
     Examples
     --------
@@ -108,6 +110,8 @@ def class_views(model: Model, top: int = 20) -> list[ClassView]:
     learner.require("explain")
     mean, variance = learner.mean(), learner.variance()
     left = variance / unseen_variances(learner)[:, None]
+    if learner.settings.regression and not learner.settings.rule.counts:  # Sigma is in units of the noise
+        variance = variance * Targets.of(learner.state["calibration"]).noise_factor()[:, None]
     names, sign = _names_of_rows(model)
     mean, naming = sign * mean, Naming(model)
     learns = learner.settings.rule.learns_precision

@@ -78,10 +78,13 @@ def compare(
 
 
 def _chosen(text: str) -> list[Rule]:
-    from ...rules import RULES, make_rule
+    from ...rules import REGRESSION_RULES, RULES, make_rule
 
+    names = list(RULES) if text == "all" else [name.strip() for name in text.split(",")]
+    if of_numbers := [name for name in names if name in REGRESSION_RULES]:
+        raise click.UsageError(f"--rules: {of_numbers[0]} predicts numbers; compare is for classifiers")
     try:
-        return [make_rule(name.strip()) for name in (RULES if text == "all" else text.split(","))]
+        return [make_rule(name) for name in names]
     except ValueError as error:
         raise click.UsageError(f"--rules: {error}") from None
 

@@ -14,7 +14,7 @@ from ..options.command import Command
 from ..options.plot import check_plot, plot_option
 from ..options.predictions import check_one_class
 from ..options.reading import new_data_options, opening_of
-from ..output.text import percent, say, table
+from ..output.text import digits, percent, say, table
 
 MAX_CLASSES_IN_TABLE = 30  # in the table of classes; of more, the largest and those with the lowest recall
 LARGEST_CLASSES, WORST_CLASSES = 20, 10
@@ -73,11 +73,23 @@ def evaluate(
     the area under the ROC curve (AUC) needs every score, and --risk-coverage needs every probability. Every row counts
     once, whatever its weight. Rows of unknown classes count as errors and are left out of the log-loss. macro-F1 is the
     mean F1 of the model's classes that are true or predicted for some row. --plot draws the curve of --risk-coverage.
+
+    Of a regression model, the measures are the root mean squared error (RMSE), the mean absolute error (MAE), R2, and
+    the coverage and mean width of its 90 % intervals.
     """
     if plot and not risk_coverage:
         raise click.UsageError("--plot draws the curve of --risk-coverage; use both")
     check_plot(plot)
     model = load_predictor(model_path, data)
+    if model.kind == "regression":
+        if abstain is not None or risk_coverage:
+            raise click.UsageError("--abstain and --risk-coverage need a classifier; this model predicts numbers")
+        from ..output.regression import evaluate_regression
+
+        with reported():
+            found = evaluate_regression(model, data, **opening_of(options))
+        say(json.dumps(found) if as_json else _numbers_text(found))
+        return
     for option, is_used in (("--abstain", abstain is not None), ("--risk-coverage", risk_coverage)):
         if is_used:
             check_one_class(option, model.learner.task)
@@ -115,6 +127,21 @@ def _text(result: dict[str, Any], plot: str | None) -> str:
     if plot:
         parts.append(f"Plot: {plot}")
     return "\n\n".join(parts)
+
+
+def _numbers_text(result: dict[str, Any]) -> str:
+    interval = result["interval"]
+    name = f"{100 * interval['probability']:g} % intervals"
+    return table(
+        [
+            ["rows", f"{result['rows']:,}"],
+            ["RMSE", digits(result["rmse"])],
+            ["MAE", digits(result["mae"])],
+            ["R2", "-" if result["r2"] is None else f"{result['r2']:.4f}"],
+            [f"coverage of {name}", percent(interval["coverage"])],
+            [f"mean width of {name}", digits(interval["mean_width"])],
+        ]
+    )
 
 
 def _risk_coverage_table(result: dict[str, Any]) -> str:

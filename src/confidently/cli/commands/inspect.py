@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...wording import counted
-from ..inputs import BadInput, load_model, open_for, reported
+from ..inputs import BadInput, linear_type, open_for, reported
 from ..options.arguments import POSITIVE_INTEGER, json_option, model_argument
 from ..options.command import Command
 from ..options.plot import check_plot, plot_option
@@ -65,19 +65,20 @@ def inspect(
     whose variance has shrunk most, those with the smallest |mean|/std. With --row, the command shows the contribution
     of each feature to the mean and to the variance of the margin. Kernel models have no weights of features: for them
     it shows the examples with the largest coefficients. For a stack of learners (train --auto) it shows the members and
-    their weights, and with --row the contribution of each member and of each feature.
+    their weights, and with --row the contribution of each member and of each feature. Of a regression, positive weights
+    add to the prediction.
     """
     check_plot(plot)
-    if row is None:
-        from ...models.model import Model
-
-        with reported():
-            model = Model.load_touched(model_path)
-    else:
-        model = load_model(model_path)
+    with reported():
+        if row is None:
+            model = linear_type(model_path).load_touched(model_path)
+        else:
+            model = linear_type(model_path).load(model_path)
     if weighted_members(model.learner) is not None:
         _inspect_stack(model, model_path, row, top, class_name, plot, as_json)
         return
+    if model.kind == "regression" and (row is not None or class_name is not None):
+        raise BadInput(f"{model_path} predicts numbers: --row and --class are for classifiers; omit them")
     kernel = model.learner.covariance.keeps_examples
     if kernel and (row is not None or plot):
         raise BadInput(f"{model_path} is a kernel model without weights of features; omit --row and --plot")

@@ -1,8 +1,8 @@
-"""``confidently predict``: a classifier's predictions for a stream."""
+"""``confidently predict``: a model's predictions for a stream."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,8 +10,11 @@ from ..blas import import_numpy_alone, importing, is_diagonal
 from ..inputs import load_predictor
 from ..options.arguments import data_argument, model_argument
 from ..options.command import Command
-from ..options.predictions import check_predictions, prediction_options, requested
+from ..options.predictions import check_kind, check_predictions, prediction_options, requested
 from ..options.reading import new_data_options, opening_of
+
+if TYPE_CHECKING:
+    from ..output.regression import RegressionPredictions
 
 EXAMPLES = (
     "confidently predict spam.cw new.jsonl --proba",
@@ -26,7 +29,7 @@ EXAMPLES = (
 @prediction_options
 @new_data_options
 def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
-    """Predict the class of every row.
+    """Predict the class or, with a regression model, the number of every row.
 
     Writes one line per row; multiple labels are separated by commas. DATA are files, or - for standard input. Rows of
     svmlight begin with a label, which is ignored: any label will do. With several columns (in CSV: always) a header
@@ -40,6 +43,13 @@ def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
         from ..output.predictions import ClassifierPredictions
         from ..output.writers import write_predictions
     model = load_predictor(model_path, data)
+    regression = model.kind == "regression"
+    check_kind(options, regression)
+    predictions: ClassifierPredictions | RegressionPredictions
+    if regression:
+        from ..output.regression import RegressionPredictions
 
-    predictions = ClassifierPredictions(model, requested(options))
+        predictions = RegressionPredictions(model, requested(options))
+    else:
+        predictions = ClassifierPredictions(model, requested(options))
     write_predictions(predictions, data, options, **opening_of(options))

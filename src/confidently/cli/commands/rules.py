@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
 import click
 
-from ...rules import RULES
+from ...rules import REGRESSION_RULES, RULES
 from ...rules.rule import ConfidenceRule, Rule
 from ..options.arguments import json_option
 from ..options.command import Command
+from ..options.rules import ALL_RULES
 from ..output.text import say, table
 
 EXAMPLES = (
@@ -27,21 +29,25 @@ def rules(name: str | None, as_json: bool) -> None:
     """List the update rules, or show one in detail.
 
     m is an example's margin under the mean of the weights and v its variance; alpha is the step of the mean and zeta
-    the gain in precision.
+    the gain in precision. Rules of regressions have a score s and a target y instead of a margin.
     """
-    if name is not None and name not in RULES:
-        raise click.UsageError(f"unknown rule {name!r}; expected one of {', '.join(RULES)}")
-    chosen = list(RULES.values()) if name is None else [RULES[name]]
+    if name is not None and name not in ALL_RULES:
+        raise click.UsageError(f"unknown rule {name!r}; expected one of {', '.join(ALL_RULES)}")
+    chosen = list(ALL_RULES.values()) if name is None else [ALL_RULES[name]]
     if as_json:
         described = [describe(rule) for rule in chosen]
         say(json.dumps(described if name is None else described[0], indent=1))
     elif name is None:
-        header = ["rule", "updates when", "parameters"]
-        rows = [[rule.name, rule.acts_when, ", ".join(_default(p) for p in parameters(rule))] for rule in chosen]
-        say(table([header, *rows], str.ljust))
-        say("\nconfidently rules NAME shows one rule in detail.")
+        say(f"{_listed('rule', RULES.values())}\n")
+        say(f"{_listed('regression rule', REGRESSION_RULES.values())}\n")
+        say("confidently rules NAME shows one rule in detail.")
     else:
         say(_detailed(chosen[0]))
+
+
+def _listed(title: str, rules: Iterable[type[Rule]]) -> str:
+    rows = [[rule.name, rule.acts_when, ", ".join(_default(p) for p in parameters(rule))] for rule in rules]
+    return table([[title, "updates when", "parameters"], *rows], str.ljust)
 
 
 def parameters(rule: type[Rule]) -> list[dict[str, Any]]:
@@ -65,6 +71,7 @@ def describe(rule: type[Rule]) -> dict[str, Any]:
         "summary": _summary(rule),
         "parameters": parameters(rule),
         "acts_when": rule.acts_when,
+        "predicts": "numbers" if rule.name in REGRESSION_RULES else "classes",
         "formula": rule.formula,
         "source": rule.source,
         "learns_precision": rule.learns_precision,

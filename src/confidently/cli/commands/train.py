@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,12 +16,16 @@ from ..options.command import Command
 from ..options.files import CACHE_OUTPUT, INPUT
 from ..options.learner import check_auto, learner_options
 from ..options.reading import on_error_option, reading_options
+from ..options.regression import known_task, put_defaults, seen_task, task_option
 from ..options.rules import rule_options
 from ..options.saving import NOT_IN_MODEL, check_saving, saving_options
 from ..options.shuffle import SHUFFLE, check_shuffle
-from ..output.progress import CLASSIFIER
+from ..output.progress import CLASSIFIER, REGRESSION
 from ..output.reporter import reporter
 from ..output.text import say
+
+if TYPE_CHECKING:
+    from ..training.classifier import ClassifierTraining
 
 WITH_INIT_MODEL = (
     *NOT_IN_MODEL, "passes", "init_model", "on_error", "validation", "holdout", "early_stop", "patience",
@@ -54,7 +58,7 @@ _OPTIONS = [
     click.option(
         "--early-stop",
         is_flag=True,
-        help="Stop when the validation log-loss no longer improves, and save the best model.",
+        help="Stop when the validation log-loss (regression: the RMSE) no longer improves, and save the best model.",
     ),
     click.option(
         "--patience",
@@ -71,6 +75,7 @@ EXAMPLES = (
     "confidently train clicks.csv --label click --rule logistic -o clicks.cw",
     "confidently train messages.jsonl --passes 9 --holdout 0.1 --early-stop -o b.cw",
     "confidently train clicks.csv --label click --auto -o auto.cw",
+    "confidently train clicks.csv --label price -o price.cw",
 )
 
 
@@ -79,29 +84,34 @@ EXAMPLES = (
 @rule_options
 @reading_options
 @learner_options
+@task_option
 @cluster_options
 @lambda command: add_options(command, _OPTIONS)
 @json_option
 @click.pass_context
 def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
-    """Train a classifier on data of any size in little memory.
+    """Train a classifier or a regression on data of any size in little memory.
 
     DATA are files, read in order, or - for standard input. Labels are integers or strings. Of two classes, the
     second in sorted order is positive. Every row is predicted before training on it; the fraction
-    of rows misclassified is the progressive validation error. Ctrl-C completes the current batch and saves a
-    checkpoint beside the model.
+    of rows misclassified is the progressive validation error. With --regression labels are numbers, and the root mean
+    squared error (RMSE) takes its place. Ctrl-C completes the current batch and saves a checkpoint beside the model.
     """
     _check_usage(ctx, data, options)
+    regression = known_task(ctx, options)
     with importing():
-        if _multiplies_no_matrices(options):
+        if not regression and _multiplies_no_matrices(options):
             import_numpy_alone()
-        from ..output.summaries import saved, training_text
+        from ..output.summaries import regression_text, saved, training_text
         from ..training.classifier import ClassifierTraining
         from ..training.saving import open_checkpoints, run_to_end
 
-    report = reporter(CLASSIFIER, options["quiet"], options["as_json"])
     checkpoints, cluster = None, dict[str, Any]()
     with reported():
+        if regression is None:
+            regression = seen_task(options, data, reporter(CLASSIFIER, options["quiet"], options["as_json"]))
+        put_defaults(options, regression)
+        report = reporter(REGRESSION if regression else CLASSIFIER, options["quiet"], options["as_json"])
         if on_cluster(options):
             from ..training.cluster import train_on_cluster
 
@@ -109,18 +119,29 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
             cluster = train_on_cluster(training, data, options["passes"])
         else:
             checkpoints = open_checkpoints(ctx, data, options, report)
-            training = ClassifierTraining(data, options, checkpoints, report)
+            training = _training_of(regression)(data, options, checkpoints, report)
             run_to_end(training)
     result = training.result() | cluster | saved(training.final_model(), options["output_path"])
     if checkpoints is not None:
         checkpoints.remove()
-    say(json.dumps(result) if options["as_json"] else training_text(result))
+    text = regression_text if regression else training_text
+    say(json.dumps(result) if options["as_json"] else text(result))
+
+
+def _training_of(regression: bool) -> type[ClassifierTraining]:
+    from ..training.classifier import ClassifierTraining
+
+    if not regression:
+        return ClassifierTraining
+    from ..training.regression import RegressionTraining
+
+    return RegressionTraining
 
 
 def _multiplies_no_matrices(options: dict[str, Any]) -> bool:
     """Return whether no learner of this training, or of one that it continues, can have a dense covariance."""
     continued = options["init_model"] or options["resume"] or options["auto"]
-    return not continued and not on_cluster(options) and options["covariance"] == DIAGONAL
+    return not continued and not on_cluster(options) and options["covariance"] in (None, DIAGONAL)
 
 
 def _check_usage(ctx: click.Context, data: tuple[str, ...], options: dict[str, Any]) -> None:

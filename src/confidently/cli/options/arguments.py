@@ -33,6 +33,7 @@ class Float(click.FloatRange):
 
 POSITIVE_INTEGER, NONNEGATIVE_INTEGER = Integer(1), Integer(0)
 POSITIVE_FLOAT, FRACTION = Float(0, min_open=True), Float(0, 1)
+PROBABILITY = Float(0, 1, min_open=True, max_open=True)
 
 model_argument = click.argument("model_path", metavar="MODEL", type=INPUT)
 data_argument = click.argument("data", metavar="DATA...", nargs=-1, required=True, type=INPUT)

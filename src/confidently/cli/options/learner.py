@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...covariances.names import OVER_WEIGHTS
+from ...covariances.names import AUTO, DIAGONAL, OVER_WEIGHTS
 from .arguments import add_options, is_given
 from .reading import multilabel_option
 from .sections import LEARNER, in_section
@@ -33,13 +33,19 @@ calibration_option = click.option(
     help="Calibrate probabilities by predictions made before training, or report them uncalibrated.",
 )
 
+_COVARIANCE = click.option(
+    "--covariance",
+    type=click.Choice(OVER_WEIGHTS),
+    default=DIAGONAL,
+    help="Store the covariance of the weights in this form; of several classes, full is shared.",
+)
+_COVARIANCE_OR_AUTO = click.option(
+    "--covariance",
+    type=click.Choice((*OVER_WEIGHTS, AUTO)),
+    help="Store the covariance so; full is shared by classes; auto is full up to 1,000 columns.  "
+    "[default: diag; regression: auto]",
+)
 _SETTINGS = [
-    click.option(
-        "--covariance",
-        type=click.Choice(OVER_WEIGHTS),
-        default="diag",
-        help="Store the covariance of the weights in this form; of several classes, full is shared.",
-    ),
     click.option(
         "--projection",
         type=click.Choice(["precision", "moments"]),
@@ -81,6 +87,7 @@ _LEARNER = [
         is_flag=True,
         help="Train several learners on different views of the rows and mix their predictions; nothing is to be tuned.",
     ),
+    _COVARIANCE_OR_AUTO,
     *_SETTINGS,
     *VIEW_OPTIONS,
     click.option(
@@ -96,7 +103,7 @@ _LEARNER = [
 
 def settings_options(command: Any) -> Any:
     """Add the options of :func:`chosen_settings` to a command."""
-    return add_options(command, in_section(LEARNER, _SETTINGS))
+    return add_options(command, in_section(LEARNER, [_COVARIANCE, *_SETTINGS]))
 
 
 def learner_options(command: Any) -> Any:

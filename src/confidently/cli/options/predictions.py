@@ -8,11 +8,12 @@ from typing import Any
 import click
 
 from ...data.formats.table import FOR_PREDICTIONS
-from .arguments import FRACTION, POSITIVE_INTEGER, add_options
+from .arguments import FRACTION, POSITIVE_INTEGER, PROBABILITY, add_options, listed
 from .files import OUTPUT
 
 JSON_FORMAT = "jsonl"  # of --json
 NUMBERS = ("proba", "margin", "std", "variance")  # in the order of their columns
+FOR_CLASSES = ("proba", "margin", "variance", "ranking", "top", "abstain")
 TOPIC = "topic"  # the columns of a topic model with the topics' proportions
 
 
@@ -25,6 +26,7 @@ class Requested:
     top: int | None = None
     abstain: float | None = None
     keep: tuple[str, ...] = ()
+    interval: float | None = None
 
 
 _OPTIONS = [
@@ -34,7 +36,17 @@ _OPTIONS = [
         is_flag=True,
         help="Add the margin: with two classes one, positive for the second in sorted order; otherwise one per class.",
     ),
-    click.option("--std", is_flag=True, help="Add the standard deviation of every margin."),
+    click.option(
+        "--std",
+        is_flag=True,
+        help="Add the standard deviation of every margin; regression: of the target around its prediction.",
+    ),
+    click.option(
+        "--interval",
+        type=PROBABILITY,
+        help="Regression: add the limits, lower and upper, of an interval that contains the target with probability "
+        "FLOAT.",
+    ),
     click.option(
         "--variance", is_flag=True, help="Add the variance of every margin under the model's Gaussian over weights."
     ),
@@ -101,4 +113,13 @@ def requested(options: dict[str, Any], further: tuple[str, ...] = ()) -> Request
         raise click.UsageError(f"--keep: duplicate column {twice[0]!r}; name each column once")
     numbers = frozenset([*further, *(name for name in NUMBERS if options[name])])
     ranking = options["ranking"] or options["top"] is not None
-    return Requested(numbers, ranking, options["top"], options["abstain"], keep)
+    return Requested(numbers, ranking, options["top"], options["abstain"], keep, options.get("interval"))
+
+
+def check_kind(options: dict[str, Any], regression: bool) -> None:
+    """Reject options for a model of the other kind."""
+    if not regression and options["interval"] is not None:
+        raise click.UsageError("--interval needs a regression model; this one predicts classes, use --proba")
+    if regression and (given := [name for name in FOR_CLASSES if options[name]]):
+        names = listed(given)
+        raise click.UsageError(f"{names}: the model predicts numbers, not classes; use --std or --interval")

@@ -162,10 +162,12 @@ def opening_of(options: dict[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in ("strict", "encoding")}
 
 
-def chosen_reading(options: dict[str, Any], data: Sequence[str], view: View | None = None) -> ReaderOptions:
+def chosen_reading(
+    options: dict[str, Any], data: Sequence[str], view: View | None = None, infer: bool = True
+) -> ReaderOptions:
     """Take the options of :func:`reading_options` out of ``options``; return how to read the data, for a view if any.
 
-    Caches store how they were read.
+    Caches store how they were read. Without ``infer``, what columns hold is left open.
     """
     from ...data import ReaderOptions
     from ...data.formats.inference import infer_columns
@@ -194,7 +196,8 @@ def chosen_reading(options: dict[str, Any], data: Sequence[str], view: View | No
     if "ngrams" in given:
         given["ngrams"] = _ngrams(given["ngrams"])
     try:
-        return infer_columns(files, ReaderOptions(**given))
+        reading = ReaderOptions(**given)
+        return infer_columns(files, reading) if infer else reading
     except ValueError as error:
         raise click.UsageError(str(error)) from None
 

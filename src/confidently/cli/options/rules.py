@@ -7,20 +7,27 @@ from typing import Any
 
 import click
 
-from ...rules import RULES, make_rule
+from ...rules import REGRESSION_RULES, RULES, make_rule
 from ...rules.rule import Rule
 from .arguments import add_options
 from .sections import in_section
 
 PREFIX = "rule_parameter_"
+ALL_RULES = {**RULES, **REGRESSION_RULES}
 
 
 def parameters() -> dict[str, dict[str, list[str]]]:
-    """Return the meanings of each parameter, by name, with the rules for which it has them."""
+    """Return the meanings of each parameter, by name, with the rules for which it has them.
+
+    Rules of regressions are listed where no rule of classes has the parameter: help must stay short.
+    """
     found: dict[str, dict[str, list[str]]] = {}
-    for rule in RULES.values():
-        for field in fields(rule):
-            found.setdefault(field.name, {}).setdefault(field.metadata["meaning"], []).append(rule.name)
+    for rules in (RULES.values(), REGRESSION_RULES.values()):
+        known = set(found)
+        for rule in rules:
+            for field in fields(rule):
+                if field.name not in known:
+                    found.setdefault(field.name, {}).setdefault(field.metadata["meaning"], []).append(rule.name)
     return found
 
 
@@ -31,7 +38,7 @@ def parameter_help(name: str) -> str:
     """Return what a parameter means for each rule, and its defaults."""
     defaults: dict[str, list[str]] = {}
     for rule in (rule for rules in PARAMETERS[name].values() for rule in rules):
-        value = RULES[rule]().get_params()[name]
+        value = ALL_RULES[rule]().get_params()[name]
         if value is not None:
             defaults.setdefault(f"{value:g}", []).append(rule)
     meanings = "; ".join(f"{', '.join(rules)}: {meaning}" for meaning, rules in PARAMETERS[name].items())
@@ -45,8 +52,9 @@ def rule_options(command: Any) -> Any:
     """Add ``--rule``, an option for every parameter and ``--rule-param NAME=VALUE`` to a command."""
     options = [
         click.option(
-            "--rule", default="arow", metavar="NAME",
-            help="Train with this update rule; confidently rules lists them.",
+            "--rule", metavar="NAME",
+            help="Train with this update rule; confidently rules lists them, and rules NAME explains its parameters.  "
+            "[default: arow; regression: ridge]",
         ),
         *(
             click.option(f"--{name}", PREFIX + name, type=float, metavar="FLOAT", help=parameter_help(name))

@@ -38,10 +38,13 @@ def view_options(command: Any) -> Any:
     return add_options(command, in_section(LEARNER, VIEW_OPTIONS))
 
 
-def chosen_view_and_reading(options: dict[str, Any], data: Sequence[str]) -> tuple[View | None, ReaderOptions, str]:
+def chosen_view_and_reading(
+    options: dict[str, Any], data: Sequence[str], standardize: bool = True
+) -> tuple[View | None, ReaderOptions, str]:
     """Take the options of reading out of ``options``; return the view, how to read the data for it, and what to say.
 
-    If no view is named, numeric columns of tables are standardized. Rows that ``--normalize l2`` scales are not.
+    If no view is named, numeric columns of tables are standardized, or with ``standardize=False`` read as they are.
+    Rows that ``--normalize l2`` scales are not.
 
     Raises
     ------
@@ -58,7 +61,8 @@ def chosen_view_and_reading(options: dict[str, Any], data: Sequence[str]) -> tup
         return view, reading, ""
     from ...views.standard import Standard
 
-    return _view(options, Standard()), replace(reading, normalize="none", zeros=True), STANDARDIZED
+    reading = replace(reading, normalize="none", zeros=True)
+    return (_view(options, Standard()), reading, STANDARDIZED) if standardize else (view, reading, "")
 
 
 def reading_for_training(options: dict[str, Any], data: Sequence[str]) -> ReaderOptions:

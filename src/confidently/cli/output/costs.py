@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 def cost_of(learning: StreamLearner, first: Batch, chosen: str) -> tuple[str, dict[str, Any]] | None:
     """Return what the chosen covariance costs with the classes of the first rows, as text and as plain data.
 
-    The speed is measured on these rows where it matters. ``None`` for two classes, where one matrix over the features
-    was chosen, where a view makes columns of its own, and for stacks, which have matrices over few features only.
+    The speed is measured on these rows where it matters. ``None`` for two classes, for a regression, where one matrix
+    over the features was chosen, where a view makes columns of its own, and for stacks, which have matrices over few
+    features only.
     """
     learner = learning.learner
-    if weighted_members(learner) is not None:
+    if weighted_members(learner) is not None or learner.settings.regression:
         return None
     settings, covariance = learner.settings, learner.covariance
     if not isinstance(covariance, Dense) or not (learner.view is None or learner.view.keeps_columns):

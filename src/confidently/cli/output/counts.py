@@ -13,7 +13,8 @@ class Counts:
 
     ``learned`` excludes rows of weight 0, held-out rows, and rows without a label before the first label. ``log_loss``
     is a sum; ``None`` if no calibration is learned. ``words`` counts the words of documents. Topic models count
-    ``rows`` (documents) and ``words`` only.
+    ``rows`` (documents) and ``words`` only. A regression has no mistakes, but the weight of the rows ``predicted``
+    before training on them, and sums of their errors.
     """
 
     rows: Count = 0
@@ -24,6 +25,9 @@ class Counts:
     bytes_read: Count = 0
     seconds: float = 0.0
     words: Count = 0
+    predicted: float | None = None
+    squared_errors: float | None = None
+    absolute_errors: float | None = None
 
     @property
     def done(self) -> int:
@@ -39,6 +43,20 @@ class Counts:
     def mean_log_loss(self) -> float | None:
         """Mean of -log P(true label) before training on the row."""
         return self.log_loss / self.learned if self.log_loss is not None and self.learned else None
+
+    @property
+    def rmse(self) -> float | None:
+        """Root mean squared error of the predictions, each made before training on the row."""
+        found = self._per_prediction(self.squared_errors)
+        return None if found is None else max(found, 0.0) ** 0.5
+
+    @property
+    def mae(self) -> float | None:
+        """Mean absolute error of these predictions."""
+        return self._per_prediction(self.absolute_errors)
+
+    def _per_prediction(self, total: float | None) -> float | None:
+        return total / self.predicted if total is not None and self.predicted else None
 
     @property
     def rows_per_second(self) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...wording import counted
 from .counts import Counts
-from .text import say
+from .text import digits, say
 
 FIRST_LINE = 1000  # rows; then twice as many, and so on
 MAX_PASSES_LISTED = 10  # of more passes, those with the numbers 1, 2, 4, 8 and so on, and the last
@@ -71,6 +71,30 @@ def _rows_status(now: Counts) -> list[str]:
     return [counted(now.rows, "row"), f"error {now.error:.4f}", f"{now.rows_per_second:,.0f} rows/s", *log_loss]
 
 
+def _numbers_line(now: Counts, since: Counts) -> str:
+    rmse, recent, mae = (f"{'-' if x is None else digits(x):>11}" for x in (now.rmse, since.rmse, now.mae))
+    return f"{now.rows:13,} {rmse} {recent} {mae} {now.updates:13,} {now.rows_per_second:12,.0f}"
+
+
+def _numbers_fields(now: Counts, since: Counts) -> dict[str, Any]:
+    return {
+        "rows": now.rows,
+        "rmse": now.rmse,
+        "rmse_since_last": since.rmse,
+        "mae": now.mae,
+        "mae_since_last": since.mae,
+        "updates": now.updates,
+        "seconds": round(now.seconds, 6),
+        "rows_per_second": round(now.rows_per_second, 1),
+        "bytes_read": now.bytes_read,
+    }
+
+
+def _numbers_status(now: Counts) -> list[str]:
+    rmse = [] if now.rmse is None else [f"RMSE {digits(now.rmse)}"]
+    return [counted(now.rows, "row"), *rmse, f"{now.rows_per_second:,.0f} rows/s"]
+
+
 def _documents_line(now: Counts, since: Counts) -> str:
     return f"{now.rows:13,} {now.words:15,} {now.words_per_second:13,.0f}"
 
@@ -92,6 +116,10 @@ def _documents_status(now: Counts) -> list[str]:
 CLASSIFIER = Kind(
     "training", f"{'rows':>13} {'error':>9} {'since last':>11} {'log-loss':>9} {'updates':>13} {'rows/s':>12}",
     _rows_line, _rows_fields, _rows_status,
+)  # fmt: skip
+REGRESSION = Kind(
+    "training", f"{'rows':>13} {'RMSE':>11} {'since last':>11} {'MAE':>11} {'updates':>13} {'rows/s':>12}",
+    _numbers_line, _numbers_fields, _numbers_status,
 )  # fmt: skip
 TOPICS = Kind(
     "training",
@@ -207,7 +235,8 @@ class JsonLines(Lines):
 def validation_text(result: Mapping[str, Any]) -> str:
     """Return a validation as text."""
     best = "" if result.get("best") is None else ", the best so far" if result["best"] else ", no better"
-    return (
-        f"validation after pass {result['pass']}: error {result['error']:.4f}, log-loss {result['log_loss']:.5f} of "
-        f"{counted(result['rows'], 'row')}{best}"
-    )
+    if "rmse" in result:
+        measured = f"RMSE {digits(result['rmse'])}, MAE {digits(result['mae'])}"
+    else:
+        measured = f"error {result['error']:.4f}, log-loss {result['log_loss']:.5f}"
+    return f"validation after pass {result['pass']}: {measured} of {counted(result['rows'], 'row')}{best}"

@@ -10,7 +10,7 @@ import click
 
 from ...wording import counted
 from .progress import validation_text
-from .text import class_names, class_noun, classes_text, parameters_text, percent, say, shown, table
+from .text import class_names, class_noun, classes_text, digits, parameters_text, percent, say, shown, table
 
 if TYPE_CHECKING:
     from ...covariances.settings import Settings
@@ -53,15 +53,38 @@ def training_text(result: dict[str, Any]) -> str:
         )
     if result["rows_learned"] < result["rows"]:
         lines.insert(1, f"learned    {result['rows_learned']:,} of them")
-    if "validation" in result:
-        best = ", the best" if result["stopped_early"] else ""
-        lines.append(validation_text(result["validation"] | {"best": None}) + best)
+    lines += _validation_lines(result)
     if result["infeasible"]:
         lines.append(
             f"infeasible skipped {counted(result['infeasible'], 'example')} that no classifier in the ellipsoid "
             "satisfies: the data are not separable with this margin; lower --gamma or use --rule iellip"
         )
     return "\n".join([*lines, f"model      {_file_text(result)}"])
+
+
+def regression_text(result: dict[str, Any]) -> str:
+    """Return the summary of a regression's training."""
+    rate = result["rows"] * result["passes"] / max(result["seconds"], 1e-9)
+    lines = [
+        f"rows       {_rows_text(result['rows'], result['passes'])}",
+        f"target     mean {digits(result['target_mean'])}, standard deviation {digits(result['target_std'])}",
+        f"features   {result['features']:,}",
+        f"learner    {_learner_text(result)}",
+        f"errors     {_errors_text(result)}",
+        f"updates    {result['updates']:,}",
+        f"seconds    {result['seconds']:.2f} ({rate:,.0f} rows/s)",
+        *skipped_lines(result),
+    ]
+    if result["rows_learned"] < result["rows"]:
+        lines.insert(1, f"learned    {result['rows_learned']:,} of them")
+    lines += _validation_lines(result)
+    return "\n".join([*lines, f"model      {_file_text(result)}"])
+
+
+def _errors_text(found: dict[str, Any]) -> str:
+    if found["rmse"] is None:
+        return "not measured"
+    return f"RMSE {digits(found['rmse'])}, MAE {digits(found['mae'])} (progressive validation)"
 
 
 def topic_training_text(result: dict[str, Any]) -> str:
@@ -79,6 +102,12 @@ def topic_training_text(result: dict[str, Any]) -> str:
         *skipped_lines(result),
     ]
     return "\n".join([*lines, f"model      {_file_text(result)}"])
+
+
+def _validation_lines(result: dict[str, Any]) -> list[str]:
+    if "validation" not in result:
+        return []
+    return [validation_text(result["validation"] | {"best": None}) + (", the best" if result["stopped_early"] else "")]
 
 
 def _progressive_lines(found: dict[str, Any] | None) -> list[str]:
@@ -155,8 +184,13 @@ def _rows_text(rows: int, passes: int) -> str:
 
 
 def model_facts(model: Model, path: str) -> dict[str, Any]:
-    """Return what a classifier is and how it was trained."""
+    """Return what a classifier or a regression is and how it was trained."""
     learner = model.learner
+    of_classes = {
+        "classes": class_names(model),
+        "mistakes": learner.mistakes,
+        "infeasible": counted_infeasible(learner),
+    }
     facts = {
         "model": path,
         "model_bytes": os.path.getsize(path),
@@ -164,13 +198,11 @@ def model_facts(model: Model, path: str) -> dict[str, Any]:
         "task": learner.task,
         **({} if weighted_members(learner) else _settings_facts(learner.settings)),
         "dtype": learner.dtype,
-        "classes": class_names(model),
         "features": model.n_features,
         "names": model.features is not None,
         "rows_seen": learner.n_seen,
-        "mistakes": learner.mistakes,
         "updates": learner.updates,
-        "infeasible": counted_infeasible(learner),
+        **(target_facts(learner) if model.kind == "regression" else of_classes),
         "source": model.source,
         "estimator": model.estimator,
     }
@@ -188,17 +220,51 @@ def _settings_facts(settings: Settings) -> dict[str, Any]:
     return {name: getattr(settings, name) for name in names}
 
 
-def model_text(facts: dict[str, Any]) -> str:
-    """Return the facts about a classifier as text."""
+def target_facts(learner: Any) -> dict[str, Any]:
+    """Return what a regression knows of its targets: of each number, if there are several, a list."""
+    from ...learner.regression import Targets
+
+    targets = Targets.of(learner.state["calibration"])
+    weight, predicted = targets.weight.clip(1e-300), targets.predicted.clip(1e-300)
+    found = {
+        "target_mean": targets.mean,
+        "target_std": (targets.squares / weight) ** 0.5,
+        "noise_std": (targets.noise_factor() * learner.settings.rule.noise_variance()) ** 0.5,
+        "rmse": (targets.squared_errors / predicted) ** 0.5,
+        "mae": targets.absolute_errors / predicted,
+    }
+    return {name: numbers.tolist() if len(numbers) > 1 else float(numbers[0]) for name, numbers in found.items()}
+
+
+def _targets_rows(facts: dict[str, Any]) -> list[list[str]]:
+    several = isinstance(facts["rmse"], list)
+    shown = {
+        name: ", ".join(map(digits, facts[name])) if several else digits(facts[name])
+        for name in ("rmse", "mae", "target_mean", "target_std", "noise_std")
+    }
+    return [
+        ["errors", f"RMSE {shown['rmse']}, MAE {shown['mae']} before training on the rows"],
+        ["target", f"mean {shown['target_mean']}, standard deviation {shown['target_std']}"],
+        ["noise", f"standard deviation {shown['noise_std']}"],
+    ]
+
+
+def _mistakes_rows(facts: dict[str, Any]) -> list[list[str]]:
     fraction = percent(facts["mistakes"] / facts["rows_seen"]) if facts["rows_seen"] else "no rows"
+    return [["mistakes", f"{facts['mistakes']:,} of them misclassified before training on them ({fraction})"]]
+
+
+def model_text(facts: dict[str, Any]) -> str:
+    """Return the facts about a classifier or a regression as text."""
+    classes = [[class_noun(facts["task"]), classes_text(facts["classes"])]] if "classes" in facts else []
     rows = [
         ["model", _file_text(facts)],
         ["learner", _learner_text(facts)],
         *(["", f"{member['weight']:+.2f} {member['name']}"] for member in facts.get("members", [])),
         ["trained on", f"{counted(facts['rows_seen'], 'row')} (all passes together)"],
-        ["mistakes", f"{facts['mistakes']:,} of them misclassified before training on them ({fraction})"],
+        *(_mistakes_rows(facts) if "mistakes" in facts else _targets_rows(facts)),
         ["updates", f"{facts['updates']:,}"],
-        [class_noun(facts["task"]), classes_text(facts["classes"])],
+        *classes,
         ["features", f"{facts['features']:,}"],
     ]
     if kernel := facts.get("kernel"):
@@ -264,6 +330,8 @@ def of_class(views: list[Any], name: str | None) -> list[Any]:
 
 def class_title(model: Model | TopicModel, name: Any) -> str:
     """Return the title of a class's weights."""
+    if model.kind == "regression":
+        return "weights" if len(model.classes) == 1 else f"weights of output {shown(name)}"
     if model.learner.task == "binary":
         return f"positive weights favor {shown(name)}, negative {shown(class_names(model)[0])}"
     return f"{'label' if model.learner.multilabel else 'class'} {shown(name)}"

@@ -58,6 +58,11 @@ def parameters_text(parameters: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value:g}" for name, value in parameters.items() if value is not None)
 
 
+def digits(x: float) -> str:
+    """Return a number with five significant digits, of which none is cut off before the decimal point."""
+    return f"{x:,.0f}" if 1e5 <= abs(x) < 1e15 else f"{x:.5g}"
+
+
 def percent(fraction: float) -> str:
     """Return a fraction as a percentage."""
     return f"{100 * fraction:.2f} %"

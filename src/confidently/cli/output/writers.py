@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 import click
 import numpy as np
@@ -19,10 +19,13 @@ from ... import _core
 from ...data.formats.table import BY_SUFFIX
 from ...data.sources.whole_files import new_file
 from ..inputs import open_for, reported
-from ..options.predictions import JSON_FORMAT
+from ..options.predictions import JSON_FORMAT, Requested
 from .files import output
-from .predictions import ABSTAINED, Column, Named, Predictions
+from .predictions import ABSTAINED, Column, Named
 from .text import ABSENT
+
+if TYPE_CHECKING:
+    from ...data import Batch
 
 ABSTAIN_MARK = "-"
 DEFAULT_FOR_PREDICTIONS = "tsv"
@@ -35,7 +38,20 @@ class Writer(Protocol):
     def write(self, values: Sequence[Sequence[Any]]) -> None: ...
 
 
-def write_predictions(predictions: Predictions, data: Sequence[str], options: dict[str, Any], **opening: Any) -> None:
+class Tabulated(Protocol):
+    """Predictions of a model as columns."""
+
+    model: Any
+    requested: Requested
+    columns: list[Column]
+
+    @property
+    def names(self) -> Sequence[Any]: ...
+
+    def of(self, batch: Batch) -> list[Sequence[Any]]: ...
+
+
+def write_predictions(predictions: Tabulated, data: Sequence[str], options: dict[str, Any], **opening: Any) -> None:
     """Write a model's predictions for data as the options of :mod:`confidently.cli.options.predictions` say.
 
     ``opening`` goes to :func:`confidently.cli.inputs.open_for`.

@@ -16,7 +16,7 @@ from ...data.cache.origin import Source
 from ...data.sources.json_schema import Count, conform
 from ...data.sources.whole_files import remove_leftovers
 from ...models.file import damage_reported
-from ..inputs import load_model, reported
+from ..inputs import Kind, load_model, reported
 from ..options.files import BEST_CHECKPOINT, CHECKPOINT
 from .position import Position
 
@@ -57,9 +57,7 @@ class Checkpoints:
         self.path, self.best_path = Path(output + CHECKPOINT), Path(output + BEST_CHECKPOINT)
         self.output, self.every, self.run = output, every, run
 
-    def load(
-        self, kind: Literal["linear", "topics"] = "linear"
-    ) -> tuple[Model | TopicModel, Model | TopicModel | None, Position] | None:
+    def load(self, kind: Kind = "linear") -> tuple[Model | TopicModel, Model | TopicModel | None, Position] | None:
         """Load the model to continue with, the best model so far if there was a validation, and the position.
 
         ``None`` if there is no checkpoint.

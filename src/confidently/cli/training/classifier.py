@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from ...data.classes import check_classes
 from ...data.expected_columns import ExpectedColumns
@@ -48,6 +48,8 @@ ROWS_PER_DENSE_BLOCK = 256
 class ClassifierTraining(TrainingLoop):
     """One run of ``confidently train``."""
 
+    measure: ClassVar[Literal["log_loss", "rmse"]] = "log_loss"  # of a validation, by which --early-stop chooses
+    targets: ClassVar[bool] = False
     best: Model | None
     learner: StreamLearner
     expected: ExpectedColumns | None = None
@@ -85,11 +87,15 @@ class ClassifierTraining(TrainingLoop):
             )
 
     def resume(self, model: Model) -> None:
-        self.learner = continued_learner(model)
+        self.learner = self.continued(model)
         if not self.resumed and model.features is not None:
             self.expected = ExpectedColumns(self.reading, model.features, predicting=False)
         self.estimator = model.estimator
         self.learner.log_loss[0] = self.position.now.log_loss or 0.0
+
+    def continued(self, model: Model) -> StreamLearner:
+        """Return the learner of a model, to continue its training."""
+        return continued_learner(model)
 
     def open_data(self, multilabel: bool | None) -> TrainingData:
         options = self.options
@@ -99,7 +105,7 @@ class ClassifierTraining(TrainingLoop):
             self.paths, self.reading, self.learner.learner.dtype, multilabel, on_error=options["on_error"],
             classes=classes, cache=options["cache"], beside=options["output_path"], caching=options["passes"] > 1,
             holdout=Holdout(options["holdout"]) if options["holdout"] else None, expected=self.expected,
-            shuffle=self._shuffle(),
+            shuffle=self._shuffle(), targets=self.targets,
         )  # fmt: skip
 
     def _shuffle(self) -> Shuffle | None:
@@ -116,6 +122,7 @@ class ClassifierTraining(TrainingLoop):
             if not rows:
                 position.begin_pass(self.learner.learner)
                 self.learner.log_loss[0] = 0.0
+            batches = self.prepared(batches)
             self._leave_no_way_back()
             self.begin_report(self.data.total_bytes)
             if self.learner.learner.by_products:
@@ -132,6 +139,10 @@ class ClassifierTraining(TrainingLoop):
         if isinstance(self.learner.learner, Learner):
             self.learner.learner.undoes = False
 
+    def prepared(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Return the same batches, after what the learner needs to know of the first rows."""
+        return batches
+
     def _with_cost(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """Yield the same batches; say what the covariance costs before training on the first."""
         from ..output.costs import cost_of
@@ -145,11 +156,15 @@ class ClassifierTraining(TrainingLoop):
         position = self.position
         calibrate = position.passes == 0 and self.calibrated
         for batch in self.learner.learn(batches, calibrate):
-            learner, (seen, mistakes, updates) = self.learner.learner, position.began
-            yield Counts(
-                position.now.rows + len(batch), learner.n_seen - seen, learner.mistakes - mistakes,
-                learner.updates - updates, float(self.learner.log_loss[0]) if calibrate else None, batch.bytes_read,
-            )  # fmt: skip
+            yield self.counts(position.now.rows + len(batch), batch.bytes_read, calibrate)
+
+    def counts(self, rows: int, bytes_read: int, calibrate: bool) -> Counts:
+        """Return the counts of the pass after so many rows and bytes."""
+        learner, (seen, mistakes, updates) = self.learner.learner, self.position.began
+        log_loss = float(self.learner.log_loss[0]) if calibrate else None
+        return Counts(
+            rows, learner.n_seen - seen, learner.mistakes - mistakes, learner.updates - updates, log_loss, bytes_read
+        )
 
     def _next_cut(self, rows: int) -> int:
         line = next_line(rows)
@@ -179,12 +194,16 @@ class ClassifierTraining(TrainingLoop):
         paths = [str(self.data.held)] if self.data.holdout else self.options["validation"]
         if not paths:
             return None
+        return cast("Validation", {"pass": self.position.passes + 1, **self.validate(paths)})
+
+    def validate(self, paths: Sequence[str]) -> dict[str, Any]:
+        """Return measures of the current model."""
         from ..output.measures import validate_model
 
         found = validate_model(self.model(), paths)
         if found["log_loss"] is None:
             raise BadInput("no validation row has a class that training has seen; validate on rows of these classes")
-        return cast("Validation", {"pass": self.position.passes + 1, **found})
+        return found
 
     def _judge(self, found: Validation) -> None:
         """Compare with the best validation so far; keep the model if it is better."""
@@ -192,8 +211,9 @@ class ClassifierTraining(TrainingLoop):
         if not self.options["early_stop"]:
             position.last = found
             return
-        better = position.best is None or found["log_loss"] < position.best["log_loss"]
-        position.last = {**found, "best": better}
+        best: dict[str, Any] | None = position.best and dict(position.best)
+        better = best is None or dict(found)[self.measure] < best[self.measure]
+        position.last = cast("Validation", {**found, "best": better})
         position.waited = 0 if better else position.waited + 1
         if better:
             position.best, self.best = found, _copied(self.model())
@@ -221,7 +241,7 @@ class ClassifierTraining(TrainingLoop):
         """Return the summary of the run as plain data."""
         model, position = self.final_model(), self.position
         learner, first = model.learner, position.first or Counts()
-        result: dict[str, Any] = {
+        return {
             "rows": first.rows,
             "rows_learned": first.learned,
             "passes": position.passes,
@@ -236,7 +256,12 @@ class ClassifierTraining(TrainingLoop):
             **learner_facts(learner),
             "rows_seen": learner.n_seen,
             "seconds": round(position.seconds, 6),
+            **self.further_results(),
         }
+
+    def further_results(self) -> dict[str, Any]:
+        """Return the last validation and what was skipped."""
+        result, position = dict[str, Any](), self.position
         if position.last is not None:
             result["validation"] = position.best if self.options["early_stop"] else position.last
             result["stopped_early"] = self.stopped

@@ -75,6 +75,8 @@ class TrainingData:
         The columns that the model knows when training continues.
     shuffle : Shuffle, optional
         How to shuffle the rows of every pass.
+    targets : bool
+        Whether labels are numbers, for regression.
 
     Attributes
     ----------
@@ -100,13 +102,16 @@ class TrainingData:
         holdout: Holdout | None = None,
         expected: ExpectedColumns | None = None,
         shuffle: Shuffle | None = None,
+        targets: bool = False,
     ) -> None:
         self.paths, self.reading, self.multilabel, self.holdout = list(paths), reading, multilabel, holdout
         self.options: dict[str, Any] = {"on_error": on_error, "classes": list(classes), "expected": expected}
+        self.options["targets"] = targets
         self.dtype, self.beside, self.keep, self.shuffle = dtype, beside, False, shuffle
         self.skipped, self.skipped_examples = 0, list[str]()
         self.folder: TemporaryDirectory[str] | None = None
-        self.origin = Origin(sources=fingerprints(paths), multilabel=multilabel, classes=list(classes))
+        sources = fingerprints(paths)
+        self.origin = Origin(sources=sources, multilabel=multilabel, classes=list(classes), targets=targets)
         cached_already = all(is_cache(path) for path in paths)
         self.keeps_cache = cache is not None
         self.cache = cache or (self._beside(TRAINING_CACHE) if caching and not cached_already else None)

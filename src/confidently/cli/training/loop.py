@@ -6,10 +6,10 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...data import ReaderOptions
-from ..inputs import load_model
+from ..inputs import Kind, load_model
 from ..output.counts import Counts
 from ..output.progress import Quiet
 from .data import TrainingData
@@ -49,7 +49,7 @@ class TrainingLoop:
         Whether to omit the remaining passes.
     """
 
-    kind: ClassVar[Literal["linear", "topics"]] = "linear"
+    kind: ClassVar[Kind] = "linear"
     rows_noun: ClassVar[str] = "rows"
     reading: ReaderOptions
     closed: bool

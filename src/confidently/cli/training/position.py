@@ -19,17 +19,34 @@ Pass = TypedDict("Pass", {"pass": Count})  # a word of Python, which no attribut
 
 
 class Measures(Pass):
-    """Measures of the model after a pass."""
+    """What is measured of a classifier after a pass."""
 
     rows: Count
     error: float
     log_loss: float
 
 
-class Validation(Measures, total=False):
+class ErrorMeasures(Pass):
+    """What is measured of a regression after a pass."""
+
+    rows: Count
+    rmse: float
+    mae: float
+
+
+class ClassifierValidation(Measures, total=False):
     """These measures, and whether the model was the best so far."""
 
     best: bool
+
+
+class RegressionValidation(ErrorMeasures, total=False):
+    """The same of a regression."""
+
+    best: bool
+
+
+Validation = ClassifierValidation | RegressionValidation
 
 
 @dataclass

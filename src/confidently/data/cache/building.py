@@ -111,8 +111,9 @@ def _rows(batch: Batch) -> Arrays:
         "values": narrow if (narrow == batch.values).all() else batch.values.astype(np.float64, copy=False),
         "columns": batch.columns,
         "start": batch.start,
-        "labels": batch.labels,
+        "labels": batch.labels if batch.targets is None else None,
         "label_start": batch.label_start,
+        "targets": batch.targets,
         "weights": batch.weights,
     }
     return {name: np.ascontiguousarray(array) for name, array in arrays.items() if array is not None}

@@ -25,7 +25,7 @@ Kinds = Mapping[str, tuple[Kind, ...]]
 
 ROWS: Kinds = {
     "values": ("<f4", "<f8"), "columns": ("<i4",), "start": ("<i8",), "labels": ("<i4",), "label_start": ("<i8",),
-    "weights": ("<f8",),
+    "targets": ("<f8",), "weights": ("<f8",),
 }  # fmt: skip
 OPTIONAL = ("weights",)
 STRINGS: Kinds = {"text": ("|u1",), "start": ("<i8",)}
@@ -90,9 +90,10 @@ def row_details(given: Mapping[str, Any]) -> RowDetails:
 
 def kinds_of_rows(header: Header) -> Kinds:
     """Return the arrays of every block of rows, and their types."""
-    labels = {} if header.multilabel else {"label_start"}
+    absent = {"labels", "label_start"} if header.origin.targets else {"targets"}
+    absent |= set() if header.multilabel else {"label_start"}
     kept = {f"kept.{name}.{part}": kinds for name in header.keep for part, kinds in STRINGS.items()}
-    return {name: kinds for name, kinds in ROWS.items() if name not in labels} | kept
+    return {name: kinds for name, kinds in ROWS.items() if name not in absent} | kept
 
 
 def check_kinds(found: Mapping[str, tuple[Kind, int]], expected: Kinds) -> None:
@@ -108,23 +109,32 @@ def check_rows(header: Header, details: RowDetails, arrays: Arrays, n_labels: in
 
     ``n_labels`` and ``n_columns`` are the numbers of labels and of columns that are known with this block.
     """
-    n, columns, labels = details.rows, arrays["columns"], arrays["labels"]
+    n, columns = details.rows, arrays["columns"]
     check_starts("start", arrays["start"], n, len(columns))
     if details.n_columns != int(columns.max(initial=-1)) + 1 or details.n_columns > n_columns:
         raise ValueError("its columns are not those it declares")
     if csr_matrix(arrays["values"], columns, arrays["start"], details.n_columns).fault(details.largest):
         raise ValueError("its columns do not ascend, or a value is not finite or larger than the largest it declares")
-    start = arrays.get("label_start", np.arange(n + 1))
-    check_starts("label_start", start, n, len(labels))
-    if labels.min(initial=0) < 0 or labels.max(initial=-1) >= n_labels:
-        raise ValueError("its labels are not those it declares")
-    _check_announced(details, labels, start, n_labels)
+    if header.origin.targets:
+        if len(arrays["targets"]) != n or not np.isfinite(arrays["targets"]).all() or details.new_labels:
+            raise ValueError("its targets are not one finite number per row")
+    else:
+        _check_labels(details, arrays, n_labels)
     if not ((weights := arrays.get("weights", np.ones(n))) >= 0).all() or not (weights <= MAX_WEIGHT).all():
         raise ValueError(f"its weights are not numbers from 0 to {MAX_WEIGHT:g}")
     if len(weights) != n:
         raise ValueError("its weights do not match its rows")
     for name in header.keep:
         check_strings(f"kept.{name}", arrays, n)
+
+
+def _check_labels(details: RowDetails, arrays: Arrays, n_labels: int) -> None:
+    n, labels = details.rows, arrays["labels"]
+    start = arrays.get("label_start", np.arange(n + 1))
+    check_starts("label_start", start, n, len(labels))
+    if labels.min(initial=0) < 0 or labels.max(initial=-1) >= n_labels:
+        raise ValueError("its labels are not those it declares")
+    _check_announced(details, labels, start, n_labels)
 
 
 def _check_announced(details: RowDetails, labels: np.ndarray, start: np.ndarray, n_labels: int) -> None:

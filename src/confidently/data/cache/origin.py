@@ -44,12 +44,15 @@ class Origin:
         All allowed labels; empty: any.
     holdout : str, optional
         The fraction of rows held out, if the cache holds those rows.
+    targets : bool
+        Whether labels were read as numbers, for regression.
     """
 
     sources: list[Source]
     multilabel: bool | None = None
     classes: list[str] = field(default_factory=list)
     holdout: str | None = None
+    targets: bool = False
 
     @property
     def lasting(self) -> bool:

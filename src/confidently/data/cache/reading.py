@@ -175,6 +175,9 @@ class _CacheRows:
     def __init__(self, cache: Cache, request: ReadRequest, labels: dict[int | str, int], columns: _Columns) -> None:
         self.cache, self.request, self.labels, self.columns = cache, request, labels, columns
         self.number_of = np.empty(0, dtype=np.int32)
+        if not request.ignore_labels and request.targets != cache.origin.targets:
+            there, wanted = ("numbers", "classes") if cache.origin.targets else ("classes", "numbers")
+            raise DataError(f"{cache.path} is a cache of labels that are {there}, expected {wanted}; rebuild it")
         if missing := [name for name in request.keep if name not in cache.keep]:
             raise DataError(f"{cache.path} does not keep {missing[0]!r}; rebuild it with --keep {missing[0]}")
 
@@ -225,6 +228,7 @@ class _CacheRows:
             check_rows(self.cache.contents, details, arrays, len(self.number_of), self.columns.known_here)
         self._refuse_large(details, arrays)
         labels, label_start = self._numbered(arrays, n)
+        targets = None if self.request.ignore_labels else arrays.get("targets")
         values, columns, n_columns = self.columns.renumbered(arrays, details.n_columns)
         multilabel_row = None
         if "label_start" in arrays and (np.diff(label_start) != 1).any() and not self.request.ignore_labels:
@@ -232,7 +236,7 @@ class _CacheRows:
             multilabel_row = RowLocation(row, f"{path}, row {details.first_row + row + 1}")
         return Batch(
             values=values, columns=columns, start=arrays["start"], n_columns=n_columns, labels=labels,
-            label_start=label_start, weights=arrays.get("weights"), multilabel_row=multilabel_row,
+            label_start=label_start, targets=targets, weights=arrays.get("weights"), multilabel_row=multilabel_row,
             location=f"{path}, row {details.first_row + 1}",
             kept={name: _strings(arrays, f"kept.{name}") for name in self.request.keep},
             bytes_read=block.offset + block.bytes,
@@ -242,6 +246,8 @@ class _CacheRows:
         """Return the label numbers of the stream, and where those of each row start."""
         if self.request.ignore_labels:
             return np.empty(0, dtype=np.int32), np.zeros(n + 1, dtype=np.int64)
+        if "targets" in arrays:
+            return np.zeros(n, dtype=np.int32), np.arange(n + 1)
         labels = arrays["labels"]
         if not np.array_equal(self.number_of, np.arange(len(self.number_of))):
             labels = self.number_of[labels]

@@ -68,6 +68,8 @@ def check_kind(name: str, column: str, kind: pa.DataType, use: _core.Use) -> Non
         return
     if use == _core.Use.weight and (is_any(kind, LISTS) or not number):
         raise DataError(f"{where}, expected numbers for weights")
+    if use == _core.Use.target and is_any(kind, LISTS):
+        raise DataError(f"{where}, expected one number per row for targets")
     if use == _core.Use.text and not string:
         raise DataError(f"{where}, expected text")
     if use == _core.Use.category and types.is_temporal(of):
@@ -92,7 +94,8 @@ def arrow_column(which: int, array: pa.Array, use: _core.Use) -> _core.ArrowColu
         if use in (_core.Use.value, _core.Use.category) and is_string(array.type.value_type):
             return _entries(which, array, lists)
         array = array.dictionary_decode()
-    if use == _core.Use.weight or (use == _core.Use.value and not is_string(array.type)):
+    numbers = use in (_core.Use.value, _core.Use.target) and not is_string(array.type)
+    if use == _core.Use.weight or numbers:
         return _core.ArrowColumn(which, numbers=_numbers(array), **_validity(array), **lists)
     array = _strings(array, use)
     return _core.ArrowColumn(which, **_text(array), **_validity(array), **lists)

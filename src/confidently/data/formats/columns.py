@@ -29,7 +29,8 @@ def column_uses(
     uses = dict.fromkeys(reading.only, _core.Use.value)
     if reading.file_format.delimiter is not None:
         uses |= dict.fromkeys(reading.numbers, _core.Use.number)
-    uses |= dict.fromkeys([*dates, *reading.dates], _core.Use.date) | {label: _core.Use.label}
+    uses |= dict.fromkeys([*dates, *reading.dates], _core.Use.date)
+    uses[label] = _core.Use.target if request.targets else _core.Use.label
     codes = [*(reading.codes or ()), *reading.category]
     uses |= dict.fromkeys(codes, _core.Use.category) | dict.fromkeys(reading.text, _core.Use.text)
     if reading.weight is not None:
@@ -53,7 +54,7 @@ def column_uses(
 
 def is_feature(use: _core.ColumnUse) -> bool:
     """Return whether a column becomes features."""
-    return use.use not in (_core.Use.none, _core.Use.label, _core.Use.weight)
+    return use.use not in (_core.Use.none, _core.Use.label, _core.Use.target, _core.Use.weight)
 
 
 def _left_out(columns: Sequence[str], reading: ReaderOptions, label: str) -> list[str]:
@@ -109,8 +110,9 @@ def _check_presence(
         listed += _if_headless(reading, columns)
     if not request.ignore_labels:
         if label not in there:
+            noun = "targets" if request.targets else "labels"
             raise DataError(
-                f"{name} has no column {label!r} of labels{_meant(label, columns)}; name it with --label; there are "
+                f"{name} has no column {label!r} of {noun}{_meant(label, columns)}; name it with --label; there are "
                 f"{listed}"
             )
         if reading.weight is not None and reading.weight not in there:

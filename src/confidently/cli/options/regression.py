@@ -1,0 +1,143 @@
+"""Whether labels are classes or numbers to predict, and the learner of numbers that options describe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ...covariances.names import AUTO, DIAGONAL
+from ...rules import REGRESSION_RULES, RULES
+from ..blas import kind_of_model
+from .arguments import add_options, is_given, listed
+from .files import CHECKPOINT
+from .learner import chosen_settings
+from .reading import chosen_reading
+from .sections import LEARNER, in_section
+
+if TYPE_CHECKING:
+    from ...data.features import Features
+    from ...data.reading import ReaderOptions
+    from ...learner.streams import StreamLearner
+    from ...models.model import Model
+    from ...rules.rule import Rule
+    from ...views.view import View
+    from ..output.progress import Quiet
+
+CLASS_RULE, REGRESSION_RULE = "arow", "ridge"  # by default
+OF_CLASSES = ("auto", "multiclass", "multilabel", "classes", "workers", "scheduler")  # what a regression does not have
+MANY_INTEGERS = 100  # different labels, which may be meant as numbers
+
+_OPTIONS = [
+    click.option(
+        "--regression/--classification",
+        "regression",
+        default=None,
+        help="Predict numbers, of columns as they are, or classes.  [default: numbers if the rule does, or if labels "
+        "are not all integers]",
+    )
+]
+
+
+def task_option(command: Any) -> Any:
+    """Add the option that :func:`known_task` reads."""
+    return add_options(command, in_section(LEARNER, _OPTIONS))
+
+
+def known_task(ctx: click.Context, options: dict[str, Any]) -> bool | None:
+    """Return whether the options, or a model to continue, say to predict numbers; ``None`` if they do not say.
+
+    Raises
+    ------
+    click.UsageError
+        If options do not fit together.
+    """
+    rule, chosen = options["rule"], options["regression"]
+    if rule in REGRESSION_RULES and chosen is False:
+        raise click.UsageError(f"--rule: {rule} predicts numbers; omit --classification, or use another rule")
+    if rule in RULES and chosen:
+        raise click.UsageError(f"--rule: {rule} predicts classes; expected one of {', '.join(REGRESSION_RULES)}")
+    of_classes = [name for name in OF_CLASSES if is_given(ctx, name)]
+    if chosen or rule in REGRESSION_RULES:
+        if of_classes:
+            raise click.UsageError(f"{listed(of_classes)}: not supported for a regression, which predicts one number")
+        return True
+    continued = options["init_model"] or (options["resume"] and f"{options['output_path']}{CHECKPOINT}")
+    if chosen is None and continued and (kind := kind_of_model(continued)) is not None:
+        return kind == "regression"
+    return False if chosen is False or of_classes or rule is not None else None
+
+
+def seen_task(options: dict[str, Any], data: Sequence[str], report: Quiet) -> bool:
+    """Return whether labels are numbers that can be no classes, by the first rows, and report it."""
+    from ...data.label_kind import ROWS_TO_INFER, label_kind
+    from ...data.sources.paths import expand_paths
+
+    found = label_kind(expand_paths(data), chosen_reading(dict(options), data, infer=False))
+    if found.fraction is not None:
+        shown = f", such as {found.fraction:g}," if found.fraction == found.fraction else ""
+        report.note("task", f"labels are numbers{shown} so the model predicts numbers (--regression)", regression=True)
+    elif found.integers > MANY_INTEGERS:
+        text = (
+            f"labels are {found.integers:,} different integers in the first {ROWS_TO_INFER:,} rows, read as classes; "
+            "use --regression to predict numbers"
+        )
+        report.note("task", text, regression=False)
+    return found.fraction is not None
+
+
+def put_defaults(options: dict[str, Any], regression: bool) -> None:
+    """Put the defaults that depend on the task among the options.
+
+    Raises
+    ------
+    click.UsageError
+        If an option is for the other task.
+    """
+    if not regression and options["covariance"] == AUTO:
+        raise click.UsageError(f"--covariance: {AUTO} is for --regression; name a covariance")
+    if options["covariance"] is None:
+        options["covariance"] = AUTO if regression else DIAGONAL
+    if options["rule"] is None:
+        options["rule"] = REGRESSION_RULE if regression else CLASS_RULE
+    options["regression"] = True if regression else options["regression"]
+
+
+def new_regression(
+    options: dict[str, Any], rule: Rule, features: Features | None, reading: ReaderOptions, view: View | None
+) -> StreamLearner:
+    """Return an untrained learner that predicts one number per row.
+
+    Raises
+    ------
+    click.UsageError
+        If the options do not fit together.
+    """
+    from ...covariances.table import kind_of
+    from ...learner.learner import Learner
+    from ...learner.regression_settings import one_output, regression_settings
+    from ...learner.streams import StreamLearner
+    from ...rules.regression import RegressionRule
+
+    given = chosen_settings(options)
+    covariance, fit_intercept = given.pop("covariance"), given.pop("fit_intercept")
+    assert isinstance(rule, RegressionRule)
+    try:
+        kind_of(covariance).require("stream")
+        forget = options["forget"]
+        settings, view = regression_settings(rule, covariance, fit_intercept, view, 1, forget=forget, **given)
+        learner = Learner(settings, 1, view=view)
+    except (TypeError, ValueError) as error:
+        raise click.UsageError(str(error)) from None
+    return StreamLearner(learner, one_output(), None, features, reading)
+
+
+def continued_regression(model: Model) -> StreamLearner:
+    """Return the learner of a regression model, to continue its training."""
+    from ...data.reading import ReaderOptions
+    from ...learner.regression_settings import one_output
+    from ...learner.streams import StreamLearner
+
+    reading = ReaderOptions.from_dict(model.source) if model.source else None
+    return StreamLearner(model.learner, one_output(), None, model.features, reading)

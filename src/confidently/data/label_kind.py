@@ -1,0 +1,76 @@
+"""Whether labels are classes or numbers to predict, by the first rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from .batch import Batch
+from .cache.file import is_cache
+from .cache.reading import Cache
+from .formats.files import Path
+from .reading import ReaderOptions
+from .sources.source import peeked, size_of
+from .stream import open_stream
+from .warning import DataWarning
+
+ROWS_TO_INFER = 1000
+CHUNK_BYTES = 1 << 16  # as few rows as show it
+
+
+class LabelKind(NamedTuple):
+    """What the labels of the first rows are.
+
+    Attributes
+    ----------
+    fraction : float, optional
+        The first that is a number and not an integer, if all are numbers.
+    integers : int
+        How many different integers there are, if all labels are integers.
+    """
+
+    fraction: float | None = None
+    integers: int = 0
+
+
+def label_kind(paths: Sequence[Path], reading: ReaderOptions) -> LabelKind:
+    """Return what the labels of the first 1,000 rows of the first file are.
+
+    A class is an integer or a string, so numbers that are not integers can only be targets of a regression. A file with
+    the same integers may hold classes or counts, which only its owner knows.
+    """
+    path = paths[0]
+    if is_cache(path):
+        with suppress(OSError, ValueError), Cache(path) as cache:  # raised again when it is read
+            return LabelKind(fraction=np.nan if cache.origin.targets else None)
+    if reading.file_format.binary and size_of(path) is None:
+        return LabelKind()  # a pipe, of which the format cannot read a part twice
+    if reading.file_format.header and reading.header is None:
+        reading = replace(reading, codes=(), header=())  # columns of features do not matter
+    with (
+        suppress(OSError, ValueError),
+        warnings.catch_warnings(action="ignore", category=DataWarning),
+        peeked(path),
+        open_stream(path, reading, targets=True, parsers=0, chunk_bytes=CHUNK_BYTES) as stream,
+    ):
+        return _kind_of(stream)
+    return LabelKind()
+
+
+def _kind_of(batches: Iterable[Batch]) -> LabelKind:
+    rows, integers = 0, set[float]()
+    for batch in batches:
+        assert batch.targets is not None
+        first = batch.targets[: ROWS_TO_INFER - rows]
+        fractions = first[first != np.floor(first)]
+        if len(fractions):
+            return LabelKind(fraction=float(fractions[0]))
+        integers.update(first.tolist())
+        if (rows := rows + len(batch)) >= ROWS_TO_INFER:
+            break
+    return LabelKind(integers=len(integers))

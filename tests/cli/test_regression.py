@@ -1,0 +1,196 @@
+"""Regressions on the command line: what train, predict, evaluate and inspect say about numbers."""
+
+import json
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from confidently import OnlineRegressor, load
+from confidently.data import open_stream
+
+RNG = np.random.default_rng(11)
+X = RNG.normal(size=(4000, 3)).round(3)
+X[X == 0.0] = 0.001  # in a table 0 is a number, in an array it is a value that is absent
+Y = (X @ [1.0, -2.0, 0.5] + 3.0 + 0.2 * RNG.normal(size=len(X))).round(4)
+
+
+def table(rows, targets=Y):
+    return "y,a,b,c\n" + "".join(f"{y},{','.join(map(str, x))}\n" for y, x in zip(targets[rows], X[rows], strict=True))
+
+
+@pytest.fixture
+def data(tmp_path):
+    (tmp_path / "rows.csv").write_text(table(slice(0, 3000)))
+    (tmp_path / "new.csv").write_text(table(slice(3000, None)))
+    return tmp_path / "rows.csv"
+
+
+def train(ok, data, *options, model="m.cw"):
+    found = json.loads(ok("train", data, "--label", "y", "-q", "--json", "-o", data.parent / model, *options))
+    return found, data.parent / model
+
+
+def test_a_model_is_that_of_the_regressor_and_evaluated_by_plain_formulas(ok, data):
+    result, path = train(ok, data, "--regression")
+    stream = open_stream(data, label="y", targets=True, normalize="none", zeros=True)
+    expected = OnlineRegressor().fit_stream(stream)
+    model = load(path)
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-9)
+    assert result["rmse"] == pytest.approx(expected.rmse_) and result["mae"] == pytest.approx(expected.mae_)
+    assert result["target_mean"] == pytest.approx(Y[:3000].mean())
+    assert result["target_std"] == pytest.approx(Y[:3000].std())
+
+    found, y = json.loads(ok("evaluate", path, data.parent / "new.csv", "--json")), Y[3000:]
+    mean, limits = model.predict(X[3000:]), model.predict_interval(X[3000:], 0.9)
+    assert found["rows"] == 1000
+    assert found["rmse"] == pytest.approx(np.sqrt(np.mean((mean - y) ** 2)))
+    assert found["mae"] == pytest.approx(np.mean(np.abs(mean - y)))
+    assert found["r2"] == pytest.approx(model.score(X[3000:], y))
+    inside = np.mean((limits[:, 0] <= y) & (y <= limits[:, 1]))
+    assert found["interval"] == pytest.approx(
+        {"probability": 0.9, "coverage": inside, "mean_width": np.mean(limits[:, 1] - limits[:, 0])}
+    )
+    text = ok("evaluate", path, data.parent / "new.csv")
+    assert "RMSE" in text and "coverage of 90 % intervals" in text
+
+
+def test_predictions_have_deviations_and_limits(ok, data):
+    _, path = train(ok, data, "--regression")
+    model, new = load(path), data.parent / "new.csv"
+    lines = ok("predict", path, new, "--std", "--interval", "0.8", "--keep", "a", "--json").splitlines()
+    rows = [json.loads(line) for line in lines]
+    mean, std = model.predict(X[3000:], return_std=True)
+    lower, upper = model.predict_interval(X[3000:], 0.8).T
+    assert [float(row["a"]) for row in rows] == X[3000:, 0].tolist()
+    for name, expected in {"prediction": mean, "std": std, "lower": lower, "upper": upper}.items():
+        np.testing.assert_allclose([row[name] for row in rows], expected, rtol=1e-9)
+    np.testing.assert_allclose(np.loadtxt(ok("predict", path, new).splitlines()), mean, rtol=1e-8)
+    header = ok("predict", path, new, "--interval", "0.8").splitlines()[0]
+    assert header == "prediction\tlower\tupper"
+
+
+@pytest.mark.parametrize("options, regression", [
+    ((), True), (("--classification",), None), (("--rule", "arow"), None), (("--classes", "1,2"), None),
+])  # fmt: skip
+def test_labels_that_are_not_integers_are_numbers_unless_classes_are_asked_for(call, data, options, regression):
+    code, out, err = call("train", data, "--label", "y", *options)
+    if regression:
+        assert code == 0 and "labels are numbers, such as" in err and "(--regression)" in err and "RMSE" in out
+    else:
+        assert code == 2 and "is not a class" in err and "--regression" in err
+
+
+def test_integers_are_classes_and_many_of_them_are_mentioned(call, ok, data):
+    for n, mentioned in ((3, False), (500, True)):
+        data.write_text(table(slice(0, 2000), np.arange(4000) % n))
+        code, out, err = call("train", data, "--label", "y")
+        assert code == 0 and f"{n} (0, 1, 2" in out
+        assert ("500 different integers in the first 1,000 rows, read as classes; use --regression" in err) == mentioned
+    result, _ = train(ok, data, "--rule", "poisson")
+    assert result["rule"]["name"] == "poisson" and result["target_mean"] == pytest.approx(249.5)
+
+
+@pytest.mark.parametrize("options", [
+    (), ("--covariance", "diag"), ("--rule", "arow_eps", "--covariance", "full"), ("--holdout", "0.1", "--early-stop"),
+])  # fmt: skip
+def test_an_interrupted_training_resumes_to_the_same_bytes(ok, call, data, options, monkeypatch):
+    from confidently.cli.training.loop import TrainingLoop
+
+    arguments = ("--regression", "--passes", "2", "--checkpoint-every", "700", *options)
+    _, whole = train(ok, data, *arguments, model="whole.cw")
+    save, saved = TrainingLoop._save_checkpoint, []
+
+    def interrupted(training):
+        save(training)
+        saved.append(training.position.now.rows)
+        if len(saved) in (2, 5):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(TrainingLoop, "_save_checkpoint", interrupted)
+    path = data.parent / "m.cw"
+    for _ in range(2):
+        code, _, err = call("train", data, "--label", "y", "-q", "-o", path, *arguments, "--resume")
+        assert code == 130 and "resume with" in err
+    result = json.loads(ok("train", data, "--label", "y", "-q", "--json", "-o", path, *arguments, "--resume"))
+    assert path.read_bytes() == whole.read_bytes()
+    assert result["rows"] == 3000 and result["rmse"] is not None
+
+
+def test_more_data_continue_a_model(ok, data):
+    both = data.parent / "both.csv"
+    both.write_text(table(slice(None)))
+    _, first = train(ok, data, "--regression")
+    result = json.loads(
+        ok("train", data.parent / "new.csv", "--init-model", first, "-q", "--json", "-o", data.parent / "2.cw")
+    )
+    assert result["rows_seen"] == 4000
+    _, whole = train(ok, both, "--regression", model="both.cw")
+    np.testing.assert_allclose(load(data.parent / "2.cw").coef_, load(whole).coef_, rtol=1e-9)
+
+
+def test_a_cache_of_numbers_trains_the_same_model(ok, data):
+    cache = data.parent / "rows.cache"
+    _, direct = train(ok, data, "--regression")
+    _, by_the_way = train(ok, data, "--regression", "--cache", cache, model="2.cw")
+    ok("train", cache, "-q", "-o", data.parent / "3.cw")  # which shows that its labels are numbers
+    assert direct.read_bytes() == by_the_way.read_bytes() == (data.parent / "3.cw").read_bytes()
+
+
+def test_inspect_shows_weights_in_units_of_the_targets(ok, data):
+    result, path = train(ok, data, "--regression")
+    shown = json.loads(ok("inspect", path, "--json"))
+    [weights] = shown["weights"]
+    found = {weight["feature"]: (weight["mean"], weight["std"]) for weight in weights["decisive"]}
+    design = np.column_stack([X[:3000], np.ones(3000)])
+    solution, squares, *_ = np.linalg.lstsq(design, Y[:3000], rcond=None)
+    errors = np.sqrt(np.diag(np.linalg.inv(design.T @ design)) * squares / (3000 - 4))
+    for k, name in enumerate("abc"):
+        assert found[name][0] == pytest.approx(solution[k], rel=0.01)
+        assert found[name][1] == pytest.approx(errors[k], rel=0.05)
+    assert shown["rmse"] == pytest.approx(result["rmse"])
+    assert "noise       standard deviation 0.2" in ok("inspect", path)
+
+
+def test_rules_lists_regression_rules_apart(ok):
+    text = ok("rules")
+    assert text.index("\narow ") < text.index("\nregression rule ") < text.index("\nridge ")
+    assert {rule["name"]: rule["predicts"] for rule in json.loads(ok("rules", "--json"))}["quantile"] == "numbers"
+    assert "alpha = (y - s)/(v + r)" in ok("rules", "ridge")
+
+
+@pytest.mark.parametrize("command, problem", [
+    (("train", "{data}", "--regression", "--rule", "arow"), "arow predicts classes; expected one of ridge"),
+    (("train", "{data}", "--classification", "--rule", "ridge"), "ridge predicts numbers; omit --classification"),
+    (("train", "{data}", "--regression", "--auto"), "--auto chooses its learners; omit --regression"),
+    (("train", "{data}", "--regression", "--workers", "2"), "--workers: not supported for a regression"),
+    (("train", "{data}", "--classification", "--covariance", "auto"), "auto is for --regression"),
+    (("train", "{data}", "--regression", "--forget", "0.1"), "forget"),
+    (("train", "{classes}", "--init-model", "{model}"), "target 'x' is not a number"),
+    (("predict", "{model}", "{data}", "--proba", "--top", "2"), "--proba, --top: the model predicts numbers"),
+    (("predict", "{classifier}", "{classes}", "--interval", "0.9"), "--interval needs a regression model"),
+    (("predict", "{model}", "{data}", "--interval", "1"), "--interval"),
+    (("predict", "{model}", "{data}", "--std", "--keep", "std"), "is also a column of predictions"),
+    (("evaluate", "{model}", "{data}", "--abstain", "0.9"), "need a classifier; this model predicts numbers"),
+    (("evaluate", "{model}", "{classes}"), "is not a number"),
+    (("inspect", "{model}", "--row", "1,2"), "are for classifiers"),
+    (("compare", "{data}", "--rules", "arow,ridge"), "ridge predicts numbers; compare is for classifiers"),
+    (("topics", "show", "{model}"), "expected a topic model, got a regression model; use confidently predict"),
+])  # fmt: skip
+def test_what_does_not_fit_is_one_sentence(call, ok, data, command, problem):
+    _, model = train(ok, data, "--regression")
+    classes = data.parent / "classes.csv"
+    classes.write_text("y,a,b,c\nx,1,2,3\nz,2,3,4\n")
+    ok("train", classes, "--label", "y", "-q", "-o", data.parent / "c.cw")
+    names = {"data": data, "model": model, "classes": classes, "classifier": data.parent / "c.cw"}
+    arguments = [argument.format(**names) for argument in command]
+    code, _, err = call(*arguments, *(("--label", "y") if command[0] in ("train", "compare") and "--init-model" not in
+                                      command else ()))  # fmt: skip
+    assert code == 2 and err.count("\n") == 1 and problem in err
+
+
+def test_rows_that_are_skipped_are_counted(ok, data):
+    data.write_text(table(slice(0, 100)) + "NA,1,2,3\n")
+    result, _ = train(ok, data, "--regression", "--on-error", "skip")
+    assert result["rows"] == 100 and result["skipped"] == 1 and "target 'NA'" in result["skipped_examples"][0]
