@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .batch import Batch
-from .cache.file import is_cache
-from .cache.reading import Cache
+from .cache.origin import is_cache
 from .formats.files import Path
 from .reading import ReaderOptions
 from .sources.source import peeked, size_of
@@ -46,6 +45,8 @@ def label_kind(paths: Sequence[Path], reading: ReaderOptions) -> LabelKind:
     """
     path = paths[0]
     if is_cache(path):
+        from .cache.reading import Cache  # only here, to save start-up time
+
         with suppress(OSError, ValueError), Cache(path) as cache:  # raised again when it is read
             return LabelKind(fraction=np.nan if cache.origin.targets else None)
     if reading.file_format.binary and size_of(path) is None:

@@ -13,7 +13,7 @@ from ..inputs import open_data, reported
 from ..options.arguments import data_argument, json_option
 from ..options.command import Command
 from ..options.files import CACHE_OUTPUT
-from ..options.reading import caching_options, multilabel_option, on_error_option
+from ..options.reading import caching_options, multilabel_option, on_error_option, targets_option
 from ..options.view import reading_for_training
 from ..output.summaries import skipped_lines
 from ..output.text import say
@@ -29,6 +29,7 @@ EXAMPLES = (
 @caching_options
 @on_error_option
 @multilabel_option
+@targets_option
 @click.option(
     "--keep", metavar="NAME", multiple=True,
     help="Keep this column unchanged for predict --keep; tag is the tag of VW text. Repeatable.",
@@ -38,17 +39,19 @@ EXAMPLES = (
 )
 @json_option
 def cache(
-    data: tuple[str, ...], multilabel: bool, on_error: str | int, keep: tuple[str, ...], output_path: str,
-    as_json: bool, **options: Any,
+    data: tuple[str, ...], multilabel: bool, targets: bool, on_error: str | int, keep: tuple[str, ...],
+    output_path: str, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Parse data once into a binary cache.
 
     train, predict, evaluate and compare read a cache like any other file, with the same results. DATA are files, or -
     for standard input. A cache has checksums: a damaged one is rejected.
     """
+    if multilabel and targets:
+        raise click.UsageError("--multilabel and --regression are mutually exclusive; use one")
     began = time.monotonic()
     with reported():
-        result = _build(data, options, on_error, multilabel or None, keep, output_path)
+        result = _build(data, options, on_error, multilabel or None, targets, keep, output_path)
     result |= {
         "cache": output_path,
         "bytes": os.path.getsize(output_path),
@@ -59,14 +62,15 @@ def cache(
 
 def _build(
     data: tuple[str, ...], options: dict[str, Any], on_error: str | int, multilabel: bool | None,
-    keep: tuple[str, ...], path: str,
+    targets: bool, keep: tuple[str, ...], path: str,
 ) -> dict[str, Any]:  # fmt: skip
     from ...data.cache.building import CacheBuilder
     from ...data.cache.origin import Origin, fingerprints
 
-    reading, origin = reading_for_training(options, data), Origin(sources=fingerprints(data), multilabel=multilabel)
+    origin = Origin(sources=fingerprints(data), multilabel=False if targets else multilabel, targets=targets)
+    reading, kinds = reading_for_training(options, data), {"multilabel": multilabel, "targets": targets}
     with (
-        open_data(data, reading, "float64", multilabel=multilabel, on_error=on_error, keep=keep) as stream,
+        open_data(data, reading, "float64", **kinds, on_error=on_error, keep=keep) as stream,
         CacheBuilder(path, reading, origin, stream.multilabel, keep) as builder,
     ):
         entries = columns = 0

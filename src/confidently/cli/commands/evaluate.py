@@ -38,6 +38,7 @@ UNKNOWN_COUNTS = {"rows_of_unknown_classes": "rows of unknown classes", "unknown
 EXAMPLES = (
     "confidently evaluate spam.cw new.jsonl",
     "confidently evaluate spam.cw new.jsonl --abstain 0.9 --risk-coverage",
+    "confidently evaluate price.cw clicks.csv",
 )
 
 

@@ -10,7 +10,7 @@ from ..blas import import_numpy_alone, importing, is_diagonal
 from ..inputs import load_predictor
 from ..options.arguments import data_argument, model_argument
 from ..options.command import Command
-from ..options.predictions import check_kind, check_predictions, prediction_options, requested
+from ..options.predictions import check_kind, check_predictions, interval_option, prediction_options, requested
 from ..options.reading import new_data_options, opening_of
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ EXAMPLES = (
     "confidently predict spam.cw new.jsonl --proba",
     "confidently predict spam.cw new.jsonl --abstain 0.9 -o predicted.csv",
     "confidently predict clicks.cw clicks.csv --margin --std --keep device",
+    "confidently predict price.cw clicks.csv --interval 0.9 -o prices.csv",
 )
 
 
@@ -27,6 +28,7 @@ EXAMPLES = (
 @model_argument
 @data_argument
 @prediction_options
+@interval_option
 @new_data_options
 def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
     """Predict the class or, with a regression model, the number of every row.

@@ -29,6 +29,11 @@ class Requested:
     interval: float | None = None
 
 
+interval_option = click.option(
+    "--interval",
+    type=PROBABILITY,
+    help="Regression: add the limits, lower and upper, of an interval that contains the target with probability FLOAT.",
+)
 _OPTIONS = [
     click.option("--proba", is_flag=True, help="Add the probability of every class (label)."),
     click.option(
@@ -40,12 +45,6 @@ _OPTIONS = [
         "--std",
         is_flag=True,
         help="Add the standard deviation of every margin; regression: of the target around its prediction.",
-    ),
-    click.option(
-        "--interval",
-        type=PROBABILITY,
-        help="Regression: add the limits, lower and upper, of an interval that contains the target with probability "
-        "FLOAT.",
     ),
     click.option(
         "--variance", is_flag=True, help="Add the variance of every margin under the model's Gaussian over weights."

@@ -125,6 +125,7 @@ _NEW_DATA_OPTIONS = [
         "--encoding", metavar="NAME", help="Text: read files in this encoding.  [default: that of the training data]"
     ),
 ]
+targets_option = click.option("--regression", "targets", is_flag=True, help="Read labels as numbers, for regression.")
 multilabel_option = click.option(
     "--multilabel",
     is_flag=True,

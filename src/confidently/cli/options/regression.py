@@ -35,7 +35,7 @@ _OPTIONS = [
         "regression",
         default=None,
         help="Predict numbers, of columns as they are, or classes.  [default: numbers if the rule does, or if labels "
-        "are not all integers]",
+        "are numbers but no integers]",
     )
 ]
 
