@@ -34,8 +34,8 @@ _OPTIONS = [
         "--regression/--classification",
         "regression",
         default=None,
-        help="Predict numbers, of columns as they are, or classes.  [default: numbers if the rule does, or if labels "
-        "are numbers but no integers]",
+        help="Predict numbers, or classes.  [default: numbers if the rule does, or if labels are numbers but no "
+        "integers]",
     )
 ]
 
