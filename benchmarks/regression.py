@@ -188,9 +188,11 @@ def speed(repetitions: int) -> dict[str, float]:
         recursive_least_squares(X[:few], y[:few])
 
     found["full, d = 1000: NumPy, row by row"] = in_turns(lambda: plain.fit(X, y), loop, repetitions) * len(X) / few
-    S = random(100_000, 47_000, density=63 / 47_000, random_state=0, format="csr")
+    columns = generator.integers(0, 47_000, size=(100_000, 63))
+    start = np.arange(0, columns.size + 1, 63)
+    S = csr_matrix((generator.normal(size=columns.size), columns.ravel(), start), shape=(100_000, 47_000))
+    S.sum_duplicates()
     t = S @ generator.normal(size=47_000) + generator.normal(size=100_000)
-    S = csr_matrix(S)
     found["diag, 100,000 x 63 of 47,000: SGDRegressor, one epoch"] = in_turns(
         lambda: OnlineRegressor(covariance="diag").fit(S, t),
         lambda: SGDRegressor(max_iter=1, tol=None).fit(S, t),

@@ -210,7 +210,8 @@ class Dense(WeightCovariance):
 
     def _solve(self, state: State) -> None:
         """Compute Sigma and the mean again, from the normal equations."""
-        found = normal_equations.solve(state, self.settings.prior_variance)
+        with crew():  # whose BLAS has one thread, since others would spin after so short a call
+            found = normal_equations.solve(state, self.settings.prior_variance)
         if found is not None:
             rows, _, columns = state["weights"].shape
             state["covariance"][0], state["weights"][:, 0] = found

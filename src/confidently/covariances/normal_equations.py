@@ -6,7 +6,7 @@ equations lose none::
 
     precision = sum_t zeta_t x_t x_t',     shift = sum_t zeta_t x_t y_t
 
-with zeta = w/r. After a fixed number of rows, which doubles until it is a period, Sigma = (I/p + precision)^-1 and
+with zeta = w/r. After a fixed number of rows, which grows by a factor of four up to a period, Sigma = (I/p + precision)^-1 and
 mean = Sigma shift are computed from them.
 
 =============  =======================  ==========================================================================
@@ -27,7 +27,7 @@ from .settings import Settings
 from .state import REAL, Shapes, State
 
 LEAST_ROWS, PERIOD = 16, 1024
-PERIODS_PER_COLUMN = 4
+PERIODS_PER_COLUMN = 16
 ROWS_PER_CHUNK = 1024
 
 
@@ -56,7 +56,7 @@ def rows_until_due(state: State) -> int:
     seen, columns = int(state["counters"][0]), len(state["shift"])
     due, period = _power_of_two(max(LEAST_ROWS, columns // 2)), _power_of_two(max(PERIOD, PERIODS_PER_COLUMN * columns))
     while due <= seen and due < period:
-        due *= 2
+        due *= 4
     return due - seen if due > seen else period - seen % period
 
 
