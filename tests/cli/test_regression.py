@@ -136,6 +136,9 @@ def test_a_cache_of_numbers_trains_the_same_model(ok, data):
     _, by_the_way = train(ok, data, "--regression", "--cache", cache, model="2.cw")
     ok("train", cache, "-q", "-o", data.parent / "3.cw")  # which shows that its labels are numbers
     assert direct.read_bytes() == by_the_way.read_bytes() == (data.parent / "3.cw").read_bytes()
+    ok("cache", data, "--label", "y", "--regression", "-o", data.parent / "2.cache")
+    ok("train", data.parent / "2.cache", "-q", "-o", data.parent / "4.cw")
+    assert (data.parent / "4.cw").read_bytes() == direct.read_bytes()
 
 
 def test_inspect_shows_weights_in_units_of_the_targets(ok, data):

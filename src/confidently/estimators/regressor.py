@@ -318,7 +318,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
         ----------
         stream : Stream
             Of :func:`confidently.data.open_stream` with ``targets=True``, from which nothing has been read. Tables of
-            numbers are best read as they are, with ``normalize="none"``.
+            numbers are read as they are, with ``normalize="none", zeros=True``.
         progress : bool
             Show a progress bar on standard error or, in a notebook, below the cell.
 
@@ -341,7 +341,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
         ...     _ = file.write("label,a\\n" + "".join(f"{2.5 * a + 1},{a}\\n" for a in range(50)))
         ...     file.flush()
         ...     model = OnlineRegressor(prior_variance=1e6).fit_stream(
-        ...         open_stream(file.name, targets=True, normalize="none")
+        ...         open_stream(file.name, targets=True, normalize="none", zeros=True)
         ...     )
         ...     [found] = model.predict_stream(file.name)
         >>> found[:3].round(3).tolist()
