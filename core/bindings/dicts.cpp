@@ -1,12 +1,15 @@
 // Rows that are Python dicts: training and prediction, one at a time.
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings/batches.hpp"
@@ -14,6 +17,7 @@
 #include "bindings/learner_settings.hpp"
 #include "data/rows_out.hpp"
 #include "learner/predict.hpp"
+#include "views/center.hpp"
 
 namespace confidently::python {
 
@@ -34,13 +38,22 @@ class OneRow final : public Rows {
 class BoundLearner {
   public:
     virtual ~BoundLearner() = default;
-    virtual void learn(Row row, const std::int32_t* labels, std::int64_t n_labels, double weight) = 0;
-    virtual void scores(const Row& row, double* out) = 0;         // one per column
+    // target: of a regression; otherwise nullptr
+    virtual void learn(Row row, const std::int32_t* labels, std::int64_t n_labels, double weight, const double* target) = 0;
+    virtual void scores(const Row& row, double* out) = 0;  // one per column
+    // mean and variance of the score of a regression; `unseen`: the root of the sum of squares of features without a column
+    virtual std::pair<double, double> distribution(const Row& row, double unseen) = 0;
+    virtual double offset() const = 0;  // of the scores of a regression, except for one of counts
     virtual void probabilities(const Row& row, double* out) = 0;  // one per class or label, also for two classes
     virtual int columns() const = 0;
     virtual int n_probabilities() const = 0;
     virtual std::int64_t capacity() const = 0;  // number of features the arrays have space for
 };
+
+template <class Task>
+inline constexpr bool kPredictsNumbers = false;
+template <Offset offset>
+inline constexpr bool kPredictsNumbers<Regression<offset>> = true;
 
 inline double clip(double p) { return std::min(std::max(p, 0x1p-53), 1.0 - 0x1p-53); }
 
@@ -54,25 +67,42 @@ class BoundTo final : public BoundLearner {
           calibration_(data<double>(state, "calibration")), scratch_(std::size_t(covariance.weights.columns)) {
         for (auto [name, array] : state) {
             owners_.push_back(nb::borrow(array));
-            if (nb::cast<std::string>(name) == "weights") continue;
+            const auto own = nb::cast<std::string>(name);
+            if (own == "weights" || own == "precision" || own == "shift") continue;
             const auto numbers = nb::cast<nb::ndarray<nb::ro, nb::c_contig>>(array);
-            kept_.push_back({numbers.data(), numbers.nbytes()});
+            // Bins of errors change, as the normal equations do, when nothing can fail any more.
+            const bool without_bins = is_regression && own == "calibration" && covariance.weights.columns == 1;
+            kept_.push_back({numbers.data(), without_bins ? 8 * sizeof(double) : numbers.nbytes()});
         }
+        if (is_regression && state.contains("precision")) {
+            const std::int64_t n = covariance.weights.n_features;
+            require(!covariance.weights.intercept && covariance.weights.columns == 1, "normal equations are of one number");
+            precision_ = StateArrays{state}.template array<double>("precision", n, n);
+            shift_ = StateArrays{state}.template array<double>("shift", n, 1);
+        }
+        if (state.contains("center.kind")) center_.emplace(Center::open(StateArrays{state}, nullptr));
     }
 
-    void learn(Row row, const std::int32_t* labels, std::int64_t n_labels, double weight) override {
+    void learn(Row row, const std::int32_t* labels, std::int64_t n_labels, double weight, const double* target) override {
         require(has_labels || n_labels == 1, "a row has one class");
+        require((target != nullptr) == is_regression, "a regression learns numbers, and nothing else does");
         require_below(labels, n_labels, n_probabilities(), "labels out of range");
         undo_.clear();
         for (Kept& kept : kept_) kept.save();
-        const OneRow rows(row, capacity());
+        const Row made = seen(row);
+        const OneRow rows(made, capacity());
+        if (center_ && weight > 0.0) center_->learn(row, weight);
         const std::int64_t start[2] = {0, n_labels};
-        const Batch batch{rows, {labels, start}, &weight, nullptr, nullptr, 0, 1};
+        const Batch batch{rows, {labels, start, target}, &weight, nullptr, nullptr, 0, 1};
+        double evidence[2] = {};
+        Progressive progressive;
+        if (precision_) progressive.evidence = evidence;
         try {
             const Inspector inspector{rows, 0.0, HUGE_VAL};
             confidently::learn<Real>(covariance_, task_, rule_, rows,
-                                     {prior_, batch, calibrate_ ? calibration_ : nullptr, {},
-                                      {counters_[0], counters_[1], counters_[2], updates_}, independent_, inspector});
+                                     {prior_, batch, calibrate_ ? calibration_ : nullptr, progressive,
+                                      {counters_[0], counters_[1], counters_[2], updates_}, independent_, inspector,
+                                      is_regression ? calibration_ : nullptr});
         } catch (const InvalidRow&) {
             restore();
             throw std::overflow_error("a row takes the learner out of range");
@@ -80,14 +110,25 @@ class BoundTo final : public BoundLearner {
             restore();
             throw;
         }
+        if (precision_) add_evidence(made, evidence[0], evidence[1]);
     }
 
     void scores(const Row& row, double* out) override {
-        covariance_.weights.prediction(with_intercept(row), counters_[0], out, scratch_.data());
+        covariance_.weights.prediction(with_intercept(seen(row)), counters_[0], out, scratch_.data());
     }
 
+    std::pair<double, double> distribution(const Row& bare, double unseen) override {
+        require(columns() == 1, "a row has one number");
+        const Row row = with_intercept(seen(bare));
+        double mean;
+        covariance_.weights.prediction(row, counters_[0], &mean, scratch_.data());
+        return {mean, covariance_.variance(row, {0, kNone}) + prior_ * unseen * unseen};
+    }
+
+    double offset() const override { return is_regression ? TargetStatistics{calibration_}.mean() : 0.0; }
+
     void probabilities(const Row& bare, double* out) override {
-        const Row row = with_intercept(bare);
+        const Row row = with_intercept(seen(bare));
         std::vector<double> s(static_cast<std::size_t>(columns()));
         scores(bare, s.data());
         if constexpr (std::is_same_v<Task, Binary>) {
@@ -114,14 +155,38 @@ class BoundTo final : public BoundLearner {
     int n_probabilities() const override {
         return columns() + std::is_same_v<Task, Binary> - std::is_same_v<Task, Multilabel>;
     }
-    std::int64_t capacity() const override { return covariance_.weights.n_features - covariance_.weights.intercept; }
+    std::int64_t capacity() const override {
+        const std::int64_t weights = covariance_.weights.n_features - covariance_.weights.intercept;
+        return center_ ? std::min(weights, std::int64_t(center_->present.size())) : weights;
+    }
 
   private:
+    static constexpr bool is_regression = kPredictsNumbers<Task>;
     static constexpr bool has_labels = std::is_same_v<Task, Multilabel> || std::is_same_v<Task, MultilabelOneVsRest>;
+
+    // Adds a row to the normal equations of least squares (src/confidently/covariances/normal_equations.py).
+    void add_evidence(const Row& row, double zeta, double target) {
+        const std::int64_t n = covariance_.weights.n_features;
+        for (std::int32_t i = 0; i < row.size; ++i) {
+            const double z = zeta * row.value[i];
+            double* const of_row = precision_ + row.column[i] * n;
+            for (std::int32_t j = 0; j < row.size; ++j) of_row[row.column[j]] += z * row.value[j];
+            shift_[row.column[i]] += z * target;
+        }
+    }
 
     void restore() {
         undo_.roll_back();
         for (Kept& kept : kept_) kept.restore();
+    }
+
+    // What the learner sees of a row: with centered columns, the row less their means.
+    Row seen(const Row& row) {
+        if (!center_) return row;
+        made_.value.clear(), made_.column.clear();
+        made_.start.resize(1);
+        center_->see(row, made_);
+        return {made_.column.data(), made_.value.data(), std::int32_t(made_.value.size()), row.intercept};
     }
 
     Row with_intercept(Row row) const {
@@ -158,6 +223,9 @@ class BoundTo final : public BoundLearner {
     std::int64_t *counters_, *updates_;
     double* calibration_;
     std::vector<double> scratch_;
+    double *precision_ = nullptr, *shift_ = nullptr;  // normal equations, where the state has them
+    std::optional<Center> center_;
+    MadeRows made_;
     std::vector<nb::object> owners_;
     std::vector<Kept> kept_;
 };
@@ -208,6 +276,13 @@ class DictLearner {
         return learn_row(x, labels.data(), std::int64_t(labels.size()), weight);
     }
 
+    // The same for a regression; none if no learner is bound.
+    bool learn_number(nb::handle x, double y, double weight) {
+        if (!bound_) return false;
+        const std::int32_t label = 0;
+        return learn_row(x, &label, 1, weight, &y);
+    }
+
     // the number of the class of the best score
     int best(nb::handle x) {
         const std::vector<double>& s = score(x);
@@ -215,6 +290,21 @@ class DictLearner {
     }
 
     std::vector<double> scores(nb::handle x) { return score(x); }
+
+    // what a regression predicts that is not one of counts
+    double number(nb::handle x) {
+        const std::vector<double>& s = score(x);
+        require(s.size() == 1, "a row has one number");
+        return s[0] + bound().offset();
+    }
+
+    // mean and variance of the score of a regression, without its offset
+    std::pair<double, double> distribution(nb::handle x) {
+        Row row = to_predict(x);
+        double unseen = 0.0;
+        if (!spare_ && has_unseen(row)) unseen = row.value[--row.size];
+        return bound().distribution(row, unseen);
+    }
 
     // none if the row has unseen features and the arrays have no space for them
     std::vector<double> probabilities(nb::handle x) {
@@ -290,11 +380,11 @@ class DictLearner {
     // Whether a row to predict ends with the column that stands for its unseen features.
     bool has_unseen(const Row& row) { return row.size && row.column[row.size - 1] >= size(); }
 
-    bool learn_row(nb::handle x, const std::int32_t* labels, std::int64_t n, double weight) {
+    bool learn_row(nb::handle x, const std::int32_t* labels, std::int64_t n, double weight, const double* target = nullptr) {
         const Row row = reader_.to_train(x, largest_);
         if (size() + spare_ > bound().capacity()) return false;
         try {
-            bound().learn(row, labels, n, weight);
+            bound().learn(row, labels, n, weight, target);
         } catch (...) {
             reader_.forget_new();
             throw;
@@ -334,8 +424,11 @@ void bind_dicts(nb::module_& m) {
     method(learner, "learn", &DictLearner::learn, x, "y"_a.none(), "weight"_a);
     method(learner, "learn_class", &DictLearner::learn_class, x, "label"_a, "weight"_a);
     method(learner, "learn_labels", &DictLearner::learn_labels, x, "labels"_a, "weight"_a);
+    method(learner, "learn_number", &DictLearner::learn_number, x, "y"_a, "weight"_a);
     method(learner, "best", &DictLearner::best, x);
     method(learner, "scores", &DictLearner::scores, x);
+    method(learner, "number", &DictLearner::number, x);
+    method(learner, "distribution", &DictLearner::distribution, x);
     method(learner, "probabilities", &DictLearner::probabilities, x);
     method(learner, "row", &DictLearner::row, x, "learned"_a, "largest"_a);
     method(learner, "columns", &DictLearner::columns, "names"_a, "learned"_a);

@@ -202,13 +202,13 @@ class Dense(WeightCovariance):
             with crew() as threads:
                 normal_equations.add(state, part, evidence, self.settings, NumpyArrays(threads))
             if state["counters"][0] == due:
-                self._solve(state)
+                self.solve(state)
             first = last
             if progress is not None:
                 progress(first)
         return state
 
-    def _solve(self, state: State) -> None:
+    def solve(self, state: State) -> None:
         """Compute Sigma and the mean again, from the normal equations."""
         with crew():  # whose BLAS has one thread, since others would spin after so short a call
             found = normal_equations.solve(state, self.settings.prior_variance)
@@ -289,7 +289,7 @@ class Dense(WeightCovariance):
         return np.stack([draws(sigma[k % len(sigma)], n, generator) for k in range(columns)], axis=1)
 
     def score_covariance(self, state: State, size: Size) -> np.ndarray:
-        if not self._one_matrix_suffices():
+        if not self.settings.regression and not self._one_matrix_suffices():
             raise ValueError(
                 f'with covariance="{self.name}" and more than two classes, or multilabel, probabilities depend on the '
                 'covariances of all classes, which are not exported; use "diag" (or "shared", for classes)'

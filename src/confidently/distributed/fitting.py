@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from distributed import Client
 from sklearn.utils import check_random_state
 
+from ..covariances.names import AUTO
 from ..covariances.table import kind_of
 from ..data import ReaderOptions
 from ..data.classes import ClassTable, check_classes
@@ -18,7 +19,8 @@ from ..data.features import Features
 from ..data.memory.labels import plain, training_of
 from ..estimators.auto import AutoClassifier
 from ..estimators.classifier import OnlineClassifier
-from ..estimators.fitted import put_model
+from ..estimators.fitted import put_any
+from ..estimators.regressor import OnlineRegressor
 from ..estimators.streams import check_values_kept
 from ..models.model import Model
 from ..rules.ranges import check_choice
@@ -29,8 +31,8 @@ from .rounds import Round, Rounds
 from .training import DEFAULT_ROUNDS, SHUFFLE, surveyed, training_on_files
 
 Report = Callable[[Round], None]
-AnyEstimator = OnlineClassifier | AutoClassifier
-Estimator = TypeVar("Estimator", OnlineClassifier, AutoClassifier)
+AnyEstimator = OnlineClassifier | AutoClassifier | OnlineRegressor
+Estimator = TypeVar("Estimator", OnlineClassifier, AutoClassifier, OnlineRegressor)
 
 
 def fit(
@@ -62,10 +64,11 @@ def fit(
 
     Parameters
     ----------
-    estimator : OnlineClassifier or AutoClassifier
-        Without a kernel. It makes ``passes`` passes; its ``shuffle=True`` means "within". The members of an
-        AutoClassifier, unless given, are chosen once, by the first 1000 rows of all, so that all partitions train the
-        same; each member is merged as a single classifier is.
+    estimator : OnlineClassifier, AutoClassifier or OnlineRegressor
+        Without a kernel; a regressor trains on arrays and data frames. It makes ``passes`` passes; its
+        ``shuffle=True`` means "within". The members of an AutoClassifier, unless given, are chosen once, by the first
+        1000 rows of all, so that all partitions train the same; each member is merged as a single classifier is. Ridge
+        regressions with a full or shared covariance are those of one pass over all rows, up to rounding.
     data : path, list or dask.bag of paths; or dask.array or dask.dataframe
         Files, folders and globs as for :func:`confidently.data.open_stream`, which every worker can open; or rows of
         numbers.
@@ -94,7 +97,7 @@ def fit(
 
     Returns
     -------
-    OnlineClassifier or AutoClassifier
+    OnlineClassifier, AutoClassifier or OnlineRegressor
         The estimator, fitted. Rows, mistakes and updates of all partitions are added.
 
     Raises
@@ -153,13 +156,18 @@ class _Training:
         self, estimator: AnyEstimator, client: Client | str | None, workers: int | None, partitions: int | None,
         rounds: int, shuffle: str | None, progress: bool | Report, base: Model | None = None,
     ) -> None:  # fmt: skip
-        if not isinstance(estimator, (OnlineClassifier, AutoClassifier)):
+        if not isinstance(estimator, (OnlineClassifier, AutoClassifier, OnlineRegressor)):
             raise TypeError(
-                f"training on a cluster needs an OnlineClassifier or an AutoClassifier, got {type(estimator).__name__}"
+                "training on a cluster needs an OnlineClassifier, an AutoClassifier or an OnlineRegressor, got "
+                f"{type(estimator).__name__}"
             )
-        estimator._check_parameters(partial=True)
+        if isinstance(estimator, OnlineRegressor):
+            estimator._check_parameters()
+        else:
+            estimator._check_parameters(partial=True)
         for one in single_learners(estimator):
-            kind_of(one.covariance).require("distribute")
+            if one.covariance != AUTO:
+                kind_of(one.covariance).require("distribute")
             if one.forget:
                 raise ValueError(
                     "partitions are trained on in parallel, so no rows come last for forget to keep; use forget=0"
@@ -182,7 +190,7 @@ class _Training:
             options: dict[str, Any] = {
                 "partitions": self.partitions or n_threads(client), "rounds": self.rounds, "shuffle": self.shuffle,
                 "seed": self.seed, "passes": 1 if self.base else self.estimator.passes,
-                "calibrate": self.estimator.calibration is not None,
+                "calibrate": isinstance(self.estimator, OnlineRegressor) or self.estimator.calibration is not None,
             }  # fmt: skip
             if is_collection(data):
                 if how or reading is not None or multilabel is not None or on_error != "stop":
@@ -195,13 +203,16 @@ class _Training:
                     raise ValueError(
                         "y and sample_weight apply to arrays and data frames; files contain labels and weights"
                     )
+                if isinstance(self.estimator, OnlineRegressor):
+                    raise ValueError("regressors train on arrays and data frames on a cluster, got files; pass those")
                 training = self._files(client, paths_of(data), classes, multilabel, on_error, reading, how, options)
             self._report(client, training, options)
             for summary in training:
                 self._show(summary)
         model = training.model
-        check_classes(model.classes, model.learner.multilabel)
-        put_model(self.estimator, model)
+        if not isinstance(self.estimator, OnlineRegressor):
+            check_classes(model.classes, model.learner.multilabel)
+        put_any(self.estimator, model)
 
     def _files(
         self, client: Client, paths: list[str], classes: Any, multilabel: bool | None, on_error: str | int,
@@ -221,6 +232,7 @@ class _Training:
         return training_on_files(client, found, model, on_error=on_error, class_weight=weights, **options)
 
     def _initial_model(self, reading: ReaderOptions, multilabel: bool, classes: Any) -> Model:
+        assert not isinstance(self.estimator, OnlineRegressor)  # which trains on rows
         names = [] if classes is None else [plain(name) for name in classes]
         table = ClassTable(names, multilabel, closed=classes is not None)
         features = Features(bounded=not reading.vocabulary) if reading.named else None
@@ -244,8 +256,8 @@ class _Training:
             self.progress(summary)
 
 
-def single_learners(estimator: AnyEstimator) -> Sequence[OnlineClassifier]:
-    """Return the classifier itself, or the members that a stack was given."""
-    if isinstance(estimator, OnlineClassifier):
+def single_learners(estimator: AnyEstimator) -> Sequence[OnlineClassifier | OnlineRegressor]:
+    """Return the estimator itself, or the members that a stack was given."""
+    if isinstance(estimator, OnlineClassifier | OnlineRegressor):
         return [estimator]
     return [] if isinstance(estimator.members, str) else estimator.members

@@ -13,7 +13,10 @@ from distributed import Client, Future
 from ..data.features import Features
 from ..data.memory.labels import plain
 from ..estimators.auto import AutoClassifier
+from ..estimators.parameters import saved_regression
+from ..estimators.regressor import OnlineRegressor
 from ..models.model import Model
+from ..models.regression import RegressionModel
 from .rounds import Rounds
 from .sources import Blocks
 from .tasks import Job, choose_by_rows, count, distinct, head
@@ -85,6 +88,8 @@ class Frames:
 
     def initial_model(self, classes: Any) -> Model:
         """Return an untrained model; the classes, unless passed, are collected from all blocks of labels."""
+        if isinstance(self.estimator, OnlineRegressor):
+            return self._regression()
         if self.y.ndim == 2:
             names: list[Any] = list(range(self.y.shape[1]))
         elif classes is None:
@@ -98,6 +103,16 @@ class Frames:
         features = None if self.names is None else Features.named(self.names)
         model = Model(learner, names, features, settings_of(self.estimator))
         return self._with_members(model) if learner.rows_to_prepare else model
+
+    def _regression(self) -> RegressionModel:
+        n_outputs = self.y.shape[1] if self.y.ndim == 2 else 1
+        if self.names is not None:
+            self.estimator.feature_names_in_ = np.array(self.names, dtype=object)
+        learner = self.estimator._new_learner(self.n_features, n_outputs)
+        learner.undoes = True  # parts train on copies
+        features = None if self.names is None else Features.named(self.names)
+        estimator = saved_regression(self.estimator) | {"one_dimensional": self.y.ndim == 1}
+        return RegressionModel(learner, list(range(n_outputs)), features, estimator)
 
     def _with_members(self, model: Model) -> Model:
         """Have a worker choose the members of a stack by the first rows."""

@@ -16,18 +16,21 @@ from typing import Any
 
 import numpy as np
 
+from ..covariances.state import INITIAL_TARGET
 from ..data import Batch, DataError, DataWarning, ReaderOptions, Stream, open_stream
 from ..data.classes import ClassTable
 from ..data.memory.matrix import largest_value
 from ..data.selection import joined, select_rows
 from ..data.sources.file_range import FileRange
 from ..data.stream import MAX_SKIPPED_SHOWN
+from ..learner.learner import Learner
 from ..learner.streams import StreamLearner
 from ..models.model import Model
 from ..stack.stack import HESSIAN, ROWS, WEIGHTS, parts_of
 from ..stack.threads import members_in_turn
 from .change import Change, change_of, merge_changes
 
+OF_ERRORS = 3  # where the statistics of errors begin, in those of the targets
 Seed = tuple[int, ...]
 Rows = tuple[Any, Any, Any]  # rows, their labels, their weights or None
 CALIBRATED = ("calibration", WEIGHTS, HESSIAN, ROWS)  # arrays of states that only a first pass changes
@@ -203,9 +206,9 @@ def _classifier(estimator: Any, base: Model) -> Any:
     """Return a classifier with a copy of the base's learner, ready for rows."""
     from sklearn.base import clone  # here, since tasks on files need no scikit-learn and start faster without it
 
-    from ..estimators.fitted import put_model
+    from ..estimators.fitted import put_any
 
-    return put_model(clone(estimator), replace(base, learner=_learner_of(base)))
+    return put_any(clone(estimator), replace(base, learner=_learner_of(base)))
 
 
 def _learner_of(base: Model) -> Any:
@@ -219,6 +222,10 @@ def _learner_of(base: Model) -> Any:
 def _restore_calibration(learner: Any, base: Any) -> None:
     """Undo what rows that were seen before have changed in calibrations and in the weights of a stack's members."""
     for part, before in zip(parts_of(learner), parts_of(base), strict=True):
+        if isinstance(part, Learner) and part.settings.regression:  # its offset and unit are those of all passes
+            own = part.state["calibration"].reshape(-1, len(INITIAL_TARGET))
+            own[:, OF_ERRORS:] = before.state["calibration"].reshape(own.shape)[:, OF_ERRORS:]
+            continue
         part.state |= {name: before.state[name].copy() for name in CALIBRATED if name in before.state}
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ..covariances.settings import MULTILABEL, Settings
-from ..covariances.table import of_classes, of_labels
+from ..covariances.table import of_classes, of_labels, resolved
 from ..data.class_order import ClassOrder
 from ..data.memory.labels import with_class_weight
 from ..models.model import Model
@@ -56,7 +57,8 @@ def regressor_of(model: RegressionModel) -> OnlineRegressor:
     settings, estimator = model.learner.settings, model.estimator
     parameters = {name: getattr(settings, name) for name in REGRESSION_SHARED}
     parameters["kernel"] = settings.kernel or "rbf"
-    parameters["projection"] = None if settings.projection == settings.rule.projection else settings.projection
+    default = resolved(replace(settings, projection=None), model.learner.n_features).projection
+    parameters["projection"] = None if settings.projection == default else settings.projection
     parameters |= {name: estimator[name] for name in REGRESSION_SAVED if name in estimator}
     covariance = estimator.get("covariance", settings.covariance)
     fit_intercept = settings.task != "regression"
@@ -83,6 +85,11 @@ def put_regression(regressor: OnlineRegressor, model: RegressionModel) -> Online
     if wanted.task != model.learner.settings.task:
         raise ValueError(f"the task {model.learner.settings.task!r} where {wanted.task!r} is trained")
     return regressor
+
+
+def put_any(estimator: Any, model: Model) -> Any:
+    """Give an estimator of either kind the learner of a model."""
+    return put_regression(estimator, model) if isinstance(model, RegressionModel) else put_model(estimator, model)
 
 
 def _put_features(estimator: OnlineEstimator[Any], model: Model) -> None:

@@ -74,7 +74,7 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         scores = self._scores(rows)
         if spread is None:
             return calibration.softmax(scores) if form.several else self._sigmoid(scores)
-        variances = _variances(spread, rows)
+        variances = score_variances(spread, rows)
         if form.several and form.slope is not None:
             shrunk = calibration.moderated(scores, _of_the_best_two(scores, variances), spread.prior)
             return calibration.softmax(shrunk, form.slope)
@@ -112,7 +112,7 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _variances(spread: Spread, rows: Any) -> np.ndarray:
+def score_variances(spread: Spread, rows: Any) -> np.ndarray:
     """Return the variance of every score, (n, columns); with a matrix, half that of any difference, (n, 1)."""
     if not spread.matrix:
         squares = rows.multiply(rows) if sparse.issparse(rows) else rows * rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy, deepcopy
-from typing import Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from ..models.regression import RegressionModel
 from ..rules import REGRESSION_RULES, RegressionRule, make_rule
 from ..rules.ranges import UNIT, check_choice, check_number
 from ..rules.rule import Rule
-from ..views.center import MEAN
+from ..views.center import MEAN, Center
 from ..views.columns import ZERO, Columns
 from ..views.table import make_view
 from ..views.view import View
@@ -44,6 +44,11 @@ from .parameters import (
     set_nested,
 )
 from .streams import batches_of, check_stream, check_values_kept
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from .frozen_regressor import LinearRegressionPredictor
 
 STREAM_METHODS = ("predict", "predict_std", "predict_interval", "margin_distribution")
 
@@ -621,6 +626,67 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
         return params | (nested_params(self) if deep else {})
 
     # --- files ---------------------------------------------------------------------------------------------------
+
+    # --- export --------------------------------------------------------------------------------------------------
+
+    def to_sklearn(self) -> LinearRegressionPredictor:
+        """Return a frozen copy of the coefficients, without the state that training needs.
+
+        Returns
+        -------
+        LinearRegressionPredictor
+            With ``coef_``, ``intercept_``, ``predict`` and ``predict_interval`` that agree with this regressor's.
+
+        Raises
+        ------
+        ValueError
+            For a kernel, and with a view other than the centering of rows.
+        """
+        from ..models.regression_form import regression_form  # only here, to save start-up time
+        from .frozen_regressor import LinearRegressionPredictor
+
+        check_is_fitted(self)
+        view = self.learner_.view
+        if view is not None and not isinstance(view, Center):
+            views = ",".join(one.name for one in view.views)
+            raise ValueError(
+                f"the view {views} changes rows before they are scored, which coefficients cannot; use to_onnx, or "
+                "save and load the model"
+            )
+        form = regression_form(self.learner_, centered=view is not None)
+        names = getattr(self, "feature_names_in_", None)
+        return LinearRegressionPredictor(form, self.calibration is not None, self._is_one_dimensional(), names)
+
+    def to_onnx(self, dtype: str = "float32") -> ModelProto:
+        """Return the predictor as an ONNX graph (opset 17), for any runtime; needs ``pip install confidently[onnx]``.
+
+        Parameters
+        ----------
+        dtype : {"float32", "float64"}
+            Of the input ``X``, shape (n, n_features), of all numbers within, and of the outputs.
+
+        Returns
+        -------
+        onnx.ModelProto
+            With the outputs ``variable``, the predictions, and ``std``, their standard deviations; both have the shape
+            (n, n_outputs).
+
+        Raises
+        ------
+        ImportError
+            If ONNX is not installed.
+        ValueError
+            For a kernel.
+        """
+        from ..models.regression_form import regression_form  # only here, to save start-up time
+        from ..models.regression_onnx import regression_to_onnx
+
+        check_is_fitted(self)
+        known = self.learner_.settings.rule.get_params().get("r", 1.0) is not None
+        factor = self._targets().noise_factor()
+        factor = np.ones_like(factor) if known and self.calibration is None else factor
+        form = regression_form(self.learner_)
+        return regression_to_onnx(self.learner_, form, factor, self._feature_names(), dtype)
 
     def as_model(self) -> RegressionModel:
         check_is_fitted(self)

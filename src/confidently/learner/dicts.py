@@ -53,10 +53,7 @@ class DictRows:
         self.multiclass = settings.pop("multiclass", None)
         self.calibration = settings.pop("calibration")
         check_choice("calibration", self.calibration, ("progressive", None))
-        bits = settings.pop("hash_bits")
-        if bits is not None:
-            check_number("classifier", "hash_bits", bits, HASH_BITS)
-        self.bits = EXACT if bits is None else int(bits)
+        self.bits = check_bits(settings.pop("hash_bits"))
         view = make_view(settings.pop("view"))
         if view is not None and view.takes_names and self.bits != EXACT:
             raise ValueError(f"the view {view.name} needs names of features, which hash_bits drops; use hash_bits=None")
@@ -352,6 +349,14 @@ class DictRows:
         self.core = _core.DictLearner(self.bits, MAX_COLUMNS, self.zeros)
         self.core.restore(*known)
         self._make_room()
+
+
+def check_bits(bits: int | None) -> int:
+    """Return the number of bits to which names are hashed, ``EXACT`` for None."""
+    if bits is None:
+        return EXACT
+    check_number("hash_bits", "hash_bits", bits, HASH_BITS)
+    return int(bits)
 
 
 def python_value(name: Any) -> Any:

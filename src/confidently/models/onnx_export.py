@@ -79,6 +79,23 @@ def to_onnx(
     learner: Learner, form: LinearForm, feature_names: list[str] | None = None, dtype: str = "float32"
 ) -> ModelProto:
     """Return the predictor of a learner with a linear form; see :meth:`confidently.OnlineClassifier.to_onnx`."""
+    graph = new_graph(learner, dtype)
+    scores = graph.add("Gemm", graph.rows, graph.constant(form.coef), graph.constant(form.intercept), transB=1)
+    _label(graph, form, scores)
+    _probabilities(graph, form, scores)
+    return _model(graph, form, learner.n_features, feature_names)
+
+
+def new_graph(learner: Learner, dtype: str) -> Graph:
+    """Return a graph that makes the rows which a learner sees.
+
+    Raises
+    ------
+    ImportError
+        If ONNX is not installed.
+    ValueError
+        For an unknown type.
+    """
     check_choice("dtype", dtype, TYPES)
     try:
         import onnx  # noqa: F401
@@ -87,10 +104,7 @@ def to_onnx(
     graph = Graph(dtype)
     if learner.view is not None:
         graph.rows = learner.view.exported(graph, "X", learner.state)
-    scores = graph.add("Gemm", graph.rows, graph.constant(form.coef), graph.constant(form.intercept), transB=1)
-    _label(graph, form, scores)
-    _probabilities(graph, form, scores)
-    return _model(graph, form, learner.n_features, feature_names)
+    return graph
 
 
 def _label(graph: Graph, form: LinearForm, scores: str) -> None:
@@ -117,15 +131,15 @@ def _probabilities(graph: Graph, form: LinearForm, scores: str) -> None:
         else:
             _sigmoid(graph, form, scores, name)
         return
-    variances = _variances(graph, spread)
+    of_scores = variances(graph, spread)
     if form.several:
-        shrunk = _moderated(graph, spread, scores, _of_the_best_two(graph, spread, scores, variances))
+        shrunk = _moderated(graph, spread, scores, _of_the_best_two(graph, spread, scores, of_scores))
         _softmax(graph, form, shrunk)
         return
     if form.slope is None:
-        p = _posterior_probability(graph, form, scores, variances, name)
+        p = _posterior_probability(graph, form, scores, of_scores, name)
     else:
-        p = _sigmoid(graph, form, _moderated(graph, spread, scores, variances), name)
+        p = _sigmoid(graph, form, _moderated(graph, spread, scores, of_scores), name)
     if form.task == "binary":
         graph.add("Concat", graph.add("Sub", graph.constant(1.0), p), p, name="probabilities", axis=1)
 
@@ -139,7 +153,7 @@ def _sigmoid(graph: Graph, form: LinearForm, scores: str, name: str) -> str:
     return graph.add("Sigmoid", graph.add("Add", scaled, graph.constant(form.offset)), name=name)
 
 
-def _variances(graph: Graph, spread: Spread) -> str:
+def variances(graph: Graph, spread: Spread) -> str:
     """Add the variance of every score; where columns share a matrix, half that of any difference."""
     if not spread.matrix:
         weights, intercept = spread.weights[:, :-1], spread.weights[:, -1]
@@ -183,22 +197,25 @@ def _posterior_probability(graph: Graph, form: LinearForm, scores: str, variance
 
 
 def _model(graph: Graph, form: LinearForm, n_features: int, feature_names: list[str] | None) -> ModelProto:
-    from onnx import TensorProto, checker, helper
+    from onnx import TensorProto, helper
 
-    number = TensorProto.FLOAT if graph.dtype == np.float32 else TensorProto.DOUBLE
+    number = helper.np_dtype_to_tensor_dtype(graph.dtype)
     has_strings = not form.multilabel and form.classes.dtype.kind in "OUS"
     columns = [len(form.classes)] if form.multilabel else []
     values = helper.make_tensor_value_info
-    whole = helper.make_graph(
-        graph.nodes,
-        "confidently",
-        [values("X", number, ["n", n_features])],
-        [
-            values("label", TensorProto.STRING if has_strings else TensorProto.INT64, ["n", *columns]),
-            values("probabilities", number, ["n", len(form.classes)]),
-        ],
-        graph.constants,
-    )
+    outputs = [
+        values("label", TensorProto.STRING if has_strings else TensorProto.INT64, ["n", *columns]),
+        values("probabilities", number, ["n", len(form.classes)]),
+    ]
+    return finished(graph, outputs, n_features, feature_names)
+
+
+def finished(graph: Graph, outputs: list[Any], n_features: int, feature_names: list[str] | None) -> ModelProto:
+    """Return the checked model of a graph with these outputs."""
+    from onnx import checker, helper
+
+    rows = helper.make_tensor_value_info("X", helper.np_dtype_to_tensor_dtype(graph.dtype), ["n", n_features])
+    whole = helper.make_graph(graph.nodes, "confidently", [rows], outputs, graph.constants)
     model = helper.make_model(
         whole, producer_name="confidently", ir_version=IR_VERSION, opset_imports=[helper.make_opsetid("", OPSET)]
     )

@@ -1,0 +1,182 @@
+"""Regressions that train on dicts and data frames, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _core
+from ..covariances import normal_equations
+from ..covariances.dense import Dense
+from ..covariances.settings import Settings
+from ..covariances.state import MAX_TARGET, out_of_range
+from ..covariances.table import kind_of
+from ..data.classes import ClassTable
+from ..data.memory.matrix import MAX_COLUMNS, MAX_WEIGHT, as_matrix, csr_matrix, largest_value
+from ..data.request import EXACT
+from ..views.center import Center
+from ..views.columns import ZERO, Columns
+from ..views.view import View
+from ..wording import counted
+from .dict_frames import FrameRows
+from .dicts import Row, check_bits
+from .learner import Learner
+from .regression import Prediction, Targets, deviation, prediction
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class NumberRows(FrameRows):
+    """A regression that trains on dicts.
+
+    Centered rows of a small matrix are made by the compiled loop; other views train on matrices of one row.
+
+    Parameters
+    ----------
+    settings : Settings
+    view : View, optional
+    calibrated : bool
+        Whether deviations are those of the errors made in training, or of the noise that the rule assumes.
+    bits : int, optional
+        Hash the names of features to this many bits.
+    """
+
+    until_due = 0  # rows that the compiled loop learns before the covariance is to be computed again
+    _due = 0
+
+    def __init__(self, settings: Settings, view: View | None, calibrated: bool, bits: int | None) -> None:
+        kind = kind_of(settings.covariance)
+        kind.require("stream")
+        self.bits = check_bits(bits)
+        if view is not None and view.takes_names and self.bits != EXACT and not isinstance(view, Center):
+            raise ValueError(f"the view {view.name} needs names of features, which hash_bits drops; use hash_bits=None")
+        self.multiclass, self.calibration, self.calibrated = None, "progressive", calibrated
+        centered = isinstance(view, Center)
+        self.zeros = view is not None and view.takes_values and not centered
+        self.table = ClassTable(multilabel=True)  # none
+        self.learner = Learner(settings, 1, view=view)
+        self.only_matrices = view is not None and not (centered and kind.couples_features)
+        self.as_matrices = self.fewer_than_two = True
+        self._order = []
+        self.largest = largest_value(self.learner.dtype)
+        self.core = _core.DictLearner(self.bits, MAX_COLUMNS, self.zeros)
+        self._make_room()
+
+    # --- training ----------------------------------------------------------------------------------------------------
+
+    def learn(self, x: Row, y: Any, weight: float = 1.0) -> None:
+        """Train on a row and its number."""
+        if weight != 1.0 and not 0.0 <= weight <= MAX_WEIGHT:
+            raise ValueError(f"weight must be in 0 to {MAX_WEIGHT:g}, got {weight!r}")
+        if not -MAX_TARGET <= y <= MAX_TARGET or (y < 0 and self.learner.settings.rule.counts):
+            self._refuse(y)
+        try:
+            if not self.growing and self.core.learn_number(x, y, weight):  # the usual case
+                if self.until_due:
+                    self._count_row()
+                return
+        except OverflowError:  # which leaves everything as it was
+            raise out_of_range(self.learner.dtype) from None
+        if self.as_matrices:
+            self._learn_number(x, float(y), weight)
+        else:
+            self._learn_dict(self.core.learn_number, x, y, weight)
+            if self.until_due:
+                self._count_row()
+
+    def _count_row(self) -> None:
+        """Compute the covariance from the normal equations again when as many rows as that takes have been learned."""
+        self.until_due -= 1
+        if self.until_due:
+            return
+        state = self.learner.state
+        self.until_due = self._due - int(state["counters"][0])  # rows of weight 0 do not count
+        if not self.until_due:
+            with self._alone():
+                covariance = self.learner.covariance
+                assert isinstance(covariance, Dense)  # no other keeps normal equations
+                covariance.solve(state)
+                self._make_room()
+
+    def _make_room(self) -> None:
+        super()._make_room()
+        self.until_due, state = 0, self.learner.state
+        if not self.as_matrices and "precision" in state:
+            self.until_due = normal_equations.rows_until_due(state)
+            self._due = int(state["counters"][0]) + self.until_due
+
+    def _refuse(self, y: Any) -> None:
+        counts = self.learner.settings.rule.counts
+        raise ValueError(f"targets must be {'in 0 to' if counts else 'finite and at most'} {MAX_TARGET:g}, got {y!r}")
+
+    def _learn_number(self, x: Row, y: float, weight: float) -> None:
+        with self._alone(), self._undone_on_error():
+            values, columns = self.core.row(x, True, self.largest)
+            self.grow_features()
+            matrix = csr_matrix(values, columns, np.array([0, len(values)]), self.learner.n_features)
+            zero, target = np.zeros(1, dtype=np.int32), np.array([[y]])
+            self.learner.learn(matrix, zero, weight=np.array([float(weight)]), targets=target)
+
+    def learn_frame(self, X: pd.DataFrame, y: Sequence[Any]) -> None:
+        targets = np.asarray(y, dtype=np.float64).reshape(-1, 1)
+        if len(targets) != len(X):
+            raise ValueError(f"X has {counted(len(X), 'row')} and y {counted(len(targets), 'target')}")
+        with self._alone(), self._undone_on_error():
+            try:
+                rows = self._frame(X, training=True)
+                self.grow_features()
+                matrix = as_matrix(rows, self.learner.dtype)
+                self.learner.learn(matrix, np.zeros(len(targets), dtype=np.int32), targets=targets)
+            finally:
+                self._make_room()  # also after an interruption, which may leave new arrays
+
+    def grow_features(self) -> None:
+        known = self.learner.n_features
+        if isinstance(self.learner.view, Center) and self.core.size > known:
+            self.learner.grow(n_features=self.core.size, columns=Columns.alike(self.core.size - known, ZERO))
+        else:
+            super().grow_features()
+
+    # --- predicting --------------------------------------------------------------------------------------------------
+
+    def predict(self, x: Row) -> float:
+        """Return the expected number of a row."""
+        if self.learner.settings.rule.counts:
+            return float(self._predicted(x).mean[0, 0])
+        if self.as_matrices:
+            return float(self._predict_row(x, "numbers")[0, 0])
+        return self.core.number(x)
+
+    def distribution(self, x: Row) -> tuple[float, float]:
+        """Return mean and variance of the number of a row."""
+        found = self._predicted(x)
+        variance = deviation(found, self.targets()) ** 2 if self.calibrated else found.spread
+        return float(found.mean[0, 0]), float(variance[0, 0])
+
+    def _predicted(self, x: Row) -> Prediction:
+        if self.as_matrices:
+            found: Prediction = self._predict_row(x, "number_distribution")
+            return found
+        mean, variance = self.core.distribution(x)
+        return prediction(self.learner.settings, self.targets(), np.array([[mean]]), np.array([[variance]]))
+
+    def predict_frame(self, X: pd.DataFrame) -> pd.Series:
+        import pandas as pd
+
+        found = self._predict_rows(self._frame(X, training=False), "number_distribution").mean
+        return pd.Series(found[:, 0], index=X.index)
+
+    # --- what was learned --------------------------------------------------------------------------------------------
+
+    def targets(self) -> Targets:
+        """Return the statistics of the targets so far."""
+        return Targets.of(self.learner.state["calibration"])
+
+    def weights(self, quantity: str) -> dict[Any, Any]:
+        names = list(self.features().names)
+        self.grow_features()
+        found = getattr(self.learner, quantity)()[0]
+        return dict(zip(names, found[: len(names)].tolist(), strict=True))

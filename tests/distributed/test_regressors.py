@@ -1,0 +1,81 @@
+"""Regressors on clusters: ridge regressions are those of one pass over all rows."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("distributed")
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import dask.array as da
+    import dask.dataframe as dd
+    from distributed import Client
+
+from confidently import OnlineRegressor, distributed
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(400, 5)) @ RNG.normal(size=(5, 5)) + 3.0 * RNG.normal(size=5)
+X[200:] += 1.0  # parts of other means
+Y = X @ RNG.normal(size=(5, 2)) + [5.0, -100.0] + RNG.normal(size=(400, 2))
+WEIGHT = RNG.uniform(0.1, 2.0, size=400)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
+        yield client
+
+
+def blocks(array):
+    return da.from_array(array, chunks=(130, -1)[: array.ndim])
+
+
+def assert_alike(found, expected):
+    for name in ("coef_", "intercept_", "variance_", "noise_variance_"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, err_msg=name)
+    assert found.n_seen_ == expected.n_seen_
+
+
+@pytest.mark.parametrize("rounds", [1, 5])
+@pytest.mark.parametrize("parameters", [{}, {"covariance": "shared"}, {"fit_intercept": False}])
+def test_ridge_is_that_of_one_pass(parameters, rounds, client):
+    options = {"client": client, "partitions": 3, "rounds": rounds}
+    for y in (Y[:, 0], Y):
+        found = distributed.fit(OnlineRegressor(**parameters), blocks(X), blocks(y), **options)
+        assert_alike(found, OnlineRegressor(**parameters).fit(X, y))
+        assert found.predict(X).shape == y.shape
+
+
+def test_weights_more_data_and_names(client):
+    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcde")).assign(y=Y[:, 0]), npartitions=4)
+    found = distributed.fit(OnlineRegressor(), frame, "y", client=client, partitions=4, rounds=2)
+    assert list(found.feature_names_in_) == list("abcde")
+    expected = OnlineRegressor().fit(pd.DataFrame(X, columns=list("abcde")), Y[:, 0])
+    assert_alike(found, expected)
+    options = {"client": client, "partitions": 2, "rounds": 2}
+    found = distributed.fit(OnlineRegressor(), blocks(X), blocks(Y), sample_weight=blocks(WEIGHT), **options)
+    expected = OnlineRegressor().fit(X, Y, WEIGHT)
+    assert_alike(found, expected)
+    assert_alike(distributed.partial_fit(found, blocks(X), blocks(Y), **options), expected.partial_fit(X, Y))
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"covariance": "diag"}, {"rule": "quantile", "covariance": "diag", "passes": 2}]
+)
+def test_other_regressions_are_near_one_pass(parameters, client):
+    rows = (X - X.mean(axis=0)) / X.std(axis=0)
+    found = distributed.fit(OnlineRegressor(**parameters), blocks(rows), blocks(Y), client=client, partitions=2)
+    expected = OnlineRegressor(**parameters).fit(rows, Y)
+    assert found.n_seen_ == expected.n_seen_
+    assert found.score(rows, Y) > expected.score(rows, Y) - 0.05
+
+
+def test_refusals(client, tmp_path):
+    with pytest.raises(ValueError, match="regressors train on arrays and data frames"):
+        distributed.fit(OnlineRegressor(), str(tmp_path / "rows.csv"), client=client)
+    with pytest.raises(ValueError, match="kernel"):
+        distributed.fit(OnlineRegressor(covariance="kernel"), blocks(X), blocks(Y[:, 0]), client=client)
+    with pytest.raises(ValueError, match="forget"):
+        distributed.fit(OnlineRegressor(covariance="diag", forget=0.1), blocks(X), blocks(Y[:, 0]), client=client)
