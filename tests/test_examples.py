@@ -44,7 +44,7 @@ def test_a_notebook_shows_pictures_and_no_warnings(path):
 
 
 def test_there_is_a_notebook_for_each_kind_of_work():
-    assert [path.stem for path in NOTEBOOKS] == ["clicks", "drift", "labelling", "text"]
+    assert [path.stem for path in NOTEBOOKS] == ["clicks", "drift", "labelling", "regression", "text"]
 
 
 def save():
