@@ -6,8 +6,8 @@ equations lose none::
 
     precision = sum_t zeta_t x_t x_t',     shift = sum_t zeta_t x_t y_t
 
-with zeta = w/r. After a fixed number of rows, which grows by a factor of four up to a period, Sigma = (I/p + precision)^-1 and
-mean = Sigma shift are computed from them.
+with zeta = w/r. After a fixed number of rows, which grows by a factor of four up to a period,
+Sigma = (I/p + precision)^-1 and mean = Sigma shift are computed from them.
 
 =============  =======================  ==========================================================================
 entry          shape, type              meaning
