@@ -14,6 +14,7 @@ from confidently import (
     CWStdev,
     OnlineClassifier,
     OnlineMedLDA,
+    OnlineRegressor,
     load,
     make_rule,
     merge,
@@ -48,11 +49,16 @@ def main(folder: Path) -> None:
     assert_type(AutoClassifier().fit(X, y).weights_, Floats)
     assert_type(MIRA().fit(X, y), MIRA)
     assert_type(progressive_validation(classifier, X, y), ProgressiveCurve)
+    regressor = OnlineRegressor().fit(X, X[:, 0])
+    assert_type(regressor, OnlineRegressor)
+    assert_type(regressor.predict(X), Floats)
+    assert_type(regressor.predict(X, return_std=True), tuple[Floats, Floats])
+    assert_type(regressor.predict_interval(X, 0.9), Floats)
     assert_type(OnlineMedLDA(2).fit((10 * X).astype(int), y), OnlineMedLDA)
 
     classifier.save(folder / "spam.cw")
     model = load(folder / "spam.cw")
-    assert_type(model, OnlineClassifier | AutoClassifier | OnlineMedLDA)
+    assert_type(model, OnlineClassifier | AutoClassifier | OnlineRegressor | OnlineMedLDA)
     if isinstance(model, OnlineClassifier):
         assert_type(model.partial_fit(X, y), OnlineClassifier)
 

@@ -12,14 +12,6 @@
 
 namespace confidently {
 
-// What is subtracted from targets before the weights predict the rest.
-enum class Offset {
-    none,
-    mean,     // the mean of the targets before
-    centered  // the same, of rows that are centered too: together, the intercept of least squares. With W the weight of the
-              // rows before, a row of weight w adds w W/(w + W) (x - mean)(x - mean)' to the scatter matrix (Welford 1962)
-};
-
 template <Offset kind>
 class Regression {
   public:
@@ -77,10 +69,10 @@ class Regression {
         Goal goal{y, 0.0, 1.0, e.weight, before};
         if constexpr (kHasLogLink<Rule>) {
             if (kind != Offset::none) goal.offset = known.log_mean();
-            known.add(y, e.weight, kind != Offset::none);
+            known.add(y, e.weight, kind);
         } else {
             if (kind != Offset::none) goal.offset = before > 0.0 ? known.mean() : y;
-            known.add(y, e.weight, kind != Offset::none);
+            known.add(y, e.weight, kind);
             goal.unit = known.unit();
             goal.target = (y - goal.offset) / goal.unit;
         }

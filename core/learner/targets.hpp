@@ -10,6 +10,15 @@
 
 namespace confidently {
 
+// What is subtracted from targets before the weights predict the rest.
+enum class Offset {
+    none,
+    mean,     // the mean of the first targets, for weights that have a constant feature
+    centered  // the mean of the targets before, of rows that are centered too: together, the intercept of least squares. With W
+              // the weight of the rows before, a row of weight w adds w W/(w + W) (x - mean)(x - mean)' to the scatter
+              // matrix (Welford 1962)
+};
+
 // A prediction: its mean, and its variance up to the factor that noise() estimates.
 struct Predicted {
     double mean, spread;
@@ -21,10 +30,13 @@ struct TargetStatistics {
     // Errors are counted by asinh(z) times this: bins are .025 wide near 0, and the last ones begin at 300 standard deviations.
     static constexpr double bins_per_unit = 40.0;
     static constexpr double largest_gain = 1e100;
+    // Weight of the rows whose mean is the offset beside a constant feature. Later it would move without the rule having asked
+    // for it, and the weight of that feature, by then certain, would follow too slowly.
+    static constexpr double first_rows = 128.0;
     double* state;
 
     double& weight() const { return state[0]; }           // of the rows
-    double& mean() const { return state[1]; }             // of their targets; 0 where no offset is learned
+    double& mean() const { return state[1]; }             // of their targets, or of the first ones; 0 without an offset
     double& squares() const { return state[2]; }          // sum of their squared deviations from it
     double& predicted() const { return state[3]; }        // rows with a prediction
     double& noise() const { return state[4]; }            // sum of error^2/spread over these
@@ -33,15 +45,12 @@ struct TargetStatistics {
     double& absolute_errors() const { return state[7]; }
     double* bin() const { return state + 8; }
 
-    // Counts in a target of a row of weight w; without an offset, deviations are those from 0.
-    void add(double y, double w, bool offset) const {
+    // Counts in a target of a row of weight w.
+    void add(double y, double w, Offset offset) const {
+        const bool moves = offset == Offset::centered || (offset == Offset::mean && weight() < first_rows);
         weight() += w;
-        if (!offset) {
-            squares() += w * y * y;
-            return;
-        }
         const double d = y - mean();
-        mean() += w / weight() * d;
+        if (moves) mean() += w / weight() * d;
         squares() += w * d * (y - mean());
     }
 

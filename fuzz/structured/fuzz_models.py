@@ -23,7 +23,7 @@ from confidently.models.file import ModelFileError
 from confidently.models.inspection import class_views, kept_examples
 from confidently.models.model import Model
 from confidently.stack.stack import Stack
-from confidently.topics.model import TopicModel, load_either
+from confidently.topics.model import TopicModel, load_any
 from confidently.topics.views import topic_views
 
 X = np.random.default_rng(0).integers(0, 4, (40, 6)).astype(float)
@@ -152,7 +152,7 @@ def _looked_at(path: Path) -> Model | TopicModel:
     except ModelFileError as error:
         if "got a topic model" not in str(error):
             raise
-        model = load_either(path)
+        model = load_any(path)
         topic_views(model)
         return model
     if isinstance(model.learner, Stack):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from confidently import RULES, load
+from confidently import REGRESSION_RULES, RULES, load
 from confidently.models.model import Model
 from tests.command_line import rows
 from tests.data_sets import shared_data
@@ -209,9 +209,10 @@ def test_real_data(ok, tmp_path):
 
 def test_rules_are_listed(ok, call):
     listed = ok("rules")
-    assert all(f"\n{name} " in listed for name in RULES)
-    assert [rule["name"] for rule in json.loads(ok("rules", "--json"))] == list(RULES)
-    for name, rule in RULES.items():
+    every = RULES | REGRESSION_RULES
+    assert all(f"\n{name} " in listed for name in every)
+    assert [rule["name"] for rule in json.loads(ok("rules", "--json"))] == list(every)
+    for name, rule in every.items():
         assert rule.formula in ok("rules", name)
     assert json.loads(ok("rules", "cw_stdev", "--json"))["parameters"][0]["default"] == 0.95
     assert call("rules", "nonsense")[0] == 2

@@ -275,7 +275,9 @@ def test_awkward_rows_leave_a_finite_sensible_learner(covariance, task, rows_per
     assert (variance >= 0).all()
     sigma = learner.covariance_matrix().astype(np.float64)
     assert np.linalg.eigvalsh(sigma).min() > -2e-6 * np.abs(sigma).max()  # float32's rounding of the prior
-    if kind != "contradictions":
+    # columns of 1e6 leave single precision no digits of the variances that cw_var demands of margins: what it learns
+    # depends on how the BLAS rounds
+    if kind != "contradictions" and (kind, rule, dtype) != ("badly scaled", "cw_var", "float32"):
         assert (learner.predict(as_matrix(X, dtype)) == y).mean() > 0.75
 
 

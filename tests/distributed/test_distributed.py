@@ -404,7 +404,8 @@ def test_rows_in_memory_are_refused(client):
 def test_estimators_that_cannot_train_on_a_cluster(client, files):
     with pytest.raises(ValueError, match="partial_fit needs a fitted classifier; call fit first"):
         distributed.partial_fit(OnlineClassifier(), files / "all.vw", client=client)
-    with pytest.raises(TypeError, match="needs an OnlineClassifier or an AutoClassifier, got Perceptron"):
+    needed = "needs an OnlineClassifier, an AutoClassifier or an OnlineRegressor, got Perceptron"
+    with pytest.raises(TypeError, match=needed):
         distributed.fit(Perceptron(), files / "all.vw", client=client)
     on_arrays = OnlineClassifier().fit(X, Y)
     with pytest.raises(ValueError, match="trained on arrays, which do not define the columns of files"):

@@ -169,6 +169,22 @@ def test_quantiles_are_near_those_of_linear_programming(tau):
     assert np.mean(y[3000:] < model.predict(X[3000:])) == pytest.approx(tau, abs=0.06)
 
 
+@pytest.mark.parametrize("rule", [Quantile(tau=0.5), "arow_eps"])
+def test_the_intercept_follows_targets_that_drift_as_a_constant_column_does(rule):
+    generator = np.random.default_rng(8)
+    X = generator.normal(size=(3000, 3))
+    rows = np.column_stack([X, np.ones(3000)])
+    y = X @ [1.0, -2.0, 0.5] + np.linspace(0.0, 3.0, 3000) + generator.normal(size=3000)
+    own = OnlineRegressor(rule, "full", prior_variance=10.0)
+    column = OnlineRegressor(rule, "full", prior_variance=10.0, fit_intercept=False)
+    for first in range(0, 3000, 500):
+        part = slice(first, first + 500)
+        own.partial_fit(X[part], y[part])
+        column.partial_fit(rows[part], y[part])
+        if first:
+            assert np.abs(own.predict(X) - column.predict(rows)).mean() < 0.07
+
+
 def test_counts_are_learned_by_their_logarithm():
     generator = np.random.default_rng(7)
     X = generator.normal(size=(4000, 4))

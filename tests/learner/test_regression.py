@@ -16,7 +16,7 @@ RULES = [
     make_rule("poisson"),
     make_rule("quantile", tau=0.7, c=2.0),
 ]
-N, D = 60, 4
+N, D = 150, 4  # of a weight above 128, where the offset stops
 
 
 def data(counts=False, seed=0):

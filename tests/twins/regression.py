@@ -45,16 +45,23 @@ class Twin:
         """The mean of the targets so far; of the first row its own."""
         if not self.intercept:
             return 0.0
-        W = sum(self.weights)
+        W, n = sum(self.weights), self.first_rows()
+        mean = np.average(self.targets[:n], weights=self.weights[:n]) if W else 0.0
         if self.counts:
-            return log((np.dot(self.weights, self.targets) + 0.5) / (W + 0.5))
-        return np.average(self.targets, weights=self.weights) if W else y
+            return log((W * mean + 0.5) / (W + 0.5))
+        return mean if W else y
+
+    def first_rows(self):
+        """The rows whose mean is the offset: those before which the weight is below 128, or all of centered ones."""
+        before = np.append(0.0, np.cumsum(self.weights))[:-1]
+        return len(self.weights) if self.centered else int(np.sum(before < 128.0))
 
     def unit(self, y, w):
         if self.counts:
             return 1.0
         targets, weights = [*self.targets, y], [*self.weights, w]
-        center = np.average(targets, weights=weights) if self.intercept else 0.0
+        n = len(targets) if self.centered or sum(self.weights) < 128.0 else self.first_rows()
+        center = np.average(targets[:n], weights=weights[:n]) if self.intercept else 0.0
         variance = np.average((np.array(targets) - center) ** 2, weights=weights)
         return sqrt(variance) if variance > 0 else 1.0
 

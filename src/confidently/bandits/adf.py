@@ -19,6 +19,7 @@ from ..data.request import ReadRequest
 from ..data.sources.source import display_name, read_chunks
 from ..rules.ranges import check_choice
 
+SHARED = "shared"  # the word that begins the line of features of all actions
 LINES_PER_CALL = 4096  # of the compiled parser, at least
 # Shifts and factors of the finalizer of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014).
 MIXING = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))
@@ -200,11 +201,11 @@ def _lines_of(name: str, lines: list[tuple[int, bytes]]) -> _Lines:
             )
         touches = bool(head) and not head[-1:].isspace()  # the last word is then a tag
         words = head.decode("utf-8", errors="replace").split()
-        if touches and (":" in words[-1] or words[-1] == "shared"):
+        if touches and (":" in words[-1] or words[-1] == SHARED):
             raise DataError(f"{name}, line {number}: {words[-1]!r} touches the |, which makes it a tag; add a space")
         if words and (touches or words[-1].startswith("'")):
             words = words[:-1]
-        if words == ["shared"]:
+        if words == [SHARED]:
             if k:
                 raise DataError(f"{name}, line {number}: shared is not the first line of its decision; move it there")
             has_shared = True

@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 
 from .. import _core
 from ..covariances.state import out_of_range
+from ..covariances.table import kind_of
 from .arm_models import ArmModels
 from .reward_model import Floats, RewardModel
 
@@ -21,7 +22,7 @@ def has_index(estimator: Any) -> bool:
     """Return whether the models of arms with such an estimator are those of :class:`SparseArms`."""
     settings = estimator.learner_.settings
     return (
-        settings.covariance == "diag"
+        kind_of(settings.covariance).is_diagonal
         and not (settings.forget or settings.average)
         and settings.dtype == "float64"
         and not settings.rule.compiled.rescales

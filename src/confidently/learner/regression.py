@@ -125,7 +125,8 @@ def prediction(settings: Settings, targets: Targets, scores: np.ndarray, varianc
     noise = rule.noise_variance()
     spread = noise + variances if rule.learns_precision else np.full_like(variances, noise)
     if settings.task == "centered-regression":
-        spread = spread + noise / np.maximum(targets.weight, 1.0)
+        weight = targets.weight
+        spread = spread + np.divide(noise, weight, out=np.zeros_like(weight), where=weight > 0)
     return Prediction(center, spread)
 
 

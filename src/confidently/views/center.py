@@ -9,8 +9,21 @@ import numpy as np
 from ..rules.ranges import Range
 from .columns import MISSING, Columns
 from .graph import Graph
-from .standard import MAX_FILLED, MAX_MEAN, column_kinds
-from .view import COUNTED, KIND, REAL, Arrays, Placed, Shapes, View, appended, gained, spread
+from .view import (
+    COUNTED,
+    KIND,
+    MAX_FILLED,
+    MAX_MEAN,
+    REAL,
+    Arrays,
+    Placed,
+    Shapes,
+    View,
+    appended,
+    column_kinds,
+    gained,
+    spread,
+)  # fmt: skip
 
 COUNT, MEAN, ROWS, KINDS = (f"center.{name}" for name in ("count", "mean", "rows", "kind"))
 

@@ -10,12 +10,25 @@ import numpy as np
 from ..rules.ranges import Range
 from .columns import MISSING, PLAIN, ZERO, Columns
 from .graph import Graph, unit_rows
-from .view import COUNTED, KIND, REAL, Arrays, Placed, Shapes, View, appended, gained, spread
+from .view import (
+    COUNTED,
+    KIND,
+    MAX_FILLED,
+    MAX_MEAN,
+    REAL,
+    Arrays,
+    Placed,
+    Shapes,
+    View,
+    appended,
+    column_kinds,
+    gained,
+    spread,
+)  # fmt: skip
 
-MAX_MEAN, MAX_SQUARES = 1e100, 1e230  # of values of at most 1e100
+MAX_SQUARES = 1e230  # of values of at most 1e100
 COUNT, MEAN, SQUARES, ROWS, KINDS = (f"standard.{name}" for name in ("count", "mean", "squares", "rows", "kind"))
 MAX_STANDARDIZED = 1e3  # absolute value, as in core/views/standard.hpp
-MAX_FILLED = 10_000  # columns of a row that become nonzero, since 0 is not their mean
 
 
 class Standard(View):
@@ -120,17 +133,6 @@ class _Moments(NamedTuple):
         """Return the sum of the squared deviations from a center."""
         total: np.ndarray = self.squares + self.weight * (self.mean - center) ** 2
         return total
-
-
-def column_kinds(parts: Sequence[Placed], name: str, n_features: int) -> np.ndarray:
-    """Return the kind of every column, an array of this name, which is the same in every part that has the column."""
-    kind = np.full(n_features, PLAIN, dtype=KIND)
-    for part in parts:
-        kind[part.features] = part.arrays[name]
-    for part in parts:
-        if (kind[part.features] != part.arrays[name]).any():
-            raise ValueError("a column is a number in one of the models and not in another")
-    return kind
 
 
 def _moments(part: Placed, kind: np.ndarray) -> _Moments:

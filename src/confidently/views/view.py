@@ -15,7 +15,7 @@ import numpy as np
 from .. import _core
 from ..rules.parametric import Parametric
 from ..rules.ranges import Range
-from .columns import Columns
+from .columns import PLAIN, Columns
 from .graph import Graph
 
 Arrays = dict[str, np.ndarray]
@@ -23,6 +23,8 @@ Shapes = dict[str, tuple[tuple[int, ...], np.dtype]]
 REAL, COUNT, NUMBER, KIND = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.int8)
 LARGEST = 2.0  # above every value of a row that a view makes: its norm is 1, and that of cosines at most sqrt 2
 COUNTED = Range(0.0, 1e30, closed_low=True)  # total weights of rows
+MAX_MEAN = 1e100  # of the values of a column
+MAX_FILLED = 10_000  # columns of a row that become nonzero, since 0 is not their mean
 
 
 class SeenRows(NamedTuple):
@@ -240,3 +242,14 @@ def gained(counts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
         raise ValueError("the view of the base has counted rows that a model has not; merge the models without a base")
     total: np.ndarray = base + sum(own - base for own in counts)
     return total
+
+
+def column_kinds(parts: Sequence[Placed], name: str, n_features: int) -> np.ndarray:
+    """Return the kind of every column, an array of this name, which is the same in every part that has the column."""
+    kind = np.full(n_features, PLAIN, dtype=KIND)
+    for part in parts:
+        kind[part.features] = part.arrays[name]
+    for part in parts:
+        if (kind[part.features] != part.arrays[name]).any():
+            raise ValueError("a column is a number in one of the models and not in another")
+    return kind

@@ -67,7 +67,7 @@ def regression_text(result: dict[str, Any]) -> str:
     rate = result["rows"] * result["passes"] / max(result["seconds"], 1e-9)
     lines = [
         f"rows       {_rows_text(result['rows'], result['passes'])}",
-        f"target     mean {digits(result['target_mean'])}, standard deviation {digits(result['target_std'])}",
+        f"target     offset {digits(result['target_offset'])}, standard deviation {digits(result['target_std'])}",
         f"features   {result['features']:,}",
         f"learner    {_learner_text(result)}",
         f"errors     {_errors_text(result)}",
@@ -227,7 +227,7 @@ def target_facts(learner: Any) -> dict[str, Any]:
     targets = Targets.of(learner.state["calibration"])
     weight, predicted = targets.weight.clip(1e-300), targets.predicted.clip(1e-300)
     found = {
-        "target_mean": targets.mean,
+        "target_offset": targets.mean,
         "target_std": (targets.squares / weight) ** 0.5,
         "noise_std": (targets.noise_factor() * learner.settings.rule.noise_variance()) ** 0.5,
         "rmse": (targets.squared_errors / predicted) ** 0.5,
@@ -240,11 +240,11 @@ def _targets_rows(facts: dict[str, Any]) -> list[list[str]]:
     several = isinstance(facts["rmse"], list)
     shown = {
         name: ", ".join(map(digits, facts[name])) if several else digits(facts[name])
-        for name in ("rmse", "mae", "target_mean", "target_std", "noise_std")
+        for name in ("rmse", "mae", "target_offset", "target_std", "noise_std")
     }
     return [
         ["errors", f"RMSE {shown['rmse']}, MAE {shown['mae']} before training on the rows"],
-        ["target", f"mean {shown['target_mean']}, standard deviation {shown['target_std']}"],
+        ["target", f"offset {shown['target_offset']}, standard deviation {shown['target_std']}"],
         ["noise", f"standard deviation {shown['noise_std']}"],
     ]
 
