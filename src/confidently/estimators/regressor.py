@@ -625,8 +625,6 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator[Learner]):
         params: dict[str, Any] = super().get_params(deep=False)
         return params | (nested_params(self) if deep else {})
 
-    # --- files ---------------------------------------------------------------------------------------------------
-
     # --- export --------------------------------------------------------------------------------------------------
 
     def to_sklearn(self) -> LinearRegressionPredictor:
