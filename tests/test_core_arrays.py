@@ -22,6 +22,7 @@ import confidently
 from confidently import _core
 from confidently.covariances.settings import MULTILABEL, Settings
 from confidently.learner.learner import Learner
+from confidently.rules import make_rule
 from confidently.views.columns import ZERO, Columns
 from confidently.views.table import VIEWS, make_view
 from confidently.views.view import Labelled
@@ -402,6 +403,15 @@ CALLS = {
     "arm_score": arms(lambda a, *row: _core.arm_score(state_in(a), 1.0, 1e-12, *row, 1), scores=False),
     "arm_update": arms(
         lambda a, *row: _core.arm_update(state_in(a), 1.0, 1e-12, *row, 1, 0.5, 1.0, True), scores=False
+    ),
+    "learn_dense_arms": Call(
+        lambda: {
+            "state.mean": np.zeros((2, 3)), "state.covariance": np.ones((2, 1, 1)) * np.eye(3), "rows": np.ones((2, 3)),
+            "arms": i32(0, 1), "rewards": np.ones(2),
+        },
+        lambda a: _core.learn_dense_arms(
+            make_rule("ridge").compiled, state_in(a), 1.0, 1e-12, a["rows"], a["arms"], a["rewards"]
+        ),
     ),
     "csr": Call(lambda: dict(CSR), checked_matrix, ("start: shorter", "start: longer")),
     "distinct_numbers": Call(

@@ -4,8 +4,11 @@
 #include <cmath>
 
 #include "bandits/best_arm.hpp"
+#include "bandits/dense_arms.hpp"
 #include "bandits/sparse_arms.hpp"
 #include "bindings/arrays.hpp"
+#include "bindings/interpreter_lock.hpp"
+#include "bindings/learner.hpp"
 
 namespace confidently::python {
 
@@ -88,6 +91,28 @@ void arm_update(const Dict& state, double prior_variance, double least_variance,
     open.arms.update(arm, open.columns, open.values, alpha, zeta, moments);
 }
 
+// Trains arms on rows and their rewards, in this order. Returns whether all weights stayed in range.
+bool learn_dense_arms(const Rule& rule, const Dict& state, double prior_variance, double min_variance, Input<double, 2> rows,
+                      Input<std::int32_t, 1> arms, Input<double, 1> rewards) {
+    require_writable(state);
+    const auto mean = entry<double, 2>(state, "mean");
+    const auto covariance = entry<double, 3>(state, "covariance");
+    const std::size_t n = mean.shape(1);
+    require(covariance.shape(0) == mean.shape(0) && covariance.shape(1) == n && covariance.shape(2) == n,
+            "there must be a covariance of the weights of each arm");
+    require(rows.shape(1) == n && arms.size() == rows.shape(0) && rewards.size() == rows.shape(0),
+            "there must be an arm and a reward for each row of weights");
+    require_below(arms.data(), std::int64_t(arms.size()), std::int64_t(mean.shape(0)), "arms out of range");
+    const ReleasedLock released(std::int64_t(arms.size() * n * n) > kManyEntries);
+    // Rules with a target leave every variance positive.
+    const double floor = dense_floor<double>(has_target(rule.any) ? 0.0 : min_variance) * prior_variance;
+    DenseArms known(const_cast<double*>(mean.data()), {const_cast<double*>(covariance.data()), std::int64_t(n)}, floor);
+    bool in_range = true;
+    for (std::size_t i = 0; i < arms.size() && in_range; ++i)
+        in_range = known.learn(rule.any, arms.data()[i], rows.data() + i * n, rewards.data()[i]);
+    return in_range;
+}
+
 }  // namespace
 
 void bind_bandits(nb::module_& m) {
@@ -98,6 +123,8 @@ void bind_bandits(nb::module_& m) {
           "values"_a.noconvert(), "arm"_a);
     m.def("arm_update", &arm_update, "state"_a, "prior_variance"_a, "least_variance"_a, "columns"_a.noconvert(),
           "values"_a.noconvert(), "arm"_a, "alpha"_a, "zeta"_a, "moments"_a);
+    m.def("learn_dense_arms", &learn_dense_arms, "rule"_a, "state"_a, "prior_variance"_a, "min_variance"_a, "rows"_a.noconvert(), "arms"_a.noconvert(),
+          "rewards"_a.noconvert());
 }
 
 }  // namespace confidently::python

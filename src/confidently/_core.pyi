@@ -221,6 +221,15 @@ def arm_update(
     zeta: float,
     moments: bool,
 ) -> None: ...
+def learn_dense_arms(
+    rule: Rule,
+    state: dict[str, Any],
+    prior_variance: float,
+    min_variance: float,
+    rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    arms: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    rewards: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> bool: ...
 
 min_fraction: float = 0.0001
 

@@ -2,16 +2,14 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
-from scipy.sparse import random as random_sparse
 
 from confidently import OnlineClassifier, OnlineRegressor
 from confidently.bandits.arm_models import PerArm
 from confidently.bandits.reward_model import RewardModel
 from confidently.bandits.sparse_arms import SparseArms, has_index
 from confidently.rules.regression import Ridge
+from tests.bandits.arms import N_ARMS, N_FEATURES, assert_same_scores, decisions
 
-N_ARMS, N_FEATURES = 7, 40
 MODELS = {
     "logistic": OnlineClassifier("logistic", prior_variance=3.0),
     "arow without intercept": OnlineClassifier("arow", fit_intercept=False),
@@ -27,21 +25,8 @@ MODELS = {
 def both(name, n_arms=N_ARMS):
     model = RewardModel(MODELS[name])
     prior = model.prior(N_FEATURES)
-    assert has_index(prior)
+    assert has_index(model, prior)
     return [kind(model, prior, n_arms, N_FEATURES) for kind in (SparseArms, PerArm)]
-
-
-def decisions(n, seed=0, n_arms=N_ARMS):
-    random = np.random.default_rng(seed)
-    X = csr_array(
-        random_sparse(n, N_FEATURES, 0.15, format="csr", random_state=random, data_rvs=random.standard_normal)
-    )
-    return random.integers(n_arms, size=n), random.integers(2, size=n).astype(float), X
-
-
-def assert_same_scores(index, per_arm, X):
-    for found, expected in zip(index.scores(X), per_arm.scores(X), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("dense", [False, True], ids=["sparse", "dense"])
@@ -121,10 +106,12 @@ def test_parts_of_a_damaged_file_are_refused(name, change):
         OnlineClassifier("logistic", view="unit"),
         OnlineClassifier("logistic", class_weight={0: 1.0, 1: 2.0}),
         OnlineClassifier("cellip"),
+        OnlineRegressor("arow_eps", "diag"),  # whose tube is in units of the targets
     ],
 )
 def test_other_models_have_an_estimator_per_arm(model):
-    assert not has_index(RewardModel(model).prior(3))
+    rewards = RewardModel(model)
+    assert not has_index(rewards, rewards.prior(3))
 
 
 def test_an_untrained_index_of_no_features_scores_zero():
@@ -142,6 +129,8 @@ def test_a_step_out_of_range_is_an_error_and_no_step():
     row = np.array([[1e-6, 0.0]])
     with pytest.raises(ValueError, match="range"):
         index.learn(np.array([1]), np.array([1e307]), row)
+    with pytest.raises(ValueError, match="range"):
+        index.learn(np.array([0, 1]), np.array([1.0, 1e307]), np.vstack([row, row]))
     mean, variance = index.scores(row)
     assert (mean == 0).all()
     np.testing.assert_allclose(variance, 1e-3)

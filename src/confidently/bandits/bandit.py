@@ -18,7 +18,8 @@ from ..rules.regression import Ridge
 from ..wording import counted
 from . import files
 from .arm_models import ArmModels, PerArm
-from .decisions import Decision, context_record, contexts_of, decision_of
+from .decisions import Decision, context_record, context_row, decision_of
+from .dense_arms import DenseArms, has_matrices
 from .policies import Policy, make_policy
 from .reward_model import Floats, RewardModel
 from .shared_model import SharedModel
@@ -150,7 +151,7 @@ class ContextualBandit:
         if decision.arm in self.arms:
             models = self._models
             assert models is not None  # there was a decision
-            models.learn(np.array([self.arms.index(decision.arm)]), rewards, contexts_of([decision]))
+            models.learn(np.array([self.arms.index(decision.arm)]), rewards, context_row(decision))
         decision.reward = float(rewards[0])
         del self._waiting[id]
 
@@ -355,7 +356,11 @@ class ContextualBandit:
         if self._arm_features is not None:
             return SharedModel(self._model, n_features, self._arm_features)
         prior = self._model.prior(n_features)
-        kind = SparseArms if has_index(prior) else PerArm
+        kind: type[ArmModels] = PerArm
+        if has_index(self._model, prior):
+            kind = SparseArms
+        elif has_matrices(self._model, prior):
+            kind = DenseArms
         return kind(self._model, prior, len(self.arms), n_features)
 
     def _rows(self, contexts: Any, n: int) -> Any:

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from ..data.sources.whole_files import new_file
 
+MAX_DENSE = 1000  # columns
 FIELDS = ("id", "arm", "propensity", "reward", "context")
 
 
@@ -43,10 +44,24 @@ class Decision:
     context: dict[str, Any]
 
 
-def context_record(row: csr_array | NDArray[np.float64]) -> dict[str, Any]:
+def context_record(row: Any) -> dict[str, Any]:
     """Return a matrix of one row as a plain record."""
-    row = csr_array(row)
-    return {"shape": int(row.shape[1]), "columns": row.indices.tolist(), "values": row.data.tolist()}
+    if issparse(row):
+        columns, values = row.indices, row.data
+    else:
+        columns = np.flatnonzero(row)
+        values = row[0, columns]
+    return {"shape": int(row.shape[1]), "columns": columns.tolist(), "values": values.tolist()}
+
+
+def context_row(decision: Decision) -> csr_array | NDArray[np.float64]:
+    """Return the context of a decision as a matrix of one row, dense if it is short, which is faster."""
+    context = decision.context
+    if context["shape"] > MAX_DENSE:
+        return contexts_of([decision])
+    row = np.zeros((1, context["shape"]))
+    row[0, context["columns"]] = context["values"]
+    return row
 
 
 def contexts_of(log: Sequence[Decision]) -> csr_array:

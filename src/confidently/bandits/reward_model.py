@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.regressor import OnlineRegressor
-from ..rules import make_rule
+from ..rules import RegressionRule, make_rule
 
 Floats = NDArray[np.float64]
 MIN_VARIANCE = 1e-300
@@ -62,6 +62,18 @@ class RewardModel:
     def copied(self, estimator: Any) -> Any:
         """Return a copy that learns on its own."""
         return deepcopy(estimator)
+
+    def has_plain_steps(self, estimator: Any) -> bool:
+        """Return whether :meth:`step` is all that an example does to such an estimator, in double precision."""
+        settings = estimator.learner_.settings
+        has_unit = isinstance(self.rule, RegressionRule) and not (self.rule.squared_loss or self.rule.counts)
+        return (
+            not has_unit  # that of the rewards so far, which is learned
+            and not (settings.forget or settings.average or self.rule.compiled.rescales)
+            and settings.dtype == "float64"
+            and estimator.learner_.view is None
+            and getattr(estimator, "class_weight", None) is None
+        )
 
     def scores(self, estimator: Any, X: Any) -> tuple[Floats, Floats]:
         """Return mean and variance of the score of each row, shape (n,)."""

@@ -18,17 +18,9 @@ MAX_CHANGE = 1e300  # of a weight in one step
 FIRST_ROOM = 4  # arms in the list of a feature when the first one arrives; doubled when it is full
 
 
-def has_index(estimator: Any) -> bool:
+def has_index(model: RewardModel, estimator: Any) -> bool:
     """Return whether the models of arms with such an estimator are those of :class:`SparseArms`."""
-    settings = estimator.learner_.settings
-    return (
-        kind_of(settings.covariance).is_diagonal
-        and not (settings.forget or settings.average)
-        and settings.dtype == "float64"
-        and not settings.rule.compiled.rescales
-        and estimator.learner_.view is None
-        and getattr(estimator, "class_weight", None) is None
-    )
+    return kind_of(estimator.learner_.settings.covariance).is_diagonal and model.has_plain_steps(estimator)
 
 
 class SparseArms(ArmModels):
@@ -67,6 +59,15 @@ class SparseArms(ArmModels):
         return found[:, 0], found[:, 1]
 
     def learn(self, arms: NDArray[np.intp], rewards: Floats, X: Any) -> None:
+        saved = self._entries() if len(arms) > 1 else None  # a single row fails before it changes anything
+        try:
+            self._learn_rows(arms, rewards, X)
+        except ValueError:
+            if saved is not None:
+                self._fill(*saved)
+            raise
+
+    def _learn_rows(self, arms: NDArray[np.intp], rewards: Floats, X: Any) -> None:
         for i, (arm, reward) in enumerate(zip(arms.tolist(), rewards.tolist(), strict=True)):
             columns, values = self._row(X, i)
             mean, variance = _core.arm_score(self.state, *self.variances, columns, values, arm)

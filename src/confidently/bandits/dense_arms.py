@@ -1,0 +1,135 @@
+"""Models of arms with full covariances, kept together, so that a decision is one product of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from .. import _core
+from ..covariances.state import out_of_range
+from ..covariances.table import kind_of
+from .arm_models import ArmModels
+from .reward_model import Floats, RewardModel
+
+MAX_WEIGHTS = 512  # of an arm; longer rows are learned faster in blocks
+FIRST_ROOM = 4  # matrices for arms that were tried; doubled when they are used up
+
+
+def has_matrices(model: RewardModel, estimator: Any) -> bool:
+    """Return whether the models of arms with such an estimator are those of :class:`DenseArms`."""
+    kind = kind_of(estimator.learner_.settings.covariance)
+    dense = kind.couples_features and not kind.keeps_examples  # one vector of weights: "shared" is then "full"
+    return dense and estimator.learner_.n_features < MAX_WEIGHTS and model.has_plain_steps(estimator)
+
+
+class DenseArms(ArmModels):
+    """One linear model with a full covariance per arm, the same as :class:`PerArm` has.
+
+    Means (arms x n) and covariances (arms x n x n) of the arms that were tried are in two arrays; the others have the
+    prior.
+    """
+
+    kind = "matrices"
+
+    def __init__(self, model: RewardModel, prior: Any, n_arms: int, n_features: int) -> None:
+        super().__init__(model, prior, n_arms, n_features)
+        self.settings = prior.learner_.settings
+        self.has_ones = self.settings.fit_intercept or model.has_ones
+        self.n_weights = n_features + self.has_ones
+        self.place = np.full(n_arms, -1, dtype=np.int32)  # of every arm in the arrays; -1: not tried
+        self.used = 0
+        self.state = self._room(0)
+
+    def _room(self, size: int) -> dict[str, np.ndarray]:
+        n = self.n_weights
+        return {"mean": np.zeros((size, n)), "covariance": np.zeros((size, n, n))}
+
+    def scores(self, X: Any) -> tuple[Floats, Floats]:
+        rows, n = self._rows(X), self.n_weights
+        covariance = self.state["covariance"][: self.used]
+        means = rows @ self.state["mean"][: self.used].T
+        forms = np.empty_like(means)
+        if len(rows) < self.used:
+            for i, row in enumerate(rows):
+                forms[i] = (covariance.reshape(-1, n) @ row).reshape(-1, n) @ row
+        else:
+            for k, matrix in enumerate(covariance):
+                forms[:, k] = np.einsum("ij,ij->i", rows @ matrix, rows)
+        tried = self.place >= 0
+        mean = np.zeros((len(rows), self.n_arms))
+        prior = self.settings.prior_variance * np.einsum("ij,ij->i", rows, rows)
+        variance = np.repeat(prior[:, None], self.n_arms, axis=1)
+        mean[:, tried] = means[:, self.place[tried]]
+        variance[:, tried] = np.maximum(forms, 0.0)[:, self.place[tried]]
+        return mean, variance
+
+    def learn(self, arms: NDArray[np.intp], rewards: Floats, X: Any) -> None:
+        rows, touched = self._rows(X), np.unique(arms)
+        new = touched[self.place[touched] < 0]
+        before, place = self.used, self.place.copy()
+        self._begin(new)
+        known = self.place[touched]
+        saved = {name: array[known] for name, array in self.state.items()}
+        rule, settings = self.model.rule.compiled, self.settings
+        variances = settings.prior_variance, settings.min_variance
+        places = self.place[arms]
+        if _core.learn_dense_arms(rule, self.state, *variances, rows, places, np.ascontiguousarray(rewards)):
+            return
+        for name, array in saved.items():
+            self.state[name][known] = array
+        self.used, self.place = before, place
+        raise out_of_range("float64")
+
+    def _begin(self, arms: NDArray[np.intp]) -> None:
+        """Give arms a place, with the prior."""
+        places = np.arange(self.used, self.used + len(arms), dtype=np.int32)
+        self.used += len(arms)
+        if self.used > len(self.state["mean"]):
+            larger = self._room(max(FIRST_ROOM, 2 * len(self.state["mean"]), self.used))
+            for name, array in self.state.items():
+                larger[name][: len(array)] = array
+            self.state = larger
+        self.place[arms] = places
+        self.state["mean"][places] = 0.0
+        self.state["covariance"][places] = self.settings.prior_variance * np.eye(self.n_weights)
+
+    def _rows(self, X: Any) -> Floats:
+        rows = np.empty((X.shape[0], self.n_weights))
+        rows[:, : self.n_features] = X.toarray() if issparse(X) else X
+        rows[:, self.n_features :] = 1.0
+        return rows
+
+    def add(self, features: Any = None) -> None:
+        self.place = np.append(self.place, np.int32(-1))
+        self.n_arms += 1
+
+    def remove(self, arm: int) -> None:
+        freed = self.place[arm]
+        self.place = np.delete(self.place, arm)
+        self.n_arms -= 1
+        if freed < 0:
+            return
+        self.used -= 1
+        for array in self.state.values():  # the last one moves to the free place
+            array[freed] = array[self.used]
+        self.place[self.place == self.used] = freed
+
+    def parts(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        tried = np.flatnonzero(self.place >= 0)
+        place = self.place[tried]
+        return {"tried": tried} | {name: array[place] for name, array in self.state.items()}, {}
+
+    def restore(self, arrays: dict[str, np.ndarray], estimators: dict[str, Any]) -> None:
+        tried, expected = arrays["tried"], self._room(len(arrays["tried"]))
+        for name, array in expected.items():
+            if arrays[name].dtype != array.dtype or arrays[name].shape != array.shape:
+                raise ValueError(f"the {name} of the arms has the wrong type or shape")
+            if not np.isfinite(arrays[name]).all():
+                raise ValueError(f"the {name} of the arms is not finite")
+        if tried.dtype != np.int64 or (np.diff(tried) <= 0).any() or not ((tried >= 0) & (tried < self.n_arms)).all():
+            raise ValueError("the numbers of the tried arms are out of range")
+        self.used, self.state = len(tried), {name: arrays[name].copy() for name in expected}
+        self.place[tried] = np.arange(len(tried), dtype=np.int32)
