@@ -63,6 +63,15 @@ def running(folder, *options):
             server.kill()
 
 
+def not_served(folder, *options):
+    """Begin to serve a folder, which must not succeed; return the exit status, and the one line that says why."""
+    command = [*COMMAND, str(folder), "--port", "0", *map(str, options)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    [told] = done.stderr.strip().splitlines()
+    assert not done.stdout
+    return done.returncode, told
+
+
 def wait_until(condition):
     """Wait until a condition holds; return its value."""
     until = time.monotonic() + PATIENCE

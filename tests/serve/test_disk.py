@@ -22,6 +22,7 @@ from confidently.serve.settings import ModelSettings
 from confidently.serve.waiting import Limits
 from tests.serve.disk import CALLS, FailingDisk, RecordingDisk
 from tests.serve.rows import made
+from tests.serve.running import not_served
 
 # What fails while SQLite closes a file is told to nobody but Python.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -356,41 +357,9 @@ def test_a_damaged_log_is_told_in_one_sentence(tmp_path, damage):
         content = bytearray(path.read_bytes())
         content[4096 : 4096 + 2000] = bytes(2000)
         path.write_bytes(content)
-    done = subprocess.run(
-        [sys.executable, "-m", "confidently", "serve", str(folder), "--port", "0"],
-        capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert done.returncode in (1, 2)
-    assert "is damaged" in done.stderr and "restore a backup" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
-
-
-def test_a_second_server_is_refused(tmp_path):
-    engine = Engine(tmp_path)
-    try:
-        with pytest.raises(LogError, match="another server uses this directory"):
-            Engine(tmp_path)
-        done = subprocess.run(
-            [sys.executable, "-m", "confidently", "serve", str(tmp_path), "--port", "0"],
-            capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
-        assert done.returncode == 2
-        assert "another server uses this directory" in done.stderr
-        assert len(done.stderr.strip().splitlines()) == 1
-    finally:
-        engine.stop()
-
-
-def test_a_place_that_cannot_be_written(tmp_path):
-    (tmp_path / "file").write_text("")
-    done = subprocess.run(
-        [sys.executable, "-m", "confidently", "serve", str(tmp_path / "file" / "served"), "--port", "0"],
-        capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+    status, told = not_served(folder)
+    assert status in (1, 2)
+    assert "is damaged" in told and "restore a backup" in told
 
 
 def test_snapshots_that_cannot_be_written_do_not_stop_the_server(tmp_path):

@@ -79,4 +79,5 @@ def kill_servers(place: Path, kills: int, seed: int, say: Callable[[str], None])
         say(f"servers: {', '.join(f'{n:,} {what}' for what, n in sorted(total.items()))}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -6,6 +6,7 @@ exactly once, as long as the source has the same rows at the same positions.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -29,12 +30,16 @@ def sources_of(name: str) -> list[Source]:
 
     Raises
     ------
+    OSError
+        If the file cannot be read.
     Problem
         If there is no such topic, or the package for Kafka is missing.
     """
     if name == STDIN:
         return [PipeSource()]
     if not name.startswith("kafka://"):
+        with open(name, "rb") as file:
+            file.seek(0, os.SEEK_END)
         return [FileSource(name)]
     try:
         from .kafka import partitions  # needs an extra of its own

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from .api import ROUTES, Route
 from .calls import Call
 from .engine import Engine
-from .models import NAME, NAME_RULE
+from .models import check_name
 from .problems import Problem
 from .replies import Sendable, refused
 from .tokens import Guard
@@ -55,8 +55,8 @@ class Gate:
     def _check(self, call: Call) -> None:
         self.guard.check(self.route.method, call.headers, self.route.scope)
         name = call.names.get("m")
-        if name is not None and NAME.fullmatch(name) is None:
-            raise Problem("invalid-parameter", f"the name of a model: expected {NAME_RULE}, got {name[:80]!r}")
+        if name is not None:
+            check_name(name)
         if call.scope["query_string"] and (unknown := sorted(set(call.query) - self._parameters)):
             told = ", ".join(sorted(self._parameters)) or "none"
             raise Problem("invalid-parameter", f"unknown parameter {unknown[0][:80]!r}; the parameters are: {told}")

@@ -13,8 +13,8 @@ from itertools import takewhile
 from .hosted import Hosted
 from .log import EventLog
 from .problems import Problem, problem_of
-from .requests import Request, RowsQuestion, deliver
-from .waiting import Failure, Limits, Waiting, stopping
+from .requests import Request, RequestQueue, RowsQuestion, deliver
+from .waiting import Failure, Limits, Waiting
 
 SLICE_SECONDS = 2e-3  # of learning between two looks at the questions
 
@@ -43,9 +43,7 @@ class LearnerThread:
         self.log, self.hosted, self.waiting, self.limits, self.failure = log, hosted, waiting, limits, failure
         self.say = say
         self.deleted: deque[Hosted] = deque()  # models whose rows and files are still to be forgotten
-        self._questions: deque[Request] = deque()
-        self._asked = Waiting(limits)  # questions
-        self._has_work, self._closing = threading.Condition(), False
+        self._queue = RequestQueue(Waiting(limits), "questions")
         self._thread = threading.Thread(target=self._run, name="learner", daemon=True)
 
     def start(self) -> None:
@@ -53,24 +51,13 @@ class LearnerThread:
         self._thread.start()
 
     def ask(self, question: Request) -> None:
-        """Queue a question.
-
-        Raises
-        ------
-        Problem
-            If too many wait already, or the thread ends.
-        """
-        with self._has_work:
-            if self._closing:
-                raise stopping()
-            self._asked.enter(question.rows, question.size, "questions")
-            self._questions.append(question)
-            self._has_work.notify()
+        """Queue a question; raise a ``Problem`` if too many wait already, or the thread ends."""
+        self._queue.put(question)
 
     def take(self, requests: list[Request]) -> None:
         """Take what is durable, to learn it. Requests that wait for that are answered after their last example."""
         rows = size = 0
-        with self._has_work:
+        with self._queue.changed:
             for request in requests:
                 last = len(request.examples) - 1
                 for k, (hosted, example) in enumerate(request.examples):
@@ -78,13 +65,11 @@ class LearnerThread:
                     size += len(example.line)
                 rows += last + 1
             self.waiting.add(rows, size)
-            self._has_work.notify()
+            self._queue.changed.notify()
 
     def stop(self) -> None:
         """Answer and learn what was taken, write snapshots, and end."""
-        with self._has_work:
-            self._closing = True
-            self._has_work.notify()
+        self._queue.close()
         self._thread.join()
 
     def _run(self) -> None:
@@ -96,7 +81,7 @@ class LearnerThread:
                 worked = self._learn_some()
                 for hosted in list(self.hosted.values()):
                     hosted.begin_snapshot(self.limits, self.say)
-                if self._closing and not worked and not questions:
+                if self._queue.closing and not worked and not questions:
                     break
             for hosted in list(self.hosted.values()):
                 try:
@@ -105,19 +90,21 @@ class LearnerThread:
                     self.say(f"{hosted.name}: the snapshot was not written ({error}); the log has everything")
         except BaseException as error:
             problem = self.failure.of_fault(error)
-            left = [*questions, *self._questions]
+            self._queue.close()
+            left = [*questions, *self._queue.requests]
             for question in left:
                 question.result = problem
             deliver(left)
 
     def _taken(self) -> list[Request]:
         """Return the questions that wait, after waiting for something to do."""
-        with self._has_work:
-            if not (self._questions or self._closing or self._has_rows()):
-                self._has_work.wait(self.limits.snapshot_seconds)
-            questions = list(self._questions)
-            self._questions.clear()
-        self._asked.add(-sum(one.rows for one in questions), -sum(one.size for one in questions))
+        queue = self._queue
+        with queue.changed:
+            if not (queue.requests or queue.closing or self._has_rows()):
+                queue.changed.wait(self.limits.snapshot_seconds)
+            questions = list(queue.requests)
+            queue.requests.clear()
+        queue.waiting.add(-sum(one.rows for one in questions), -sum(one.size for one in questions))
         return questions
 
     def _has_rows(self) -> bool:

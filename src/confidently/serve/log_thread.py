@@ -17,7 +17,7 @@ from .events import Event
 from .hosted import Hosted
 from .log import EventLog, now
 from .problems import Problem, problem_of
-from .requests import Request, Work, deliver
+from .requests import Request, RequestQueue, Work, deliver
 from .rows import labelled_line
 from .served import Example
 from .waiting import Failure, Waiting, stopping
@@ -49,9 +49,8 @@ class LogThread:
         pass_on: Callable[[list[Request]], None],
     ) -> None:  # fmt: skip
         self.log, self.hosted, self.waiting, self.failure, self.pass_on = log, hosted, waiting, failure, pass_on
-        self._requests: deque[Request] = deque()
+        self._queue = RequestQueue(waiting, "rows")
         self._long: deque[tuple[Request, Generator[Any]]] = deque()  # work that is done in steps, between commits
-        self._has_work, self._closing = threading.Condition(), False
         self._not_before = self._expire_next = 0.0  # on the monotonic clock: for answers on a full disk, for old rows
         self._thread = threading.Thread(target=self._run, name="log", daemon=True)
 
@@ -60,25 +59,12 @@ class LogThread:
         self._thread.start()
 
     def submit(self, request: Request) -> None:
-        """Queue a request.
-
-        Raises
-        ------
-        Problem
-            If too much waits already, or the thread ends.
-        """
-        with self._has_work:
-            if self._closing:
-                raise stopping()
-            self.waiting.enter(request.rows, request.size, "rows")
-            self._requests.append(request)
-            self._has_work.notify()
+        """Queue a request; raise a ``Problem`` if too much waits already, or the thread ends."""
+        self._queue.put(request)
 
     def stop(self) -> None:
         """Write what was taken, and end."""
-        with self._has_work:
-            self._closing = True
-            self._has_work.notify()
+        self._queue.close()
         self._thread.join()
 
     def write(self, work: Work) -> Any:
@@ -92,15 +78,16 @@ class LogThread:
     def _run(self) -> None:
         group = list[Request]()
         try:
-            while not (self._closing and not self._requests):
+            while not (self._queue.closing and not self._queue.requests):
                 group = self._taken()
                 if group or self._is_due():
                     self._commit(group)
-                if self._long and not self._closing:
+                if self._long and not self._queue.closing:
                     self._step_of_long_work()
         except BaseException as error:
             problem = self.failure.of_fault(error)
-            _refuse_all([*group, *self._requests, *(request for request, _ in self._long)], problem)
+            self._queue.close()
+            _refuse_all([*group, *self._queue.requests, *(request for request, _ in self._long)], problem)
         else:
             _refuse_all([request for request, _ in self._long], stopping())
         for _, steps in self._long:
@@ -108,15 +95,15 @@ class LogThread:
 
     def _taken(self) -> list[Request]:
         """Return the next requests, or none if there is something else to do."""
-        with self._has_work:
-            while not (self._requests or self._long or self._closing):
+        with self._queue.changed:
+            while not (self._queue.requests or self._long or self._queue.closing):
                 due = self._next_due()
                 wait = None if due is None else max(due - time.monotonic(), 0.0)
-                if wait == 0.0 or not self._has_work.wait(wait):
+                if wait == 0.0 or not self._queue.changed.wait(wait):
                     break
             group, rows = list[Request](), 0
-            while self._requests and rows < ROWS_PER_COMMIT:
-                group.append(self._requests.popleft())
+            while self._queue.requests and rows < ROWS_PER_COMMIT:
+                group.append(self._queue.requests.popleft())
                 rows += group[-1].rows
             return group
 

@@ -27,6 +27,12 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 NAME_RULE = "1 to 64 letters, digits, '.', '_' and '-', the first a letter or a digit"
 
 
+def check_name(name: str) -> None:
+    """Raise a ``Problem`` unless a model may have the name."""
+    if NAME.fullmatch(name) is None:
+        raise Problem("invalid-parameter", f"the name of a model: expected {NAME_RULE}, got {name[:80]!r}")
+
+
 def create(engine: Engine, name: str, settings: ModelSettings) -> Request:
     """Return a request to make a model, answered with the model and whether it is new."""
     Recipe(settings)  # raises a Problem if they do not fit together
@@ -39,7 +45,7 @@ def upload(engine: Engine, name: str, path: str | os.PathLike[str], digest: str)
     Raises
     ------
     Problem
-        If it is not a model file whose rows are named columns.
+        If it is not the file of a classifier whose rows are named columns.
     """
     try:
         model = Model.load(path)

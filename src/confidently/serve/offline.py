@@ -20,6 +20,7 @@ from .settings import ModelSettings
 from .snapshots import snapshots
 
 ROWS = 4096
+WEIGHT = "sample_weight"  # the key of weights in exported rows
 
 
 def check(folder: str | os.PathLike[str]) -> Iterator[tuple[bool, str]]:
@@ -95,10 +96,12 @@ def restore(source: str | os.PathLike[str], folder: str | os.PathLike[str]) -> N
 def export(folder: str | os.PathLike[str], name: str) -> Iterator[dict[str, Any]]:
     """Yield the rows that a model has learned, in the order of learning, as ``confidently train`` reads them.
 
+    A weight other than 1 is under the key ``sample_weight``.
+
     Raises
     ------
     LogError
-        If there is no such model.
+        If there is no such model, or a row with a weight has a feature of the name of that key.
     """
     log = _open(folder)
     try:
@@ -112,7 +115,11 @@ def export(folder: str | os.PathLike[str], name: str) -> Iterator[dict[str, Any]
             after = rows[-1].seq
             for row in rows:
                 if row.features is not None and row.label is not None:
-                    yield {key: msgspec.json.decode(row.label)} | msgspec.json.decode(row.features)
+                    features = msgspec.json.decode(row.features)
+                    if row.weight != 1.0 and WEIGHT in features:
+                        raise LogError(f"event {row.seq} has a weight and a feature {WEIGHT!r}, the key of weights")
+                    weight = {} if row.weight == 1.0 else {WEIGHT: row.weight}
+                    yield {key: msgspec.json.decode(row.label)} | features | weight
     finally:
         log.close()
 

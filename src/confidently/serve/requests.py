@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+
+from .waiting import Waiting, stopping
 
 if TYPE_CHECKING:
     from .hosted import Hosted
@@ -95,6 +98,52 @@ class RowsQuestion(Request):
     def __init__(self, hosted: Hosted, lines: list[bytes]) -> None:
         super().__init__(lambda log, request: None, len(lines))
         self.hosted, self.lines = hosted, lines
+
+
+class RequestQueue:
+    """The requests that wait for a thread.
+
+    Parameters
+    ----------
+    waiting : Waiting
+        Counts them.
+    what : str
+        What waits, for messages.
+
+    Attributes
+    ----------
+    requests : deque of Request
+    changed : Condition
+        Held by whoever looks at the queue; notified when the thread has something to do.
+    closing : bool
+        Whether nothing more is taken.
+    """
+
+    def __init__(self, waiting: Waiting, what: str) -> None:
+        self.waiting, self.what = waiting, what
+        self.requests: deque[Request] = deque()
+        self.changed, self.closing = threading.Condition(), False
+
+    def put(self, request: Request) -> None:
+        """Queue a request.
+
+        Raises
+        ------
+        Problem
+            If too many wait already, or the thread ends.
+        """
+        with self.changed:
+            if self.closing:
+                raise stopping()
+            self.waiting.enter(request.rows, request.size, self.what)
+            self.requests.append(request)
+            self.changed.notify()
+
+    def close(self) -> None:
+        """Take nothing more."""
+        with self.changed:
+            self.closing = True
+            self.changed.notify()
 
 
 def deliver(requests: Iterable[Request]) -> None:

@@ -10,8 +10,8 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import uvicorn
@@ -20,7 +20,8 @@ from .app import make_app
 from .demo import Demo
 from .engine import Engine
 from .follow import Follower, sources_of
-from .models import create, upload
+from .models import check_name, create, upload
+from .problems import Problem
 from .settings import ModelSettings
 from .tokens import Guard, read_tokens
 from .waiting import Limits
@@ -80,6 +81,7 @@ class Server:
         self.follow: tuple[str, str] | None = None  # a file and the model that learns it
         self.demo = False
         self.sources: list[Follower | Demo] = []
+        self._refusal: UsageError | None = None
         self.socket = self._bind()
 
     def _bind(self) -> socket.socket:
@@ -105,7 +107,13 @@ class Server:
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
     def run(self, begun: Callable[[Server], None] = lambda server: None) -> int:
-        """Serve until a signal; return the exit status: 0, or 1 if the log could not be written."""
+        """Serve until a signal; return the exit status: 0, or 1 if the log could not be written.
+
+        Raises
+        ------
+        UsageError
+            If the first model or the source to follow cannot be used.
+        """
         sys.setswitchinterval(SWITCH_SECONDS)
         gc.freeze()  # what was imported is never garbage
         gc.set_threshold(*COLLECT_AFTER)
@@ -116,6 +124,8 @@ class Server:
             for source in self.sources:
                 source.stop()
             self.engine.stop()
+        if self._refusal is not None:
+            raise self._refusal
         if self.engine.failure.reason is not None:
             self.say(f"stopped: {self.engine.failure.reason}")
             return 1
@@ -129,35 +139,43 @@ class Server:
         if hasattr(signal, "SIGHUP"):
             with suppress(ValueError, RuntimeError):
                 loop.add_signal_handler(signal.SIGHUP, self.reload_tokens)
-        starting = threading.Thread(target=self._start_engine, args=(loop, begun), name="replay", daemon=True)
+        starting = threading.Thread(target=self._start_engine, args=(begun,), name="replay", daemon=True)
         starting.start()
         self.server.config.load()
         with _no_signals(self.server):
             await self.server.serve([self.socket])
         starting.join()
 
-    def _start_engine(self, loop: asyncio.AbstractEventLoop, begun: Callable[[Server], None]) -> None:
+    def _start_engine(self, begun: Callable[[Server], None]) -> None:
         try:
             self.engine.start()
             self._begin_sources()
+        except UsageError as error:
+            self._refusal = error
+            self.stop()
         except Exception as error:
             self.engine.failure.set(str(error))
-            return
-        begun(self)
+        else:
+            begun(self)
 
     def _begin_sources(self) -> None:
         """Upload the first model, and begin to follow or to demonstrate, as the command line asks for."""
         if self.model is not None and (name := Path(self.model).stem) not in self.engine.hosted:
-            digest = hashlib.sha256(Path(self.model).read_bytes()).hexdigest()
-            self.engine.submit(upload(self.engine, name, self.model, digest).blocking()).answer()
+            with _usage_errors(self.model):
+                digest = hashlib.sha256(Path(self.model).read_bytes()).hexdigest()
+                check_name(name)
+                self.engine.submit(upload(self.engine, name, self.model, digest).blocking()).answer()
         if self.demo:
             self.sources.append(Demo(self.engine))
         if self.follow is not None:
             path, name = self.follow
+            with _usage_errors(path):
+                followed = sources_of(path)
             if name not in self.engine.hosted:
-                self.engine.submit(create(self.engine, name, ModelSettings()).blocking()).answer()
-            for followed in sources_of(path):
-                self.sources.append(Follower(self.engine, self.engine.find(name), followed, self.say))
+                with _usage_errors(f"--into {name}"):
+                    check_name(name)
+                    self.engine.submit(create(self.engine, name, ModelSettings()).blocking()).answer()
+            self.sources += [Follower(self.engine, self.engine.find(name), one, self.say) for one in followed]
         for source in self.sources:
             source.start()
 
@@ -175,6 +193,15 @@ class Server:
             self.say(f"{len(self.guard.tokens)} tokens read from {self.token_file}")
         except (OSError, ValueError) as error:
             self.say(f"the tokens stay as they were: {error}")
+
+
+@contextmanager
+def _usage_errors(about: str) -> Iterator[None]:
+    """Turn what is wrong with something on the command line into a ``UsageError``."""
+    try:
+        yield
+    except (OSError, Problem) as error:
+        raise UsageError(f"{about}: {error.strerror if isinstance(error, OSError) else error}") from None
 
 
 class _no_signals:

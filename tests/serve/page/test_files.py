@@ -7,6 +7,7 @@ import random
 
 from tests.serve.page.acts import shown_id, text_of
 from tests.serve.page.files import DROP, drop, table
+from tests.serve.rows import made, trained
 from tests.serve.running import lines_of, wait_until
 
 
@@ -48,6 +49,29 @@ def test_json_lines_with_and_without_labels(server, visit):
     with server.client() as client:
         [row] = lines_of(client.get("/v1/models/mail/examples?limit=1"))
     assert row["features"] == {key: value for key, value in rows[0].items() if key != "label"}
+
+
+def test_a_model_file_continues_its_training(server, visit, tmp_path):
+    trained(tmp_path, made(50), "--view", "none")
+    page = visit().open()
+    page.locator("#overview-file").set_input_files(tmp_path / "trained.cw")
+    page.get_by_label("Name of the model").fill("uploaded")
+    page.get_by_role("button", name="Upload").click()
+    page.get_by_role("heading", name="uploaded").wait_for()
+    with server.client() as client:
+        assert client.get("/v1/models/uploaded/file").content == (tmp_path / "trained.cw").read_bytes()
+
+
+def test_regressions_are_refused(visit, tmp_path):
+    trained(tmp_path, [({"a": 1.0}, 0.5), ({"a": 2.5}, 2.0)], "--regression")
+    page = visit(expected=["422"]).open("/#/add")
+    page.locator("#file").set_input_files(tmp_path / "trained.cw")
+    page.get_by_role("button", name="Upload").click()
+    page.get_by_text("expected a classifier, got a regression model").wait_for()
+    page = visit().open("/#/add")
+    drop(page, "price.csv", "size;target\n1;0.5\n2;3\n")
+    page.get_by_role("button", name="Create and learn").click()
+    page.get_by_text("The labels in target are numbers, not classes").wait_for()
 
 
 def test_files_that_cannot_be_read_say_why(visit):

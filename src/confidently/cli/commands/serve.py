@@ -43,7 +43,10 @@ _OPTIONS = [
         "--backup", metavar="FOLDER", type=OutputFolder(), help="Write a copy of the directory to this folder, and end."
     ),
     click.option("--restore", metavar="FOLDER", type=InputFolder(), help="Copy a backup into DIR, and end."),
-    click.option("--export", metavar="NAME", help="Write the rows that a model has learned as JSON lines, and end."),
+    click.option(
+        "--export", metavar="NAME",
+        help="Write the rows that a model has learned as JSON lines, weights other than 1 as sample_weight, and end.",
+    ),
     click.option(
         "--new-token", metavar="NAME SCOPES", nargs=2,
         help="Make a token with scopes of predict, learn, label, admin, separated by commas, and end.",
@@ -149,8 +152,12 @@ def _serve(ctx: click.Context, folder: str, options: dict[str, Any], as_json: bo
             folder, options["host"], options["port"], token_file=options["token_file"],
             limits=Limits(snapshot_events=options["snapshot_every"]), say=tell,
         )  # fmt: skip
-    except (UsageError, ValueError) as error:
+    except ValueError as error:  # a UsageError is one
         raise click.ClickException(str(error)) from None
     server.model, server.demo = options["model"], options["demo"]
     server.follow = (options["follow"], options["into"]) if options["follow"] else None
-    ctx.exit(server.run(begun))
+    try:
+        status = server.run(begun)
+    except UsageError as error:
+        raise click.ClickException(str(error)) from None
+    ctx.exit(status)

@@ -1,7 +1,7 @@
 // Adding a model: a file is dropped, its columns are chosen, its rows are sent.
 
 import { may, modelPath, request } from "./api.js";
-import { columnsOf, converter, modelName } from "./columns.js";
+import { areNumbers, columnsOf, converter, modelName } from "./columns.js";
 import { objects } from "./csv.js";
 import { fill, h, notify, setText } from "./dom.js";
 import { count, counted, shown } from "./format.js";
@@ -14,6 +14,7 @@ const METHODS = [
   ["arow", "AROW: one learner, fast"],
   ["cw_stdev", "CW, standard deviation: one learner, for little noise"],
 ];
+export const FILES = ".csv,.tsv,.jsonl,.ndjson,.json,.txt,.cw"; // that can be chosen
 let handed = null; // a file that was dropped on another view
 
 /** Let an element take a dropped file, and an input a chosen one; the view that adds models opens. */
@@ -46,6 +47,11 @@ export function addView(page) {
     return () => {};
   }
   const choose = async (file) => {
+    if (file.name.endsWith(".cw")) {
+      fill(body, modelFile(file, stop.signal));
+      body.querySelector("input").focus();
+      return;
+    }
     let rows;
     try {
       rows = await firstRows(file);
@@ -69,11 +75,11 @@ export function addView(page) {
 }
 
 function start(choose) {
-  const input = h("input", { type: "file", class: "visually-hidden", id: "file", accept: ".csv,.tsv,.jsonl,.ndjson,.json,.txt" });
+  const input = h("input", { type: "file", class: "visually-hidden", id: "file", accept: FILES });
   const zone = h("div", { class: "drop large" },
     h("p", {}, h("b", {}, "Drop a CSV or JSON-lines file here")), input,
     h("p", {}, h("label", { for: "file", class: "button" }, "Choose a file")),
-    h("p", { class: "muted small" }, "The file is read in this browser; only the columns you keep are sent. Rows without a label are offered for labelling."));
+    h("p", { class: "muted small" }, "The file is read in this browser; only the columns you keep are sent. Rows without a label are offered for labelling. A model file, .cw, continues its training here."));
   acceptFile(zone, input, choose);
   return [zone, emptyModel()];
 }
@@ -128,6 +134,22 @@ function emptyModel() {
   return h("details", { class: "more" }, h("summary", {}, "Or create an empty model"), form);
 }
 
+function modelFile(file, signal) {
+  const name = nameField(modelName(file.name)), error = h("p", { class: "error", role: "alert" });
+  const form = h("form", {}, h("p", { class: "lead" }, `${file.name}: a model file`),
+    h("div", { class: "fields" }, field("Name of the model", name)), error, h("button", { class: "primary" }, "Upload"));
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    try {
+      await request("PUT", modelPath(name.value, "/file"), file, signal);
+      location.hash = `#/m/${encodeURIComponent(name.value)}`;
+    } catch (problem) {
+      if (problem.name !== "AbortError") setText(error, `The model was not created: ${problem.message}.`);
+    }
+  });
+  return form;
+}
+
 function chosenFile(file, rows, signal) {
   const columns = columnsOf(rows);
   const name = nameField(modelName(file.name)), method = methodField();
@@ -148,6 +170,11 @@ function chosenFile(file, rows, signal) {
     event.preventDefault();
     if (!columns.some((one) => ["feature", "text"].includes(one.role))) {
       setText(error, "Keep at least one column as a feature or text.");
+      return;
+    }
+    const label = columns.find((one) => one.role === "label");
+    if (label && areNumbers(rows.map((row) => row[label.name]))) {
+      setText(error, `The labels in ${label.name} are numbers, not classes; use another column, or confidently train --regression.`);
       return;
     }
     const text = columns.filter((one) => one.role === "text").map((one) => one.name);

@@ -29,12 +29,11 @@ export async function logIn(token) {
 }
 
 /** Send a request; return the JSON of its answer.
- *  @param body an object, sent as JSON, or a string, sent as NDJSON */
+ *  @param body an object, sent as JSON, a string, sent as NDJSON, or a file */
 export async function request(method, path, body, signal) {
-  const headers = {};
+  const headers = {}, [type, sent] = encoded(body);
   if (session.csrf && method !== "GET") headers[CSRF] = session.csrf;
-  if (body !== undefined) headers["content-type"] = typeof body === "string" ? "application/x-ndjson" : "application/json";
-  const sent = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+  if (type) headers["content-type"] = type;
   let response, text;
   try {
     response = await fetch(path, { method, headers, body: sent, signal: signal ?? AbortSignal.timeout(TIMEOUT_MS), cache: "no-store" });
@@ -43,16 +42,23 @@ export async function request(method, path, body, signal) {
     if (error.name === "AbortError") throw error;
     throw new Offline("the server cannot be reached");
   }
-  const type = response.headers.get("content-type") ?? "";
+  const answered = response.headers.get("content-type") ?? "";
   if (!response.ok) {
-    const problem = new Problem(response.status, type.includes("json") ? JSON.parse(text) : {});
+    const problem = new Problem(response.status, answered.includes("json") ? JSON.parse(text) : {});
     if (problem.status === 401 || (problem.kind === "cross-site" && session.csrf)) {
       dispatchEvent(new CustomEvent("login-needed"));
     }
     throw problem;
   }
   if (!text) return null;
-  return type.includes("ndjson") ? text.trim().split("\n").filter(Boolean).map((line) => JSON.parse(line)) : JSON.parse(text);
+  return answered.includes("ndjson") ? text.trim().split("\n").filter(Boolean).map((line) => JSON.parse(line)) : JSON.parse(text);
+}
+
+function encoded(body) {
+  if (body === undefined) return [null, body];
+  if (typeof body === "string") return ["application/x-ndjson", body];
+  if (body instanceof Blob) return ["application/octet-stream", body];
+  return ["application/json", JSON.stringify(body)];
 }
 
 /** Return the address of a model, or of something below it. */

@@ -42,6 +42,12 @@ export function converter(columns) {
   };
 }
 
+/** Return whether some labels are numbers with a fraction, as of a regression. */
+export function areNumbers(labels) {
+  const given = labels.filter((one) => one !== undefined && one !== null && one !== "").map(String);
+  return given.length > 0 && given.every(isNumber) && given.some((one) => !Number.isInteger(Number(one)));
+}
+
 /** Return a label as the server takes it: integers as numbers; nothing for an empty cell. */
 function labelOf(cell) {
   if (cell === undefined || cell === null || cell === "") return undefined;

@@ -2,7 +2,7 @@
 
 import { may, modelPath, request } from "./api.js";
 import { course, sparkline } from "./chart.js";
-import { acceptFile } from "./add.js";
+import { acceptFile, FILES } from "./add.js";
 import { fill, h, setText } from "./dom.js";
 import { count, counted, gained, number, percent } from "./format.js";
 import { live, state } from "./live.js";
@@ -100,7 +100,7 @@ export function kindOf(model) {
 }
 
 function dropZone() {
-  const input = h("input", { type: "file", class: "visually-hidden", id: "overview-file", accept: ".csv,.tsv,.jsonl,.ndjson,.json,.txt" });
+  const input = h("input", { type: "file", class: "visually-hidden", id: "overview-file", accept: FILES });
   const zone = h("div", { class: "drop" },
     h("p", {}, h("b", {}, "Add a model: "), "drop a CSV or JSON-lines file here, or "),
     input, h("label", { for: "overview-file", class: "button quiet" }, "Choose a file"));

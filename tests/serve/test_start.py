@@ -1,0 +1,72 @@
+"""Servers that cannot begin: one sentence says why, and the exit status is 2."""
+
+import pytest
+
+from confidently.serve.engine import Engine
+from confidently.serve.log import LogError
+from tests.serve.rows import made, trained
+from tests.serve.running import not_served, running
+
+
+def test_a_second_server_is_refused(tmp_path):
+    engine = Engine(tmp_path)
+    try:
+        with pytest.raises(LogError, match="another server uses this directory"):
+            Engine(tmp_path)
+        status, told = not_served(tmp_path)
+        assert status == 2 and "another server uses this directory" in told
+    finally:
+        engine.stop()
+
+
+def test_a_place_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert not_served(tmp_path / "file" / "served") == (
+        2,
+        f"confidently: error: {tmp_path}/file/served: Not a directory",
+    )
+
+
+def test_a_port_that_is_taken(tmp_path):
+    with running(tmp_path / "first") as first:
+        status, told = not_served(tmp_path / "second", "--port", first.url.rpartition(":")[2])
+    assert status == 2 and "use another --port" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("none.cw", "none.cw: No such file or directory"),
+        ("text.cw", "text.cw: not a model file, but text"),
+        ("price.cw", "price.cw: expected a classifier, got a regression model"),
+        ("a b.cw", "a b.cw: the name of a model: expected 1 to 64 letters"),
+    ],
+)
+def test_first_models_that_cannot_be_served(tmp_path, name, told):
+    (tmp_path / "text.cw").write_text("text")
+    trained(tmp_path, [({"a": 1.0}, 0.5), ({"a": 2.5}, 2.0)], "--regression")
+    (tmp_path / "trained.cw").rename(tmp_path / "price.cw")
+    trained(tmp_path, made(20))
+    (tmp_path / "trained.cw").rename(tmp_path / "a b.cw")
+    status, line = not_served(tmp_path / "served", "--model", tmp_path / name)
+    assert status == 2 and told in line
+    with running(tmp_path / "served") as server, server.client() as client:
+        assert client.get("/v1/models").json() == {"models": []}
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--follow", "none.jsonl", "--into", "m"], "none.jsonl: No such file or directory"),
+        (["--follow", ".", "--into", "m"], ".: Is a directory"),
+        (["--follow", "-", "--into", "a b"], "--into a b: the name of a model: expected 1 to 64 letters"),
+        (["--follow", "kafka://host", "--into", "m"], "expected kafka://HOST"),
+        (["--follow", "rows.jsonl"], "--follow FILE and --into MODEL belong together"),
+        (["--token-file", "none"], "none: No such file or directory"),
+        (["--host", "0.0.0.0"], "use --token-file FILE"),
+    ],
+    ids=lambda part: part[1] if isinstance(part, list) else "",
+)
+def test_options_that_cannot_be_followed(tmp_path, options, told):
+    status, line = not_served(tmp_path / "served", *options)
+    assert status == 2 and told in line
