@@ -28,7 +28,9 @@ import httpx
 from harness import arguments, machine, table, write_json
 
 WORDS, PER_ROW, KINDS = 5000, 30, 2000
-MODEL = "/v1/models/m"
+MODEL, AUTO = "/v1/models/m", "/v1/models/auto"
+AUTO_RATE = 200  # rows a second that the AutoClassifier learns beside predictions
+SOAK_RATE = 300
 SLOW_DISK = """
 import sys, time
 import apsw
@@ -189,8 +191,13 @@ async def load(address: str, path: str, bodies: list[bytes], connections: int, t
     return Load(rate, 1e3 * spent[len(spent) // 2], 1e3 * spent[int(len(spent) * 0.99)])
 
 
-async def beside(address: str, rate: float, seconds: float) -> Load:
-    """Return the latencies of predictions, one after the other, while rows are learned at a steady rate."""
+async def beside(
+    address: str, rate: float, seconds: float, taught_model: str = MODEL, asked_model: str = MODEL, pause: float = 0.0
+) -> Load:
+    """Return the latencies of predictions while rows are learned at a steady rate.
+
+    Predictions come one after the other, with a pause after 50 of them.
+    """
     taught, asked = rows(labelled=True), rows(labelled=False)
     port, spent, questions = int(address.rpartition(":")[2]), list[float](), list[float]()
     until = time.perf_counter() + seconds
@@ -198,13 +205,14 @@ async def beside(address: str, rate: float, seconds: float) -> Load:
     async def teach(first: int, connections: int = 8) -> None:
         began, k = time.perf_counter(), 0
         while time.perf_counter() < until:
-            await connection(port, f"{MODEL}/learn", taught, 20, first + k, spent)
+            await connection(port, f"{taught_model}/learn", taught, 20, first + k, spent)
             k += 20
             await asyncio.sleep(max(began + k * connections / rate - time.perf_counter(), 0.0))
 
     async def ask() -> None:
         while time.perf_counter() < until:
-            await connection(port, f"{MODEL}/predict", asked, 50, 0, questions)
+            await connection(port, f"{asked_model}/predict", asked, 50, 0, questions)
+            await asyncio.sleep(pause)
 
     await asyncio.gather(ask(), *(teach(200 * k) for k in range(8)))
     questions.sort()
@@ -226,6 +234,32 @@ def lines(address: str, total: int) -> float:
 def memory(pid: int) -> float:
     """Return megabytes that a process has resident."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def beside_auto(taught: list[bytes]) -> dict[str, float]:
+    """Return the latencies of predictions while an AutoClassifier learns: of itself, and of another model."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder, process(ours(folder)) as (address, _):
+        for path, settings in ((MODEL, {}), (AUTO, {"auto": True})):
+            httpx.put(address + path, json={"classes": ["a", "b"]} | settings).raise_for_status()
+            asyncio.run(load(address, f"{path}/learn", taught, 8, 1200))
+        for of, asked in (("it", AUTO), ("another model", MODEL)):
+            busy = asyncio.run(beside(address, AUTO_RATE, 4.0, AUTO, asked))
+            found[f"learns/s of an AutoClassifier beside predictions of {of}"] = busy.rate
+            found[f"predict p50 of {of}, ms"], found[f"predict p99 of {of}, ms"] = busy.p50, busy.p99
+    return found
+
+
+def soak(minutes: int) -> dict[str, Any]:
+    """Learn at a steady rate beside predictions; return the memory after every minute, and what was learned."""
+    found: dict[str, Any] = {"memory, MB": []}
+    with tempfile.TemporaryDirectory() as folder, process(ours(folder)) as (address, pid):
+        httpx.put(address + MODEL, json={"classes": ["a", "b"]}).raise_for_status()
+        for _ in range(minutes):
+            asyncio.run(beside(address, SOAK_RATE, 60.0, pause=0.5))
+            found["memory, MB"].append(round(memory(pid), 1))
+        found["rows learned"] = httpx.get(address + MODEL).json()["rows"]
+    return found
 
 
 def ours(folder: str) -> list[str]:
@@ -259,6 +293,7 @@ def measure(requests: int, repetitions: int) -> dict[str, Any]:
                     note("predicts/s, 64 connections", many.rate)
                     busy = asyncio.run(beside(address, 2000, 4.0))
                     note("learns/s beside predictions", busy.rate)
+                    note("predict p50 beside learning, ms", busy.p50)
                     note("predict p99 beside learning, ms", busy.p99)
                     before = memory(pid)
                     note("NDJSON rows/s", lines(address, 20 * requests))
@@ -271,6 +306,8 @@ def measure(requests: int, repetitions: int) -> dict[str, Any]:
                         while httpx.get(f"{address}/readyz").status_code != 200:
                             time.sleep(0.01)
                         note("seconds to ready after a kill", time.perf_counter() - began)
+        for name, value in beside_auto(taught).items():
+            note(name, value)
         if find_spec("fastapi") and find_spec("river"):
             with process([sys.executable, "-c", PEER]) as (address, _):
                 for n in (1, 64):
@@ -287,9 +324,15 @@ def measure(requests: int, repetitions: int) -> dict[str, Any]:
 
 def main() -> None:
     options = arguments(
-        __doc__ or "", ("--requests", {"type": int, "default": 8000}), ("--repetitions", {"type": int, "default": 3})
-    )
+        __doc__ or "", ("--requests", {"type": int, "default": 8000}), ("--repetitions", {"type": int, "default": 3}),
+        ("--soak", {"type": int, "default": 0, "metavar": "MINUTES", "help": "measure memory only, for so long"}),
+    )  # fmt: skip
     print(machine())
+    if options.soak:
+        steady = soak(options.soak)
+        print(*(f"{name}: {value}" for name, value in steady.items()), sep="\n")
+        write_json(options.json, steady)
+        return
     found = measure(options.requests, options.repetitions)
     shown = [[name, f"{value:,.2f}" if value < 100 else f"{value:,.0f}"] for name, value in found.items()]
     print(table(["figure", "median"], shown))
