@@ -15,13 +15,13 @@ import numpy as np
 from .. import _core
 from ..covariances.examples import Examples, Progressive
 from ..covariances.settings import Settings
-from ..covariances.state import MAX_TARGET, Size, State, out_of_range
+from ..covariances.state import Size, State, out_of_range
 from ..covariances.table import make_covariance, of_classes, resolved
-from ..data.memory.matrix import MAX_WEIGHT, check_rows, is_checked, largest_value, refuse
+from ..data.memory.matrix import check_rows, is_checked, largest_value, refuse
 from ..views.columns import Columns
 from ..views.view import Labelled, View
-from ..wording import counted
 from .backup import Transaction, Unprotected
+from .example_checks import check_examples
 from .predictor import ROWS_PER_VIEW, Predictor
 
 # Rows trained on between two reports of progress, at which an interruption takes effect.
@@ -232,13 +232,8 @@ class Learner(Predictor):
         ValueError
             As :meth:`learn`, for everything that is known before training.
         """
-        X, order = examples.X, examples.order
-        self._check_labels(X.shape[0], examples.labels, examples.label_start)
-        self._check_weights(X.shape[0], examples.weight, examples.class_weight)
-        self._check_targets(X.shape[0], examples.targets)
-        if order is not None and len(order) and not 0 <= order.min() <= order.max() < X.shape[0]:
-            raise ValueError(f"order must hold rows 0 to {X.shape[0] - 1}, got {order.min()} to {order.max()}")
-        self.check_width(X)
+        check_examples(examples, self.settings, self.n_classes)
+        self.check_width(examples.X)
         row_by_row = self.covariance.is_row_by_row(self.state, self.device)
         if examples.class_start is not None and (not row_by_row or self.view is not None):
             raise ValueError("class_start needs a covariance that learns row by row, and no view")
@@ -247,8 +242,8 @@ class Learner(Predictor):
             return Unprotected()
         if checks_while_learning:
             self._check_before_learning(examples)
-        elif not is_checked(X, self.settings.dtype):  # all at once, since a matrix product mixes rows
-            check_rows(X, self.settings.dtype)
+        elif not is_checked(examples.X, self.settings.dtype):  # all at once, since a matrix product mixes rows
+            check_rows(examples.X, self.settings.dtype)
         self.make_writable()
         return Transaction(self, self.without_view(self.state), examples, log_loss, row_by_row)
 
@@ -361,45 +356,6 @@ class Learner(Predictor):
         for name, array in self.state.items():
             if not array.flags.writeable:  # memory-mapped by joblib, say
                 self.state[name] = array.copy()
-
-    def _check_weights(self, n: int, weight: np.ndarray | None, class_weight: np.ndarray | None) -> None:
-        largest = 1.0
-        for name, weights, length in (("weight", weight, n), ("class_weight", class_weight, self.n_classes)):
-            if weights is None:
-                continue
-            if weights.shape != (length,):
-                raise ValueError(f"{name} must have shape ({length},), got {weights.shape}")
-            largest *= weights.max(initial=0.0)
-        if class_weight is not None and self.settings.multilabel:
-            raise ValueError("class weights need one class per row; leave them out for multilabel data")
-        if not largest <= MAX_WEIGHT:
-            raise ValueError(f"weights of examples must be at most {MAX_WEIGHT:g}, got {largest:g}; scale them down")
-
-    def _check_targets(self, n: int, targets: np.ndarray | None) -> None:
-        if (targets is not None) != self.settings.regression:
-            raise ValueError("regression needs targets, and no other task takes them")
-        if targets is None:
-            return
-        if targets.shape != (n, self.n_classes):
-            raise ValueError(f"targets must have shape ({n}, {self.n_classes}), got {targets.shape}")
-        if not (np.abs(targets) <= MAX_TARGET).all():  # NaN too
-            row = int(np.argmin((np.abs(targets) <= MAX_TARGET).all(axis=1)))
-            raise ValueError(
-                f"targets must be finite and at most {MAX_TARGET:g} in size, got {targets[row]} in row {row}"
-            )
-        if self.settings.rule.counts and targets.min(initial=0.0) < 0.0:
-            raise ValueError(f"the rule {self.settings.rule.name} needs targets >= 0, got {targets.min():g}")
-
-    def _check_labels(self, n: int, labels: np.ndarray, start: np.ndarray | None) -> None:
-        if (start is not None) != self.settings.multilabel:
-            raise ValueError("multilabel tasks need lists of labels (label_start), and no other task takes them")
-        expected = n if start is None else int(start[-1])
-        if start is not None and (start[0] != 0 or (np.diff(start) < 0).any()):
-            raise ValueError("label_start must start at 0 and never decrease")
-        if len(labels) != expected or (start is not None and len(start) != n + 1):
-            raise ValueError(f"got {counted(n, 'row')} and {counted(len(labels), 'label')}, which do not match")
-        if not _core.are_within(labels, self.n_classes):
-            raise ValueError(f"labels must be in 0 to {self.n_classes - 1}, got {labels.min()} to {labels.max()}")
 
     # --- as plain data -------------------------------------------------------------------------------------------
 

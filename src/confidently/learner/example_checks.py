@@ -1,0 +1,74 @@
+"""Checks of examples before a learner trains on them: labels, weights and targets, all but their rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import _core
+from ..covariances.examples import Examples
+from ..covariances.settings import Settings
+from ..covariances.state import MAX_TARGET
+from ..data.memory.matrix import MAX_WEIGHT
+from ..wording import counted
+
+
+def check_examples(examples: Examples, settings: Settings, n_classes: int) -> None:
+    """Check that labels, weights, targets and order suit the rows, and a learner of these settings.
+
+    Raises
+    ------
+    ValueError
+        With what is wrong, and where.
+    """
+    n, order = examples.X.shape[0], examples.order
+    _check_labels(n, examples.labels, examples.label_start, settings, n_classes)
+    _check_weights(n, examples.weight, examples.class_weight, settings, n_classes)
+    _check_targets(n, examples.targets, settings, n_classes)
+    if order is not None and len(order) and not 0 <= order.min() <= order.max() < n:
+        raise ValueError(f"order must hold rows 0 to {n - 1}, got {order.min()} to {order.max()}")
+
+
+def _check_labels(n: int, labels: np.ndarray, start: np.ndarray | None, settings: Settings, n_classes: int) -> None:
+    if (start is not None) != settings.multilabel:
+        raise ValueError("multilabel tasks need lists of labels (label_start), and no other task takes them")
+    expected = n if start is None else int(start[-1])
+    if start is not None and (start[0] != 0 or (np.diff(start) < 0).any()):
+        raise ValueError("label_start must start at 0 and never decrease")
+    if len(labels) != expected or (start is not None and len(start) != n + 1):
+        raise ValueError(f"got {counted(n, 'row')} and {counted(len(labels), 'label')}, which do not match")
+    if not _core.are_within(labels, n_classes):
+        raise ValueError(f"labels must be in 0 to {n_classes - 1}, got {labels.min()} to {labels.max()}")
+
+
+def _check_weights(
+    n: int, weight: np.ndarray | None, class_weight: np.ndarray | None, settings: Settings, n_classes: int
+) -> None:
+    largest = 1.0
+    for name, weights, length in (("weight", weight, n), ("class_weight", class_weight, n_classes)):
+        if weights is None:
+            continue
+        if weights.shape != (length,):
+            raise ValueError(f"{name} must have shape ({length},), got {weights.shape}")
+        largest *= weights.max(initial=0.0)
+    if class_weight is not None and settings.multilabel:
+        raise ValueError("class weights need one class per row; leave them out for multilabel data")
+    if not largest <= MAX_WEIGHT:
+        raise ValueError(f"weights of examples must be at most {MAX_WEIGHT:g}, got {largest:g}; scale them down")
+
+
+def _check_targets(n: int, targets: np.ndarray | None, settings: Settings, n_outputs: int) -> None:
+    if (targets is not None) != settings.regression:
+        raise ValueError("regression needs targets, and no other task takes them")
+    if targets is None:
+        return
+    if targets.shape != (n, n_outputs):
+        raise ValueError(f"targets must have shape ({n}, {n_outputs}), got {targets.shape}")
+    outside = ~(np.abs(targets) <= MAX_TARGET)  # NaN too
+    if outside.any():
+        expected = f"targets must be finite and at most {MAX_TARGET:g} in size"
+    else:
+        outside = settings.rule.counts & (targets < 0.0)
+        expected = f"the rule {settings.rule.name} needs targets >= 0"
+    if outside.any():
+        row, column = np.argwhere(outside)[0]
+        raise ValueError(f"{expected}, got {targets[row, column]:g} in row {row}")
