@@ -1,0 +1,232 @@
+// A learner bound to the arrays of its state, which trains on single rows.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/batches.hpp"
+#include "bindings/learner_settings.hpp"
+#include "data/rows_out.hpp"
+#include "learner/predict.hpp"
+#include "views/center.hpp"
+
+namespace confidently::python {
+
+// A single row.
+class OneRow final : public Rows {
+  public:
+    OneRow(Row row, std::int64_t n_columns) : Rows(1, n_columns), row_(row) {}
+    Row at(std::int64_t, bool intercept, RowBuffer&) const override { return {row_.column, row_.value, row_.size, intercept}; }
+    Fault fault(std::int64_t, double) const override { return {}; }
+
+  private:
+    Row row_;
+};
+
+// A learner bound to the arrays of its state, once instead of for every row.
+class BoundLearner {
+  public:
+    virtual ~BoundLearner() = default;
+    // target: of a regression; otherwise nullptr
+    virtual void learn(Row row, const std::int32_t* labels, std::int64_t n_labels, double weight, const double* target) = 0;
+    virtual void scores(const Row& row, double* out) = 0;  // one per column
+    // mean and variance of the score of a regression; `unseen`: the root of the sum of squares of features without a column
+    virtual std::pair<double, double> distribution(const Row& row, double unseen) = 0;
+    virtual double offset() const = 0;  // of the scores of a regression, except for one of counts
+    virtual void probabilities(const Row& row, double* out) = 0;  // one per class or label, also for two classes
+    virtual int columns() const = 0;
+    virtual int n_probabilities() const = 0;
+    virtual std::int64_t capacity() const = 0;  // number of features the arrays have space for
+};
+
+template <class Task>
+inline constexpr bool kPredictsNumbers = false;
+template <Offset offset>
+inline constexpr bool kPredictsNumbers<Regression<offset>> = true;
+
+inline double clip(double p) { return std::min(std::max(p, 0x1p-53), 1.0 - 0x1p-53); }
+
+template <class Covariance, class Task, class Real>
+class BoundTo final : public BoundLearner {
+  public:
+    // state: writable
+    BoundTo(const Covariance& covariance, const LearnerSettings& settings, const nb::dict& state, bool calibrate)
+        : covariance_(covariance), undo_(*covariance.weights.undo), rule_(settings.rule), prior_(settings.prior_variance), independent_(settings.independent),
+          calibrate_(calibrate), counters_(data<std::int64_t>(state, "counters")), updates_(data<std::int64_t>(state, "updates")),
+          calibration_(data<double>(state, "calibration")), scratch_(std::size_t(covariance.weights.columns)) {
+        for (auto [name, array] : state) {
+            owners_.push_back(nb::borrow(array));
+            const auto own = nb::cast<std::string>(name);
+            if (own == "weights" || own == "precision" || own == "shift") continue;
+            const auto numbers = nb::cast<nb::ndarray<nb::ro, nb::c_contig>>(array);
+            // Bins of errors change, as the normal equations do, when nothing can fail any more.
+            const bool without_bins = is_regression && own == "calibration" && covariance.weights.columns == 1;
+            kept_.push_back({numbers.data(), without_bins ? 8 * sizeof(double) : numbers.nbytes()});
+        }
+        if (is_regression && state.contains("precision")) {
+            const std::int64_t n = covariance.weights.n_features;
+            require(!covariance.weights.intercept && covariance.weights.columns == 1, "normal equations are of one number");
+            precision_ = StateArrays{state}.template array<double>("precision", n, n);
+            shift_ = StateArrays{state}.template array<double>("shift", n, 1);
+        }
+        if (state.contains("center.kind")) center_.emplace(Center::open(StateArrays{state}, nullptr));
+    }
+
+    void learn(Row row, const std::int32_t* labels, std::int64_t n_labels, double weight, const double* target) override {
+        require(has_labels || n_labels == 1, "a row has one class");
+        require((target != nullptr) == is_regression, "a regression learns numbers, and nothing else does");
+        require_below(labels, n_labels, n_probabilities(), "labels out of range");
+        undo_.clear();
+        for (Kept& kept : kept_) kept.save();
+        const Row made = seen(row);
+        const OneRow rows(made, capacity());
+        if (center_ && weight > 0.0) center_->learn(row, weight);
+        const std::int64_t start[2] = {0, n_labels};
+        const Batch batch{rows, {labels, start, target}, &weight, nullptr, nullptr, 0, 1};
+        double evidence[2] = {};
+        Progressive progressive;
+        if (precision_) progressive.evidence = evidence;
+        try {
+            const Inspector inspector{rows, 0.0, HUGE_VAL};
+            confidently::learn<Real>(covariance_, task_, rule_, rows,
+                                     {prior_, batch, calibrate_ ? calibration_ : nullptr, progressive,
+                                      {counters_[0], counters_[1], counters_[2], updates_}, independent_, inspector,
+                                      is_regression ? calibration_ : nullptr});
+        } catch (const InvalidRow&) {
+            restore();
+            throw std::overflow_error("a row takes the learner out of range");
+        } catch (...) {  // memory for the log
+            restore();
+            throw;
+        }
+        if (precision_) add_evidence(made, evidence[0], evidence[1]);
+    }
+
+    void scores(const Row& row, double* out) override {
+        covariance_.weights.prediction(with_intercept(seen(row)), counters_[0], out, scratch_.data());
+    }
+
+    std::pair<double, double> distribution(const Row& bare, double unseen) override {
+        require(columns() == 1, "a row has one number");
+        const Row row = with_intercept(seen(bare));
+        double mean;
+        covariance_.weights.prediction(row, counters_[0], &mean, scratch_.data());
+        return {mean, covariance_.variance(row, {0, kNone}) + prior_ * unseen * unseen};
+    }
+
+    double offset() const override { return is_regression ? TargetStatistics{calibration_}.mean() : 0.0; }
+
+    void probabilities(const Row& bare, double* out) override {
+        const Row row = with_intercept(seen(bare));
+        std::vector<double> s(static_cast<std::size_t>(columns()));
+        scores(bare, s.data());
+        if constexpr (std::is_same_v<Task, Binary>) {
+            const double f = s[0] * moderation(covariance_.variance(row, {0, kNone}), prior_);
+            out[1] = clip(sigmoid(calibration_[0] * f + calibration_[1]));
+            out[0] = 1.0 - out[1];
+        } else if constexpr (std::is_same_v<Task, MultilabelOneVsRest>) {
+            for (int k = 0; k < columns(); ++k) {
+                const double* c = calibration_ + k * SigmoidCalibration::size;
+                const double f = s[std::size_t(k)] * moderation(covariance_.variance(row, {k, kNone}), prior_);
+                out[k] = clip(sigmoid(c[0] * f + c[1]));
+            }
+        } else if constexpr (std::is_same_v<Task, Multilabel>) {
+            for (int k = 1; k < columns(); ++k) {
+                const double* c = calibration_ + (k - 1) * SigmoidCalibration::size;
+                out[k - 1] = clip(sigmoid(c[0] * (s[std::size_t(k)] - s[Multilabel::threshold]) + c[1]));
+            }
+        } else {
+            softmax(row, s, out);
+        }
+    }
+
+    int columns() const override { return covariance_.weights.columns; }
+    int n_probabilities() const override {
+        return columns() + std::is_same_v<Task, Binary> - std::is_same_v<Task, Multilabel>;
+    }
+    std::int64_t capacity() const override {
+        const std::int64_t weights = covariance_.weights.n_features - covariance_.weights.intercept;
+        return center_ ? std::min(weights, std::int64_t(center_->present.size())) : weights;
+    }
+
+  private:
+    static constexpr bool is_regression = kPredictsNumbers<Task>;
+    static constexpr bool has_labels = std::is_same_v<Task, Multilabel> || std::is_same_v<Task, MultilabelOneVsRest>;
+
+    // Adds a row to the normal equations of least squares (src/confidently/covariances/normal_equations.py).
+    void add_evidence(const Row& row, double zeta, double target) {
+        const std::int64_t n = covariance_.weights.n_features;
+        for (std::int32_t i = 0; i < row.size; ++i) {
+            const double z = zeta * row.value[i];
+            double* const of_row = precision_ + row.column[i] * n;
+            if (row.size == n)  // columns ascend, so these are all
+                for (std::int64_t j = 0; j < n; ++j) of_row[j] += z * row.value[j];
+            else
+                for (std::int32_t j = 0; j < row.size; ++j) of_row[row.column[j]] += z * row.value[j];
+            shift_[row.column[i]] += z * target;
+        }
+    }
+
+    void restore() {
+        undo_.roll_back();
+        for (Kept& kept : kept_) kept.restore();
+    }
+
+    // What the learner sees of a row: with centered columns, the row less their means.
+    Row seen(const Row& row) {
+        if (!center_) return row;
+        made_.value.clear(), made_.column.clear();
+        made_.start.resize(1);
+        center_->see(row, made_);
+        return {made_.column.data(), made_.value.data(), std::int32_t(made_.value.size()), row.intercept};
+    }
+
+    Row with_intercept(Row row) const {
+        row.intercept = covariance_.weights.intercept;
+        return row;
+    }
+
+    void softmax(const Row& row, const std::vector<double>& s, double* out) const {
+        const TopTwo top(s.data(), columns());
+        const double v = independent_ ? covariance_.variance(row, {top.first, kNone}) + covariance_.variance(row, {top.second, kNone})
+                                      : covariance_.variance(row, {top.first, top.second});
+        const double slope = calibration_[0] * moderation(v, prior_);
+        double total = 0.0;
+        for (std::size_t k = 0; k < s.size(); ++k) total += out[k] = std::exp(slope * (s[k] - s[std::size_t(top.first)]));
+        for (std::size_t k = 0; k < s.size(); ++k) out[k] /= total;
+    }
+
+    // A small array of the state, and its content before the row.
+    struct Kept {
+        const void* data;
+        std::vector<char> before;
+
+        Kept(const void* data, std::size_t bytes) : data(data), before(bytes) {}
+        void save() { std::memcpy(before.data(), data, before.size()); }
+        void restore() { std::memcpy(const_cast<void*>(data), before.data(), before.size()); }
+    };
+
+    Covariance covariance_;
+    Undo<Real>& undo_;  // which the weights of the covariance refer to
+    Task task_;
+    AnyRule rule_;
+    double prior_;
+    bool independent_, calibrate_;
+    std::int64_t *counters_, *updates_;
+    double* calibration_;
+    std::vector<double> scratch_;
+    double *precision_ = nullptr, *shift_ = nullptr;  // normal equations, where the state has them
+    std::optional<Center> center_;
+    MadeRows made_;
+    std::vector<nb::object> owners_;
+    std::vector<Kept> kept_;
+};
+
+}  // namespace confidently::python
