@@ -20,9 +20,11 @@ FIRST_ROOM = 4  # matrices for arms that were tried; doubled when they are used 
 
 def has_matrices(model: RewardModel, estimator: Any) -> bool:
     """Return whether the models of arms with such an estimator are those of :class:`DenseArms`."""
-    kind = kind_of(estimator.learner_.settings.covariance)
+    learner = estimator.learner_
+    kind = kind_of(learner.settings.covariance)
     dense = kind.couples_features and not kind.keeps_examples  # one vector of weights: "shared" is then "full"
-    return dense and estimator.learner_.n_features < MAX_WEIGHTS and model.has_plain_steps(estimator)
+    n_weights = learner.n_features + learner.settings.fit_intercept
+    return dense and n_weights <= MAX_WEIGHTS and model.has_plain_steps(estimator)
 
 
 class DenseArms(ArmModels):
