@@ -178,8 +178,7 @@ def test_a_step_out_of_range_is_an_error_and_no_step(kind, covariance):
     row = np.array([[1e-6, 0.0]])
     together.learn(np.array([2]), np.array([1.0]), row)
     before = together.scores(row)
-    for arms, rewards in (([1], [1e307]), ([0, 2, 1], [1.0, 1.0, 1e307])):
-        with pytest.raises(ValueError, match="range"):
-            together.learn(np.array(arms), np.array(rewards), np.repeat(row, len(arms), axis=0))
-        for found, expected in zip(together.scores(row), before, strict=True):
-            np.testing.assert_array_equal(found, expected)
+    with pytest.raises(ValueError, match="range"):
+        together.learn(np.array([1]), np.array([1e307]), row)
+    for found, expected in zip(together.scores(row), before, strict=True):
+        np.testing.assert_array_equal(found, expected)

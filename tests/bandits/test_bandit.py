@@ -281,11 +281,12 @@ def test_invalid_calls_are_refused_and_change_nothing():
     np.testing.assert_array_equal(bandit.predict_expectations(X), before)
 
 
-def test_invalid_rewards_of_a_regressor_are_refused():
+@pytest.mark.parametrize("reward", [float("nan"), float("inf"), 1e60])
+def test_invalid_rewards_of_a_regressor_are_refused(reward):
     bandit = ContextualBandit(ARMS)
     bandit.decide([1.0], id=0)
-    with pytest.raises(ValueError, match="rewards must be finite, got nan"):
-        bandit.reward(0, float("nan"))
+    with pytest.raises(ValueError, match=r"rewards must be finite and at most 1e\+50 in size"):
+        bandit.reward(0, reward)
 
 
 def test_the_last_arm_stays():

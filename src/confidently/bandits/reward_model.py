@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, hstack, issparse
 from scipy.special import ndtr
 from sklearn.base import clone
 
+from ..covariances.state import MAX_TARGET
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.regressor import OnlineRegressor
 from ..rules import RegressionRule, make_rule
@@ -107,16 +108,17 @@ class RewardModel:
         Raises
         ------
         ValueError
-            If the number of rewards is not n, or one is not finite, or not 0 or 1 where the model is a classifier.
+            If the number of rewards is not n, or one is not finite or too large, or not 0 or 1 where the model is a
+            classifier.
         """
         found = np.asarray(rewards, dtype=np.float64)
         if found.shape != (n,):
             raise ValueError(f"rewards must be {n} numbers, one per decision, got shape {found.shape}")
-        wrong = ~(np.isin(found, (0.0, 1.0)) if self.is_classifier else np.isfinite(found))
+        wrong = ~(np.isin(found, (0.0, 1.0)) if self.is_classifier else np.abs(found) <= MAX_TARGET)  # NaN too
         if wrong.any():
             shown = float(found[wrong][0])
             if not self.is_classifier:
-                raise ValueError(f"rewards must be finite, got {shown!r}")
+                raise ValueError(f"rewards must be finite and at most {MAX_TARGET:g} in size, got {shown!r}")
             raise ValueError(f"rewards must be 0 or 1 for a classifier, got {shown!r}; use an OnlineRegressor")
         return found
 

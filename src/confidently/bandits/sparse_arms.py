@@ -59,15 +59,6 @@ class SparseArms(ArmModels):
         return found[:, 0], found[:, 1]
 
     def learn(self, arms: NDArray[np.intp], rewards: Floats, X: Any) -> None:
-        saved = self._entries() if len(arms) > 1 else None  # a single row fails before it changes anything
-        try:
-            self._learn_rows(arms, rewards, X)
-        except ValueError:
-            if saved is not None:
-                self._fill(*saved)
-            raise
-
-    def _learn_rows(self, arms: NDArray[np.intp], rewards: Floats, X: Any) -> None:
         for i, (arm, reward) in enumerate(zip(arms.tolist(), rewards.tolist(), strict=True)):
             columns, values = self._row(X, i)
             mean, variance = _core.arm_score(self.state, *self.variances, columns, values, arm)
