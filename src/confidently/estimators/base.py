@@ -1,18 +1,14 @@
-"""What all classifiers that learn online share: training, prediction, streams and files, over a learner."""
+"""What all classifiers that learn online share: training on arrays and streams, and files, over a learner."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from copy import copy, deepcopy
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import predicted_numbers
 from ..data import Stream
 from ..data.advice import warn_if_labels_sorted
 from ..data.class_order import ClassOrder
@@ -37,32 +33,25 @@ from ..learner.cost import warn_of_cost
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner
 from ..models.model import Model
-from ..rules.ranges import check_choice
-from .estimator import AnyLearner, OnlineEstimator
+from .class_predictions import ClassPredictions
+from .estimator import AnyLearner
 from .parameters import are_constant, are_the_same, parameters_of
 from .streams import check_stream, check_values_kept, learn_stream
 
-STREAM_METHODS = ("predict", "predict_proba", "decision_function", "margin_distribution")
 
-
-class BaseOnlineClassifier(ClassifierMixin, OnlineEstimator[AnyLearner]):
+class BaseOnlineClassifier(ClassPredictions[AnyLearner]):
     """Base of the classifiers, which define what their learner is.
 
     Attributes
     ----------
-    learner_ : Learner
-    classes_ : ndarray of shape (n_classes,)
-        Sorted. Scores, probabilities and coefficients are in this order, whatever the numbers in ``learner_``.
+    learner_ : Learner or Stack
     """
-
-    _class_order: ClassOrder
 
     passes: int
     shuffle: bool
     class_weight: dict[Any, float] | str | None
     random_state: int | np.random.RandomState | None
     dtype: str
-    calibration: str | None
     multiclass: str | None
 
     # --- what a classifier defines -------------------------------------------------------------------------------
@@ -298,72 +287,19 @@ class BaseOnlineClassifier(ClassifierMixin, OnlineEstimator[AnyLearner]):
                 self.__dict__.pop(name, None)
             return self._learn_stream(stream, learner, table, features, progress)
 
-    def partial_fit_stream(self, paths: Any, *, progress: bool = False, **options: Any) -> Self:
-        """Train on more files, which are read as those of :meth:`fit_stream` were.
+    def _label_options(self) -> dict[str, Any]:
+        return {"multilabel": self._is_multilabel}
 
-        New classes are added as they appear, unless :meth:`fit_stream` was given all of them; they are then errors.
-
-        Parameters
-        ----------
-        paths, options
-            As for :func:`confidently.data.open_stream`, except for how rows are read, which is known.
-        progress : bool
-            As for :meth:`fit_stream`.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        confidently.data.DataError, OSError
-            For invalid data; the estimator is then unchanged.
-        """
-        check_is_fitted(self)
-        with training_of(self), self._open(paths, multilabel=self._is_multilabel, **options) as stream:
-            self._check_parameters(partial=True)
-            self._follow_parameters()
-            table = ClassTable(
-                [plain(name) for name in self._class_order.names],
-                stream.multilabel,
-                closed=self.__dict__.get("source_", {}).get("closed", False),
-            )
-            learner, features = deepcopy(self.learner_), deepcopy(getattr(self, "features_", None))
-            return self._learn_stream(stream, learner, table, features, progress)
-
-    def predict_stream(
-        self, paths: Any, method: str = "predict", *, strict: bool = False, **options: Any
-    ) -> Iterator[Any]:
-        """Predict the rows of files batch by batch, in memory that does not grow with the files.
-
-        Parameters
-        ----------
-        paths, options
-            As for :func:`confidently.data.open_stream`, except for how rows are read, which is known. Labels are
-            ignored.
-        method : {"predict", "predict_proba", "decision_function", "margin_distribution"}
-            What to compute. The weights of unseen features have mean 0 and the prior variance.
-        strict : bool
-            Formats with named columns: whether files must have the columns of training. By default, those without any
-            of them or without a column of numbers are invalid, and a warning names other differences.
-
-        Yields
-        ------
-        array, or pair of arrays
-            What the method returns for the next rows.
-
-        Raises
-        ------
-        confidently.data.DataError, OSError
-            For invalid data.
-        """
-        check_is_fitted(self)
-        check_choice("method", method, STREAM_METHODS)
-
-        def answer(matrix: Any, learner: AnyLearner) -> Any:
-            return self._apply(method, matrix, learner)
-
-        yield from self._predict_stream(paths, answer, strict, options)
+    def _continue_stream(self, stream: Stream, progress: bool) -> Self:
+        self._check_parameters(partial=True)
+        self._follow_parameters()
+        table = ClassTable(
+            [plain(name) for name in self._class_order.names],
+            stream.multilabel,
+            closed=self.__dict__.get("source_", {}).get("closed", False),
+        )
+        learner, features = deepcopy(self.learner_), deepcopy(getattr(self, "features_", None))
+        return self._learn_stream(stream, learner, table, features, progress)
 
     def _learn_stream(
         self, stream: Stream, learner: AnyLearner, table: ClassTable, features: Features | None, progress: bool
@@ -371,101 +307,6 @@ class BaseOnlineClassifier(ClassifierMixin, OnlineEstimator[AnyLearner]):
         learning = StreamLearner(learner, table, self.multiclass, features, stream.reading)
         self._class_order = ClassOrder(learn_stream(stream, learning, self.class_weight, progress))
         return self._keep_stream(stream, learning)
-
-    # --- prediction ----------------------------------------------------------------------------------------------
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the scores mean.x.
-
-        Returns
-        -------
-        array
-            Shape (n,) for two classes, positive for ``classes_[1]``; otherwise (n, n_classes). In multilabel data the
-            calibration label's score is subtracted: positive means relevant.
-        """
-        scores: NDArray[np.float64] = self._answer("decision_function", X)
-        return scores
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the class with the largest score, shape (n,); in multilabel data an indicator matrix (n, n_labels)."""
-        predicted: np.ndarray = self._answer("predict", X)
-        return predicted
-
-    def margin_distribution(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return mean and variance of the scores of a classifier drawn from the Gaussian.
-
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix of shape (n, d)
-
-        Returns
-        -------
-        mean, variance : ndarray
-            mean.x and x' Sigma x, both of the shape of :meth:`decision_function`. ``|mean|/sqrt(variance)`` is small
-            where the classifier is uncertain: abstain there, or request the label.
-        """
-        found: tuple[NDArray[np.float64], NDArray[np.float64]] = self._answer("margin_distribution", X)
-        return found
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probabilities of the classes, shape (n, n_classes); in multilabel data, of each label by itself.
-
-        With ``calibration="progressive"`` the sigmoid (two classes, labels) or temperature (three or more classes) is
-        fitted during training, to each margin before its label is used. With None they are the uncalibrated posterior
-        probabilities.
-        """
-        p: NDArray[np.float64] = self._answer("predict_proba", X)
-        return p
-
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the logarithms of :meth:`predict_proba`."""
-        with np.errstate(divide="ignore"):
-            p: NDArray[np.float64] = np.log(self.predict_proba(X))
-        return p
-
-    def _apply(self, method: str, matrix: Any, learner: AnyLearner | None = None) -> Any:
-        """Return what a method gives for rows, by this classifier's learner or by one with more features."""
-        learner = self.learner_ if learner is None else learner
-        order, binary = self._class_order, learner.task == "binary"
-        if method == "decision_function":
-            return order.scores(learner.decision(matrix), binary)
-        if method == "margin_distribution":
-            mean, variance = learner.margin_distribution(matrix)
-            return order.scores(mean, binary), variance if binary else order.columns(variance)
-        if method == "predict_proba":
-            p = learner.probabilities(matrix, self.calibration)
-            return order.columns(np.column_stack([1.0 - p, p]) if p.ndim == 1 else p)
-        scores = order.scores(learner.decision(matrix), binary)
-        return (scores > 0).astype(int) if learner.multilabel else order.classes[predicted_numbers(scores)]
-
-    def _answer(self, method: str, X: Any) -> Any:
-        """Return what a method gives for rows, which are checked while they are scored where that is possible."""
-        X = self._validated_rows(X)
-        try:
-            return self._apply(method, as_matrix(X, self.dtype, check=False))
-        except UnsortedColumns:
-            return self._apply(method, as_matrix(X, self.dtype))
-
-    # --- scikit-learn --------------------------------------------------------------------------------------------
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
-
-    @property
-    def classes_(self) -> np.ndarray:
-        if "_class_order" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} is not fitted; call fit or partial_fit first")
-        return self._class_order.classes
-
-    @property
-    def _is_multilabel(self) -> bool:
-        return self.learner_.multilabel
-
-    @property
-    def mistakes_(self) -> int:
-        return self._fitted.mistakes
 
     # --- files ---------------------------------------------------------------------------------------------------
 

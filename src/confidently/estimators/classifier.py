@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from ..views.columns import ZERO, Columns
 from ..views.table import make_view
 from ..views.view import View
 from .base import BaseOnlineClassifier
-from .parameters import check_settings, check_unchanged, nested_params, saved_settings, set_nested, settings_of
+from .parameters import check_settings, check_unchanged, saved_settings, settings_of
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -332,18 +332,6 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
         drawn = self.learner_.sample_weights(n, np.random.default_rng(random_state))
         return self._class_order.scores(drawn.swapaxes(1, 2), self._is_binary).swapaxes(1, 2)
 
-    # --- scikit-learn --------------------------------------------------------------------------------------------
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters; ``rule__eta=0.9`` changes one of the rule's, ``view__n=500`` one of the view's."""
-        super().set_params(**set_nested(self, params))
-        return self
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name; with ``deep`` also the rule's and the view's, as ``rule__...``."""
-        params: dict[str, Any] = super().get_params(deep=False)
-        return params | (nested_params(self) if deep else {})
-
     # --- files ---------------------------------------------------------------------------------------------------
 
     def to_sklearn(self) -> LinearPredictor:
@@ -362,15 +350,11 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
             probabilities (``calibration=None``) of three or more classes, which depend on more than the variances of
             single weights.
         """
-        from .frozen import LinearPredictor  # only here, to save start-up time
+        from .frozen import LinearPredictor, not_linear  # only here, to save start-up time
 
         form = self._linear_form()
         if (view := self.learner_.view) is not None:
-            names = ",".join(view.name for view in view.views)
-            raise ValueError(
-                f"the view {names} changes rows before they are scored, which coefficients cannot; use to_onnx, or "
-                "save and load the model"
-            )
+            raise not_linear(view)
         return LinearPredictor(form, getattr(self, "feature_names_in_", None))
 
     def to_onnx(self, dtype: str = "float32") -> ModelProto:

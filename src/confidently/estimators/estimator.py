@@ -13,12 +13,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import Stream
 from ..data.memory.frames import as_table, describe_columns
-from ..data.memory.matrix import as_matrix
+from ..data.memory.labels import training_of
+from ..data.memory.matrix import UnsortedColumns, as_matrix
 from ..data.memory.plain import is_plain_labels, is_plain_matrix
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner, StreamPredictor
 from ..models.model import Model
 from ..stack.stack import Stack
+from .parameters import nested_params, set_nested
 from .streams import open_as_before
 
 AnyLearner = TypeVar("AnyLearner", bound=Learner | Stack)
@@ -45,6 +47,14 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
 
     def _matrix(self, X: Any) -> Any:
         return as_matrix(self._validated_rows(X), self.dtype)
+
+    def _answer(self, answer: Callable[[Any], Any], X: Any) -> Any:
+        """Return what a function gives for rows, which are checked while they are scored where that is possible."""
+        X = self._validated_rows(X)
+        try:
+            return answer(as_matrix(X, self.dtype, check=False))
+        except UnsortedColumns:
+            return answer(as_matrix(X, self.dtype))
 
     def _validated_rows(self, X: Any) -> Any:
         if "learner_" not in vars(self):
@@ -81,6 +91,39 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
         source, features = getattr(self, "source_", {}), getattr(self, "features_", None)
         return open_as_before(paths, source, features, self.dtype, **options)
 
+    def partial_fit_stream(self, paths: Any, *, progress: bool = False, **options: Any) -> Self:
+        """Train on more files, which are read as those of ``fit_stream`` were.
+
+        Classifiers add new classes as they appear, unless ``fit_stream`` was given all of them; they are then errors.
+
+        Parameters
+        ----------
+        paths, options
+            As for :func:`confidently.data.open_stream`, except for how rows are read, which is known.
+        progress : bool
+            As for ``fit_stream``.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        confidently.data.DataError, OSError
+            For invalid data; the estimator is then unchanged.
+        """
+        check_is_fitted(self)
+        with training_of(self), self._open(paths, **self._label_options(), **options) as stream:
+            return self._continue_stream(stream, progress)
+
+    def _label_options(self) -> dict[str, Any]:
+        """Return how labels of files are read."""
+        raise NotImplementedError
+
+    def _continue_stream(self, stream: Stream, progress: bool) -> Self:
+        """Train a fitted estimator on an open stream."""
+        raise NotImplementedError
+
     def _predict_stream(
         self, paths: Any, answer: Callable[[Any, AnyLearner], Any], strict: bool, options: dict[str, Any]
     ) -> Iterator[Any]:
@@ -102,6 +145,16 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
         return self
 
     # --- scikit-learn --------------------------------------------------------------------------------------------
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``rule__r=0.1`` changes one of the rule's, ``view__n=500`` one of the view's."""
+        super().set_params(**set_nested(self, params))
+        return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; with ``deep`` also the rule's and the view's, as ``rule__...``."""
+        params: dict[str, Any] = super().get_params(deep=False)
+        return params | (nested_params(self) if deep else {})
 
     def __sklearn_is_fitted__(self) -> bool:
         return "learner_" in vars(self)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 from ..arrays import predicted_numbers
 from ..learner import calibration
 from ..models.linear_form import LinearForm, Spread
+from ..views.view import View
 
 
 class LinearPredictor(ClassifierMixin, BaseEstimator):
@@ -110,6 +111,15 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_label = self.form.multilabel
         tags.input_tags.sparse = True
         return tags
+
+
+def not_linear(view: View) -> ValueError:
+    """Return the error that rows which this view changes have no coefficients."""
+    names = ",".join(one.name for one in view.views)
+    return ValueError(
+        f"the view {names} changes rows before they are scored, which coefficients cannot; use to_onnx, or save and "
+        "load the model"
+    )
 
 
 def score_variances(spread: Spread, rows: Any) -> np.ndarray:

@@ -70,6 +70,8 @@ def nested_params(estimator: Any) -> dict[str, Any]:
     """Return the parameters of an estimator's rule and view, as ``rule__...`` and ``view__...``."""
     found: dict[str, Any] = {}
     for whole, make in WHOLES:
+        if not hasattr(estimator, whole):
+            continue
         try:
             made = make(getattr(estimator, whole))
         except (TypeError, ValueError):
@@ -83,6 +85,8 @@ def set_nested(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
     """Return parameters to set, with those of the rule and the view as a rule and a view that have them."""
     for whole, make in WHOLES:
         prefix = f"{whole}__"
+        if not hasattr(estimator, whole):
+            continue
         nested = {key.removeprefix(prefix): params[key] for key in params if key.startswith(prefix)}
         params = {key: value for key, value in params.items() if not key.startswith(prefix)}
         if nested:

@@ -47,7 +47,9 @@ class Predictor(Posterior):
         return predicted_numbers(decision)
 
     def numbers(self, X: _core.Matrix) -> np.ndarray:
-        """Return what a regression predicts, shape (n, K), where that is the score plus an offset."""
+        """Return what a regression predicts, shape (n, K)."""
+        if self.settings.rule.counts:  # whose mean depends on the variance of the score
+            return self.number_distribution(X).mean
         targets = regression.Targets.of(self.state["calibration"])
         numbers: np.ndarray = self._of_seen(X, self._scores) + regression.offset(self.settings, targets)
         return numbers
@@ -61,6 +63,16 @@ class Predictor(Posterior):
         """Return the predictive distributions of a regression."""
         targets = regression.Targets.of(self.state["calibration"])
         return regression.prediction(self.settings, targets, *self.score_distribution(X))
+
+    def number_deviations(self, found: regression.Prediction, calibrated: bool = True) -> np.ndarray:
+        """Return the standard deviation of targets around predictions; uncalibrated, the model's, shape (n, K)."""
+        targets = regression.Targets.of(self.state["calibration"])
+        return regression.standard_deviation(self.settings, targets, found, calibrated)
+
+    def intervals(self, found: regression.Prediction, coverage: float, calibrated: bool = True) -> np.ndarray:
+        """Return the limits of central intervals around predictions; uncalibrated, the model's, shape (n, K, 2)."""
+        targets = regression.Targets.of(self.state["calibration"])
+        return regression.interval(self.settings, targets, found, coverage, calibrated)
 
     def top_margins(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of the margin between each row's two best classes, shape (n,).
