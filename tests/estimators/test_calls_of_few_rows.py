@@ -5,11 +5,12 @@ import pandas as pd
 import pytest
 from scipy.sparse import csc_matrix, csr_array, csr_matrix
 
-from confidently import AROW, CWStdev, OnlineClassifier
-from confidently.data.memory.plain import is_plain_labels, is_plain_matrix
+from confidently import AROW, CWStdev, OnlineClassifier, OnlineRegressor, Ridge
+from confidently.data.memory.plain import is_plain_labels, is_plain_matrix, is_plain_targets
 
 RNG = np.random.default_rng(0)
 X = np.where(RNG.random((60, 5)) < 0.4, 0.0, RNG.normal(size=(60, 5)))
+T = (X @ RNG.normal(size=5)).astype(np.float32).astype(np.float64)
 Y = (X @ RNG.normal(size=5) > 0).astype(int)
 WAYS = {  # of the same rows; the first are taken as they are
     "array": np.asarray,
@@ -40,6 +41,20 @@ def test_every_form_of_a_row_is_learned_and_predicted_alike(way, labels):
         np.testing.assert_array_equal(np.concatenate(answers), getattr(expected, method)(rows))
 
 
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("targets", [T, T.astype(np.float32), T.tolist(), T[:, None]])
+def test_every_form_of_a_row_with_a_target_is_learned_and_predicted_alike(way, targets):
+    rows = X.astype(np.float32).astype(np.float64)
+    expected, found = OnlineRegressor(covariance="diag"), OnlineRegressor(covariance="diag")
+    for k in range(0, 60, 4):
+        expected.partial_fit(rows[k : k + 4], T[k : k + 4])
+        found.partial_fit(WAYS[way](rows[k : k + 4]), targets[k : k + 4])
+    for name, array in expected.learner_.state.items():
+        np.testing.assert_array_equal(found.learner_.state[name], array, err_msg=name)
+    answers = [found.predict(WAYS[way](rows[k : k + 1])).ravel() for k in range(60)]
+    np.testing.assert_array_equal(np.concatenate(answers), expected.predict(rows))
+
+
 @pytest.mark.parametrize(
     ("rows", "labels"),
     [
@@ -55,6 +70,26 @@ def test_wrong_rows_are_refused_in_every_call(rows, labels):
         OnlineClassifier("arow").partial_fit(X, Y, [0, 1]).partial_fit(rows, labels)
     with pytest.raises(ValueError, match=r".") as later:
         model.partial_fit(rows, labels)
+    assert str(later.value) == str(first.value)
+    for name, array in model.learner_.state.items():
+        np.testing.assert_array_equal(array, before[name])
+
+
+@pytest.mark.parametrize(
+    ("rows", "targets"),
+    [
+        (X[:, :4], T), (X[:0], T[:0]), (X[:3], T[:2]), (X[:3], np.array([1.0, np.nan, 0.0])), (X[0], T[:1]),
+        (X[:3], np.array([1.0, np.inf, 0.0])), (X[:3], np.array([1.0, 1e60, 0.0])), (X[:3], np.ones((3, 2))),
+        (X[:3], ["a", "b", "c"]), (np.full((1, 5), np.nan), T[:1]),
+    ],
+)  # fmt: skip
+def test_wrong_rows_with_targets_are_refused_in_every_call(rows, targets):
+    model = OnlineRegressor().partial_fit(X, T).partial_fit(X, T)
+    before = {name: array.copy() for name, array in model.learner_.state.items()}
+    with pytest.raises(ValueError, match=r".") as first:
+        OnlineRegressor().partial_fit(X, T).partial_fit(rows, targets)
+    with pytest.raises(ValueError, match=r".") as later:
+        model.partial_fit(rows, targets)
     assert str(later.value) == str(first.value)
     for name, array in model.learner_.state.items():
         np.testing.assert_array_equal(array, before[name])
@@ -81,6 +116,20 @@ def test_parameters_that_change_between_calls_are_seen():
                 model.partial_fit(X, Y)
         setattr(model, name, right)
         model.partial_fit(X, Y)
+
+
+def test_parameters_of_a_regressor_that_change_between_calls_are_seen():
+    model = OnlineRegressor().partial_fit(X, T).partial_fit(X, T)
+    model.set_params(rule=Ridge(r=3.0)).partial_fit(X, T)
+    assert model.learner_.settings.rule == Ridge(r=3.0)
+    for name, wrong in (("prior_variance", 2.0), ("passes", True), ("covariance", "diag"), ("rule", "arow")):
+        right = getattr(model, name)
+        setattr(model, name, wrong)
+        for _ in range(2):
+            with pytest.raises(ValueError, match=r"."):
+                model.partial_fit(X, T)
+        setattr(model, name, right)
+        model.partial_fit(X, T)
 
 
 def test_parameters_that_change_in_place_are_seen():
@@ -112,3 +161,6 @@ def test_what_is_plain():
     assert is_plain_labels(Y, 60)
     for other in (Y.tolist(), Y[:, None], Y[:5], Y.astype(float), Y.astype(object)):
         assert not is_plain_labels(other, 60)
+    assert is_plain_targets(T, 60)
+    for other in (T.tolist(), T[:, None], T[:5], T.astype(np.float32), Y, np.where(Y, np.nan, T)):
+        assert not is_plain_targets(other, 60)

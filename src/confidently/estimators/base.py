@@ -35,7 +35,7 @@ from ..learner.streams import StreamLearner
 from ..models.model import Model
 from .class_predictions import ClassPredictions
 from .estimator import AnyLearner
-from .parameters import are_constant, are_the_same, parameters_of
+from .parameters import parameters_of
 from .streams import check_stream, check_values_kept, learn_stream
 
 
@@ -177,8 +177,8 @@ class BaseOnlineClassifier(ClassPredictions[AnyLearner]):
         self._run(X, matrix, known, labels, options, 1 if partial else self.passes, shuffle)
         if isinstance(self.learner_, Learner):
             self.learner_.undoes = True
-        if partial and not followed and are_constant(self, parameters):
-            self._followed = following, parameters
+        if partial and not followed:
+            self._follows(following, parameters)
         return self
 
     def _fresh_learner(self, n_features: int, n_classes: int, multilabel: bool) -> AnyLearner:
@@ -187,11 +187,6 @@ class BaseOnlineClassifier(ClassPredictions[AnyLearner]):
         if isinstance(learner, Learner):
             learner.undoes = False
         return learner
-
-    def _has_followed(self, parameters: tuple[Any, ...]) -> bool:
-        """Return whether ``partial_fit`` has continued this very learner with these very parameters before."""
-        learner, before = self.__dict__.get("_followed", (None, ()))
-        return learner is self.learner_ and are_the_same(before, parameters)
 
     def _run(
         self,

@@ -13,10 +13,12 @@ from ..data.column_advice import warn_of_array_columns
 from ..data.features import Features
 from ..data.memory.labels import example_weights, training_of
 from ..data.memory.matrix import UnsortedColumns, as_matrix
+from ..data.memory.plain import is_plain_targets
 from ..data.selection import columns_of_first
 from ..learner.regression_settings import ROWS_TO_CHOOSE, one_output
 from ..learner.streams import StreamLearner
 from .number_predictions import AnyRegression, NumberPredictions
+from .parameters import parameters_of
 from .streams import batches_of, check_stream, check_values_kept
 
 
@@ -27,6 +29,8 @@ class BaseOnlineRegressor(NumberPredictions[AnyRegression]):
     ----------
     learner_ : Learner or Stack
     """
+
+    _is_plain_y = staticmethod(is_plain_targets)
 
     passes: int
     shuffle: bool
@@ -101,7 +105,10 @@ class BaseOnlineRegressor(NumberPredictions[AnyRegression]):
             return self._learn(X, y, sample_weight, first=not hasattr(self, "learner_"), partial=True)
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, first: bool, partial: bool = False) -> Self:
-        self._check_parameters()
+        parameters = parameters_of(self)
+        followed = partial and not first and self._has_followed(parameters)
+        if not followed:
+            self._check_parameters()
         X, y = self._validated(X, y, reset=first, multi_output=True, y_numeric=True)
         if y.ndim == 2 and y.shape[1] == 1 and not self.__sklearn_tags__().target_tags.multi_output:
             y = column_or_1d(y, warn=True)
@@ -113,11 +120,11 @@ class BaseOnlineRegressor(NumberPredictions[AnyRegression]):
             self._one_dimensional = y.ndim == 1
             names = getattr(self, "feature_names_in_", None)
             warn_of_array_columns(X, names, viewed=self.learner_.wants_columns)
-        else:
+        elif not followed:
             self._follow_parameters()
-            if targets.shape[1] != self.learner_.n_classes:
-                expected = self.learner_.n_classes
-                raise ValueError(f"y has {targets.shape[1]} numbers per row, the regressor was trained on {expected}")
+        if targets.shape[1] != self.learner_.n_classes:
+            expected = self.learner_.n_classes
+            raise ValueError(f"y has {targets.shape[1]} numbers per row, the regressor was trained on {expected}")
         generator = check_random_state(self.random_state)
         for number in range(1 if partial else self.passes):
             order = generator.permutation(matrix.shape[0]) if self.shuffle and not partial else None
@@ -131,6 +138,8 @@ class BaseOnlineRegressor(NumberPredictions[AnyRegression]):
                     self.learner_ = self._new_learner(matrix.shape[1], targets.shape[1])
                 self.learner_.learn(matrix, labels, **options)
         self.learner_.undoes = True
+        if partial and not followed:
+            self._follows(self.learner_, parameters)
         return self
 
     # --- training on files ---------------------------------------------------------------------------------------

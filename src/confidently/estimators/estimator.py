@@ -20,7 +20,7 @@ from ..learner.learner import Learner
 from ..learner.streams import StreamLearner, StreamPredictor
 from ..models.model import Model
 from ..stack.stack import Stack
-from .parameters import nested_params, set_nested
+from .parameters import are_constant, are_the_same, nested_params, set_nested
 from .streams import open_as_before
 
 AnyLearner = TypeVar("AnyLearner", bound=Learner | Stack)
@@ -37,6 +37,7 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
     learner_: AnyLearner
     n_features_in_: int
 
+    _is_plain_y = staticmethod(is_plain_labels)  # whether labels or targets need no validation by scikit-learn
     dtype: str
 
     def as_model(self) -> Model:
@@ -63,7 +64,7 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
 
     def _validated(self, X: Any, *y: Any, **options: Any) -> Any:
         """Return what scikit-learn makes of X (and y); the values are checked during training."""
-        if is_plain_matrix(X) and all(is_plain_labels(labels, X.shape[0]) for labels in y):
+        if is_plain_matrix(X) and all(self._is_plain_y(labels, X.shape[0]) for labels in y):
             if options["reset"]:
                 self.__dict__.pop("feature_names_in_", None)
                 self.n_features_in_ = X.shape[1]
@@ -83,6 +84,16 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
         """Return whether a plain X has the columns of training, by number, and needs no other validation."""
         own = vars(self)
         return "feature_names_in_" not in own and X.shape[1] == own.get("n_features_in_")
+
+    def _has_followed(self, parameters: tuple[Any, ...]) -> bool:
+        """Return whether ``partial_fit`` has continued this very learner with these very parameters before."""
+        learner, before = self.__dict__.get("_followed", (None, ()))
+        return learner is self.learner_ and are_the_same(before, parameters)
+
+    def _follows(self, learner: AnyLearner, parameters: tuple[Any, ...]) -> None:
+        """Note that ``partial_fit`` continues this learner with these parameters, which saves checking them again."""
+        if are_constant(self, parameters):
+            self._followed = learner, parameters
 
     # --- files of rows -------------------------------------------------------------------------------------------
 

@@ -99,18 +99,19 @@ def _names(kind: type) -> tuple[str, ...]:
     return tuple(kind._get_param_names())  # type: ignore[attr-defined]
 
 
-def parameters_of(classifier: Any) -> tuple[Any, ...]:
+def parameters_of(estimator: Any) -> tuple[Any, ...]:
     """Return the parameters that are checked when training begins; the random state is looked at in every call."""
-    own = vars(classifier)
-    return tuple([own.get(name) for name in _names(classifier.__class__) if name != "random_state"])
+    own = vars(estimator)
+    return tuple([own.get(name) for name in _names(estimator.__class__) if name != "random_state"])
 
 
-def are_constant(classifier: Any, parameters: tuple[Any, ...]) -> bool:
+def are_constant(estimator: Any, parameters: tuple[Any, ...]) -> bool:
     """Return whether none of the parameters can change in place, so that the same objects need no second check.
 
     Class weights may: they are looked at in every call.
     """
-    return all(isinstance(value, CONSTANT) or value is classifier.class_weight for value in parameters)
+    class_weight = getattr(estimator, "class_weight", None)
+    return all(isinstance(value, CONSTANT) or value is class_weight for value in parameters)
 
 
 def are_the_same(before: tuple[Any, ...], parameters: tuple[Any, ...]) -> bool:

@@ -22,3 +22,8 @@ def is_plain_matrix(X: Any) -> bool:
 def is_plain_labels(y: Any, n: int) -> bool:
     """Return whether ``y`` is an array of ``n`` integers, booleans or strings."""
     return type(y) is np.ndarray and y.ndim == 1 and len(y) == n and y.dtype.kind in KINDS
+
+
+def is_plain_targets(y: Any, n: int) -> bool:
+    """Return whether ``y`` is an array of ``n`` finite numbers in double precision."""
+    return type(y) is np.ndarray and y.shape == (n,) and y.dtype == np.float64 and bool(np.isfinite(y).all())
