@@ -69,7 +69,8 @@ def test_regressions_are_refused(visit, tmp_path):
     page.get_by_role("button", name="Upload").click()
     page.get_by_text("expected a classifier, got a regression model").wait_for()
     page = visit().open("/#/add")
-    drop(page, "price.csv", "size;target\n1;0.5\n2;3\n")
+    drop(page, "price.csv", "y;size;target\n1;1;0.5\n0;2;3\n")
+    assert page.get_by_label("Role of the column target").input_value() == "label"
     page.get_by_role("button", name="Create and learn").click()
     page.get_by_text("The labels in target are numbers, not classes").wait_for()
 

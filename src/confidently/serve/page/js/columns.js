@@ -10,7 +10,7 @@ const CLASS_LIMIT = 256; // characters of a label
 export function columnsOf(rows) {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const columns = names.map((name) => describe(name, rows.filter((row) => name in row).map((row) => row[name])));
-  const label = columns.find((one) => LABELS.includes(one.name.toLowerCase()))
+  const label = LABELS.map((name) => columns.find((one) => one.name.toLowerCase() === name)).find(Boolean)
     ?? columns.findLast((one) => one.kind === "category" && one.distinct >= 2 && one.distinct <= Math.max(2, rows.length / 5));
   for (const one of columns) {
     one.role = one === label ? "label" : IDS.test(one.name) && one.distinct === rows.length ? "drop" : one.kind === "text" ? "text" : "feature";

@@ -105,7 +105,7 @@ function explanation(found) {
       h("table", { class: "table bars" }, h("caption", { class: "visually-hidden" }, "Probabilities of the classes"),
         h("thead", { class: "visually-hidden" }, h("tr", {}, ["Class", "Probability", "Bar"].map((text) => h("th", { scope: "col" }, text)))),
         h("tbody", {}, probabilities))),
-    h("p", {}, "Margin of ", h("b", {}, labelText(found.supported)), " over ", h("b", {}, against), `: ${number(found.mean)} ± ${number(deviation)}, `,
+    h("p", {}, "Margin of ", h("b", {}, labelText(found.supported)), " over ", h("b", {}, against), `: ${signed(found.mean)} ± ${number(deviation)}, `,
       `${number(Math.abs(found.mean) / (deviation || 1))} standard deviations from zero.`),
     parts("What each feature adds to the margin", "Feature", found.contributions.map((one) => ({ ...one, name: one.feature })), found),
     found.members.length ? parts("What each learner adds", "Learner", found.members, found) : null,

@@ -102,7 +102,7 @@ export function kindOf(model) {
 function dropZone() {
   const input = h("input", { type: "file", class: "visually-hidden", id: "overview-file", accept: FILES });
   const zone = h("div", { class: "drop" },
-    h("p", {}, h("b", {}, "Add a model: "), "drop a CSV or JSON-lines file here, or "),
+    h("p", {}, h("b", {}, "Add a model: "), "drop a CSV, JSON-lines or model file here, or "),
     input, h("label", { for: "overview-file", class: "button quiet" }, "Choose a file"));
   acceptFile(zone, input);
   return zone;
