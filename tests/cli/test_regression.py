@@ -156,6 +156,44 @@ def test_inspect_shows_weights_in_units_of_the_targets(ok, data):
     assert "noise       standard deviation 0.2" in ok("inspect", path)
 
 
+@pytest.mark.parametrize("options", [
+    (), ("--covariance", "diag"), ("--view", "standard,pairs"), ("--rule", "poisson"), ("--calibration", "none"),
+])  # fmt: skip
+def test_the_contributions_of_a_row_add_up_to_its_prediction(ok, data, options):
+    if "poisson" in options:
+        data.write_text(table(slice(0, 500), np.arange(4000) % 7))
+    _, path = train(ok, data, "--regression", *options)
+    row = {"a": 0.5, "b": -1.5, "c": 2.0}
+    (data.parent / "row.csv").write_text("a,b,c\n0.5,-1.5,2\n")
+    found = json.loads(ok("inspect", path, "--row", json.dumps(row), "--json"))
+    expected = json.loads(ok("predict", path, data.parent / "row.csv", "--std", "--json"))
+    assert (found["predicted"], found["std"]) == pytest.approx((expected["prediction"], expected["std"]), rel=1e-9)
+    for name in ("mean", "variance"):
+        assert sum(one[name] for one in found["contributions"]) == pytest.approx(found[name])
+        assert sum(one["weight"] * one["value"] for one in found["contributions"]) == pytest.approx(found["mean"])
+    score = found["offset"] + found["mean"]
+    total = np.exp(score + found["variance"] / 2) if "poisson" in options else score
+    assert total == pytest.approx(found["predicted"])
+    text = ok("inspect", path, "--row", json.dumps(row | {"d": 1}), "--top", 1, "--plot", data.parent / "row.png")
+    assert "others" in text and (data.parent / "row.png").stat().st_size > 1000
+    assert "standard,pairs" in options or "\n\n* unseen in training" in text
+
+
+def test_merged_parts_are_one_training(ok, data):
+    rows = data.read_text().splitlines(keepends=True)
+    for k, part in enumerate((rows[1:1000], rows[1000:])):
+        (data.parent / f"{k}.csv").write_text("".join([rows[0], *part]))
+        train(ok, data.parent / f"{k}.csv", "--regression", model=f"{k}.cw")
+    _, whole = train(ok, data, "--regression")
+    paths = [data.parent / "0.cw", data.parent / "1.cw"]
+    result = json.loads(ok("merge", *paths, "-o", data.parent / "all.cw", "--json"))
+    found, expected = load(data.parent / "all.cw"), load(whole)
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-9)
+    np.testing.assert_allclose(found.predict_interval(X, 0.9), expected.predict_interval(X, 0.9), atol=0.05)
+    assert result["rows_seen"] == sum(part["rows_seen"] for part in result["merged"]) == 3000
+    assert "mistakes" not in result["merged"][0] and "RMSE" in ok("merge", *paths, "-o", data.parent / "2.cw")
+
+
 def test_rules_lists_regression_rules_apart(ok):
     text = ok("rules")
     assert text.index("\narow ") < text.index("\nregression rule ") < text.index("\nridge ")
@@ -177,7 +215,10 @@ def test_rules_lists_regression_rules_apart(ok):
     (("predict", "{model}", "{data}", "--std", "--keep", "std"), "is also a column of predictions"),
     (("evaluate", "{model}", "{data}", "--abstain", "0.9"), "need a classifier; this model predicts numbers"),
     (("evaluate", "{model}", "{classes}"), "is not a number"),
-    (("inspect", "{model}", "--row", "1,2"), "are for classifiers"),
+    (("inspect", "{model}", "--class", "x"), "predicts numbers: --class is for classifiers; omit it"),
+    (("merge", "{model}", "{classifier}", "-o", "{data}.cw"), "m.cw predicts numbers and"),
+    (("merge", "{classifier}", "{model}", "-o", "{data}.cw"), "classes; merge models of one kind"),
+    (("merge", "{model}", "{data}", "-o", "{data}.cw"), "rows.csv: not a model file"),
     (("compare", "{data}", "--rules", "arow,ridge"), "ridge predicts numbers; compare is for classifiers"),
     (("topics", "show", "{model}"), "expected a topic model, got a regression model; use confidently predict"),
 ])  # fmt: skip

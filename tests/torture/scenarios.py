@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from confidently.models.model import Model
+from confidently.models.regression import RegressionModel
 from confidently.topics.model import TopicModel
 from tests.command_line import rows
 from tests.torture.runs import Outcome, Runs
@@ -36,6 +37,7 @@ class Scenario:
         return [*(part for part in self.command if part != "--resume"), *(["--resume"] if resume else [])]
 
 
+KINDS = {"topics": TopicModel, "regression": RegressionModel}  # of models; others are classifiers
 TRAIN = ["train", "data.svm", "-q", "--passes", "2", "-o", "m.cw"]
 CACHE = ["cache", "-o", "rows.cache"]
 OLD = ["train", "other.svm", "-q", "-o", "m.cw"]
@@ -43,6 +45,11 @@ SCENARIOS = [
     Scenario("train", [*TRAIN, "--checkpoint-every", "120"], ["m.cw"], [OLD], resumes=True),
     Scenario(
         "validate", [*TRAIN, "--holdout", "0.2", "--early-stop", "--checkpoint-every", "150"], ["m.cw"], resumes=True
+    ),
+    Scenario(
+        "regression",
+        ["train", "data.svm", "--regression", "-q", "--passes", "2", "--checkpoint-every", "120", "-o", "m.cw"],
+        ["m.cw"], [OLD], resumes=True,
     ),
     Scenario("train with a cache", [*TRAIN, "--cache", "rows.cache"], ["rows.cache", "m.cw"], resumes=True),
     Scenario("cache", [*CACHE, "data.svm"], ["rows.cache"], [[*CACHE, "other.svm"]]),
@@ -96,8 +103,7 @@ class Folder:
             assert name in self.scenario.outputs or found[name] == content, f"{name} has changed"
         for name in found.keys() - self.old.keys() - set(self.scenario.outputs):
             if ".checkpoint" in name and not TEMPORARY.fullmatch(name):
-                kind = TopicModel if self.scenario.name == "topics" else Model
-                kind.load(self.folder / name)
+                KINDS.get(self.scenario.name, Model).load(self.folder / name)
             else:
                 assert unfinished or name.endswith((".training-cache", ".training-holdout")), f"{name} is left"
 

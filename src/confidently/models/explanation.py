@@ -110,36 +110,68 @@ def explain(model: Model, batch: Batch, about: Any = None) -> Explanation:
     >>> found.predicted, round(found.mean, 3), [(c.feature, round(c.mean, 3)) for c in found.contributions]
     ('spam', 1.364, [(1, 1.818), (2, -0.455)])
     """
-    if len(batch) != 1:
-        raise ValueError(f"explain takes one row at a time, got {len(batch)}")
-    model.learner.require("explain")
-    learner = copy(model.learner)
-    learner.state = dict(learner.state)  # which may get features that the model has not seen
-    if learner.view is None:
-        entries = Entries(model.learner, batch.columns, batch.values)
-        matrix = StreamPredictor(learner).matrix(batch)
-    else:
-        learner.grow(n_features=batch.n_columns)
-        matrix = batch.matrix
-        seen = learner.view.see(learner.state, matrix, 0, 1)
-        entries = Entries(model.learner, seen.columns, seen.values)
-    mean, variance = (array[0] for array in learner.margin_distribution(matrix))
-    probability = learner.probabilities(matrix, model.estimator.get("calibration", "progressive"))[0]
+    row = SeenRow(model, batch)
+    mean, variance = (array[0] for array in row.learner.margin_distribution(row.matrix))
+    probability = row.learner.probabilities(row.matrix, model.estimator.get("calibration", "progressive"))[0]
     plus, minus, supported, rival = _pair(model, mean, about)
-    weight, added = entries.weights(plus, minus), entries.variances(plus, minus)
-    order = np.argsort(-np.abs(weight * entries.values), kind="stable")
-    naming = Naming(model)
-    if model.features is not None and batch.new_features is not None:
-        naming.names |= dict(enumerate(batch.new_features.names, len(model.features)))
+    contributions = row.contributions(plus, minus)
     return Explanation(
         predicted=_predicted(model, mean),
         supported=supported,
         rival=rival,
-        mean=float(weight @ entries.values),
-        variance=float(added.sum()),
+        mean=sum(c.mean for c in contributions),
+        variance=sum(c.variance for c in contributions),
         classes=explained_classes(model, mean, variance, probability),
-        contributions=[_contribution(entries, naming, weight, added, int(j)) for j in order],
+        contributions=contributions,
     )
+
+
+class SeenRow:
+    """A row as a model sees it.
+
+    Parameters
+    ----------
+    model : Model
+    batch : Batch
+        One row.
+
+    Attributes
+    ----------
+    learner : Learner
+        One that may get features that the model has not seen.
+    matrix : Matrix
+        The row, as the learner takes it.
+
+    Raises
+    ------
+    ValueError
+        If there is not exactly one row, or the model has no weights of features.
+    """
+
+    def __init__(self, model: Model, batch: Batch) -> None:
+        if len(batch) != 1:
+            raise ValueError(f"explain takes one row at a time, got {len(batch)}")
+        model.learner.require("explain")
+        self.learner = learner = copy(model.learner)
+        learner.state = dict(learner.state)
+        if learner.view is None:
+            self._entries = Entries(model.learner, batch.columns, batch.values)
+            self.matrix = StreamPredictor(learner).matrix(batch)
+        else:
+            learner.grow(n_features=batch.n_columns)
+            self.matrix = batch.matrix
+            seen = learner.view.see(learner.state, self.matrix, 0, 1)
+            self._entries = Entries(model.learner, seen.columns, seen.values)
+        self._naming = Naming(model)
+        if model.features is not None and batch.new_features is not None:
+            self._naming.names |= dict(enumerate(batch.new_features.names, len(model.features)))
+
+    def contributions(self, plus: int | None, minus: int | None) -> list[Contribution]:
+        """Return what each feature adds to the margin of the weights ``plus`` minus those of ``minus``, sorted."""
+        entries = self._entries
+        weight, added = entries.weights(plus, minus), entries.variances(plus, minus)
+        order = np.argsort(-np.abs(weight * entries.values), kind="stable")
+        return [_contribution(entries, self._naming, weight, added, int(j)) for j in order]
 
 
 def _contribution(entries: Entries, naming: Naming, weight: np.ndarray, added: np.ndarray, j: int) -> Contribution:

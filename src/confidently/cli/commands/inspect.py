@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ...models.explanation import Explanation
     from ...models.inspection import ClassView, KeptExample, Weight
     from ...models.model import Model
+    from ...models.regression_explanation import NumberExplanation
     from ...models.stack_explanation import StackExplanation
 
 
@@ -66,7 +67,7 @@ def inspect(
     of each feature to the mean and to the variance of the margin. Kernel models have no weights of features: for them
     it shows the examples with the largest coefficients. For a stack of learners (train --auto) it shows the members and
     their weights, and with --row the contribution of each member and of each feature. Of a regression, positive weights
-    add to the prediction.
+    add to the prediction, and --row shows the contribution of each feature to it.
     """
     check_plot(plot)
     with reported():
@@ -77,8 +78,8 @@ def inspect(
     if weighted_members(model.learner) is not None:
         _inspect_stack(model, model_path, row, top, class_name, plot, as_json)
         return
-    if model.kind == "regression" and (row is not None or class_name is not None):
-        raise BadInput(f"{model_path} predicts numbers: --row and --class are for classifiers; omit them")
+    if model.kind == "regression" and class_name is not None:
+        raise BadInput(f"{model_path} predicts numbers: --class is for classifiers; omit it")
     kernel = model.learner.covariance.keeps_examples
     if kernel and (row is not None or plot):
         raise BadInput(f"{model_path} is a kernel model without weights of features; omit --row and --plot")
@@ -92,6 +93,8 @@ def inspect(
         raise BadInput(f"{model_path}: {error}") from None
     if row is None:
         _show_model(model, model_path, top, class_name, plot, as_json)
+    elif model.kind == "regression":
+        _show_number(model, model_path, row, top, plot, as_json)
     else:
         _show_row(model, row, top, class_name, plot, as_json)
 
@@ -294,17 +297,26 @@ def _margin(found: Explanation | StackExplanation) -> dict[str, Any]:
 
 
 def _explained(found: Explanation, top: int) -> dict[str, Any]:
+    return _margin(found) | _contributions(found, top)
+
+
+def _contributions(found: Explanation | NumberExplanation, top: int) -> dict[str, Any]:
     rest = found.contributions[top:]
     return {
-        **_margin(found),
         "contributions": [asdict(contribution) for contribution in found.contributions[:top]],
         "others": {"count": len(rest), "mean": sum(c.mean for c in rest), "variance": sum(c.variance for c in rest)},
     }  # fmt: skip
 
 
 def _row_text(model: Model, found: Explanation, top: int) -> str:
-    multilabel = model.learner.multilabel
-    rows = [["feature", "value", "weight", "adds to margin", "adds to variance"]]
+    return "\n\n".join(
+        [*_prediction_parts(found, model.learner.multilabel), *_contributions_parts(found, top, "margin")]
+    )
+
+
+def _contributions_parts(found: Explanation | NumberExplanation, top: int, total: str) -> list[str]:
+    """Return a table of contributions to a total, and a line about unseen features."""
+    rows = [["feature", "value", "weight", f"adds to {total}", "adds to variance"]]
     rows += [
         [str(c.feature) + ("" if c.known else " *"), f"{c.value:.4g}", f"{c.weight:+.4g}", f"{c.mean:+.4g}",
          f"{c.variance:.4g}"]
@@ -314,10 +326,39 @@ def _row_text(model: Model, found: Explanation, top: int) -> str:
         mean, variance = sum(c.mean for c in rest), sum(c.variance for c in rest)
         rows.append([counted(len(rest), "other"), "", "", f"{mean:+.4g}", f"{variance:.4g}"])
     rows.append(["all", "", "", f"{found.mean:+.4g}", f"{found.variance:.4g}"])
-    parts = [*_prediction_parts(found, multilabel), aligned(rows)]
-    if not all(c.known for c in found.contributions):
-        parts.append("* unseen in training: mean 0 and the prior variance")
-    return "\n\n".join(parts)
+    unseen = not all(c.known for c in found.contributions)
+    return [aligned(rows), *(["* unseen in training: mean 0 and the prior variance"] if unseen else [])]
+
+
+# --- one row of a regression -----------------------------------------------------------------------------------------
+
+
+def _show_number(model: Model, path: str, text: str, top: int, plot: str | None, as_json: bool) -> None:
+    from ...models.regression_explanation import explain_number
+
+    try:
+        found = explain_number(model, _row(model, text))
+    except ValueError as error:
+        raise BadInput(f"{path}: {error}") from None
+    logarithm = model.learner.settings.rule.counts
+    if plot:
+        from ..output.plots import plot_number, save_plot
+
+        save_plot(plot_number(found, top, logarithm), plot)
+    if as_json:
+        of = {name: getattr(found, name) for name in ("predicted", "std", "offset", "mean", "variance")}
+        say(json.dumps(of | _contributions(found, top)))
+    else:
+        say(_number_text(found, top, logarithm) + (f"\n\nPlot: {plot}" if plot else ""))
+
+
+def _number_text(found: NumberExplanation, top: int, logarithm: bool) -> str:
+    total = "log rate" if logarithm else "prediction"
+    predicted = (
+        f"predicted  {found.predicted:.4g} with a standard deviation of {found.std:.4g}\n"
+        f"{total:10} {found.offset:+.4g} of every row, {found.mean:+.4g} of the features of this one"
+    )
+    return "\n\n".join([predicted, *_contributions_parts(found, top, total)])
 
 
 def _prediction_parts(found: Explanation | StackExplanation, multilabel: bool = False) -> list[str]:

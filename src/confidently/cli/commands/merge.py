@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...wording import counted
-from ..inputs import BadInput, load_model
+from ..inputs import BadInput, linear_type, reported
 from ..options.arguments import json_option
 from ..options.command import Command
 from ..options.files import INPUT, OUTPUT
@@ -52,14 +53,15 @@ def merge(paths: tuple[str, ...], output_path: str, base: str | None, how: str, 
 
     The merged Gaussian is the product of the models' Gaussians: the evidence about each weight adds up, and the common
     prior counts once. Models must have the same rule, settings and reading options. Features are aligned by name, or by
-    number if they have no names; classes are aligned by name. Rows, mistakes and updates are added.
+    number if they have no names; classes are aligned by name. Rows, mistakes and updates are added. Ridge regressions
+    with a full covariance are merged exactly: weights and variances are those of one training on all rows.
     """
     _check_distinct(paths)
     from ...models.merged_learner import MergeError
     from ...models.stack_merging import merge_all
 
-    models = [load_model(path) for path in paths]
-    start = load_model(base) if base else None
+    models = _loaded([*paths, *([base] if base else [])])
+    start = models.pop() if base else None
     try:
         merged = merge_all(models, paths, start, base or "", how)
     except MergeError as error:
@@ -67,6 +69,17 @@ def merge(paths: tuple[str, ...], output_path: str, base: str | None, how: str, 
     merged.save(output_path)
     result = model_facts(merged, output_path) | {"how": how, "base": base, "merged": list(map(_part, paths, models))}
     say(json.dumps(result) if as_json else _summary(result))
+
+
+def _loaded(paths: Sequence[str]) -> list[Model]:
+    """Return models, which must be all classifiers or all regressions."""
+    with reported():
+        models = [linear_type(path).load(path) for path in paths]
+    for path, model in zip(paths, models, strict=True):
+        if model.kind != models[0].kind:
+            numbers, classes = (path, paths[0]) if model.kind == "regression" else (paths[0], path)
+            raise BadInput(f"{numbers} predicts numbers and {classes} classes; merge models of one kind")
+    return models
 
 
 def _check_distinct(paths: tuple[str, ...]) -> None:
@@ -83,20 +96,21 @@ def _part(path: str, model: Model) -> dict[str, Any]:
     return {
         "model": path,
         "rows_seen": learner.n_seen,
-        "mistakes": learner.mistakes,
+        **({} if model.kind == "regression" else {"mistakes": learner.mistakes}),
         "updates": learner.updates,
         "features": learner.n_features,
     }
 
 
 def _summary(result: dict[str, Any]) -> str:
-    parts, names = result["merged"], ("rows_seen", "mistakes", "updates", "features")
+    parts = result["merged"]
+    names = [name for name in parts[0] if name != "model"]
     rows = [[part["model"], *(f"{part[name]:,}" for name in names)] for part in parts[:MAX_MODELS_LISTED]]
     more = [f"and {len(parts) - MAX_MODELS_LISTED:,} more"] if len(parts) > MAX_MODELS_LISTED else []
     trained = f", all trained from {result['base']}" if result["base"] else ""
     return "\n".join(
         [
-            table([["model", "rows", "mistakes", "updates", "features"], *rows]),
+            table([["model", *(name.removesuffix("_seen") for name in names)], *rows]),
             *more,
             f"{result['how']} of {counted(len(parts), 'model')}{trained}",
             "",

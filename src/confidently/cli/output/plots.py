@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ...models.explanation import Explanation
     from ...models.inspection import ClassView
     from ...models.model import Model
+    from ...models.regression_explanation import NumberExplanation
     from ...models.stack_explanation import StackExplanation
     from ...topics.model import TopicModel
     from ...topics.views import TopicsOfClass, TopicView
@@ -89,6 +90,19 @@ def plot_topics(model: TopicModel, views: list[TopicsOfClass]) -> Figure:
 
 def plot_row(found: Explanation, top: int) -> Figure:
     """Plot the contribution of each feature of a row to the margin, the largest on top."""
+    against = "" if found.rival is None else f" (right) against {_class_name(found.rival)} (left)"
+    return _plot_contributions(
+        found, top, "margin", f"Contributions to the margin of {_class_name(found.supported)}{against}"
+    )
+
+
+def plot_number(found: NumberExplanation, top: int, logarithm: bool) -> Figure:
+    """Plot the contribution of each feature of a row to a predicted number, or to its logarithm."""
+    of = f"log rate, exp({found.offset:.4g} + sum + variance/2)" if logarithm else f"prediction {found.predicted:.4g}"
+    return _plot_contributions(found, top, "sum", f"Contributions to the {of}")
+
+
+def _plot_contributions(found: Explanation | NumberExplanation, top: int, total: str, title: str) -> Figure:
     shown, rest = found.contributions[:top], found.contributions[top:]
     names = [_shortened(f"{_feature_name(c.feature)} = {c.value:.3g}") for c in shown]
     means, variances = [c.mean for c in shown], [c.variance for c in shown]
@@ -96,13 +110,12 @@ def plot_row(found: Explanation, top: int) -> Figure:
         names.append(counted(len(rest), "other"))
         means.append(sum(c.mean for c in rest))
         variances.append(sum(c.variance for c in rest))
-    names, means, variances = [*names, "margin"], [*means, found.mean], [*variances, found.variance]
+    names, means, variances = [*names, total], [*means, found.mean], [*variances, found.variance]
     figure = Figure(figsize=(7.5, 1.2 + 0.27 * len(names)), layout="constrained")
     axes = figure.subplots()
     _draw_bars(axes, names, means, [2.0 * math.sqrt(max(v, 0.0)) for v in variances])
     axes.axhline(len(names) - 1.5, color="0.7", linewidth=0.8)
-    against = "" if found.rival is None else f" (right) against {_class_name(found.rival)} (left)"
-    axes.set_title(f"Contributions to the margin of {_class_name(found.supported)}{against}", loc="left", fontsize=11)
+    axes.set_title(title, loc="left", fontsize=11)
     return figure
 
 
