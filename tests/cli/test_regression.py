@@ -179,6 +179,26 @@ def test_the_contributions_of_a_row_add_up_to_its_prediction(ok, data, options):
     assert "standard,pairs" in options or "\n\n* unseen in training" in text
 
 
+def test_a_ridge_regression_on_a_cluster_is_that_of_one_pass(ok, call, data):
+    pytest.importorskip("distributed")
+    data, new = data.parent / "rows.jsonl", data.parent / "new.jsonl"  # which can be cut, as CSV cannot
+    for path, part in ((data, slice(0, 3000)), (new, slice(3000, 4000))):
+        rows = zip(Y[part].tolist(), X[part].tolist(), strict=True)
+        path.write_text("".join(json.dumps({"y": y} | dict(zip("abc", x, strict=True))) + "\n" for y, x in rows))
+    arguments = ("--label", "y", "--workers", 1, "--partitions", 3, "--rounds", 4)
+    code, out, err = call("train", data, *arguments, "-o", data.parent / "parts.cw")
+    assert code == 0 and "cluster    3 partitions on 1 worker, 4 rounds" in out
+    assert "labels are numbers, such as" in err and "RMSE" in err
+    result, whole = train(ok, data, "--regression")
+    found, expected = load(data.parent / "parts.cw"), load(whole)
+    for name in ("coef_", "intercept_", "variance_", "noise_variance_"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, err_msg=name)
+    assert found.n_seen_ == 3000 and result["rmse"] < found.rmse_ < 2 * result["rmse"]
+    more = ("--init-model", data.parent / "parts.cw", "-o", data.parent / "more.cw")
+    result = json.loads(ok("train", new, "--workers", 1, "--rounds", 1, *more, "--json", "-q"))
+    assert (result["rows"], result["rows_seen"], result["rounds"]) == (1000, 4000, 1) and result["rmse"] > 0
+
+
 def test_merged_parts_are_one_training(ok, data):
     rows = data.read_text().splitlines(keepends=True)
     for k, part in enumerate((rows[1:1000], rows[1000:])):
@@ -205,7 +225,9 @@ def test_rules_lists_regression_rules_apart(ok):
     (("train", "{data}", "--regression", "--rule", "arow"), "arow predicts classes; expected one of ridge"),
     (("train", "{data}", "--classification", "--rule", "ridge"), "ridge predicts numbers; omit --classification"),
     (("train", "{data}", "--regression", "--auto"), "--auto chooses its learners; omit --regression"),
-    (("train", "{data}", "--regression", "--workers", "2"), "--workers: not supported for a regression"),
+    (("train", "{data}", "--regression", "--multilabel"), "--multilabel: not supported for a regression"),
+    (("train", "{data}", "--regression", "--workers", "2", "--covariance", "kernel"), "kernel"),
+    (("train", "{data}", "--regression", "--workers", "2", "--forget", "0.1"), "--forget: not supported on a cluster"),
     (("train", "{data}", "--classification", "--covariance", "auto"), "auto is for --regression"),
     (("train", "{data}", "--regression", "--forget", "0.1"), "forget"),
     (("train", "{classes}", "--init-model", "{model}"), "target 'x' is not a number"),

@@ -72,8 +72,10 @@ COMMAND_LINES = {
         "inspect words.cw", "inspect words.cw --row 'a\tred green blue'", "inspect words.cw --json --row 'a\tred blue'",
         "inspect m.cw --row '1 3:1 4:2'", "inspect many.cw --top 1",
         "inspect n.numbers.cw", "inspect n.numbers.cw --json --top 1",
+        'inspect n.numbers.cw --row \'{"a": 1, "b": 2, "c": 3}\'',
     ],
-    "merge": ["merge m.cw n.cw -o all.cw", "merge m.cw n.cw --how mean -o all.cw --json", "merge {parts} -o all.cw"],
+    "merge": ["merge m.cw n.cw -o all.cw", "merge m.cw n.cw --how mean -o all.cw --json", "merge {parts} -o all.cw",
+              "merge n.numbers.cw n2.numbers.cw -o all.cw"],
     "cache": ["cache two.svm -o two.cache", "cache bad.svm --on-error skip -o bad.cache --json"],
     "convert": ["convert few.svm -o few.jsonl", "convert few.svm -o few.csv --json"],
     "sample": ["sample messages -o s.jsonl", "sample clicks --rows 1 --seed 2 -o s.csv --json"],
@@ -109,7 +111,7 @@ def make_files():
     made = ["train many.svm -o many.cw", "train words.txt -o words.cw", "train three.svm -o n3.cw"]
     made += ["train two.svm -o m.cw", "train few.svm -o n.cw", *(f"train few.svm -o part{k}.cw" for k in range(23))]
     made += ["train three.svm --multiclass one-vs-rest -o three.cw", "train sets.svm --multilabel -o sets.cw"]
-    made += ["train numbers.csv -o n.numbers.cw"]
+    made += [f"train numbers.csv -o {name}.numbers.cw" for name in ("n", "n2")]
     made += ["topics train words.txt --topics 2 -o t.topics"]
     for line in made:
         assert run([*line.split(), "-q"]) == 0

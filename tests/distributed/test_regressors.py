@@ -14,6 +14,7 @@ with warnings.catch_warnings():
     from distributed import Client
 
 from confidently import OnlineRegressor, distributed
+from confidently.data import DataError, open_stream
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 5)) @ RNG.normal(size=(5, 5)) + 3.0 * RNG.normal(size=5)
@@ -72,9 +73,32 @@ def test_other_regressions_are_near_one_pass(parameters, client):
     assert found.score(rows, Y) > expected.score(rows, Y) - 0.05
 
 
-def test_refusals(client, tmp_path):
-    with pytest.raises(ValueError, match="regressors train on arrays and data frames"):
-        distributed.fit(OnlineRegressor(), str(tmp_path / "rows.csv"), client=client)
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_files(client, tmp_path, rounds):
+    path = tmp_path / "rows.csv"
+    pd.DataFrame(X, columns=list("abcde")).assign(label=Y[:, 0]).to_csv(path, index=False)
+    reading = {"normalize": "none", "zeros": True}
+    options = {"client": client, "partitions": 3, "rounds": rounds}
+    found = distributed.fit(OnlineRegressor(), path, **options, **reading)
+    expected = OnlineRegressor().fit_stream(open_stream(path, targets=True, **reading))
+    assert_alike(found, expected)
+    distributed.partial_fit(found, path, **options)
+    assert_alike(found, expected.partial_fit_stream(path))
+
+
+def test_skipped_rows_of_files(client, tmp_path):
+    path = tmp_path / "rows.csv"
+    options = {"client": client, "normalize": "none", "zeros": True}
+    path.write_text("label,a\n" + "".join(f"{k / 2},{k}\n" for k in range(40)) + "x,1\n")
+    with pytest.raises(DataError, match="target 'x' is not a number"):
+        distributed.fit(OnlineRegressor(), path, partitions=1, **options)
+    found = distributed.fit(OnlineRegressor(), path, partitions=2, on_error="skip", **options)
+    assert found.n_seen_ == 40
+    with pytest.raises(ValueError, match="targets are numbers"):
+        distributed.fit(OnlineRegressor(), path, multilabel=True, **options)
+
+
+def test_refusals(client):
     with pytest.raises(ValueError, match="kernel"):
         distributed.fit(OnlineRegressor(covariance="kernel"), blocks(X), blocks(Y[:, 0]), client=client)
     with pytest.raises(ValueError, match="forget"):

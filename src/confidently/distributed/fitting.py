@@ -20,14 +20,18 @@ from ..data.memory.labels import plain, training_of
 from ..estimators.auto import AutoClassifier
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.fitted import put_any
+from ..estimators.parameters import saved_regression
 from ..estimators.regressor import OnlineRegressor
 from ..estimators.streams import check_values_kept
+from ..learner.regression_settings import one_output
 from ..models.model import Model
+from ..models.regression import RegressionModel
 from ..rules.ranges import check_choice
 from ..wording import counted
 from .cluster import connected, dashboard, n_threads
 from .frames import Frames, is_collection, paths_of, settings_of
 from .rounds import Round, Rounds
+from .sources import Survey
 from .training import DEFAULT_ROUNDS, SHUFFLE, surveyed, training_on_files
 
 Report = Callable[[Round], None]
@@ -65,10 +69,10 @@ def fit(
     Parameters
     ----------
     estimator : OnlineClassifier, AutoClassifier or OnlineRegressor
-        Without a kernel; a regressor trains on arrays and data frames. It makes ``passes`` passes; its
-        ``shuffle=True`` means "within". The members of an AutoClassifier, unless given, are chosen once, by the first
-        1000 rows of all, so that all partitions train the same; each member is merged as a single classifier is. Ridge
-        regressions with a full or shared covariance are those of one pass over all rows, up to rounding.
+        Without a kernel. It makes ``passes`` passes; its ``shuffle=True`` means "within". The members of an
+        AutoClassifier, unless given, are chosen once, by the first 1000 rows of all, so that all partitions
+        train the same; each member is merged as a single classifier is. Ridge regressions with a full or shared
+        covariance are those of one pass over all rows, up to rounding.
     data : path, list or dask.bag of paths; or dask.array or dask.dataframe
         Files, folders and globs as for :func:`confidently.data.open_stream`, which every worker can open; or rows of
         numbers.
@@ -203,8 +207,6 @@ class _Training:
                     raise ValueError(
                         "y and sample_weight apply to arrays and data frames; files contain labels and weights"
                     )
-                if isinstance(self.estimator, OnlineRegressor):
-                    raise ValueError("regressors train on arrays and data frames on a cluster, got files; pass those")
                 training = self._files(client, paths_of(data), classes, multilabel, on_error, reading, how, options)
             self._report(client, training, options)
             for summary in training:
@@ -222,23 +224,39 @@ class _Training:
         if base is not None:
             if not base.source:
                 raise ValueError(
-                    "the classifier was trained on arrays, which do not define the columns of files; pass arrays"
+                    "the estimator was trained on arrays, which do not define the columns of files; pass arrays"
                 )
             reading, multilabel = ReaderOptions.from_dict(base.source), base.learner.multilabel
-        found = surveyed(client, paths, reading, multilabel, on_error, **how)
-        model = base or self._initial_model(found.reading, found.multilabel, classes)
+        if isinstance(self.estimator, OnlineRegressor):
+            if multilabel or classes is not None:
+                raise ValueError("targets are numbers, not labels; leave out multilabel and classes")
+            found = surveyed(client, paths, reading, False, on_error, **how, targets=True)
+            model, weights = base or self._initial_regression(self.estimator, found), None
+        else:
+            found = surveyed(client, paths, reading, multilabel, on_error, **how)
+            model = base or self._initial_model(self.estimator, found.reading, found.multilabel, classes)
+            weights = self.estimator.class_weight
         check_values_kept(model.learner.view, found.reading)
-        weights = self.estimator.class_weight
         return training_on_files(client, found, model, on_error=on_error, class_weight=weights, **options)
 
-    def _initial_model(self, reading: ReaderOptions, multilabel: bool, classes: Any) -> Model:
-        assert not isinstance(self.estimator, OnlineRegressor)  # which trains on rows
+    def _initial_regression(self, estimator: OnlineRegressor, found: Survey) -> Model:
+        reading = found.reading
+        learner = estimator._new_learner(0, 1, found.n_columns)
+        learner.undoes = True  # parts train on copies
+        features = Features(bounded=not reading.vocabulary) if reading.named else None
+        saved = saved_regression(estimator) | {"one_dimensional": True}
+        source = {**reading.as_dict(), "closed": False}
+        return RegressionModel(learner, one_output().names, features, saved, source)
+
+    def _initial_model(
+        self, chosen: OnlineClassifier | AutoClassifier, reading: ReaderOptions, multilabel: bool, classes: Any
+    ) -> Model:
         names = [] if classes is None else [plain(name) for name in classes]
         table = ClassTable(names, multilabel, closed=classes is not None)
         features = Features(bounded=not reading.vocabulary) if reading.named else None
-        estimator = settings_of(self.estimator)
+        estimator = settings_of(chosen)
         source = {**reading.as_dict(), "closed": classes is not None}
-        return Model(self.estimator._new_learner(0, len(table), multilabel), table.names, features, estimator, source)
+        return Model(chosen._new_learner(0, len(table), multilabel), table.names, features, estimator, source)
 
     def _report(self, client: Client, training: Rounds, options: dict[str, Any]) -> None:
         if self.progress is True:

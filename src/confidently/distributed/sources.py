@@ -13,24 +13,27 @@ from distributed import Client, Future
 
 from ..data import DataError, DataWarning, ReaderOptions, open_stream
 from ..data.cache.origin import is_cache
+from ..data.selection import columns_of_first
 from ..data.sources.compression import compression_of
 from ..data.sources.encoding import cuts_lines
 from ..data.sources.file_range import FileRange
 from ..data.sources.paths import expand_paths
 from ..data.sources.source import MAX_MAGIC_BYTES, display_name, is_uri, opened
+from ..learner.regression_settings import ROWS_TO_CHOOSE
 from .cells import Cell, Piece
 from .tasks import Failure, Job, Seed, cut, learn_files, learn_rows
 
 
 @dataclass
 class Survey:
-    """The training files: their sizes in bytes, which of them can be cut, and how rows are read."""
+    """The training files: their sizes in bytes, which of them can be cut, how rows are read, columns of the first."""
 
     files: list[str]
     sizes: list[int]
     divisible: list[bool]
     reading: ReaderOptions
     multilabel: bool
+    n_columns: int
     warnings: list[str]
 
 
@@ -44,10 +47,10 @@ def survey(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", DataWarning)
             with open_stream(files, reading, multilabel=multilabel, on_error=on_error, **how) as stream:
-                next(iter(stream), None)
+                n_columns, _ = columns_of_first(stream, ROWS_TO_CHOOSE)
         divisible = [can_be_cut(file, stream.reading) for file in files]
         texts = [str(warning.message) for warning in caught]
-        return Survey(files, sizes, divisible, stream.reading, stream.multilabel, texts)
+        return Survey(files, sizes, divisible, stream.reading, stream.multilabel, n_columns, texts)
     except (DataError, OSError, ValueError) as error:
         return Failure(error)
 

@@ -24,8 +24,10 @@ from ..data.selection import joined, select_rows
 from ..data.sources.file_range import FileRange
 from ..data.stream import MAX_SKIPPED_SHOWN
 from ..learner.learner import Learner
+from ..learner.regression_settings import one_output
 from ..learner.streams import StreamLearner
 from ..models.model import Model
+from ..models.regression import RegressionModel
 from ..stack.stack import HESSIAN, ROWS, WEIGHTS, parts_of
 from ..stack.threads import members_in_turn
 from .change import Change, change_of, merge_changes
@@ -197,7 +199,7 @@ def _learned(base: Model, learning: StreamLearner, rows: int, began: float) -> L
 def _opened(paths: Sequence[str | FileRange], base: Model, learning: StreamLearner, job: Job) -> Stream:
     return open_stream(
         paths, job.reading, multilabel=job.multilabel, on_error=job.on_error, parsers=0,
-        largest=largest_value(base.learner.dtype), features=learning.features,
+        largest=largest_value(base.learner.dtype), features=learning.features, targets=_is_regression(base),
         classes=[str(name) for name in base.classes] if _skips_classes(base, job) else (),
     )  # fmt: skip
 
@@ -232,13 +234,19 @@ def _restore_calibration(learner: Any, base: Any) -> None:
 def _copied(base: Model, reading: ReaderOptions | None) -> StreamLearner:
     """Return a copy of the base's learner, ready for a stream."""
     learner = _learner_of(base)
-    table = ClassTable(base.classes, learner.multilabel, base.source.get("closed", False))
     features = None if base.features is None else base.features.copy()
+    if _is_regression(base):
+        return StreamLearner(learner, one_output(), None, features, reading)
+    table = ClassTable(base.classes, learner.multilabel, base.source.get("closed", False))
     return StreamLearner(learner, table, base.multiclass, features, reading)
 
 
+def _is_regression(base: Model) -> bool:
+    return base.kind == RegressionModel.kind
+
+
 def _skips_classes(base: Model, job: Job) -> bool:
-    return job.on_error != "stop" and base.source.get("closed", False)
+    return job.on_error != "stop" and not _is_regression(base) and base.source.get("closed", False)
 
 
 def _arranged(batches: Any, job: Job, seed: Seed) -> Any:

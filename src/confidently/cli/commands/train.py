@@ -103,7 +103,6 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
         if not regression and _multiplies_no_matrices(options):
             import_numpy_alone()
         from ..output.summaries import regression_text, saved, training_text
-        from ..training.classifier import ClassifierTraining
         from ..training.saving import open_checkpoints, run_to_end
 
     checkpoints, cluster = None, dict[str, Any]()
@@ -115,7 +114,7 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
         if on_cluster(options):
             from ..training.cluster import train_on_cluster
 
-            training = ClassifierTraining(data, options | {"passes": 1}, None, report)
+            training = _training_of(regression)(data, options | {"passes": 1}, None, report)
             cluster = train_on_cluster(training, data, options["passes"])
         else:
             checkpoints = open_checkpoints(ctx, data, options, report)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..output.progress import Quiet
 
 CLASS_RULE, REGRESSION_RULE = "arow", "ridge"  # by default
-OF_CLASSES = ("auto", "multiclass", "multilabel", "classes", "workers", "scheduler")  # what a regression does not have
+OF_CLASSES = ("auto", "multiclass", "multilabel", "classes")  # what a regression does not have
 MANY_INTEGERS = 100  # different labels, which may be meant as numbers
 
 _OPTIONS = [

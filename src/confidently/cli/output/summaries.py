@@ -46,11 +46,7 @@ def training_text(result: dict[str, Any]) -> str:
         f"seconds    {result['seconds']:.2f} ({rate:,.0f} rows/s)",
         *skipped_lines(result),
     ]
-    if "rounds" in result:
-        lines.append(
-            f"cluster    {counted(result['partitions'], 'partition')} on {counted(result['workers'], 'worker')}, "
-            f"{counted(result['rounds'], 'round')}, {result['bytes_moved']:,} bytes moved"
-        )
+    lines += _cluster_lines(result)
     if result["rows_learned"] < result["rows"]:
         lines.insert(1, f"learned    {result['rows_learned']:,} of them")
     lines += _validation_lines(result)
@@ -74,11 +70,21 @@ def regression_text(result: dict[str, Any]) -> str:
         f"updates    {result['updates']:,}",
         f"seconds    {result['seconds']:.2f} ({rate:,.0f} rows/s)",
         *skipped_lines(result),
+        *_cluster_lines(result),
     ]
     if result["rows_learned"] < result["rows"]:
         lines.insert(1, f"learned    {result['rows_learned']:,} of them")
     lines += _validation_lines(result)
     return "\n".join([*lines, f"model      {_file_text(result)}"])
+
+
+def _cluster_lines(result: dict[str, Any]) -> list[str]:
+    if "rounds" not in result:
+        return []
+    return [
+        f"cluster    {counted(result['partitions'], 'partition')} on {counted(result['workers'], 'worker')}, "
+        f"{counted(result['rounds'], 'round')}, {result['bytes_moved']:,} bytes moved"
+    ]
 
 
 def _errors_text(found: dict[str, Any]) -> str:

@@ -33,6 +33,7 @@ from .loop import TrainingLoop
 
 if TYPE_CHECKING:
     from ...data import Batch
+    from ...distributed.sources import Survey
     from ...learner.streams import StreamLearner
     from ...models.model import Model
     from ...views.view import View
@@ -165,6 +166,15 @@ class ClassifierTraining(TrainingLoop):
         return Counts(
             rows, learner.n_seen - seen, learner.mistakes - mistakes, learner.updates - updates, log_loss, bytes_read
         )
+
+    def with_errors(self, counts: Counts, model: Model) -> Counts:
+        """Return counts with the errors that a model keeps."""
+        return counts
+
+    def start_on_cluster(self, found: Survey) -> None:
+        """Begin with an untrained learner, again if the first rows ask for another one."""
+        if found.multilabel and not self.learner.learner.multilabel:
+            self.start_learner(multilabel=True)
 
     def _next_cut(self, rows: int) -> int:
         line = next_line(rows)

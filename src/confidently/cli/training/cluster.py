@@ -1,4 +1,4 @@
-"""Training of classifiers on a cluster, in rounds."""
+"""Training on a cluster, in rounds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from ...wording import counted
 from ..inputs import BadInput
-from ..options.learner import continued_learner
 from ..output.counts import Counts
 
 if TYPE_CHECKING:
@@ -39,9 +38,9 @@ def train_on_cluster(training: ClassifierTraining, paths: Sequence[str], passes:
             labels = training.learner.learner.multilabel
             inferred = options["init_model"] is None and not options["multilabel"]
             multilabel = None if inferred else options["multilabel"] or labels
-            found = surveyed(client, paths, training.reading, multilabel, options["on_error"])
-            if found.multilabel and not labels:
-                training.start_learner(multilabel=True)
+            how = {"targets": True} if training.targets else {}
+            found = surveyed(client, paths, training.reading, multilabel, options["on_error"], **how)
+            training.start_on_cluster(found)
             rounds = _rounds(client, training, found, partitions, passes)
             training.report.note(
                 "cluster", f"{counted(partitions, 'partition')} on {counted(threads, 'worker')}, "
@@ -74,12 +73,15 @@ def _train(training: ClassifierTraining, rounds: Rounds, passes: int, size: int)
     position, report, moved = training.position, training.report, 0
     each, began = max(len(rounds) // passes, 1), time.monotonic()
     calibrated = training.calibrated
+    no_loss = None if training.targets else 0.0
     try:
         for number, result in enumerate(rounds):
             if number % each == 0:
-                position.now = Counts(log_loss=0.0 if calibrated and number == 0 else None)
+                position.now = Counts(log_loss=no_loss if calibrated and number == 0 else None)
                 report.begin(position.passes + 1, passes, position.now, size)
             position.now = _after(position.now, result, size * (number % each + 1) // each)
+            if number < each:
+                position.now = training.with_errors(position.now, rounds.model)
             moved += result.bytes_moved
             training.data.skipped += result.skipped if number < each else 0
             training.data.skipped_examples = (training.data.skipped_examples + result.skipped_examples)[:5]
@@ -90,7 +92,7 @@ def _train(training: ClassifierTraining, rounds: Rounds, passes: int, size: int)
     finally:
         report.close()
         position.seconds = time.monotonic() - began
-    training.learner = continued_learner(rounds.model)
+    training.learner = training.continued(rounds.model)
     training.check_classes()
     return moved
 

@@ -22,6 +22,7 @@ from .classifier import ClassifierTraining
 
 if TYPE_CHECKING:
     from ...data import Batch
+    from ...distributed.sources import Survey
     from ...learner.streams import StreamLearner
     from ...models.model import Model
     from ...models.regression import RegressionModel
@@ -73,13 +74,19 @@ class RegressionTraining(ClassifierTraining):
     def counts(self, rows: int, bytes_read: int, calibrate: bool) -> Counts:
         learner, (seen, _, updates) = self.learner.learner, self.position.began
         counts = Counts(rows, learner.n_seen - seen, 0, learner.updates - updates, None, bytes_read)
-        if not calibrate:
-            return counts
-        found = Targets.of(learner.state["calibration"])
+        return self.with_errors(counts, self.model()) if calibrate else counts
+
+    def with_errors(self, counts: Counts, model: Model) -> Counts:
+        found = Targets.of(model.learner.state["calibration"])
         predicted, squared, absolute = found.predicted[0], found.squared_errors[0], found.absolute_errors[0]
         return replace(
             counts, predicted=float(predicted), squared_errors=float(squared), absolute_errors=float(absolute)
         )
+
+    def start_on_cluster(self, found: Survey) -> None:
+        if self.undecided:
+            self.start_regression(found.n_columns)
+            self.undecided = False
 
     def check_classes(self) -> None:
         """Reject data without a row to learn."""
