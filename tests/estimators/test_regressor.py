@@ -237,7 +237,7 @@ def test_invalid_input_is_refused_and_leaves_the_model():
     for options, message in (
         ({"rule": "arow"}, "the rule 'arow' predicts classes; expected one of ridge, .*, or use OnlineClassifier"),
         ({"rule": "nonsense"}, "unknown rule 'nonsense'"),
-        ({"covariance": "nonsense"}, "covariance: expected one of"),
+        ({"covariance": "nonsense"}, "covariance: expected one of 'auto', 'diag'"),
         ({"calibration": "sometimes"}, "calibration: expected one of"),
         ({"passes": 0}, "passes must be an integer >= 1"),
         ({"forget": 0.1}, 'forget is for covariance="diag"'),

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..covariances.names import AUTO
 from ..covariances.settings import DTYPES, Settings
-from ..covariances.table import kind_of, resolved
+from ..covariances.table import COVARIANCES, kind_of, resolved
 from ..data.features import Features
 from ..learner.learner import Learner
 from ..learner.posterior import Marginal
@@ -176,8 +176,7 @@ class OnlineRegressor(BaseOnlineRegressor[Learner]):
                 f"the rule {rule.name!r} predicts classes; expected one of {', '.join(REGRESSION_RULES)}, or use "
                 "OnlineClassifier"
             )
-        if self.covariance != AUTO:
-            kind_of(self.covariance)
+        check_choice("covariance", self.covariance, (AUTO, *COVARIANCES))
         check_choice("dtype", self.dtype, DTYPES)
         check_choice("calibration", self.calibration, ("progressive", None))
         check_passes(self.passes)
