@@ -82,6 +82,15 @@ class Predictor(Posterior):
         found: tuple[np.ndarray, np.ndarray] = self._of_seen(X, self._top_margins)
         return found
 
+    def margins_and_probabilities(
+        self, X: _core.Matrix, method: str | None = "progressive"
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return :meth:`top_margins` and :meth:`probabilities` of the same rows, which a view makes once."""
+        found: tuple[np.ndarray, np.ndarray, np.ndarray] = self._of_seen(
+            X, lambda seen: (*self._top_margins(seen), self._probabilities(seen, method))
+        )
+        return found
+
     def seen_rows(self, X: _core.Matrix, scored: bool = False) -> Iterator[_core.Matrix]:
         """Yield the rows as the learner sees them, some at a time.
 
@@ -104,7 +113,7 @@ class Predictor(Posterior):
             yield self.view.see(self.state, X, first, min(ROWS_PER_VIEW, n - first)).matrix(self.width)
 
     def _of_seen(self, X: _core.Matrix, f: Callable[[_core.Matrix], Any], scored: bool = True) -> Any:
-        """Return what a function returns, an array or a pair, of the rows as the learner sees them."""
+        """Return what a function returns, an array or several, of the rows as the learner sees them."""
         found = [f(seen) for seen in self.seen_rows(X, scored)]
         if len(found) == 1:
             return found[0]

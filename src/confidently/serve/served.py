@@ -299,8 +299,7 @@ class ServedModel:
             learner.state = dict(learner.state)
             self._answering = StreamPredictor(learner)
         learner, matrix = self._answering.learner, self._answering.matrix(batch)
-        margin, variance = learner.top_margins(matrix)
-        probability = learner.probabilities(matrix, self._calibration)
+        margin, variance, probability = learner.margins_and_probabilities(matrix, self._calibration)
         if learner.task == "binary":
             probability = np.column_stack([1.0 - probability, probability])
         return self._answers(np.asarray(margin), np.asarray(variance), probability)

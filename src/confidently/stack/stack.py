@@ -325,8 +325,7 @@ class Stack:
 
     def probabilities(self, X: _core.Matrix, method: str | None = "progressive") -> np.ndarray:
         """Return the probability of class 1, shape (n,), or with more classes of each, (n, n_classes)."""
-        decision = self.decision(X)
-        return inside(logistic(decision)) if decision.ndim == 1 else softmax(decision)
+        return _probabilities(self.decision(X))
 
     def predict(self, X: _core.Matrix) -> np.ndarray:
         """Return class numbers, shape (n,): the most probable classes."""
@@ -344,13 +343,14 @@ class Stack:
 
     def top_margins(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and bound of the variance of the margin between each row's two best classes, shape (n,)."""
+        return _top_margins(*self.margin_distribution(X))
+
+    def margins_and_probabilities(
+        self, X: _core.Matrix, method: str | None = "progressive"
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return :meth:`top_margins` and :meth:`probabilities` of the same scores, in half the time of both."""
         mean, variance = self.margin_distribution(X)
-        if mean.ndim == 1:
-            return mean, variance
-        best = np.argsort(-mean, axis=1, kind="stable")[:, :2]
-        first, second = np.take_along_axis(mean, best, axis=1).T
-        one, other = np.sqrt(np.take_along_axis(variance, best, axis=1)).T
-        return first - second, (one + other) ** 2
+        return *_top_margins(mean, variance), _probabilities(mean)
 
     def disagreement(self, X: _core.Matrix) -> np.ndarray:
         """Return the Jensen-Shannon divergence of the members' probabilities, shape (n,), from 0 to log(members)."""
@@ -438,6 +438,19 @@ def _threads_for(groups: int, rows: int) -> Executor:
     from .threads import threads_for  # imported here since models of one learner start faster without
 
     return threads_for(groups, rows)
+
+
+def _probabilities(decision: np.ndarray) -> np.ndarray:
+    return inside(logistic(decision)) if decision.ndim == 1 else softmax(decision)
+
+
+def _top_margins(mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    if mean.ndim == 1:
+        return mean, variance
+    best = np.argsort(-mean, axis=1, kind="stable")[:, :2]
+    first, second = np.take_along_axis(mean, best, axis=1).T
+    one, other = np.sqrt(np.take_along_axis(variance, best, axis=1)).T
+    return first - second, (one + other) ** 2
 
 
 def _entropy(p: np.ndarray) -> np.ndarray:
