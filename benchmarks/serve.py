@@ -236,17 +236,19 @@ def memory(pid: int) -> float:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def beside_auto(taught: list[bytes]) -> dict[str, float]:
-    """Return the latencies of predictions while an AutoClassifier learns: of itself, and of another model."""
+def beside_auto(taught: list[bytes], asked: list[bytes], count: int) -> dict[str, float]:
+    """Return the latencies of predictions of an AutoClassifier and another model, idle and while the first learns."""
     found = {}
     with tempfile.TemporaryDirectory() as folder, process(ours(folder)) as (address, _):
         for path, settings in ((MODEL, {}), (AUTO, {"auto": True})):
             httpx.put(address + path, json={"classes": ["a", "b"]} | settings).raise_for_status()
             asyncio.run(load(address, f"{path}/learn", taught, 8, 1200))
-        for of, asked in (("it", AUTO), ("another model", MODEL)):
-            busy = asyncio.run(beside(address, AUTO_RATE, 4.0, AUTO, asked))
-            found[f"learns/s of an AutoClassifier beside predictions of {of}"] = busy.rate
-            found[f"predict p50 of {of}, ms"], found[f"predict p99 of {of}, ms"] = busy.p50, busy.p99
+        for of, path in (("AutoClassifier", AUTO), ("other model", MODEL)):
+            idle = asyncio.run(load(address, f"{path}/predict", asked, 1, count))
+            busy = asyncio.run(beside(address, AUTO_RATE, 4.0, AUTO, path))
+            for when, one in (("idle", idle), (f"beside {AUTO_RATE} learns/s of an AutoClassifier", busy)):
+                found[f"{of}: predict p50 {when}, ms"] = one.p50
+                found[f"{of}: predict p99 {when}, ms"] = one.p99
     return found
 
 
@@ -306,7 +308,7 @@ def measure(requests: int, repetitions: int) -> dict[str, Any]:
                         while httpx.get(f"{address}/readyz").status_code != 200:
                             time.sleep(0.01)
                         note("seconds to ready after a kill", time.perf_counter() - began)
-        for name, value in beside_auto(taught).items():
+        for name, value in beside_auto(taught, asked, requests // 8).items():
             note(name, value)
         if find_spec("fastapi") and find_spec("river"):
             with process([sys.executable, "-c", PEER]) as (address, _):

@@ -49,6 +49,7 @@ class Hosted:
         self.has_file, self.deleted = stored.has_file, False
         self.metrics, self.labelling = Metrics(), Labelling()
         self.waiting: deque[tuple[Example, Any]] = deque()
+        self.waiting_since = 0.0  # on the monotonic clock
         self.cursor = 0  # the last event learned
         self.snapshots = Snapshots(folder, self.name)
         self.row_seconds = 20e-6  # of learning, as measured

@@ -17,6 +17,7 @@ from .requests import Request, RequestQueue, RowsQuestion, deliver
 from .waiting import Failure, Limits, Waiting
 
 SLICE_SECONDS = 2e-3  # of learning between two looks at the questions
+LINGER_SECONDS = 0.05  # that rows wait for others, where a few cost as much as one
 
 
 class LearnerThread:
@@ -56,11 +57,13 @@ class LearnerThread:
 
     def take(self, requests: list[Request]) -> None:
         """Take what is durable, to learn it. Requests that wait for that are answered after their last example."""
-        rows = size = 0
+        rows, size, now = 0, 0, time.monotonic()
         with self._queue.changed:
             for request in requests:
                 last = len(request.examples) - 1
                 for k, (hosted, example) in enumerate(request.examples):
+                    if not hosted.waiting:
+                        hosted.waiting_since = now
                     hosted.waiting.append((example, request if request.wait and k == last else None))
                     size += len(example.line)
                 rows += last + 1
@@ -100,15 +103,25 @@ class LearnerThread:
         """Return the questions that wait, after waiting for something to do."""
         queue = self._queue
         with queue.changed:
-            if not (queue.requests or queue.closing or self._has_rows()):
-                queue.changed.wait(self.limits.snapshot_seconds)
+            if not (queue.requests or queue.closing or self.deleted) and (wait := self._seconds_to_learn()) > 0.0:
+                queue.changed.wait(wait)
             questions = list(queue.requests)
             queue.requests.clear()
         queue.waiting.add(-sum(one.rows for one in questions), -sum(one.size for one in questions))
         return questions
 
-    def _has_rows(self) -> bool:
-        return bool(self.deleted) or any(hosted.waiting for hosted in list(self.hosted.values()))
+    def _seconds_to_learn(self) -> float:
+        """Return the time until there is something to learn, or perhaps a snapshot to write."""
+        waits = [self._seconds_to_linger(hosted) for hosted in list(self.hosted.values()) if hosted.waiting]
+        return min(waits, default=self.limits.snapshot_seconds)
+
+    def _seconds_to_linger(self, hosted: Hosted) -> float:
+        """Return how long the rows that wait for a model should wait for others."""
+        if self._queue.closing or len(hosted.waiting) >= hosted.model.least_rows:
+            return 0.0
+        if any(request is not None for _, request in list(hosted.waiting)):  # somebody waits for them
+            return 0.0
+        return max(hosted.waiting_since + LINGER_SECONDS - time.monotonic(), 0.0)
 
     # --- questions ---------------------------------------------------------------------------------------------------
 
@@ -135,10 +148,11 @@ class LearnerThread:
             self._forget(self.deleted.popleft())
         for hosted in list(self.hosted.values()):
             n = min(len(hosted.waiting), max(int(SLICE_SECONDS / hosted.row_seconds), hosted.model.least_rows))
-            if n == 0:
+            if n == 0 or self._seconds_to_linger(hosted) > 0.0:
                 continue
             worked, began = True, time.perf_counter()
             taken = [hosted.waiting.popleft() for _ in range(n)]
+            hosted.waiting_since = time.monotonic()
             hosted.learn_events([example for example, _ in taken])
             spent = (time.perf_counter() - began) / n
             hosted.row_seconds = max(0.9 * hosted.row_seconds + 0.1 * spent, 1e-6)
