@@ -91,6 +91,7 @@ class RowWriter {
         line_ = line;
         row_start_ = rows.size;
         waiting_.n = 0;
+        too_many_ = false;
         weight_ = 1.0;
         ascending_ = true;
         before_ = -1;
@@ -216,6 +217,7 @@ class RowWriter {
                                                 : " labels, expected one; if rows are multilabel, use --multilabel")};
         }
         flush();  // the last that may fail: up to here the row can be rolled back
+        if (too_many_) throw_too_many(options.max_columns);
         if (n_labels != 1 && options.labels == LabelCount::any && rows.multilabel_row < 0) {
             rows.multilabel_row = rows.n_rows();
             rows.multilabel_line = line_;
@@ -232,6 +234,7 @@ class RowWriter {
     // Undoes the row that was begun.
     void rollback_row() {
         const std::int64_t row = rows.n_rows();
+        forgotten_ += too_many_;
         rows.size = row_start_;
         waiting_.n = 0;
         rows.labels.resize(static_cast<std::size_t>(rows.label_start.back()));
@@ -318,13 +321,15 @@ class RowWriter {
 
     CONFIDENTLY_INLINE std::int32_t found(std::uint32_t key, const Namespace& space, std::string_view name) {
         const auto [column, is_new] = features_.column(key, space, name);
-        if (is_new) announce(column, space, name);
-        return column;
+        return is_new ? announced(column, space, name) : column;
     }
 
-    void announce(std::int32_t column, const Namespace& space, std::string_view name) {
-        if (column < 0) throw_too_many(options.max_columns);
+    // A new feature's column. One without room for it gets any column: the row is invalid, whether it is skipped or ends.
+    std::int32_t announced(std::int32_t column, const Namespace& space, std::string_view name) {
+        too_many_ |= column < 0;
+        if (column < 0) return 0;
         rows.new_features.add(rows.n_rows(), features_.key(column), space.prefix, name);
+        return column;
     }
 
     FeatureTable features_;
@@ -335,6 +340,7 @@ class RowWriter {
     std::int64_t line_ = 0, row_start_ = 0, before_ = -1;
     double weight_ = 1.0;
     bool ascending_ = true;
+    bool too_many_ = false;  // the row has new features for which there is no room
     std::shared_ptr<MemoryPool> pool_ = std::make_shared<MemoryPool>();
     RowOrder order_;
 };

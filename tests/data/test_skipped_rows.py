@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from confidently.data import DataError, open_stream
+from confidently.data import DataError, open_stream, request
 from tests.data.test_streams import assert_same, trained
+from tests.line_rows import parsers_of, pieces_of
 
 GOOD = {
     "svmlight": ["+1 1:1 2:0.5", "-1 2:1 cost:2", "+1 7:2 3:1", "-1 cost:0.5 9:1 # comment", "+1", "", "# nothing"],
@@ -110,3 +111,30 @@ def test_a_weight_is_as_if_the_row_were_learned_with_it(tmp_path):
     vw = [f"{line.split()[0]} {1 + i % 4} | " + " ".join(line.split()[1:]) for i, line in enumerate(light)]
     same = trained(written(tmp_path / "rows.vw", vw), how={"normalize": "none"})
     assert sorted(weighted.learner.weights.ravel()) == sorted(same.learner.weights.ravel())
+
+
+FULL = {  # of six features five are known; each line has more, the first of which are looked up before what is wrong
+    "vw": ("1 | a b c d e", "1 | :1 :2 f:nan", "-1 | :1 :2"),
+    "jsonl": ('{"a":1,"b":1,"c":1,"d":1,"e":1}', '{"f":1,"g":"x","h":1,"i":"y","j":1,}', '{"f":1,"g":1}'),
+}
+
+
+@pytest.mark.parametrize("kind", FULL)
+def test_features_of_skipped_rows_take_no_room(monkeypatch, kind):
+    """Wherever a stream is cut, and however many parsers share it."""
+    monkeypatch.setattr(request, "MAX_COLUMNS", 6)
+    known, bad, many = FULL[kind]
+    for n in (1, 2, 3):
+        for last in ([], [many]):
+            text = "\n".join([known, known, bad, known, *last, ""]).encode()
+            for cuts in ((), (len(known) + 1,), range(0, len(text), 7)):
+                parsers = parsers_of({"format": kind}, n, skip_errors=True, ignore_labels=kind == "jsonl")
+                if last:
+                    with pytest.raises(ValueError, match="more than 6 different features"):
+                        pieces_of(parsers, text, cuts)
+                else:
+                    found = pieces_of(parsers, text, cuts)
+                    assert [sum(len(piece["start"]) - 1 for piece in found), sum(p["n_skipped"] for p in found)] == [
+                        3,
+                        1,
+                    ]
