@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "data/cells.hpp"
+#include "data/csv_numbers.hpp"
 #include "data/tokens.hpp"
 
 namespace confidently {
@@ -94,6 +96,7 @@ class CsvReader {
     void describe(const std::vector<ColumnUse>& columns) {
         columns_.clear();
         for (const ColumnUse& column : columns) columns_.emplace_back(column);
+        numbers_ = format_.careful ? nullptr : CsvNumbers::of(columns_, format_.delimiter, writer.options);
     }
 
     // Counts the cells of the first rows, column by column. Returns nothing while there are too few rows, unless text is the last one. A reader
@@ -212,14 +215,24 @@ class CsvReader {
     }
 
     const char* plain_cells(const char* p, const char* end) {
-        for (CellColumn& column : columns_) {
-            const bool is_last = &column == &columns_.back();
-            p = plain_cell(column, p, end);
-            if (!p) return nullptr;
-            if (is_last && *p == '\r') ++p;
-            if (*p++ != (is_last ? '\n' : format_.delimiter)) return nullptr;
+        if (numbers_) {
+            const auto other = [&](CellColumn& column, const char* first) { return plain_cell_and_end(column, first, end); };
+            if (const char* next = numbers_->row(p, end, columns_, writer, other)) return next;
+            writer.rollback_row();
+            writer.begin_row(line_ + 1);
         }
+        for (CellColumn& column : columns_)
+            if (!(p = plain_cell_and_end(column, p, end))) return nullptr;
         return p;
+    }
+
+    // Returns what is behind the cell and the delimiter or line end that must follow it.
+    const char* plain_cell_and_end(CellColumn& column, const char* p, const char* end) {
+        const bool is_last = &column == &columns_.back();
+        p = plain_cell(column, p, end);
+        if (!p) return nullptr;
+        if (is_last && *p == '\r') ++p;
+        return *p == (is_last ? '\n' : format_.delimiter) ? p + 1 : nullptr;
     }
 
     // Returns what is behind the cell; nullptr if it is another kind of cell.
@@ -321,6 +334,7 @@ class CsvReader {
     CsvFormat format_;
     Ngrams ngrams_;
     std::vector<CellColumn> columns_;
+    std::unique_ptr<CsvNumbers> numbers_;
     std::vector<Cell> cells_;
     std::string buffer_;     // a row whose end is missing
     std::string unescaped_;  // a cell

@@ -71,13 +71,12 @@ def test_a_row_with_too_few_cells_is_no_row_with_too_many_features(columns, skip
     assert check(good * 3 + more + b"\n" + good, columns, max_columns=0)[1].startswith("the data have more than 0")
 
 
-def test_too_many_features_are_found_before_a_missing_label():
+def test_features_of_rows_without_a_label_take_no_room():
     for columns in (["l", "t"], ["t", "l"]):
         row = b",a b c\n" if columns[0] == "l" else b"a b c,\n"
-        batches, error = check(row * 2, columns, max_columns=1, labels="one")
-        assert error.startswith("the data have more than 1 different features")
-        batches, error = check(row.replace(b" b c", b"") * 2, columns, max_columns=1, labels="one")
-        assert error is None and [batch["n_skipped"] for batch in batches] == [2, 0]
+        for text in (row * 2, row.replace(b" b c", b"") * 2):
+            batches, error = check(text, columns, max_columns=1, labels="one")
+            assert error is None and [batch["n_skipped"] for batch in batches] == [2, 0]
 
 
 def test_what_a_fuzzer_found():
@@ -150,3 +149,52 @@ def test_unknown_features_are_forgotten_alike():
         text = table(chance, columns, ",", 0.05)
         cuts = [chance.randrange(len(text) + 1) for _ in range(4)]
         check(text, columns, cuts=cuts, known=["v2", "c=a", "t:b"], max_columns=chance.choice([4, 5, 2**31 - 1]))
+
+
+def cell(chance):
+    """A number as programs write it, or another cell."""
+    kind = chance.randrange(12)
+    if kind < 6:
+        return f"{chance.uniform(-10, 10) ** 3:.{chance.randrange(7)}f}"
+    if kind < 8:
+        return str(chance.randrange(-(10 ** chance.randrange(1, 9)), 10 ** chance.randrange(1, 10)))
+    usual = [
+        "",
+        "0",
+        "-0",
+        "0.",
+        "-0.0",
+        "00.5",
+        "0.00000001",
+        "1e3",
+        "-.5",
+        "+1",
+        "12345678",
+        "0.12345678",
+        repr(chance.random()),
+    ]
+    rare = ["NA", "nan", "x", " 1", "1 ", "1.2.3", "--1", "-", ".", '"3"', "123456789", "99999999999999999999"]
+    return chance.choice(usual if kind < 11 else rare)
+
+
+@pytest.mark.parametrize("numbers", [4, 7, 8, 9, 25])
+@pytest.mark.parametrize("places", ["l..", "..l", ".lnw.", "u.l", ".."])
+def test_rows_of_numbers(numbers, places):
+    """Several numbers are read at once, whatever is before, between and behind them."""
+    chance = random.Random(numbers)
+    columns = []
+    for place in places:
+        run = [f"{chance.choice('vvu')}{len(columns) + k}" for k in range(numbers)]
+        columns += run if place == "." else [f"{place}z"]
+    lines = []
+    for _ in range(150):
+        cells = [{"l": "1", "w": "2"}.get(name[0]) or cell(chance) for name in columns]
+        if chance.random() < 0.05:
+            cells = chance.choice([cells[:-1], [*cells, "1"], [""], ["1\n2", *cells[1:]]])
+        lines.append(",".join(cells) + chance.choice(["\n", "\n", "\n", "\r\n"]))
+    text = "".join(lines).encode()
+    labels = "one" if "l" in places else "ignored"
+    for options in ({}, {"largest": 99_999_999.0}, {"l2": True}, {"largest": 50.0}, {"bits": 1}, {"bits": 3}):
+        batches, error = check(text, columns, cuts=(1000, 1001, 5000), labels=labels, **options)
+        assert error is None
+        assert "largest" in options or n_rows(batches) > 50
