@@ -60,11 +60,11 @@ struct Column {
     Buffer<std::uint8_t> valid, list_valid;
 
     // damaged: buffers may not fit
-    Column(Bytes& bytes, std::size_t which, std::size_t n_rows, bool damaged) {
+    Column(const fuzz::Choices& choices, Bytes& bytes, std::size_t which, std::size_t n_rows, bool damaged) {
         const std::uint8_t kind = bytes.next();
         const bool has_lists = kind & 4;
         arrow.which = which;
-        use = {std::string(1, static_cast<char>('a' + which)), static_cast<Use>(bytes.next() % 8), {}};
+        use = {std::string(1, static_cast<char>('a' + which)), fuzz::use_in(choices, static_cast<Use>(bytes.next() % 9)), {}};
         if (which == 0) use.kept = {0};
         if (has_lists && use.use == Use::none) use = {use.name, Use::value, {}};  // kept values are one string per row
         if (has_lists) use.kept.clear();
@@ -183,7 +183,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const bool damaged = choices.bit(5);
     Table table{bytes.next() % (kMaxRows + 1), {}};
     const std::size_t n_columns = bytes.next() % (kMaxColumns + 1);
-    for (std::size_t k = 0; k < n_columns; ++k) table.columns.emplace_back(bytes, k, table.n_rows, damaged);
+    for (std::size_t k = 0; k < n_columns; ++k) table.columns.emplace_back(choices, bytes, k, table.n_rows, damaged);
     std::vector<ColumnUse> uses;
     for (const Column& column : table.columns) uses.push_back(column.use);
     const auto make = [&](std::size_t) {

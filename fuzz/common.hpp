@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/cells.hpp"
 #include "rows.hpp"
 
 namespace fuzz {
@@ -37,6 +38,7 @@ struct Choices {
 
     bool skips() const { return bit(2); }
     bool has_few_columns() const { return more_bit(2); }
+    bool has_targets() const { return more_bit(6); }
     std::size_t piece() const { return cut % 64u + 1; }
     std::size_t n_readers() const { return std::max(cut / 64u, 1u); }
 
@@ -46,9 +48,16 @@ struct Choices {
         const std::int64_t most = has_few_columns() ? 6 : std::numeric_limits<std::int32_t>::max();
         std::vector<std::string> classes;
         if (more_bit(0)) classes = {"1", "-1", "a"};
-        return {more_bit(1) ? 100.0 : 1e100, most, counts[reader & 3], skips(), bit(3), bits, classes, n_kept, false};
+        const LabelCount labels = has_targets() ? LabelCount::target : counts[reader & 3];
+        return {more_bit(1) ? 100.0 : 1e100, most, labels, skips(), bit(3), bits, classes, n_kept, false};
     }
 };
+
+// A stream of targets has columns of targets where others have labels.
+inline Use use_in(const Choices& choices, Use use) {
+    if (use != Use::label && use != Use::target) return use;
+    return choices.has_targets() ? Use::target : Use::label;
+}
 
 using Range = std::pair<std::size_t, std::size_t>;
 

@@ -7,13 +7,15 @@ namespace {
 
 using namespace confidently;
 
+std::uint32_t made;  // readers of this input: each on another path, so that all comparisons compare paths, too
+
 // The uses of columns, by the first letters of their names.
-std::vector<ColumnUse> uses(const std::vector<std::string>& names) {
+std::vector<ColumnUse> uses(const fuzz::Choices& choices, const std::vector<std::string>& names) {
     std::vector<ColumnUse> columns;
     bool kept = false;
     for (const std::string& name : names) {
-        const std::size_t use = std::string_view("nvctlwud").find(name.empty() ? 'v' : name[0]);
-        columns.push_back({name, use == std::string_view::npos ? Use::value : static_cast<Use>(use), {}});
+        const std::size_t use = std::string_view("nvctlgwud").find(name.empty() ? 'v' : name[0]);
+        columns.push_back({name, use == std::string_view::npos ? Use::value : fuzz::use_in(choices, static_cast<Use>(use)), {}});
         if (!kept && name.ends_with('k')) columns.back().kept = {0};
         kept |= name.ends_with('k');
     }
@@ -23,13 +25,14 @@ std::vector<ColumnUse> uses(const std::vector<std::string>& names) {
 // Reads a header first unless columns are given, as the package does.
 struct TableReader {
     CsvReader reader;
+    fuzz::Choices choices;
     bool described;
 
     TableReader(const fuzz::Choices& choices, const std::vector<std::string>& columns, bool careful = false)
-        : reader({choices.bit(5) ? '\t' : ',', !choices.bit(5), careful}, choices.options(1),
+        : reader({choices.bit(5) ? '\t' : ',', !choices.bit(5), careful}, options_of(choices),
                  {choices.bit(6), 1, choices.more_bit(5) ? 2 : 1, choices.bit(7)}),
-          described(!columns.empty()) {
-        if (described) reader.describe(uses(columns));
+          choices(choices), described(!columns.empty()) {
+        if (described) reader.describe(uses(choices, columns));
     }
 
     const ReaderOptions& options() const { return reader.writer.options; }
@@ -66,15 +69,22 @@ struct TableReader {
     }
 
   private:
+    static ReaderOptions options_of(const fuzz::Choices& choices) {
+        ReaderOptions options = choices.options(1);
+        options.path = static_cast<Simd>(made++ % (static_cast<std::uint32_t>(best_simd()) + 1));
+        return options;
+    }
+
     void describe(std::string_view text) {
         const auto header = reader.header(text);
         if (!header) return;
-        reader.describe(uses(*header));
+        reader.describe(uses(choices, *header));
         described = true;
     }
 };
 
 std::vector<std::string> given_columns(const fuzz::Choices& choices) {
+    if (choices.more_bit(7)) return {"v1", "v2", "u3", "v4", "l", "v5", "n", "v6", "w"};
     switch (choices.more >> 3 & 3) {
         case 0: return {"v"};
         case 1: return {"l", "v", "ck"};
@@ -106,6 +116,7 @@ void check_ways(const fuzz::Choices& choices, const std::vector<std::string>& co
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size < fuzz::Choices::size) return 0;
     const fuzz::Choices choices(data, size);
+    made = choices.hash >> 8;
     const std::vector<std::string> columns = given_columns(choices);
     const bool header = columns.empty(), quotes = !choices.bit(5);
     const auto make = [&](std::size_t) { return TableReader(choices, columns); };

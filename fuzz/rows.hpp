@@ -24,7 +24,7 @@ using namespace confidently;
     } while (false)
 
 struct Rows {
-    std::vector<double> values, weights;
+    std::vector<double> values, weights, targets;
     std::vector<std::int32_t> columns, labels;
     std::vector<std::int64_t> start{0}, label_start{0}, new_label_row, new_feature_row;
     std::vector<std::uint32_t> keys;
@@ -62,11 +62,14 @@ inline void check_labels(const ParsedRows& rows, LabelCount count) {
     for (std::size_t r = 0; r + 1 < rows.start.size(); ++r) {
         const auto n_labels = rows.label_start[r + 1] - rows.label_start[r];
         CHECK(n_labels >= 0);
-        CHECK(count != LabelCount::one || n_labels == 1);
+        CHECK(!is_single(count) || n_labels == 1);
         CHECK(count != LabelCount::ignored || n_labels == 0);
         CHECK(count != LabelCount::any || n_labels == 1 ||
               (0 <= rows.multilabel_row && rows.multilabel_row <= static_cast<std::int64_t>(r)));
     }
+    CHECK(static_cast<std::int64_t>(rows.targets.size()) == (count == LabelCount::target ? rows.n_rows() : 0));
+    for (const double y : rows.targets) CHECK(std::fabs(y) <= kMaxTarget);
+    CHECK(count != LabelCount::target || rows.new_labels.empty());
     std::int64_t before = 0;
     for (const NewLabel& label : rows.new_labels) {
         CHECK(before <= label.row && label.row < rows.n_rows() && !label.label.text.empty());
@@ -89,6 +92,7 @@ inline void append(Rows& all, const ParsedRows& rows) {
     const std::int64_t first = static_cast<std::int64_t>(all.start.size()) - 1;
     all.values.insert(all.values.end(), rows.values.get(), rows.values.get() + rows.size);
     all.columns.insert(all.columns.end(), rows.columns.get(), rows.columns.get() + rows.size);
+    all.targets.insert(all.targets.end(), rows.targets.begin(), rows.targets.end());
     const std::int64_t size = all.start.back(), n_labels = all.label_start.back();
     for (std::size_t i = 1; i < rows.start.size(); ++i) {
         all.start.push_back(size + rows.start[i]);

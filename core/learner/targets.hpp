@@ -69,7 +69,7 @@ struct TargetStatistics {
         if (predicted() > 1.0 && noise() > 0.0) {
             const double z = e / std::sqrt(noise() / predicted() * prediction.spread);
             const double at = std::floor(std::asinh(z) * bins_per_unit) + bins / 2;
-            bin()[static_cast<int>(std::clamp(at, 0.0, bins - 1.0))] += gain();
+            bin()[at > 0.0 ? static_cast<int>(std::min(at, bins - 1.0)) : 0] += gain();  // at is NaN for targets that the rule excludes
             gain() /= kDecay;
             if (gain() > largest_gain) {
                 for (int k = 0; k < bins; ++k) bin()[k] /= gain();

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from confidently import RULES
+from confidently.cli import BAD_INPUT
+from confidently.cli.options.files import CHECKPOINT
 from confidently.models.model import Model
 from tests.command_line import rows
+from tests.model_files import contents_of
 
 
 def test_train_predict_evaluate(ok, data, tmp_path):
@@ -188,3 +191,35 @@ def test_other_covariances_say_nothing_of_their_cost(options, call, tmp_path):
     path.write_text("".join(f"{k % classes} 1:{k % 7} 2:{k % 5}\n" for k in range(60)))
     code, _, err = call("train", path, *options)
     assert code == 0 and "covariance" not in err
+
+
+def test_a_step_out_of_range_in_the_middle_of_a_batch_leaves_the_last_checkpoint(call, ok, tmp_path):
+    """A row of one feature moves its weight further than rows of two; nothing since the checkpoint is saved."""
+    lines = [f"{'+-'[k % 2]}1 {2 * k + 1}:1 {2 * k + 2}:1" for k in range(600)]
+    good, data, model = tmp_path / "good.svm", tmp_path / "data.svm", tmp_path / "m.cw"
+    good.write_text("\n".join(lines[:400]) + "\n")
+    data.write_text("\n".join([*lines[:450], "+1 3000:1", *lines[451:]]) + "\n")
+    options = ["--rule", "iellip", "--gamma", "1.2e110", "--no-intercept", "-q"]
+    ok("train", good, "-o", model, *options)
+    before = model.read_bytes()
+    for resume in ([], ["--resume"]):
+        code, out, err = call("train", data, "-o", model, "--checkpoint-every", 100, *options, *resume)
+        assert (code, out) == (BAD_INPUT, "") and err.count("\n") == 1
+        assert "data.svm, line 1, or soon after it: the rows take the model out of the range of float64" in err
+        assert model.read_bytes() == before
+        header, arrays = contents_of(model.with_name(model.name + CHECKPOINT))
+        assert header["training"]["position"]["now"]["rows"] == 400
+        for name, array in contents_of(model)[1].items():  # which has the features of the rows before
+            assert array.tobytes() == arrays[name][tuple(map(slice, array.shape))].tobytes(), name
+
+
+def test_an_invalid_row_in_the_middle_of_a_batch_saves_nothing(call, ok, tmp_path):
+    lines = rows(600).splitlines()
+    data, model = tmp_path / "data.svm", tmp_path / "m.cw"
+    data.write_text("\n".join(lines) + "\n")
+    ok("train", data, "-o", model, "-q")
+    before = model.read_bytes()
+    data.write_text("\n".join([*lines[:450], "+1 3000:x", *lines[451:]]) + "\n")
+    code, out, err = call("train", data, "-o", model, "--checkpoint-every", 100, "-q")
+    assert (code, out) == (BAD_INPUT, "") and err.count("\n") == 1 and "line 451, column 4: feature '3000:x'" in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data.svm", "m.cw"] and model.read_bytes() == before
