@@ -37,27 +37,28 @@ std::size_t values_of(const Matrix& matrix, std::int64_t n) {
 
 // Calls f(view) with the view of a name over the arrays of a state, without the interpreter lock.
 template <class F>
-void open_view(const std::string& name, const Dict& state, UndoLog* undo, const Matrix& matrix,
+void open_view(const std::string& name, bool unit_norm, const Dict& state, UndoLog* undo, const Matrix& matrix,
                const Optional<std::int64_t>& order, std::int64_t first, std::int64_t n, F&& f) {
     with_view(name, [&](auto of) {
         using View = typename decltype(of)::type;
         const StateArrays arrays{state};
         View view = View::open(arrays, undo ? &undo->wide : nullptr);
+        if constexpr (requires { view.unit_norm; }) view.unit_norm = unit_norm;
         require_rows(matrix, View::n_features(arrays), order, first, n);
         f(view);
     });
 }
 
-PythonRows see(const std::string& name, const Dict& state, const Matrix& matrix, std::int64_t first, std::int64_t n) {
+PythonRows see(const std::string& name, bool unit_norm, const Dict& state, const Matrix& matrix, std::int64_t first, std::int64_t n) {
     MadeRows rows;
-    open_view(name, state, nullptr, matrix, std::nullopt, first, n, [&](auto& view) {
+    open_view(name, unit_norm, state, nullptr, matrix, std::nullopt, first, n, [&](auto& view) {
         const ReleasedLock released(matrix.stored > kManyEntries);
         rows = made(view, *matrix.rows, values_of(matrix, n), nullptr, first, n, nullptr);
     });
     return python_rows(std::move(rows));
 }
 
-PythonRows learn(const std::string& name, const Dict& state, const Matrix& matrix, Optional<std::int64_t> order,
+PythonRows learn(const std::string& name, bool unit_norm, const Dict& state, const Matrix& matrix, Optional<std::int64_t> order,
                  std::int64_t first, Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start,
                  Optional<double> weight, Optional<double> class_weight, std::int64_t n_classes, UndoLog* undo) {
     require_writable(state);
@@ -69,7 +70,7 @@ PythonRows learn(const std::string& name, const Dict& state, const Matrix& matri
             "class weights do not match the classes");
     const Counted counted{{labels.data(), data_or_null(label_start)}, data_or_null(weight), data_or_null(class_weight)};
     MadeRows rows;
-    open_view(name, state, undo, matrix, order, first, n, [&](auto& view) {
+    open_view(name, unit_norm, state, undo, matrix, order, first, n, [&](auto& view) {
         if constexpr (requires { view.n_classes; })
             require(view.n_classes == n_classes, "the statistics do not match the classes");
         const ReleasedLock released(matrix.stored > kManyEntries);
@@ -103,8 +104,8 @@ void index(const Dict& state) {
 
 void bind_views(nb::module_& m) {
     m.def("view_names", &view_names);
-    m.def("see", &see, "view"_a, "state"_a, "matrix"_a, "first"_a, "n"_a);
-    m.def("see_and_learn", &learn, "view"_a, "state"_a, "matrix"_a, "order"_a.noconvert().none(), "first"_a,
+    m.def("see", &see, "view"_a, "unit_norm"_a, "state"_a, "matrix"_a, "first"_a, "n"_a);
+    m.def("see_and_learn", &learn, "view"_a, "unit_norm"_a, "state"_a, "matrix"_a, "order"_a.noconvert().none(), "first"_a,
           "labels"_a.noconvert(), "label_start"_a.noconvert().none(), "weight"_a.noconvert().none(),
           "class_weight"_a.noconvert().none(), "n_classes"_a, "undo"_a.none());
     m.def("meet_pairs", &meet, "state"_a, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "n"_a, "limit"_a, "add"_a);

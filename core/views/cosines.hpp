@@ -1,4 +1,4 @@
-// Random cosines: sqrt(2/n) cos(w'x + b) for x of unit norm, whose products approximate a Gaussian kernel (Rahimi & Recht
+// Random cosines: sqrt(2/n) cos(w'x + b), by default for x of unit norm, whose products approximate a Gaussian kernel (Rahimi & Recht
 // 2007).
 #pragma once
 
@@ -18,6 +18,7 @@ struct Cosines {
     std::int64_t n;
     const double *direction, *phase;  // by feature and cosine; by cosine
     mutable std::vector<double> angle;
+    bool unit_norm = true;
 
     template <class State>
     static Cosines open(const State& state, Undo<double>*) {
@@ -30,7 +31,7 @@ struct Cosines {
     static std::int64_t n_features(const State& state) { return static_cast<std::int64_t>(state.size("cosines.direction")); }
 
     void see(const Row& row, MadeRows& out) const {
-        const double length = norm(row.value, static_cast<std::size_t>(row.size));
+        const double length = unit_norm ? norm(row.value, static_cast<std::size_t>(row.size)) : 1.0;
         const double size = std::sqrt(2.0 / static_cast<double>(n));
         angle.assign(phase, phase + n);
         for (std::int32_t i = 0; i < row.size && length > 0.0; ++i) {

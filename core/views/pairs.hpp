@@ -1,5 +1,5 @@
 // Products of features: a row x of unit norm becomes [x_i; x_i^2; sqrt2 x_i x_j], scaled to unit norm. The product of two
-// such rows is (x'z + (x'z)^2)/2.
+// such rows is (x'z + (x'z)^2)/2. Without unit norm, x and the result are not scaled.
 #pragma once
 
 #include <cmath>
@@ -22,6 +22,7 @@ struct Pairs {
     const std::int32_t* group;   // by feature: the number of its column or namespace; negative: it is in no product
     const std::int8_t* crossed;  // by two groups: whether the view has their products
     std::int64_t n_groups;
+    bool unit_norm = true;
 
     template <class State>
     static Pairs open(const State& state, Undo<double>*) {
@@ -50,7 +51,7 @@ struct Pairs {
 
     // Terms without a number are left out, but count in the row's length, as they do once they have one.
     void see(const Row& row, MadeRows& out) const {
-        const double length = norm(row.value, static_cast<std::size_t>(row.size));
+        const double length = unit_norm ? norm(row.value, static_cast<std::size_t>(row.size)) : 1.0;
         if (length == 0.0) return out.end_row();
         double left_out = 0.0;  // sum of squares
         const auto add = [&](std::int32_t a, std::int32_t b, double x) {
@@ -64,7 +65,10 @@ struct Pairs {
             add(row.column[i], row.column[k], (i == k ? 1.0 : kSqrtTwo) * (row.value[i] / length) * (row.value[k] / length));
         });
         out.sort_row();  // terms are numbered as rows bring them
-        out.end_row_of_unit_norm(left_out);
+        if (unit_norm)
+            out.end_row_of_unit_norm(left_out);
+        else
+            out.end_row();
     }
 
   private:

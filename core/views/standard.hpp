@@ -15,7 +15,8 @@ namespace confidently {
 
 struct Standard {
     static constexpr const char* name = "standard";
-    static constexpr double kLargest = 1e3;  // absolute value of a standardized value
+    static constexpr double kLargest = 1e3;       // absolute value of a standardized value
+    static constexpr double kLargestAlone = 5.0;  // the same where rows are not scaled, which bounds a row's influence
 
     // What a column is, and what its absence from a row means.
     enum Kind : std::int8_t { plain = 0, missing = 1, zero = 2 };  // plain: it stays as it is
@@ -24,6 +25,7 @@ struct Standard {
     Statistics rows, count, mean, squares;  // weight of all rows; by column: weight, mean, sum of squared deviations
     std::vector<std::int32_t> zeros;        // the columns that are 0 where they are absent
     mutable std::vector<double> present;    // of a row, by column up to the last of these
+    bool unit_norm = true;
 
     template <class State>
     static Standard open(const State& state, Undo<double>* undo) {
@@ -44,7 +46,10 @@ struct Standard {
 
     void see(const Row& row, MadeRows& out) const {
         each(row, [&](std::int32_t j, double x) { out.add(j, kind[j] == plain ? x : standardized(j, x)); });
-        out.end_row_of_unit_norm();
+        if (unit_norm)
+            out.end_row_of_unit_norm();
+        else
+            out.end_row();
     }
 
     void learn(const Row& row, double w) {
@@ -81,7 +86,8 @@ struct Standard {
         if (count[j] == 0.0 || d == 0.0) return 0.0;
         const double deviation = std::sqrt(squares[j] / count[j]);
         if (deviation == 0.0) return d > 0.0 ? 1.0 : -1.0;
-        return std::clamp(d / deviation, -kLargest, kLargest);
+        const double largest = unit_norm ? kLargest : kLargestAlone;
+        return std::clamp(d / deviation, -largest, largest);
     }
 
     void count_in(std::int32_t j, double x, double w) {

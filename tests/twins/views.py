@@ -11,7 +11,9 @@ from math import cos, log, pi, sqrt
 import numpy as np
 
 
-def unit(row):
+def unit(row, wanted=True):
+    if not wanted:
+        return {j: x for j, x in row.items() if x}
     length = sqrt(sum(x * x for x in row.values()))
     return {j: x / length for j, x in row.items() if x} if length else {}
 
@@ -27,8 +29,9 @@ class Unit:
 class Standard:
     """Exact moments in fractions; ``kinds`` says of every column whether it is 0 where it is absent."""
 
-    def __init__(self, kinds):
+    def __init__(self, kinds, unit_norm=True):
         self.kinds, self.values = kinds, {j: [] for j, kind in kinds.items() if kind != "plain"}
+        self.unit_norm, self.limit = unit_norm, 1e3 if unit_norm else 5.0
 
     def whole(self, row):
         absent = {j: 0.0 for j, kind in self.kinds.items() if kind == "zero" and j not in row}
@@ -38,7 +41,7 @@ class Standard:
         seen = {}
         for j, x in self.whole(row).items():
             seen[j] = self.standardized(j, x) if j in self.values else x
-        return unit(seen)
+        return unit(seen, self.unit_norm)
 
     def standardized(self, j, x):
         total = sum(w for w, _ in self.values[j])
@@ -49,7 +52,7 @@ class Standard:
         d = float(Fraction(x) - mean)
         if variance == 0:
             return float((d > 0) - (d < 0))
-        return max(-1e3, min(1e3, d / sqrt(variance)))
+        return max(-self.limit, min(self.limit, d / sqrt(variance)))
 
     def learn(self, row, labels, w):
         for j, x in self.whole(row).items():
@@ -113,8 +116,8 @@ class NaiveBayes:
 class Pairs:
     """The row's columns are pairs (i, j), and (j,) for a feature."""
 
-    def __init__(self, wanted=lambda i, j: True):
-        self.wanted, self.known = wanted, set()
+    def __init__(self, wanted=lambda i, j: True, unit_norm=True):
+        self.wanted, self.known, self.unit_norm = wanted, set(), unit_norm
 
     def terms(self, row):
         columns = sorted(row)
@@ -122,22 +125,22 @@ class Pairs:
         yield from ((i, j) for i in columns for j in columns if i <= j and self.wanted(i, j))
 
     def see(self, row, learning=True):
-        x, made = unit(row), {}
+        x, made = unit(row, self.unit_norm), {}
         for term in self.terms(x):
             factor = 1.0 if len(term) == 1 or term[0] == term[1] else sqrt(2.0)
             made[term] = factor * np.prod([x[j] for j in term])
-        return {term: value for term, value in unit(made).items() if learning or term in self.known}
+        return {term: value for term, value in unit(made, self.unit_norm).items() if learning or term in self.known}
 
     def learn(self, row, labels, w):
         self.known.update(self.terms(row))
 
 
 class Cosines:
-    def __init__(self, directions, phases):
-        self.directions, self.phases = directions, phases
+    def __init__(self, directions, phases, unit_norm=True):
+        self.directions, self.phases, self.unit_norm = directions, phases, unit_norm
 
     def see(self, row):
-        x, n = unit(row), len(self.phases)
+        x, n = unit(row, self.unit_norm), len(self.phases)
         assert all(0 <= phase < 2 * pi for phase in self.phases)
         angles = [b + sum(x[j] * self.directions[j][c] for j in x) for c, b in enumerate(self.phases)]
         return {c: sqrt(2 / n) * cos(angle) for c, angle in enumerate(angles)}

@@ -9,13 +9,20 @@ from scipy.sparse import csr_array
 from confidently import _core
 from confidently.data.memory.matrix import as_matrix
 from confidently.views.columns import MISSING, PLAIN, ZERO, Columns
-from confidently.views.cosines import DIRECTION, PHASE
+from confidently.views.cosines import DIRECTION, PHASE, Cosines
+from confidently.views.pairs import Pairs
+from confidently.views.standard import Standard
 from confidently.views.table import VIEWS, make_view
 from confidently.views.view import Labelled
 from tests.twins import views as twins
 
 KINDS = {"plain": PLAIN, "missing": MISSING, "zero": ZERO}
 N, D, K = 60, 9, 3
+PLAIN_NORM = {  # views without unit norm
+    "standard of any norm": Standard(unit_norm=False),
+    "pairs of any norm": Pairs(unit_norm=False),
+    "cosines of any norm": Cosines(n=20, scale=1e-9, unit_norm=False),
+}
 
 
 def random_rows(generator, kinds):
@@ -58,7 +65,7 @@ def twin_of(view, kinds, arrays):
     if view.name == "unit":
         return twins.Unit()
     if view.name == "standard":
-        return twins.Standard(kinds)
+        return twins.Standard(kinds, view.unit_norm)
     if view.name == "center":
         return twins.Center(kinds)
     if view.name == "idf":
@@ -66,10 +73,10 @@ def twin_of(view, kinds, arrays):
     if view.name == "nb":
         return twins.NaiveBayes(K)
     if view.name == "pairs":
-        return twins.Pairs()
+        return twins.Pairs(unit_norm=view.unit_norm)
     if view.name == "first":
         return twins.First(view.n)
-    return twins.Cosines(arrays[DIRECTION], arrays[PHASE])
+    return twins.Cosines(arrays[DIRECTION], arrays[PHASE], view.unit_norm)
 
 
 def names_of(view, arrays):
@@ -87,11 +94,12 @@ def grown(view, kinds):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("batch", [1, 7, N])
-@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("name", [*VIEWS, *PLAIN_NORM])
 def test_rows_and_statistics_are_those_of_the_twin(name, batch, seed):
     generator = np.random.default_rng(seed)
     kinds = dict(zip(range(D), generator.choice(list(KINDS), size=D), strict=True))
-    view = make_view(name, **{"cosines": {"n": 20}, "first": {"n": 5}}.get(name, {}))
+    parameters = {"cosines": {"n": 20}, "first": {"n": 5}}.get(name, {})
+    view = PLAIN_NORM[name] if name in PLAIN_NORM else make_view(name, **parameters)
     rows, arrays = random_rows(generator, kinds), grown(view, kinds)
     twin, labels = twin_of(view, kinds, arrays), generator.integers(0, K, N).astype(np.int32)
     weights = generator.choice([0.0, 1.0, 2.5], size=N)

@@ -31,6 +31,8 @@ class Cosines(View):
     scale : float, default=4.0
         Variance of the directions, > 0.
     seed : int, default=0
+    unit_norm : bool, default=True
+        Whether rows are scaled to unit L2 norm before.
 
     Examples
     --------
@@ -49,6 +51,7 @@ class Cosines(View):
     n: int = parameter(Range(1, 2**20, closed_low=True, closed_high=True), "number of cosines", default=1000)
     scale: float = parameter(POSITIVE, "variance of the directions", default=4.0)
     seed: int = parameter(WHOLE, "seed of the directions", default=0)
+    unit_norm: bool = parameter(None, "whether rows have unit L2 norm", default=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -101,6 +104,7 @@ class Cosines(View):
         return np.arange(self.n)
 
     def exported(self, graph: Graph, x: str, state: Arrays) -> str:
-        product = graph.add("MatMul", unit_rows(graph, x), graph.constant(state[DIRECTION]))
+        x = unit_rows(graph, x) if self.unit_norm else x
+        product = graph.add("MatMul", x, graph.constant(state[DIRECTION]))
         cosine = graph.add("Cos", graph.add("Add", product, graph.constant(state[PHASE])))
         return graph.add("Mul", cosine, graph.constant(np.sqrt(2.0 / self.n)))

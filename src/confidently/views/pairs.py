@@ -40,6 +40,8 @@ class Pairs(View):
         they have it. By default, all features are multiplied by all.
     max_terms : int, default=2**20
         Training adds no product beyond this number of terms; a merged model has those of all its models.
+    unit_norm : bool, default=True
+        Whether rows are scaled to unit L2 norm, before and after. Without, the terms are those of x.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class Pairs(View):
     max_terms: int = parameter(
         Range(1, MAX_TERMS, closed_low=True, closed_high=True), "largest number of terms", default=2**20
     )
+    unit_norm: bool = parameter(None, "whether rows have unit L2 norm", default=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -167,7 +170,7 @@ class Pairs(View):
         return super().learn(state | self._with_terms(state, rows), rows, undo)
 
     def exported(self, graph: Graph, x: str, state: Arrays) -> str:
-        x, (first, second) = unit_rows(graph, x), self.terms(state)
+        x, (first, second) = unit_rows(graph, x) if self.unit_norm else x, self.terms(state)
         product, square = second != NO_FEATURE, first == second
         left, right = (
             graph.add("Gather", x, graph.constant(np.maximum(of, 0), np.int64), axis=1) for of in (first, second)
@@ -175,6 +178,8 @@ class Pairs(View):
         right = graph.add("Add", graph.add("Mul", right, graph.constant(product)), graph.constant(~product))
         factor = graph.constant(np.where(product & ~square, np.sqrt(2.0), 1.0))
         terms = graph.add("Mul", graph.add("Mul", left, right), factor)
+        if not self.unit_norm:
+            return terms
         # all terms have the squared length 1 + sum_ab C_ab s_a s_b, s_a: the sum of squares of the features of group a
         of_group = state[GROUP][:, None] == np.arange(len(self._groups))
         s = graph.add("MatMul", graph.add("Mul", x, x), graph.constant(of_group))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..rules.parametric import parameter
 from ..rules.ranges import Range
 from .columns import MISSING, PLAIN, ZERO, Columns
 from .graph import Graph, unit_rows
@@ -28,7 +29,7 @@ from .view import (
 
 MAX_SQUARES = 1e230  # of values of at most 1e100
 COUNT, MEAN, SQUARES, ROWS, KINDS = (f"standard.{name}" for name in ("count", "mean", "squares", "rows", "kind"))
-MAX_STANDARDIZED = 1e3  # absolute value, as in core/views/standard.hpp
+MAX_STANDARDIZED, MAX_ALONE = 1e3, 5.0  # absolute values, as in core/views/standard.hpp; the second without unit norm
 
 
 class Standard(View):
@@ -40,6 +41,12 @@ class Standard(View):
 
     No factor and no shift of a column changes the result, except for rounding. The moments are running ones (Welford
     1962), which stay exact where the mean is large.
+
+    Parameters
+    ----------
+    unit_norm : bool, default=True
+        Whether rows are scaled to unit L2 norm, as suits classes. Without, as suits numbers to predict, the limit of
+        z_j is [-5, 5].
 
     Examples
     --------
@@ -57,6 +64,8 @@ class Standard(View):
     name = "standard"
     takes_values = True
     formula = "(x_j - mean_j)/sd_j of numeric columns, then unit L2 norm"
+
+    unit_norm: bool = parameter(None, "whether rows have unit L2 norm", default=True)
 
     def new_arrays(self, n_classes: int) -> Arrays:
         empty = {name: np.empty(0) for name in (COUNT, MEAN, SQUARES)}
@@ -93,7 +102,9 @@ class Standard(View):
         count, mean, squares = (state[name] for name in (COUNT, MEAN, SQUARES))
         plain = state[KINDS] == PLAIN
         deviation = np.sqrt(np.divide(squares, count, out=np.zeros_like(count), where=count > 0))
-        limit = np.select([plain, deviation > 0], [np.finfo(np.float64).max, MAX_STANDARDIZED], 0.0)
+        limit = np.select(
+            [plain, deviation > 0], [np.finfo(np.float64).max, MAX_STANDARDIZED if self.unit_norm else MAX_ALONE], 0.0
+        )
         wide, whole = np.float64, graph.cast(x, np.float64)
         centered = graph.add("Sub", whole, graph.constant(np.where(plain, 0.0, mean), wide))
         scaled = graph.add("Div", centered, graph.constant(np.where(deviation > 0, deviation, 1.0), wide))
@@ -104,7 +115,7 @@ class Standard(View):
             found = graph.add("Add", found, sign)
         if (state[KINDS] == MISSING).any():
             found = graph.add("Where", graph.add("IsNaN", whole), graph.constant(0.0, wide), found)
-        return unit_rows(graph, graph.cast(found))
+        return unit_rows(graph, graph.cast(found)) if self.unit_norm else graph.cast(found)
 
     # --- merging --------------------------------------------------------------------------------------------------
 

@@ -42,9 +42,9 @@ def make_view(view: str | View | Sequence[str | View] | None, **parameters: Any)
     Examples
     --------
     >>> make_view("cosines", n=500)
-    Cosines(n=500, scale=4.0, seed=0)
+    Cosines(n=500, scale=4.0, seed=0, unit_norm=True)
     >>> make_view("standard,pairs")
-    [Standard(), Pairs(columns=None, max_terms=1048576)]
+    [Standard(unit_norm=True), Pairs(columns=None, max_terms=1048576, unit_norm=True)]
     """
     parts = _parts(view)
     if not parts:

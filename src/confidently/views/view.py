@@ -14,14 +14,14 @@ import numpy as np
 
 from .. import _core
 from ..rules.parametric import Parametric
-from ..rules.ranges import Range
+from ..rules.ranges import Range, check_choice
 from .columns import PLAIN, Columns
 from .graph import Graph
 
 Arrays = dict[str, np.ndarray]
 Shapes = dict[str, tuple[tuple[int, ...], np.dtype]]
 REAL, COUNT, NUMBER, KIND = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.int8)
-LARGEST = 2.0  # above every value of a row that a view makes: its norm is 1, and that of cosines at most sqrt 2
+LARGEST = 2.0  # above the values of rows of unit norm and of cosines; others are bounded, too, and need no check
 COUNTED = Range(0.0, 1e30, closed_low=True)  # total weights of rows
 MAX_MEAN = 1e100  # of the values of a column
 MAX_FILLED = 10_000  # columns of a row that become nonzero, since 0 is not their mean
@@ -118,6 +118,10 @@ class View(Parametric):
         """Whether the names of features determine what the view makes of them."""
         return self.takes_values
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("unit_norm", getattr(self, "unit_norm", True), (True, False))
+
     # --- the arrays -----------------------------------------------------------------------------------------------
 
     def arrays(self, state: Mapping[str, np.ndarray]) -> Arrays:
@@ -188,7 +192,7 @@ class View(Parametric):
 
     def see(self, state: Arrays, X: _core.Matrix, first: int, n: int) -> SeenRows:
         """Return what the view makes of n rows."""
-        return SeenRows(*_core.see(self.name, state, X, first, n))
+        return SeenRows(*_core.see(self.name, self._has_unit_norm, state, X, first, n))
 
     def learn(self, state: Arrays, rows: Labelled, undo: _core.UndoLog | None) -> tuple[Arrays, SeenRows]:
         """Return the arrays, and what the view makes of rows, each of which is counted in after it was seen.
@@ -196,14 +200,19 @@ class View(Parametric):
         Arrays that must grow are replaced; others are written to, which ``undo`` notes.
         """
         seen = _core.see_and_learn(
-            self.name, state, rows.X, rows.order, rows.first, rows.labels, rows.label_start, rows.weight,
-            rows.class_weight, rows.n_classes, undo,
+            self.name, self._has_unit_norm, state, rows.X, rows.order, rows.first, rows.labels, rows.label_start,
+            rows.weight, rows.class_weight, rows.n_classes, undo,
         )  # fmt: skip
         return self.arrays(state), SeenRows(*seen)
 
     def exported(self, graph: Graph, x: str, state: Arrays) -> str:
         """Add what the view makes of dense rows to a graph, and return its name."""
         raise NotImplementedError
+
+    @property
+    def _has_unit_norm(self) -> bool:
+        """Whether rows are scaled to unit L2 norm, where a parameter ``unit_norm`` decides that."""
+        return bool(getattr(self, "unit_norm", True))
 
     # --- as plain data --------------------------------------------------------------------------------------------
 
@@ -214,7 +223,12 @@ class View(Parametric):
 
     def header(self) -> list[dict[str, Any]]:
         """Return these views as plain data, for a model file."""
-        return [{"name": view.name, "parameters": view.get_params()} for view in self.views]
+        return [{"name": view.name, "parameters": _saved(view.get_params())} for view in self.views]
+
+
+def _saved(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters without what earlier versions do not know, where it changes nothing."""
+    return {name: value for name, value in parameters.items() if name != "unit_norm" or not value}
 
 
 def appended(array: np.ndarray, n: int, value: Any = 0) -> np.ndarray:
