@@ -12,7 +12,8 @@ from confidently.cli.output import plots
 from confidently.data import open_stream
 from confidently.models.model import Model
 from confidently.models.stack_explanation import explain_stack
-from confidently.stack.stack import HESSIAN, WEIGHTS
+from confidently.stack.members import WEIGHTS
+from confidently.stack.stack import HESSIAN
 from tests.command_line import rows
 
 MEMBERS = ["arow on standard", "logistic on standard", "arow on standard,pairs", "logistic on standard,pairs"]

@@ -34,7 +34,7 @@ from confidently.distributed.change import advanced, merge_changes
 from confidently.distributed.cluster import connected
 from confidently.distributed.rounds import MAX_ATTEMPTS, Rounds
 from confidently.models.merging import merge_models
-from confidently.stack.stack import parts_of
+from confidently.stack.members import parts_of
 
 X, Y = load_digits(return_X_y=True)
 X = X / 16

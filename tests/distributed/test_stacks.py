@@ -25,8 +25,8 @@ from confidently.distributed import tasks
 from confidently.distributed.change import advanced, merge_changes
 from confidently.distributed.cluster import connected
 from confidently.models.stack_merging import merge_all
+from confidently.stack.members import COUNTERS, WEIGHTS
 from confidently.stack.naive_bayes import ENTRIES, FREQUENCY, KNOWN, ROWS, NaiveBayes
-from confidently.stack.stack import COUNTERS, WEIGHTS
 from confidently.stack.threads import InTurn, _one_thread, members_in_turn, threads_for
 from tests.command_line import process
 

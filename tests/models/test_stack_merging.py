@@ -9,8 +9,9 @@ import pytest
 
 from confidently import AROW, AutoClassifier, Logistic, OnlineClassifier, load, merge
 from confidently.models.merged_learner import MergeError
+from confidently.stack.members import COUNTERS, WEIGHTS
 from confidently.stack.naive_bayes import ENTRIES, FREQUENCY, KNOWN, ROWS
-from confidently.stack.stack import COUNTERS, HESSIAN, WEIGHTS
+from confidently.stack.stack import HESSIAN
 from tests.estimators.test_auto_classifier import data, words
 
 GIVEN = [OnlineClassifier(AROW(r=0.5), view="standard"), OnlineClassifier(Logistic(), view="unit,pairs")]

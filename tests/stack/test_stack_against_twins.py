@@ -14,8 +14,9 @@ from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.stack.choice import new_stack, recipe
+from confidently.stack.members import COUNTERS, WEIGHTS, Recipe
 from confidently.stack.naive_bayes import NaiveBayes
-from confidently.stack.stack import COUNTERS, HESSIAN, WEIGHTS, Recipe, Stack
+from confidently.stack.stack import HESSIAN, Stack
 from confidently.views.columns import Columns
 from confidently.views.table import make_view
 from tests.twins import stack as twins

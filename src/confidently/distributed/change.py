@@ -15,7 +15,8 @@ from ..learner.streams import prune_names
 from ..models.alignment import aligned
 from ..models.model import Model
 from ..models.stack_merging import merge_all_in_round
-from ..stack.stack import Stack, parts_of
+from ..stack.members import parts_of
+from ..stack.stack import Stack
 
 
 @dataclass

@@ -28,7 +28,8 @@ from ..learner.regression_settings import one_output
 from ..learner.streams import StreamLearner
 from ..models.model import Model
 from ..models.regression import RegressionModel
-from ..stack.stack import HESSIAN, ROWS, WEIGHTS, parts_of
+from ..stack.members import ROWS, WEIGHTS, parts_of
+from ..stack.stack import HESSIAN
 from ..stack.threads import members_in_turn
 from .change import Change, change_of, merge_changes
 

@@ -14,8 +14,9 @@ from ..learner.learner import Learner
 from ..models.model import Model
 from ..rules.ranges import check_choice
 from ..stack.choice import new_stack, recipe
+from ..stack.members import WEIGHTS, Recipe
 from ..stack.naive_bayes import NaiveBayes
-from ..stack.stack import WEIGHTS, Recipe, Stack
+from ..stack.stack import Stack
 from ..views.columns import ZERO, Columns
 from ..views.table import make_view
 from .base import BaseOnlineClassifier

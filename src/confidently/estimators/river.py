@@ -19,7 +19,7 @@ from ..models.model import Model
 from ..rules.ranges import check_choice
 from ..rules.rule import Rule
 from ..stack.dict_rows import StackRows
-from ..stack.stack import WEIGHTS
+from ..stack.members import WEIGHTS
 from ..views.view import View
 
 if TYPE_CHECKING:

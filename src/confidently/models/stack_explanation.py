@@ -16,8 +16,9 @@ from .. import _core
 from ..data import Batch
 from ..data.class_order import positive_number
 from ..learner.learner import Learner
+from ..stack.members import WEIGHTS
 from ..stack.naive_bayes import NaiveBayes
-from ..stack.stack import WEIGHTS, Stack
+from ..stack.stack import Stack
 from .explanation import Entries, class_name, class_number, explained_classes
 from .inspection import INTERCEPT, Naming
 from .model import Model

@@ -13,9 +13,10 @@ from ..covariances.state import State
 from ..data.features import Features
 from ..learner.calibration import merged as merged_calibration
 from ..learner.streams import prune_names
+from ..stack.members import COUNTERS, ROWS, WEIGHTS, Member
 from ..stack.naive_bayes import CALIBRATION, ENTRIES, FREQUENCY, KNOWN, NaiveBayes
 from ..stack.naive_bayes import ROWS as ROWS_OF_CLASSES
-from ..stack.stack import COUNTERS, HESSIAN, ROWS, WEIGHTS, Member, Stack
+from ..stack.stack import HESSIAN, Stack
 from .alignment import all_classes, all_features, class_numbers
 from .merged_learner import MergeError
 from .merging import merge_models, merge_round

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,8 +18,9 @@ from ..views.first import First
 from ..views.pairs import Pairs
 from ..views.table import make_view
 from ..views.view import View
+from .members import ROWS_TO_CHOOSE, Member, Recipe
 from .naive_bayes import NaiveBayes
-from .stack import ROWS_TO_CHOOSE, Member, Recipe, Stack
+from .stack import Stack
 
 DENSE = 0.1  # fraction of nonzero values from which on columns of numbers are a table
 NUMBERS_THERE = 0.5  # fraction of the numbers of named columns that rows have; words as names of columns are rarer
@@ -30,14 +32,34 @@ MANY = 128  # columns: more, if sparse, have members for text, and if dense, cos
 PAIR_TERMS = 2**18
 
 
-def choose(X: _core.Matrix, columns: Columns, dtype: str = "float64") -> list[Recipe]:
-    """Return the members for rows like the first ones of a matrix.
+class Seen(NamedTuple):
+    """What the first rows show.
 
-    A table is dense, or has numeric columns by name; its columns are standardized, and other rows are scaled to unit
-    norm. All members see rows of this kind: AROW and logistic; with few values a row, both on products of two; with up
-    to 128 columns, AROW with all covariances, of the first 128 if more follow; with many sparse columns, AROW on two
-    views for text, and naive Bayes; with many dense columns, AROW on cosines.
+    Attributes
+    ----------
+    columns : int
+        Those that the rows have.
+    numbers : int
+        Numeric columns of a table, which are to be standardized; 0 if the rows are no table.
+    plain : float
+        Values per row in other columns.
+    alike : bool
+        Whether there are many numeric columns, of one scale, as those of pixels.
     """
+
+    columns: int
+    numbers: int
+    plain: float
+    alike: bool
+
+    @property
+    def width(self) -> float:
+        """Values per row."""
+        return self.numbers + self.plain
+
+
+def look(X: _core.Matrix, columns: Columns) -> Seen:
+    """Return what the first rows of a matrix show."""
     n = min(X.shape[0], ROWS_TO_CHOOSE)
     values, used, start = _core.take_rows(X, None, 0, n)
     row = np.repeat(np.arange(n), np.diff(start))[values != 0]
@@ -57,19 +79,31 @@ def choose(X: _core.Matrix, columns: Columns, dtype: str = "float64") -> list[Re
         numeric = is_table & (kind == ZERO)
     of_numbers = np.isin(used, present[numeric])
     numbers, plain = np.count_nonzero(numeric), np.count_nonzero(~of_numbers) / max(n, 1)
-    pixels = numbers > MANY and _alike(values[of_numbers], used[of_numbers])
-    table, width = numbers > 0, numbers + plain  # width: values a row, of numbers and others
-    base = "standard" if table and not pixels else "unit"
+    alike = numbers > MANY and _alike(values[of_numbers], used[of_numbers])
+    return Seen(d, int(numbers), float(plain), bool(alike))
+
+
+def choose(X: _core.Matrix, columns: Columns, dtype: str = "float64") -> list[Recipe]:
+    """Return the members for rows like the first ones of a matrix.
+
+    A table is dense, or has numeric columns by name; its columns are standardized, and other rows are scaled to unit
+    norm. All members see rows of this kind: AROW and logistic; with few values a row, both on products of two; with up
+    to 128 columns, AROW with all covariances, of the first 128 if more follow; with many sparse columns, AROW on two
+    views for text, and naive Bayes; with many dense columns, AROW on cosines.
+    """
+    seen = look(X, columns)
+    numbers, plain, d, width = seen.numbers, seen.plain, seen.columns, seen.width
+    base = "standard" if numbers and not seen.alike else "unit"
     found = [_gaussian(AROW(r=0.1), base, dtype=dtype), _gaussian(Logistic(), base, 3.0, dtype=dtype)]
     words = d - numbers > MANY
-    if width <= (MAX_PAIRS if table and not words else MAX_SPARSE_PAIRS):
+    if width <= (MAX_PAIRS if numbers and not words else MAX_SPARSE_PAIRS):
         pairs = [make_view(base), Pairs(max_terms=PAIR_TERMS)]
         found += [
             _gaussian(AROW(r=0.1), pairs, dtype=dtype, name=f"{base},pairs"),
             _gaussian(Logistic(), pairs, 30.0, dtype=dtype, name=f"{base},pairs"),
         ]
     if words:
-        before = "standard," if table else ""
+        before = "standard," if numbers else ""
         found += [
             _gaussian(AROW(r=0.3), f"{before}nb", dtype=dtype),
             Recipe("naive Bayes", lambda n_classes, n_features, columns: NaiveBayes(n_classes, n_features)),

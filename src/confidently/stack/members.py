@@ -1,0 +1,323 @@
+"""The members of a stack: how they are made, chosen by the first rows, grown, and trained on the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from copy import copy
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from .. import _core
+from ..covariances.examples import Examples, Progressive
+from ..covariances.state import Shapes, State
+from ..data.memory.matrix import check_rows, is_checked
+from ..learner.learner import Learner
+from ..views.columns import Columns
+from ..views.view import View
+from .naive_bayes import NaiveBayes
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+ROWS_PER_STRIDE = 2048  # of which what all members predict is kept until the mixture has learned it
+ROWS_TO_CHOOSE = 1000  # from which members are chosen
+WEIGHTS, ROWS, COUNTERS = "mixture.weights", "mixture.rows", "mixture.counters"
+MAX_WEIGHT = 1e6
+GAUSSIAN = "gaussian"  # the kind of members that are learners with a Gaussian
+
+Member = Learner | NaiveBayes
+
+
+class Recipe(NamedTuple):
+    """How a member of a stack is made.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    make : callable
+        Returns an untrained member, from the numbers of classes and features and the columns.
+    multiclass : str, optional
+        What a learner of two classes becomes when a third appears; by default the task of its rule.
+    """
+
+    name: str
+    make: Callable[[int, int, Columns], Member]
+    multiclass: str | None = None
+
+
+class Members:
+    """Base of the stacks: several learners on the same rows. A stack has the interface of a learner.
+
+    Parameters
+    ----------
+    recipes : sequence of Recipe, optional
+        The members; by default ``choose`` says which.
+    choose : callable, optional
+        Returns the recipes, from the first rows and the columns.
+    n_classes, n_features : int
+        Both may grow later.
+    columns : Columns, optional
+        What is known about the features.
+    dtype : {"float64", "float32"}
+        Type of the members' states.
+
+    Attributes
+    ----------
+    members : list of Learner or NaiveBayes
+        Empty until :meth:`prepare` has chosen them.
+    names : list of str
+    multiclass : list of str or None
+        What each member becomes when a third class appears.
+    state : dict of arrays
+        The mixture's own.
+    """
+
+    view = None
+    undoes = True  # whether an error or an interruption undoes what was learned from the rows before: always
+
+    def __init__(
+        self, recipes: Sequence[Recipe] = (), choose: Callable[[_core.Matrix, Columns], list[Recipe]] | None = None,
+        n_classes: int = 2, n_features: int = 0, columns: Columns | None = None, dtype: str = "float64",
+    ) -> None:  # fmt: skip
+        self.n_classes, self.n_features, self.dtype, self._choose = n_classes, n_features, dtype, choose
+        self._columns = Columns.alike(n_features) if columns is None else columns
+        self.members: list[Member] = []
+        self.names: list[str] = []
+        self.multiclass: list[str | None] = []
+        self.state: State = {}
+        if recipes:
+            self._take(recipes)
+
+    def _take(self, recipes: Sequence[Recipe]) -> None:
+        self.members = [recipe.make(self.n_classes, self.n_features, self._columns) for recipe in recipes]
+        self.names, self.multiclass = [recipe.name for recipe in recipes], [recipe.multiclass for recipe in recipes]
+        self.state = {name: np.zeros(shape, dtype) for name, (shape, dtype) in self.shapes(len(recipes)).items()}
+        self.state[WEIGHTS][:] = 1.0 / len(recipes)
+
+    def __copy__(self) -> Self:
+        """Return a stack that may grow and learn features without this one."""
+        new = object.__new__(type(self))
+        vars(new).update(vars(self))
+        new.members, new.state = [copy(member) for member in self.members], dict(self.state)
+        for member in new.members:
+            member.state = dict(member.state)
+        return new
+
+    # --- what a kind of stack defines -----------------------------------------------------------------------------
+
+    @staticmethod
+    def shapes(members: int) -> Shapes:
+        """Return shape and type of the mixture's arrays."""
+        raise NotImplementedError
+
+    @property
+    def _outputs(self) -> int:
+        """The number of what a member records of a row for the mixture."""
+        raise NotImplementedError
+
+    def check_values(self) -> None:
+        """Raise ``ValueError`` unless the mixture's numbers are those that a file may hold."""
+        raise NotImplementedError
+
+    def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, log_loss: np.ndarray | None) -> None:
+        """Learn from what the members have recorded, shape (members, n, ``_outputs``)."""
+        raise NotImplementedError
+
+    # --- what a stream asks ---------------------------------------------------------------------------------------
+
+    @property
+    def rows_to_prepare(self) -> int:
+        """The number of first rows that :meth:`prepare` wants to see together; 0 if none."""
+        return 0 if self.members else ROWS_TO_CHOOSE
+
+    @property
+    def task(self) -> str:
+        """The task of the members."""
+        raise NotImplementedError
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether a row has any number of labels: never."""
+        return False
+
+    @property
+    def by_products(self) -> bool:
+        """Whether a member may learn rows together, by products of matrices."""
+        return any(member.by_products for member in self.members if isinstance(member, Learner))
+
+    @property
+    def begins_classes(self) -> bool:
+        """Whether classes may begin within a call of :meth:`learn`."""
+        return False
+
+    @property
+    def bytes_per_feature(self) -> int:
+        """Bytes that a feature takes."""
+        return sum(
+            member.bytes_per_feature if isinstance(member, Learner) else 8 * member.n_classes for member in self.members
+        )
+
+    @property
+    def wants_columns(self) -> bool:
+        """Whether :meth:`grow` is to be told what the columns are."""
+        return True
+
+    def sizes(self) -> np.ndarray:
+        """Return the largest absolute weight of every feature in any member."""
+        sizes = [member.sizes() for member in self.members if isinstance(member, Learner)]
+        found: np.ndarray = np.max(sizes, axis=0, initial=0.0) if sizes else np.zeros(self.n_features)
+        return found
+
+    def prepare(self, X: _core.Matrix) -> None:
+        """Choose the members by the first rows, if that is to be done."""
+        if not self.members:
+            assert self._choose is not None
+            check_rows(X, self.dtype)
+            self._take(self._choose(X, self._columns))
+
+    def grow(
+        self, n_features: int = 0, n_classes: int = 0, multiclass: str | None = None, columns: Columns | None = None
+    ) -> None:
+        """Make room for more features or classes; smaller numbers change nothing."""
+        more = max(n_features - self.n_features, 0)
+        known = Columns.alike(more) if columns is None else columns
+        for member, own in zip(self.members, self.multiclass, strict=True):
+            member.grow(n_features, n_classes, own, known)
+        if not self.members:
+            self._columns = self._columns.joined(known) if more else self._columns
+        self.n_features, self.n_classes = self.n_features + more, max(n_classes, self.n_classes)
+
+    # --- learning -------------------------------------------------------------------------------------------------
+
+    def _learn(
+        self, examples: Examples, calibrate: bool, log_loss: np.ndarray | None, progress: Callable[[int], None] | None
+    ) -> None:
+        """Train members and mixture, stride by stride; after an error, what was learned is undone."""
+        if not is_checked(examples.X, self.dtype):
+            check_rows(examples.X, self.dtype)
+        before = {name: array.copy() for name, array in self.state.items()}
+        cost = None if log_loss is None else log_loss.copy()
+        try:
+            with ExitStack() as stack:
+                begun = [stack.enter_context(member.begin(examples)) for member in self.members]
+                # left first, so that no thread still trains when an error or an interruption is undone
+                pool = stack.enter_context(threads_for(len(self._groups()), len(examples)))
+                for first in range(0, len(examples), ROWS_PER_STRIDE):
+                    last = min(first + ROWS_PER_STRIDE, len(examples))
+                    self._train(examples.part(first, last), begun, calibrate, log_loss, pool)
+                    if progress is not None:
+                        progress(last)
+        except BaseException:
+            self.state = before
+            if log_loss is not None and cost is not None:
+                log_loss[...] = cost
+            raise
+
+    def _train(
+        self, part: Examples, begun: list[Any], calibrate: bool, log_loss: np.ndarray | None, pool: Executor
+    ) -> None:
+        outputs = np.zeros((len(self.members), len(part), self._outputs))
+        kept = [] if calibrate else [member.state["calibration"] for member in self.members]
+        before = [array.copy() for array in kept]
+        trained = [pool.submit(self._train_group, *group, part, begun, outputs) for group in self._groups()]
+        from concurrent.futures import wait  # imported here, as in threads_for
+
+        wait(trained)  # for all of them, before one that failed is undone
+        for one in trained:
+            one.result()
+        self._mix(outputs, part, calibrate, log_loss)
+        for array, values in zip(kept, before, strict=True):
+            array[...] = values
+
+    def _groups(self) -> list[tuple[View | None, list[int]]]:
+        """Return the numbers of the members, those with the same view together."""
+        groups: dict[View, list[int]] = {}
+        alone: list[tuple[View | None, list[int]]] = []
+        for k, member in enumerate(self.members):
+            if isinstance(member, Learner) and member.view is not None:
+                groups.setdefault(member.view, []).append(k)
+            else:
+                alone.append((None, [k]))
+        return [*groups.items(), *alone]
+
+    def _train_group(
+        self, view: View | None, group: list[int], part: Examples, begun: list[Any], outputs: np.ndarray
+    ) -> None:
+        """Train members with the same view: the first makes the rows, and all keep the same arrays of the view."""
+        if view is None:
+            (k,) = group
+            self.members[k].train(part, begun[k], True, Progressive(None, outputs[k]))
+            return
+        learners = [member for k in group if isinstance(member := self.members[k], Learner)]
+        for seen, first, last in learners[0].seen(part, begun[group[0]]):
+            arrays = view.arrays(learners[0].state)
+            for k, learner in zip(group, learners, strict=True):
+                learner.take_view(arrays, begun[k])
+                learner.train_seen(seen, begun[k], True, Progressive(None, outputs[k]).block(first, last))
+
+    # --- counts ---------------------------------------------------------------------------------------------------
+
+    @property
+    def n_seen(self) -> int:
+        """Rows trained on, in all passes."""
+        return int(self.state[COUNTERS][0]) if self.state else 0
+
+    @property
+    def updates(self) -> int:
+        """Number of updates of all members' Gaussians."""
+        return sum(member.updates for member in self.members if isinstance(member, Learner))
+
+    @property
+    def infeasible(self) -> int:
+        """No member's rule has examples that it cannot satisfy."""
+        return 0
+
+    # --- as plain data --------------------------------------------------------------------------------------------
+
+    def header(self) -> dict[str, Any]:
+        """Return everything that is not an array, as plain data."""
+        members = [
+            {"name": name, "multiclass": multiclass, **_header(member)}
+            for name, multiclass, member in zip(self.names, self.multiclass, self.members, strict=True)
+        ]
+        sizes = {"n_classes": self.n_classes, "n_features": self.n_features}
+        return {"settings": {"dtype": self.dtype}, **sizes, "members": members}
+
+    @classmethod
+    def of(
+        cls, members: list[Member], names: list[str], multiclass: list[str | None], n_classes: int, n_features: int,
+        dtype: str, state: State,
+    ) -> Self:  # fmt: skip
+        """Return the stack of members that were trained before."""
+        stack = cls(n_classes=n_classes, n_features=n_features, dtype=dtype)
+        stack.members, stack.names, stack.multiclass, stack.state = members, names, multiclass, state
+        return stack
+
+
+def parts_of(learner: Learner | Members) -> list[Member | Members]:
+    """Return what has a state: the learner, or the members of a stack and the stack itself."""
+    return [*learner.members, learner] if isinstance(learner, Members) else [learner]
+
+
+def threads_for(groups: int, rows: int) -> Executor:
+    """Return what runs groups of members side by side, or in turn where there are too few rows."""
+    from . import threads  # imported here since models of one learner start faster without
+
+    return threads.threads_for(groups, rows)
+
+
+def _header(member: Member) -> dict[str, Any]:
+    own = member.header()
+    return {"kind": GAUSSIAN, **{name: own[name] for name in own if name not in ("n_classes", "n_features")}}
+
+
+def weights_in_order(part: Examples, labels: np.ndarray) -> np.ndarray | None:
+    """Return the weights of rows in the order of training, those of their classes included."""
+    weight = None if part.weight is None else part.weight[part.order]
+    if part.class_weight is not None:
+        by_class = part.class_weight[labels]
+        weight = by_class if weight is None else weight * by_class
+    return weight
