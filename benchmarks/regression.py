@@ -1,10 +1,10 @@
-"""OnlineRegressor in one pass with its defaults, compared with batch ridge regression and one-epoch SGD that is tuned.
+"""OnlineRegressor and AutoRegressor in one pass with their defaults, compared with batch regressions and tuned SGD.
 
 Quality: test RMSE and the coverage of 90 % intervals on fourteen sets, each split into 80 % for training and 20 % for
 the test (bike sharing at a point in time, the others at random; means over ten splits of those below 5,000 rows). Rows
 are as they come; SGD and ridge regression get them standardized. SGDRegressor chooses its learning rate, schedule and
 alpha from 24 by the error on the last fifth of the training rows, then makes one epoch over all; RidgeCV chooses alpha;
-OnlineRegressor chooses nothing.
+HistGradientBoostingRegressor has its defaults and no sparse rows. OnlineRegressor and AutoRegressor choose nothing.
 
 Speed: CPU time in turns within one run, medians of ratios: a loop of NumPy over rows for a full covariance, River's
 BayesianLinearRegression and LinearRegression, scikit-learn's SGDRegressor.
@@ -26,11 +26,12 @@ import pandas as pd
 from harness import FOLDER, arguments, have_data, machine, markdown, write_json
 from scipy.sparse import csr_matrix, issparse, random
 from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make_friedman3
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import Ridge, RidgeCV, SGDRegressor
 from sklearn.preprocessing import StandardScaler, normalize
 
-from confidently import OnlineRegressor
+from confidently import AutoRegressor, OnlineRegressor
 
 SMALL, SPLITS = 5000, 10  # rows of a set below which results are means over several random splits
 UCI = ("concrete", "energy", "kin8nm", "naval_propulsion_plant", "power_plant", "protein_tertiary_structure")
@@ -126,22 +127,35 @@ def judged(splits: list[Rows]) -> dict[str, float]:
 
 
 def judged_split(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> dict[str, float]:
-    """Return test errors, and the coverage and mean width of intervals, in standard deviations of the targets."""
+    """Return test errors, intervals in standard deviations of the targets, and the processor time of the stack."""
     unit = float(y_test.std())
-    model = OnlineRegressor().fit(X, y)
-    low, high = model.predict_interval(X_test, COVERAGE).T
+    model, start = OnlineRegressor().fit(X, y), time.process_time()
+    auto = AutoRegressor().fit(X, y)
+    seconds = time.process_time() - start
     scaled, scaled_test = standardized(X, X_test)
     alphas = np.logspace(-3, 3, 13)
     best = Ridge(solver="sparse_cg", alpha=1.0) if issparse(X) else RidgeCV(alphas)
+    boosted = np.nan
+    if not issparse(X):
+        boosted = rmse(HistGradientBoostingRegressor(random_state=0).fit(X, y).predict(X_test), y_test) / unit
     return {
         "rows": float(len(y)),
         "columns": float(X.shape[1]),
         "OnlineRegressor": rmse(model.predict(X_test), y_test) / unit,
         "Ridge": rmse(best.fit(scaled, y).predict(scaled_test), y_test) / unit,
         "SGDRegressor": rmse(tuned_sgd(X, y, X_test), y_test) / unit,
-        "coverage": float(np.mean((low <= y_test) & (y_test <= high))),
-        "width": float(np.mean(high - low)) / unit,
+        **intervals(model, X_test, y_test),
+        "AutoRegressor": rmse(auto.predict(X_test), y_test) / unit,
+        **{f"auto's {name}": found for name, found in intervals(auto, X_test, y_test).items()},
+        "microseconds per row": 1e6 * seconds / len(y),
+        "HistGradientBoosting": boosted,
     }
+
+
+def intervals(model: OnlineRegressor | AutoRegressor, X: Any, y: np.ndarray) -> dict[str, float]:
+    """Return the coverage and the mean width of intervals, in standard deviations of the targets."""
+    low, high = model.predict_interval(X, COVERAGE).T
+    return {"coverage": float(np.mean((low <= y) & (y <= high))), "width": float(np.mean(high - low) / y.std())}
 
 
 # --- speed -----------------------------------------------------------------------------------------------------------
@@ -219,6 +233,17 @@ def speed(repetitions: int) -> dict[str, float]:
     return found
 
 
+def table(quality: dict[str, dict[str, float]], errors: list[str], own: str, *others: str) -> str:
+    """Return errors and intervals of all sets; ``own``: what the names of those of the intervals begin with."""
+    lines = []
+    for name, found in quality.items():
+        shown = ["" if np.isnan(found[key]) else f"{found[key]:.4f}" for key in errors]
+        ends = [f"{100.0 * found[own + 'coverage']:.1f} %", f"{found[own + 'width']:.2f}"]
+        ends += [f"{found[key]:.0f}" for key in others]
+        lines.append([name, f"{found['rows']:,.0f}", f"{found['columns']:,.0f}", *shown, *ends])
+    return markdown(["set", "rows", "columns", *errors, "coverage", "width", *others], lines)
+
+
 def main() -> None:
     options = arguments(
         __doc__,
@@ -229,16 +254,13 @@ def main() -> None:
     results: dict[str, Any] = {}
     if options.part != "speed" and have_data():
         results["quality"] = {}
-        head = ["set", "rows", "columns", "OnlineRegressor", "Ridge", "SGDRegressor", "coverage", "width"]
-        lines = []
         for name, splits in sets():
             with warnings.catch_warnings(action="ignore"):
-                found = results["quality"][name] = judged(splits)
-            shown = [f"{found[key]:.4f}" for key in ("OnlineRegressor", "Ridge", "SGDRegressor")]
-            ends = [f"{100.0 * found['coverage']:.1f} %", f"{found['width']:.2f}"]
-            lines.append([name, f"{found['rows']:,.0f}", f"{found['columns']:,.0f}", *shown, *ends])
+                results["quality"][name] = judged(splits)
         print("RMSE and mean width of 90 % intervals, in standard deviations of the test targets\n")
-        print(markdown(head, lines))
+        print(table(results["quality"], ["OnlineRegressor", "Ridge", "SGDRegressor"], "") + "\n")
+        errors = ["AutoRegressor", "OnlineRegressor", "Ridge", "SGDRegressor", "HistGradientBoosting"]
+        print(table(results["quality"], errors, "auto's ", "microseconds per row"))
     if options.part != "quality":
         results["speed"] = speed(options.repetitions)
         for name, ratio in results["speed"].items():

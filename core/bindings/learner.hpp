@@ -129,12 +129,13 @@ inline Progressive progressive_of(const std::optional<Array<double, 1>>& log_los
                                   const std::optional<Array<double, 2>>& evidence = std::nullopt) {
     require(!log_loss || log_loss->shape(0) == 1, "log_loss must be one number");
     require(!logits || task != Task::multilabel, "logits are those of one class per row");
-    require(!logits || (std::int64_t(logits->shape(0)) == n && logits->shape(1) == std::size_t(columns)),
+    const int per_column = is_regression(task) ? 2 : 1;
+    require(!logits || (std::int64_t(logits->shape(0)) == n && logits->shape(1) == std::size_t(per_column) * columns),
             "logits do not match the rows and columns");
     require(!evidence || is_regression(task), "evidence is that of regression");
     require(!evidence || (std::int64_t(evidence->shape(0)) == n && evidence->shape(1) == std::size_t(columns) + 1),
             "the evidence does not match the rows and columns");
-    return {log_loss ? log_loss->data() : nullptr, logits ? logits->data() : nullptr, evidence ? evidence->data() : nullptr};
+    return {log_loss ? log_loss->data() : nullptr, logits ? logits->data() : nullptr, evidence ? evidence->data() : nullptr, per_column};
 }
 
 inline void require_columns(const Matrix& matrix) {

@@ -93,7 +93,10 @@ class Regression {
     template <class Rule>
     static void record(const Rule& rule, const Example& e, int column, const Goal& goal, double score, double variance) {
         const Predicted prediction = predicted(rule, goal, e.weight, score, variance);
-        if (e.logits) e.logits[column] = prediction.mean;
+        if (e.logits) {
+            e.logits[2 * column] = prediction.mean;
+            e.logits[2 * column + 1] = prediction.spread * statistics(e, column).noise_factor();
+        }
         if (e.evidence) {
             e.evidence[0] = goal.weight / rule.noise();
             e.evidence[1 + column] = e.target[column] - goal.offset;

@@ -54,6 +54,9 @@ struct TargetStatistics {
         squares() += w * d * (y - mean());
     }
 
+    // The factor from spreads to variances of errors.
+    double noise_factor() const { return predicted() > 0.0 ? noise() / predicted() : 1.0; }
+
     // The unit of the targets, in which rules have their parameters: their standard deviation, or 1 while all are equal.
     double unit() const {
         const double variance = weight() > 0.0 ? squares() / weight() : 0.0;
@@ -67,7 +70,7 @@ struct TargetStatistics {
     void learn(double y, const Predicted& prediction) const {
         const double e = y - prediction.mean;
         if (predicted() > 1.0 && noise() > 0.0) {
-            const double z = e / std::sqrt(noise() / predicted() * prediction.spread);
+            const double z = e / std::sqrt(noise_factor() * prediction.spread);
             const double at = std::floor(std::asinh(z) * bins_per_unit) + bins / 2;
             bin()[at > 0.0 ? static_cast<int>(std::min(at, bins - 1.0)) : 0] += gain();  // at is NaN for targets that the rule excludes
             gain() /= kDecay;

@@ -53,6 +53,7 @@ LAZY = {  # public names that are imported when they are used, and their modules
     "MIRA": "estimators.mira",
     "NaiveBayesScale": "views.naive_bayes",
     "AutoClassifier": "estimators.auto",
+    "AutoRegressor": "estimators.auto_regressor",
     "OnlineClassifier": "estimators.classifier",
     "OnlineRegressor": "estimators.regressor",
     "OnlineMedLDA": "topics.estimator",
@@ -67,6 +68,7 @@ LAZY = {  # public names that are imported when they are used, and their modules
 
 if TYPE_CHECKING:  # type checkers see the same names and no others
     from .estimators.auto import AutoClassifier as AutoClassifier
+    from .estimators.auto_regressor import AutoRegressor as AutoRegressor
     from .estimators.classifier import OnlineClassifier as OnlineClassifier
     from .estimators.loading import load as load
     from .estimators.merging import merge as merge

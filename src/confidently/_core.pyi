@@ -810,7 +810,7 @@ class DictLearner:
 
 def view_names() -> list[str]: ...
 def see(
-    view: str, state: dict[str, Any], matrix: Matrix, first: int, n: int
+    view: str, unit_norm: bool, state: dict[str, Any], matrix: Matrix, first: int, n: int
 ) -> tuple[
     Annotated[NDArray[numpy.float64], dict(shape=(None,))],
     Annotated[NDArray[numpy.int32], dict(shape=(None,))],
@@ -818,6 +818,7 @@ def see(
 ]: ...
 def see_and_learn(
     view: str,
+    unit_norm: bool,
     state: dict[str, Any],
     matrix: Matrix,
     order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
@@ -878,6 +879,19 @@ def mixture_learn(
     weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
     | None = None,
     log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
+) -> None: ...
+def number_mixture_learn(
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    products: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    rows: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    calibration: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    counters: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    predictions: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
+    ],
+    targets: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    calibrate: bool,
 ) -> None: ...
 def build() -> dict[str, Any]:
     """

@@ -123,10 +123,7 @@ def common_values(settings: Settings, state: State) -> Iterator[tuple[str, np.nd
     yield "updates", state["updates"], COUNTS
     yield "counters", state["counters"], COUNTS
     if settings.regression:
-        targets = state["calibration"].reshape(-1, len(INITIAL_TARGET))
-        yield "the mean of the targets", targets[:, 1], within(MAX_TARGET)
-        yield "the statistics of the targets", np.delete(targets, (1, GAIN), axis=1), ERRORS
-        yield "the weight of an error", targets[:, GAIN], Range(0.0, MAX_GAIN)
+        yield from target_statistics(state["calibration"])
         return
     has_offset = not settings.several
     calibration = state["calibration"].reshape(-1, len(INITIAL_SIGMOID if has_offset else INITIAL_TEMPERATURE))
@@ -134,6 +131,14 @@ def common_values(settings: Settings, state: State) -> Iterator[tuple[str, np.nd
     if has_offset:
         yield "the offset of the calibration", calibration[:, 1], within(MAX_CALIBRATION)
     yield "the curvature of the calibration", calibration[:, -1], Range(0.0, math.inf, closed_low=True)
+
+
+def target_statistics(calibration: np.ndarray) -> Iterator[tuple[str, np.ndarray, Range]]:
+    """Yield name, numbers and range of what a regression knows about its targets."""
+    targets = calibration.reshape(-1, len(INITIAL_TARGET))
+    yield "the mean of the targets", targets[:, 1], within(MAX_TARGET)
+    yield "the statistics of the targets", np.delete(targets, (1, GAIN), axis=1), ERRORS
+    yield "the weight of an error", targets[:, GAIN], Range(0.0, MAX_GAIN)
 
 
 def within(size: float) -> Range:

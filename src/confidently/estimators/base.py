@@ -33,13 +33,12 @@ from ..learner.cost import warn_of_cost
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner
 from ..models.model import Model
-from .class_predictions import ClassPredictions
-from .estimator import AnyLearner
+from .class_predictions import AnyClasses, ClassPredictions
 from .parameters import parameters_of
 from .streams import check_stream, check_values_kept, learn_stream
 
 
-class BaseOnlineClassifier(ClassPredictions[AnyLearner]):
+class BaseOnlineClassifier(ClassPredictions[AnyClasses]):
     """Base of the classifiers, which define what their learner is.
 
     Attributes
@@ -60,7 +59,7 @@ class BaseOnlineClassifier(ClassPredictions[AnyLearner]):
         """Raise ``ValueError`` or ``TypeError`` for an invalid one; ``partial``: whether only some rows are there."""
         raise NotImplementedError
 
-    def _new_learner(self, n_features: int, n_classes: int, multilabel: bool) -> AnyLearner:
+    def _new_learner(self, n_features: int, n_classes: int, multilabel: bool) -> AnyClasses:
         """Return an untrained learner."""
         raise NotImplementedError
 
@@ -181,7 +180,7 @@ class BaseOnlineClassifier(ClassPredictions[AnyLearner]):
             self._follows(following, parameters)
         return self
 
-    def _fresh_learner(self, n_features: int, n_classes: int, multilabel: bool) -> AnyLearner:
+    def _fresh_learner(self, n_features: int, n_classes: int, multilabel: bool) -> AnyClasses:
         """Return an untrained learner, which an error in its first training throws away."""
         learner = self._new_learner(n_features, n_classes, multilabel)
         if isinstance(learner, Learner):
@@ -297,7 +296,7 @@ class BaseOnlineClassifier(ClassPredictions[AnyLearner]):
         return self._learn_stream(stream, learner, table, features, progress)
 
     def _learn_stream(
-        self, stream: Stream, learner: AnyLearner, table: ClassTable, features: Features | None, progress: bool
+        self, stream: Stream, learner: AnyClasses, table: ClassTable, features: Features | None, progress: bool
     ) -> Self:
         learning = StreamLearner(learner, table, self.multiclass, features, stream.reading)
         self._class_order = ClassOrder(learn_stream(stream, learning, self.class_weight, progress))

@@ -125,6 +125,11 @@ class BaseOnlineRegressor(NumberPredictions[AnyRegression]):
         if targets.shape[1] != self.learner_.n_classes:
             expected = self.learner_.n_classes
             raise ValueError(f"y has {targets.shape[1]} numbers per row, the regressor was trained on {expected}")
+        try:
+            self.learner_.prepare(matrix)
+        except UnsortedColumns:
+            matrix = as_matrix(X, self.dtype)
+            self.learner_.prepare(matrix)
         generator = check_random_state(self.random_state)
         for number in range(1 if partial else self.passes):
             order = generator.permutation(matrix.shape[0]) if self.shuffle and not partial else None

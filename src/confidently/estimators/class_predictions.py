@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import predicted_numbers
 from ..data.class_order import ClassOrder
+from ..learner.learner import Learner
 from ..rules.ranges import check_choice
-from .estimator import AnyLearner, OnlineEstimator
+from ..stack.stack import Stack
+from .estimator import OnlineEstimator
+
+AnyClasses = TypeVar("AnyClasses", bound=Learner | Stack)
 
 STREAM_METHODS = ("predict", "predict_proba", "decision_function", "margin_distribution")
 
 
-class ClassPredictions(ClassifierMixin, OnlineEstimator[AnyLearner]):
+class ClassPredictions(ClassifierMixin, OnlineEstimator[AnyClasses]):
     """Predictions of a classifier's learner.
 
     Attributes
@@ -85,7 +89,7 @@ class ClassPredictions(ClassifierMixin, OnlineEstimator[AnyLearner]):
             p: NDArray[np.float64] = np.log(self.predict_proba(X))
         return p
 
-    def _apply(self, method: str, matrix: Any, learner: AnyLearner | None = None) -> Any:
+    def _apply(self, method: str, matrix: Any, learner: AnyClasses | None = None) -> Any:
         """Return what a method gives for rows, by this classifier's learner or by one with more features."""
         learner = self.learner_ if learner is None else learner
         order, binary = self._class_order, learner.task == "binary"
@@ -129,7 +133,7 @@ class ClassPredictions(ClassifierMixin, OnlineEstimator[AnyLearner]):
         check_is_fitted(self)
         check_choice("method", method, STREAM_METHODS)
 
-        def answer(matrix: Any, learner: AnyLearner) -> Any:
+        def answer(matrix: Any, learner: AnyClasses) -> Any:
             return self._apply(method, matrix, learner)
 
         yield from self._predict_stream(paths, answer, strict, options)

@@ -19,11 +19,12 @@ from ..data.memory.plain import is_plain_labels, is_plain_matrix
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner, StreamPredictor
 from ..models.model import Model
+from ..stack.number_stack import NumberStack
 from ..stack.stack import Stack
 from .parameters import are_constant, are_the_same, nested_params, set_nested
 from .streams import open_as_before
 
-AnyLearner = TypeVar("AnyLearner", bound=Learner | Stack)
+AnyLearner = TypeVar("AnyLearner", bound=Learner | Stack | NumberStack)
 
 
 class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):

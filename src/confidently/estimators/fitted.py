@@ -48,7 +48,7 @@ def put_model(classifier: AnyClassifier, model: Model) -> AnyClassifier:
     """Give a classifier the learner of a model and the meaning of its numbers."""
     classifier.learner_ = model.learner
     classifier._class_order = ClassOrder(model.classes)
-    _put_features(classifier, model)
+    put_features(classifier, model)
     return classifier
 
 
@@ -78,7 +78,7 @@ def put_regression(regressor: OnlineRegressor, model: RegressionModel) -> Online
     """
     regressor.learner_ = model.learner
     regressor._one_dimensional = model.estimator.get("one_dimensional", model.learner.n_classes == 1)
-    _put_features(regressor, model)
+    put_features(regressor, model)
     regressor._check_parameters()
     regressor._follow_parameters()
     wanted, _ = regressor._settings(model.learner.settings.covariance, model.learner.n_classes)
@@ -92,7 +92,7 @@ def put_any(estimator: Any, model: Model) -> Any:
     return put_regression(estimator, model) if isinstance(model, RegressionModel) else put_model(estimator, model)
 
 
-def _put_features(estimator: OnlineEstimator[Any], model: Model) -> None:
+def put_features(estimator: OnlineEstimator[Any], model: Model) -> None:
     """Tell an estimator what the features of its learner are."""
     estimator.n_features_in_ = model.learner.n_features
     if model.source:

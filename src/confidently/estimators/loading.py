@@ -10,11 +10,13 @@ from ..learner.learner import Learner
 from ..models.file import ModelFileError, damage_reported
 from ..models.model import Model
 from ..models.regression import RegressionModel
+from ..stack.number_stack import NumberStack
 from ..stack.stack import Stack
 from ..topics.model import TopicModel, load_any
 from .auto import AutoClassifier
+from .auto_regressor import AutoRegressor
 from .classifier import OnlineClassifier
-from .fitted import classifier_of, put_model, put_regression, regressor_of
+from .fitted import classifier_of, put_features, put_model, put_regression, regressor_of
 from .parameters import check_settings, check_training
 from .regressor import OnlineRegressor
 
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
     from ..topics.estimator import OnlineMedLDA
 
 
-def load(path: str | os.PathLike[str]) -> OnlineClassifier | AutoClassifier | OnlineRegressor | OnlineMedLDA:
+def load(
+    path: str | os.PathLike[str],
+) -> OnlineClassifier | AutoClassifier | OnlineRegressor | AutoRegressor | OnlineMedLDA:
     """Read a model written by ``save`` of any estimator, or by the command line.
 
     Parameters
@@ -31,7 +35,7 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier | AutoClassifier | On
 
     Returns
     -------
-    OnlineClassifier, AutoClassifier, OnlineRegressor or OnlineMedLDA
+    OnlineClassifier, AutoClassifier, OnlineRegressor, AutoRegressor or OnlineMedLDA
         Fitted; ``partial_fit`` continues where training stopped.
 
     Raises
@@ -46,6 +50,8 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier | AutoClassifier | On
         return _topic_model(path, model)
     if isinstance(model, RegressionModel):
         with damage_reported(path):
+            if isinstance(model.learner, NumberStack):
+                return _auto_regressor(model)
             return put_regression(regressor_of(model), model)
     if None in model.classes or (len(model.classes) < 2 and model.learner.task == "binary"):
         seen = ", ".join(repr(name) for name in model.classes if name is not None)
@@ -68,6 +74,18 @@ def _auto_classifier(model: Model) -> AutoClassifier:
     classifier = AutoClassifier(dtype=model.learner.dtype, **estimator)
     check_training(classifier, partial=False)
     return classifier
+
+
+def _auto_regressor(model: RegressionModel) -> AutoRegressor:
+    estimator = dict(model.estimator)
+    if "members" not in estimator:
+        members = (RegressionModel(member, [0], None, {}) for member in model.learner.members)
+        estimator["members"] = [regressor_of(member) for member in members]
+    regressor = AutoRegressor(dtype=model.learner.dtype, **estimator)
+    regressor._check_parameters()
+    regressor.learner_ = model.learner
+    put_features(regressor, model)
+    return regressor
 
 
 def _topic_model(path: str | os.PathLike[str], model: TopicModel) -> OnlineMedLDA:

@@ -76,7 +76,7 @@ def merge(models: Iterable[AnyOnline], base: AnyOnline | None = None, how: str =
     models = list(models)
     for model in [*models, *([] if base is None else [base])]:
         if not isinstance(model, BaseOnlineClassifier | OnlineRegressor):
-            raise TypeError(f"merge takes fitted classifiers or regressors, got {type(model).__name__}")
+            raise TypeError(f"merge takes fitted classifiers or OnlineRegressors, got {type(model).__name__}")
         if not hasattr(model, "learner_"):
             raise TypeError("merge takes fitted estimators, got one that is not fitted; call fit first")
     names = [f"model {k}" for k in range(1, len(models) + 1)]

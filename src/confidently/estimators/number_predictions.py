@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from ..learner.learner import Learner
 from ..learner.regression import Prediction, Targets
 from ..rules.ranges import UNIT, check_choice, check_number
+from ..stack.number_stack import NumberStack
 from .estimator import OnlineEstimator
 
-AnyRegression = TypeVar("AnyRegression", bound=Learner)
+AnyRegression = TypeVar("AnyRegression", bound=Learner | NumberStack)
 
 
 class NumberPredictions(RegressorMixin, OnlineEstimator[AnyRegression]):

@@ -129,15 +129,15 @@ def saved_training(classifier: Any) -> dict[str, Any]:
     """Return the settings of the training that a model file keeps."""
     found = {name: getattr(classifier, name) for name in TRAINING}
     found["class_weight"] = plain_class_weight(classifier.class_weight)
-    return found | _plain_training(classifier)
+    return found | plain_training(classifier)
 
 
 def saved_regression(regressor: Any) -> dict[str, Any]:
     """Return the settings of a regressor that a model file keeps besides the learner's."""
-    return {"covariance": regressor.covariance, "calibration": regressor.calibration, **_plain_training(regressor)}
+    return {"covariance": regressor.covariance, "calibration": regressor.calibration, **plain_training(regressor)}
 
 
-def _plain_training(estimator: Any) -> dict[str, Any]:
+def plain_training(estimator: Any) -> dict[str, Any]:
     """Return the settings of the passes as plain data; a generator of random numbers is not saved."""
     seed = int(estimator.random_state) if isinstance(estimator.random_state, numbers.Integral) else None
     return {"passes": int(estimator.passes), "shuffle": bool(estimator.shuffle), "random_state": seed}

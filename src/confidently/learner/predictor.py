@@ -48,10 +48,15 @@ class Predictor(Posterior):
 
     def numbers(self, X: _core.Matrix) -> np.ndarray:
         """Return what a regression predicts, shape (n, K)."""
+        numbers: np.ndarray = self._of_seen(X, self.numbers_of)
+        return numbers
+
+    def numbers_of(self, seen: _core.Matrix) -> np.ndarray:
+        """Return what a regression predicts of rows as it sees them, shape (n, K)."""
         if self.settings.rule.counts:  # whose mean depends on the variance of the score
-            return self.number_distribution(X).mean
+            return self.number_distribution_of(seen).mean
         targets = regression.Targets.of(self.state["calibration"])
-        numbers: np.ndarray = self._of_seen(X, self._scores) + regression.offset(self.settings, targets)
+        numbers: np.ndarray = self._scores(seen) + regression.offset(self.settings, targets)
         return numbers
 
     def score_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
@@ -63,6 +68,11 @@ class Predictor(Posterior):
         """Return the predictive distributions of a regression."""
         targets = regression.Targets.of(self.state["calibration"])
         return regression.prediction(self.settings, targets, *self.score_distribution(X))
+
+    def number_distribution_of(self, seen: _core.Matrix) -> regression.Prediction:
+        """Return the predictive distributions of a regression, of rows as it sees them."""
+        targets = regression.Targets.of(self.state["calibration"])
+        return regression.prediction(self.settings, targets, *self._score_distribution(seen))
 
     def number_deviations(self, found: regression.Prediction, calibrated: bool = True) -> np.ndarray:
         """Return the standard deviation of targets around predictions; uncalibrated, the model's, shape (n, K)."""

@@ -150,15 +150,26 @@ def interval(settings: Settings, targets: Targets, found: Prediction, coverage: 
     Calibrated ones contain the targets in training that often; the others are those of the model: normal with the
     rule's noise, or Student's t with ``2a = predicted`` degrees of freedom where ``Ridge(r=None)`` does not know it.
     """
-    tails = np.array([0.5 * (1.0 - coverage), 0.5 * (1.0 + coverage)])
+    tails = _tails(coverage)
     if calibrated:
-        z, sd = targets.error_quantiles(tails), deviation(found, targets)
+        limits = calibrated_interval(targets, found, coverage)
     else:
         z, sd = _of_the_model(settings, targets, found, tails)
-    limits: np.ndarray = found.mean[:, :, None] + sd[:, :, None] * z
+        limits = found.mean[:, :, None] + sd[:, :, None] * z
     if settings.rule.counts:
         np.maximum(limits, 0.0, out=limits)
     return limits
+
+
+def calibrated_interval(targets: Targets, found: Prediction, coverage: float) -> np.ndarray:
+    """Return limits that contain the targets in training that often, shape (n, K, 2)."""
+    z, sd = targets.error_quantiles(_tails(coverage)), deviation(found, targets)
+    limits: np.ndarray = found.mean[:, :, None] + sd[:, :, None] * z
+    return limits
+
+
+def _tails(coverage: float) -> np.ndarray:
+    return np.array([0.5 * (1.0 - coverage), 0.5 * (1.0 + coverage)])
 
 
 def _of_the_model(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -16,8 +16,9 @@ from ..data.features import Features
 from ..learner.learner import Learner
 from ..learner.streams import StreamPredictor
 from ..rules.ranges import check_choice
+from ..stack.members import Members, parts_of
 from ..stack.naive_bayes import NaiveBayes
-from ..stack.stack import Stack, parts_of
+from ..stack.stack import Stack
 from ..views.view import View
 from ..wording import counted
 from . import file
@@ -188,7 +189,7 @@ class Model(SavedModel):
 
     def packed(self) -> State:
         """Return the state as its covariance and its view pack it, and that of a stack's members with their numbers."""
-        learner: Learner | Stack = self.learner
+        learner: Learner | Members = self.learner
         if isinstance(learner, Learner):
             return _packed(learner)
         members = (member.packed() if isinstance(member, NaiveBayes) else _packed(member) for member in learner.members)
@@ -205,29 +206,35 @@ class Model(SavedModel):
     @staticmethod
     def unpacked(header: file.Header, arrays: State) -> Learner | Stack:
         """Return the learner of a header and packed arrays; an error if they do not fit."""
-        if not header.members:
-            return learner_of(vars(header), arrays)
-        n_classes, n_features, dtype = header.n_classes, header.n_features, header.settings.get("dtype")
-        check_choice("dtype", dtype, DTYPES)
-        members: list[Learner | NaiveBayes] = []
-        for k, saved in enumerate(header.members):
-            prefix = f"{k}."
-            own = {name.removeprefix(prefix): arrays.pop(name) for name in list(arrays) if name.startswith(prefix)}
-            if saved["kind"] == NaiveBayes.kind:
-                found = checked_arrays(own, NaiveBayes.shapes(n_features, n_classes))
-                members.append(NaiveBayes(n_classes, n_features, found))
-            elif "settings" not in saved:
-                raise ValueError(f"member {k} has no settings")
-            else:
-                members.append(learner_of({**saved, "n_classes": n_classes, "n_features": n_features}, own))
-        mixture = checked_arrays(arrays, Stack.shapes(len(members)))
-        names, multiclass = zip(*((saved["name"], saved["multiclass"]) for saved in header.members), strict=True)
-        stack = Stack.of(members, list(names), list(multiclass), n_classes, n_features, str(dtype), mixture)
-        for member in members:
-            if isinstance(member, NaiveBayes):
-                member.check_values()
-        stack.check_values()
-        return stack
+        return stack_of(header, arrays, Stack) if header.members else learner_of(vars(header), arrays)
+
+
+AnyStack = TypeVar("AnyStack", bound=Members)
+
+
+def stack_of(header: file.Header, arrays: State, kind: type[AnyStack], regression: bool = False) -> AnyStack:
+    """Return the stack of a header and packed arrays; an error if they do not fit."""
+    n_classes, n_features, dtype = header.n_classes, header.n_features, header.settings.get("dtype")
+    check_choice("dtype", dtype, DTYPES)
+    members: list[Learner | NaiveBayes] = []
+    for k, saved in enumerate(header.members):
+        prefix = f"{k}."
+        own = {name.removeprefix(prefix): arrays.pop(name) for name in list(arrays) if name.startswith(prefix)}
+        if saved["kind"] == NaiveBayes.kind and not regression:
+            found = checked_arrays(own, NaiveBayes.shapes(n_features, n_classes))
+            members.append(NaiveBayes(n_classes, n_features, found))
+        elif "settings" not in saved:
+            raise ValueError(f"member {k} has no settings")
+        else:
+            members.append(learner_of({**saved, "n_classes": n_classes, "n_features": n_features}, own, regression))
+    mixture = checked_arrays(arrays, kind.shapes(len(members)))
+    names, multiclass = zip(*((saved["name"], saved["multiclass"]) for saved in header.members), strict=True)
+    stack = kind.of(members, list(names), list(multiclass), n_classes, n_features, str(dtype), mixture)
+    for member in members:
+        if isinstance(member, NaiveBayes):
+            member.check_values()
+    stack.check_values()
+    return stack
 
 
 def _is_of_rows(view: View) -> bool:

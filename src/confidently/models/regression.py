@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Literal
 from ..covariances.state import State
 from ..data.sources.json_schema import Count, conform
 from ..learner.learner import Learner
+from ..stack.number_stack import NumberStack
 from ..views.center import Center
 from . import file
-from .model import Model, learner_of
+from .model import Model, learner_of, stack_of
 
 
 @dataclass
@@ -23,6 +24,7 @@ class SavedRegressor:
     shuffle: bool = False
     random_state: Count | None = None
     one_dimensional: bool = True
+    members: Literal["auto"] | None = None
 
 
 @dataclass
@@ -37,11 +39,11 @@ class RegressionModel(Model):
         return {"kind": self.kind, **super().header()}
 
     @staticmethod
-    def unpacked(header: file.Header, arrays: State) -> Learner:
+    def unpacked(header: file.Header, arrays: State) -> Learner | NumberStack:  # type: ignore[override]
         """Return the learner of a header and packed arrays; an error if they do not fit."""
         conform(header.estimator, SavedRegressor, "estimator")
         if header.members:
-            raise ValueError("a regression has no members")
+            return stack_of(header, arrays, NumberStack, regression=True)
         learner = learner_of(vars(header), arrays, regression=True)
         if learner.settings.task == "centered-regression" and not centers(learner):
             raise ValueError("the task 'centered-regression' without the view 'center'")

@@ -75,11 +75,14 @@ def inspect(
             model = linear_type(model_path).load_touched(model_path)
         else:
             model = linear_type(model_path).load(model_path)
-    if weighted_members(model.learner) is not None:
-        _inspect_stack(model, model_path, row, top, class_name, plot, as_json)
-        return
+    stack = weighted_members(model.learner) is not None
     if model.kind == "regression" and class_name is not None:
         raise BadInput(f"{model_path} predicts numbers: --class is for classifiers; omit it")
+    if model.kind == "regression" and stack and row is not None:
+        raise BadInput(f"{model_path} is a stack of regressions, of which --row explains none; omit it")
+    if stack:
+        _inspect_stack(model, model_path, row, top, class_name, plot, as_json)
+        return
     kernel = model.learner.covariance.keeps_examples
     if kernel and (row is not None or plot):
         raise BadInput(f"{model_path} is a kernel model without weights of features; omit --row and --plot")

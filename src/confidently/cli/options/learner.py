@@ -80,7 +80,7 @@ _SETTINGS = [
     multilabel_option,
     classes_option,
 ]
-AUTO_KEEPS = ("auto", "dtype", "classes", "multilabel")  # options of a learner that go with --auto
+AUTO_KEEPS = ("auto", "dtype", "classes", "multilabel", "regression")  # options of a learner that go with --auto
 _LEARNER = [
     click.option(
         "--auto",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..output.progress import Quiet
 
 CLASS_RULE, REGRESSION_RULE = "arow", "ridge"  # by default
-OF_CLASSES = ("auto", "multiclass", "multilabel", "classes")  # what a regression does not have
+OF_CLASSES = ("multiclass", "multilabel", "classes")  # what a regression does not have
 MANY_INTEGERS = 100  # different labels, which may be meant as numbers
 
 _OPTIONS = [
@@ -131,6 +131,15 @@ def new_regression(
     except (TypeError, ValueError) as error:
         raise click.UsageError(str(error)) from None
     return StreamLearner(learner, one_output(), None, features, reading)
+
+
+def new_number_stack(options: dict[str, Any], features: Features | None, reading: ReaderOptions) -> StreamLearner:
+    """Return a stack of regressions, which the first rows will choose."""
+    from ...learner.regression_settings import one_output
+    from ...learner.streams import StreamLearner
+    from ...stack.number_choice import new_number_stack
+
+    return StreamLearner(new_number_stack(dtype=options["dtype"]), one_output(), None, features, reading)
 
 
 def continued_regression(model: Model) -> StreamLearner:

@@ -14,7 +14,9 @@ from matplotlib.figure import Figure
 from ...data.sources.whole_files import new_file
 from ...plots.abstention import RiskCoverageDisplay
 from ...printable import printable
-from ...stack.stack import WEIGHTS, Stack
+from ...stack.members import WEIGHTS
+from ...stack.number_stack import NumberStack
+from ...stack.stack import Stack
 from ...wording import counted
 from .text import class_names, parameters_text
 
@@ -119,7 +121,7 @@ def _plot_contributions(found: Explanation | NumberExplanation, top: int, total:
     return figure
 
 
-def plot_members(stack: Stack) -> Figure:
+def plot_members(stack: Stack | NumberStack) -> Figure:
     """Plot the weight of each member of a stack with two standard deviations to either side."""
     figure = Figure(figsize=(7.5, 1.2 + 0.27 * len(stack.names)), layout="constrained")
     axes = figure.subplots()

@@ -10,7 +10,6 @@ import click
 import numpy as np
 
 from ...evaluation.metrics import RegressionMetrics
-from ...learner.regression import Targets, interval, standard_deviation
 from ..inputs import BadInput, open_for
 from ..options.predictions import Requested
 from .predictions import Column
@@ -38,7 +37,6 @@ class Numbers:
         if learner.n_classes > 1:
             raise BadInput(f"the model predicts {learner.n_classes} numbers per row, expected one; use it in Python")
         self.learner, self.answering = learner, model.predictor()
-        self.settings, self.targets = learner.settings, Targets.of(learner.state["calibration"])
         self.calibrated = model.estimator.get("calibration", "progressive") is not None
 
     def matrix(self, batch: Batch) -> _core.Matrix:
@@ -52,11 +50,13 @@ class Numbers:
 
     def deviations(self, found: Prediction) -> np.ndarray:
         """Return the standard deviation of each target around its prediction."""
-        return standard_deviation(self.settings, self.targets, found, self.calibrated)[:, 0]
+        deviations: np.ndarray = self.learner.number_deviations(found, self.calibrated)[:, 0]
+        return deviations
 
     def limits(self, found: Prediction, coverage: float) -> np.ndarray:
         """Return the lower and upper limits of intervals, shape (n, 2)."""
-        return interval(self.settings, self.targets, found, coverage, self.calibrated)[:, 0]
+        limits: np.ndarray = self.learner.intervals(found, coverage, self.calibrated)[:, 0]
+        return limits
 
 
 class RegressionPredictions:
@@ -83,7 +83,7 @@ class RegressionPredictions:
         """Return the values of all columns for a batch of rows, numbers as arrays."""
         requested, matrix = self.requested, self.numbers.matrix(batch)
         columns: list[Any] = [list(batch.kept[name]) for name in requested.keep]
-        if len(self.columns) == len(columns) + 1 and not self.numbers.settings.rule.counts:
+        if len(self.columns) == len(columns) + 1:
             return [*columns, self.numbers.learner.numbers(matrix)[:, 0]]
         found = self.numbers.distribution(matrix)
         columns.append(found.mean[:, 0])

@@ -232,10 +232,12 @@ def target_facts(learner: Any) -> dict[str, Any]:
 
     targets = Targets.of(learner.state["calibration"])
     weight, predicted = targets.weight.clip(1e-300), targets.predicted.clip(1e-300)
+    alone = weighted_members(learner) is None
+    noise = {"noise_std": (targets.noise_factor() * learner.settings.rule.noise_variance()) ** 0.5} if alone else {}
     found = {
         "target_offset": targets.mean,
         "target_std": (targets.squares / weight) ** 0.5,
-        "noise_std": (targets.noise_factor() * learner.settings.rule.noise_variance()) ** 0.5,
+        **noise,
         "rmse": (targets.squared_errors / predicted) ** 0.5,
         "mae": targets.absolute_errors / predicted,
     }
@@ -247,11 +249,12 @@ def _targets_rows(facts: dict[str, Any]) -> list[list[str]]:
     shown = {
         name: ", ".join(map(digits, facts[name])) if several else digits(facts[name])
         for name in ("rmse", "mae", "target_offset", "target_std", "noise_std")
+        if name in facts
     }
     return [
         ["errors", f"RMSE {shown['rmse']}, MAE {shown['mae']} before training on the rows"],
         ["target", f"offset {shown['target_offset']}, standard deviation {shown['target_std']}"],
-        ["noise", f"standard deviation {shown['noise_std']}"],
+        *([["noise", f"standard deviation {shown['noise_std']}"]] if "noise_std" in shown else []),
     ]
 
 

@@ -283,6 +283,9 @@ class ClassifierTraining(TrainingLoop):
 
 def _copied(model: Model) -> Model:
     """Return a copy that does not change with the learner."""
+    from ...stack.members import parts_of
+
     learner = copy.copy(model.learner)
-    learner.state = {name: array.copy() for name, array in learner.state.items()}
+    for part in parts_of(learner):
+        part.state = {name: array.copy() for name, array in part.state.items()}
     return replace(model, learner=learner, classes=list(model.classes), features=copy.deepcopy(model.features))

@@ -13,7 +13,8 @@ from ...learner.regression import Targets
 from ...learner.regression_settings import ROWS_TO_CHOOSE, automatic_covariance
 from ..inputs import BadInput
 from ..options.learner import chosen_calibration
-from ..options.regression import continued_regression, new_regression
+from ..options.reading import chosen_raw_reading
+from ..options.regression import continued_regression, new_number_stack, new_regression
 from ..options.rules import chosen_rule
 from ..options.view import chosen_view_and_reading
 from ..output.counts import Counts
@@ -37,6 +38,9 @@ class RegressionTraining(ClassifierTraining):
 
     def new(self) -> None:
         options = self.options
+        if options["auto"]:
+            self._begin_stack()
+            return
         self.view, self.reading, _ = chosen_view_and_reading(options, self.paths, standardize=False)
         self.rule, self.closed = chosen_rule(options), False
         self.undecided = options["covariance"] == AUTO
@@ -45,6 +49,14 @@ class RegressionTraining(ClassifierTraining):
             "covariance": options["covariance"], "calibration": chosen_calibration(options), "one_dimensional": True,
             "passes": 1, "shuffle": False, "random_state": None,
         }  # fmt: skip
+
+    def _begin_stack(self) -> None:
+        """Begin with a stack, whose members have views of their own."""
+        self.view, self.reading = None, chosen_raw_reading(self.options, self.paths)
+        self.closed = self.undecided = False
+        features = Features(bounded=not self.reading.vocabulary) if self.reading.named else None
+        self.learner = new_number_stack(self.options, features, self.reading)
+        self.estimator = {"members": "auto", "passes": 1, "shuffle": False, "random_state": None}
 
     def start_regression(self, n_columns: int) -> None:
         """Begin with an untrained learner for rows with so many columns."""

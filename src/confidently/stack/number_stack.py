@@ -1,0 +1,187 @@
+"""A stack of regressions: members that learn the same rows, each in its own view, and a mixture of these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..covariances.examples import Examples
+from ..covariances.state import (
+    COUNT,
+    COUNTS,
+    INITIAL_TARGET,
+    REAL,
+    Shapes,
+    check_within,
+    target_statistics,
+    within,
+)
+from ..data.memory.matrix import check_rows, is_checked
+from ..learner.learner import Learner
+from ..learner.regression import Prediction, Targets, calibrated_interval, deviation
+from ..views.view import COUNTED
+from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members, Recipe, threads_for, weights_in_order
+
+PRODUCTS, CALIBRATION = "mixture.products", "calibration"
+MAX_PRODUCT = 1e130  # of errors, which are at most of the size of targets and members' weights
+
+
+class NumberStack(Members):
+    """Several regressions on the same rows; their predictions are mixed by weights learned online.
+
+    With m_g the prediction of member g before the target y is used, the mixture predicts sum_g w_g m_g. The weights add
+    up to 1 and may be negative; they begin at 1/G, the mean of G members, and after every row are those with the least
+    discounted squared error, by ridge regression around the beginning::
+
+        P <- kappa P + e e',    e_g = y - m_g,    w = argmin_(sum w = 1) w'P w/(2 s) + tau |w - 1/G|^2/2
+
+    where s is the mean squared error of the best member, kappa = 1 - 1/min(t + 2, 5000) forgets early rows, on which
+    members were worse, and tau = 1/.3^2. This is the Gaussian likelihood of the mixture: its Newton steps, those of the
+    mixture of classifiers, are exact here. Then every member learns the row.
+
+    The variance of a prediction is w'P w times (sum_g |w_g| sd_g / sum_g |w_g| P_gg^(1/2))^2: the squared error of the
+    weights in the rows before, and how uncertain the members are about this row, compared with their errors. Intervals
+    are made of it and of the distribution of the standardized errors.
+
+    The parameters and attributes are those of :class:`confidently.stack.members.Members`.
+    """
+
+    def __init__(self, recipes: Any = (), choose: Any = None, n_classes: int = 1, **others: Any) -> None:
+        if n_classes != 1:
+            raise ValueError(f"a stack predicts one number per row, got {n_classes}; use one per number")
+        super().__init__(recipes, choose, n_classes, **others)
+
+    def _take(self, recipes: list[Recipe]) -> None:  # type: ignore[override]
+        super()._take(recipes)
+        self.state[CALIBRATION][:] = INITIAL_TARGET
+
+    @staticmethod
+    def shapes(members: int) -> Shapes:
+        square = (members, members)
+        own = {WEIGHTS: ((members,), REAL), PRODUCTS: (square, REAL), ROWS: ((2,), REAL), COUNTERS: ((1,), COUNT)}
+        return own | {CALIBRATION: (INITIAL_TARGET.shape, REAL)}
+
+    def check_values(self) -> None:
+        """Raise ``ValueError`` unless the mixture's numbers are those that a file may hold."""
+        check_within(WEIGHTS, self.state[WEIGHTS], within(MAX_WEIGHT))
+        check_within(PRODUCTS, self.state[PRODUCTS], within(MAX_PRODUCT))
+        check_within(ROWS, self.state[ROWS], COUNTED)
+        check_within(COUNTERS, self.state[COUNTERS], COUNTS)
+        for name, numbers, allowed in target_statistics(self.state[CALIBRATION]):
+            check_within(name, numbers, allowed)
+
+    @property
+    def task(self) -> str:
+        """Numbers are predicted."""
+        return "regression"
+
+    @property
+    def mistakes(self) -> int:
+        """Numbers have no mistakes."""
+        return 0
+
+    def weight_deviations(self) -> np.ndarray:
+        """Return the standard deviations of the members' weights, shape (members,), given that they add up to 1."""
+        products, best = self.state[PRODUCTS], self.state[PRODUCTS].diagonal().min()
+        scale = self.state[ROWS][1] / best if best > 0 else 0.0
+        covariance = np.linalg.inv(scale * products + _core.weight_precision * np.eye(len(products)))
+        along = covariance.sum(axis=1)
+        deviations: np.ndarray = np.sqrt(np.maximum(covariance.diagonal() - along**2 / along.sum(), 0.0))
+        return deviations
+
+    # --- learning -------------------------------------------------------------------------------------------------
+
+    def learn(
+        self,
+        X: _core.Matrix,
+        labels: np.ndarray,
+        label_start: np.ndarray | None = None,
+        *,
+        targets: np.ndarray | None = None,
+        weight: np.ndarray | None = None,
+        order: np.ndarray | None = None,
+        calibrate: bool = True,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        """Train on rows, one after the other; the arguments are those of :class:`confidently.learner.learner.Learner`.
+
+        Without ``calibrate``, the members learn, but neither their calibrations nor the mixture.
+
+        Raises
+        ------
+        ValueError
+            For invalid rows, targets and weights; the stack is then unchanged.
+        """
+        examples = Examples(X, labels, label_start, weight, None, order, targets=targets)
+        self._learn(examples, calibrate, None, progress)
+
+    @property
+    def _outputs(self) -> int:
+        return 2  # prediction and variance
+
+    def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, log_loss: np.ndarray | None) -> None:
+        assert part.targets is not None
+        state, labels = self.state, part.labels[part.order]
+        _core.number_mixture_learn(
+            state[WEIGHTS], state[PRODUCTS], state[ROWS], state[CALIBRATION], state[COUNTERS], outputs,
+            np.ascontiguousarray(part.targets[part.order, 0]), weights_in_order(part, labels), calibrate,
+        )  # fmt: skip
+
+    # --- prediction -----------------------------------------------------------------------------------------------
+
+    def predictions(self, X: _core.Matrix, uncertain: bool = True) -> tuple[np.ndarray, np.ndarray]:
+        """Return what the members predict, shape (members, n), and if ``uncertain`` the standard deviations."""
+        if not is_checked(X, self.dtype):
+            check_rows(X, self.dtype)
+        n, groups = X.shape[0], [group for _, group in self._groups()]
+        means, deviations = np.zeros((len(self.members), n)), np.zeros((len(self.members), n if uncertain else 0))
+
+        def fill(group: list[int]) -> None:
+            first, learners = 0, self._learners(group)
+            for seen in learners[0].seen_rows(X):
+                last = first + seen.shape[0]
+                for k, learner in zip(group, learners, strict=True):
+                    if uncertain:
+                        found = learner.number_distribution_of(seen)
+                        means[k, first:last] = found.mean[:, 0]
+                        deviations[k, first:last] = learner.number_deviations(found)[:, 0]
+                    else:
+                        means[k, first:last] = learner.numbers_of(seen)[:, 0]
+                first = last
+
+        with threads_for(len(groups), n) as pool:
+            for filled in [pool.submit(fill, group) for group in groups]:
+                filled.result()
+        return means, deviations
+
+    def _learners(self, group: list[int]) -> list[Learner]:
+        return [member for k in group if isinstance(member := self.members[k], Learner)]
+
+    def numbers(self, X: _core.Matrix) -> np.ndarray:
+        """Return what the mixture predicts, shape (n, 1)."""
+        means, _ = self.predictions(X, uncertain=False)
+        numbers: np.ndarray = self.state[WEIGHTS] @ means
+        return numbers[:, None]
+
+    def number_distribution(self, X: _core.Matrix) -> Prediction:
+        """Return the predictive distributions, each of shape (n, 1)."""
+        weights, (means, deviations) = self.state[WEIGHTS], self.predictions(X)
+        spread = np.maximum((np.abs(weights) @ deviations) ** 2 * self._factor(), np.finfo(np.float64).tiny)
+        return Prediction((weights @ means)[:, None], spread[:, None])
+
+    def _factor(self) -> float:
+        """Return w'P w over (sum_g |w_g| P_gg^(1/2))^2, 1 before the first error."""
+        weights, products = self.state[WEIGHTS], self.state[PRODUCTS]
+        error, mean = weights @ products @ weights, np.abs(weights) @ np.sqrt(products.diagonal())
+        return float(error / mean**2) if error > 0 and mean > 0 else 1.0
+
+    def number_deviations(self, found: Prediction, calibrated: bool = True) -> np.ndarray:
+        """Return the standard deviation of targets around predictions, shape (n, 1); they are always calibrated."""
+        return deviation(found, Targets.of(self.state[CALIBRATION]))
+
+    def intervals(self, found: Prediction, coverage: float, calibrated: bool = True) -> np.ndarray:
+        """Return the limits of central intervals around predictions, shape (n, 1, 2); they are always calibrated."""
+        return calibrated_interval(Targets.of(self.state[CALIBRATION]), found, coverage)

@@ -1,0 +1,105 @@
+"""``confidently train --auto`` of numbers: stacks of regressions on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_friedman1
+
+from confidently import AutoRegressor, load
+from confidently.data import open_stream
+from confidently.models.regression import RegressionModel
+
+X, Y = make_friedman1(1500, n_features=5, noise=1.0, random_state=0)
+
+
+def written(path: Path, rows: slice = slice(None)) -> Path:
+    lines = [f"{y!r},{','.join(map(repr, x))}\n" for y, x in zip(Y[rows].tolist(), X[rows].tolist(), strict=True)]
+    path.write_text("y,a,b,c,d,e\n" + "".join(lines))
+    return path
+
+
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory):
+    return written(tmp_path_factory.mktemp("numbers") / "rows.csv")
+
+
+def test_a_stack_is_trained_evaluated_and_asked(ok, numbers, tmp_path):
+    model = tmp_path / "m.cw"
+    result = json.loads(ok("train", numbers, "--label", "y", "--auto", "--regression", "-o", model, "--json", "-q"))
+    assert [member["name"] for member in result["members"]][:2] == ["ridge on rows", "ridge on products"]
+    assert sum(member["weight"] for member in result["members"]) == pytest.approx(1.0)
+    single = json.loads(ok("train", numbers, "--label", "y", "--regression", "--json", "-q"))
+    assert result["rmse"] < 0.8 * single["rmse"]
+    assert "noise_std" in single and "noise_std" not in result
+    evaluated = json.loads(ok("evaluate", model, numbers, "--json"))
+    assert evaluated["rmse"] < 1.3
+    lines = ok("predict", model, numbers, "--std", "--interval", "0.9").splitlines()
+    assert lines[0].split("\t") == ["prediction", "std", "lower", "upper"]
+    predicted = np.array([line.split("\t") for line in lines[1:]], dtype=float)
+    assert np.sqrt(np.mean((predicted[:, 0] - Y) ** 2)) == pytest.approx(evaluated["rmse"], rel=1e-4)
+    assert (predicted[:, 2] < predicted[:, 0]).all()
+    text = ok("inspect", model)
+    assert "ridge on medium cosines" in text and "RMSE" in text and "5 members, regression" in text
+    assert ok("inspect", model, "--plot", tmp_path / "weights.png")
+    assert (tmp_path / "weights.png").stat().st_size > 1000
+
+
+def test_labels_that_are_no_integers_are_numbers(ok, numbers):
+    assert "rmse" in json.loads(ok("train", numbers, "--label", "y", "--auto", "--json", "-q"))
+
+
+def test_the_same_model_as_in_python(ok, numbers, tmp_path):
+    ok("train", numbers, "--label", "y", "--auto", "--regression", "-o", tmp_path / "m.cw", "-q")
+    stream = open_stream(numbers, label="y", targets=True, normalize="none", zeros=True)
+    found, expected = load(tmp_path / "m.cw"), AutoRegressor().fit_stream(stream)
+    assert repr(found) == repr(expected)
+    np.testing.assert_allclose(found.predict(X), expected.predict(X), rtol=1e-6)
+
+
+def test_more_data_continue_the_stack(ok, tmp_path):
+    parts = [written(tmp_path / "a.csv", slice(1100)), written(tmp_path / "b.csv", slice(1100, None))]
+    whole, first, second = (tmp_path / name for name in ("whole.cw", "first.cw", "second.cw"))
+    ok("train", *parts, "--label", "y", "--auto", "--regression", "-o", whole, "-q")
+    ok("train", parts[0], "--label", "y", "--auto", "--regression", "-o", first, "-q")
+    ok("train", parts[1], "--init-model", first, "-o", second, "-q")
+    one, other = (RegressionModel.load(path).learner for path in (whole, second))
+    assert one.n_seen == other.n_seen == 1500
+    assert one.state["mixture.weights"] == pytest.approx(other.state["mixture.weights"], rel=1e-4, abs=1e-6)
+
+
+def test_interrupted_training_resumes_to_the_same_model(ok, stopped_after, numbers, tmp_path):
+    options = ("train", numbers, "--label", "y", "--auto", "--regression", "-q", "--checkpoint-every", "500")
+    ok(*options, "-o", tmp_path / "whole.cw")
+    stopped_after((*options, "-o", tmp_path / "m.cw"), 2)
+    ok(*options, "--resume", "-o", tmp_path / "m.cw")
+    assert (tmp_path / "m.cw").read_bytes() == (tmp_path / "whole.cw").read_bytes()
+
+
+def test_the_best_of_several_passes_is_kept(ok, numbers, tmp_path):
+    """Although the members train on after it."""
+    options = ("--label", "y", "--auto", "--regression", "-q", "--json")
+    validation = written(tmp_path / "validation.csv", slice(1000, None))
+    training = written(tmp_path / "training.csv", slice(300))
+    model = tmp_path / "m.cw"
+    stopping = ("--passes", "6", "--early-stop", "--validation", validation)
+    result = json.loads(ok("train", training, *options, *stopping, "-o", model))
+    evaluated = json.loads(ok("evaluate", model, validation, "--json"))
+    assert evaluated["rmse"] == pytest.approx(result["validation"]["rmse"], rel=1e-9)
+
+
+def test_what_is_not_supported_is_one_error(call, numbers, tmp_path):
+    def refused(*arguments):
+        code, out, err = call(*arguments)
+        assert (code, out) == (2, "")
+        return " ".join(err.split())
+
+    model = tmp_path / "m.cw"
+    options = ("train", numbers, "--label", "y", "--auto", "--regression")
+    assert "--auto chooses its learners; omit --prior-variance" in refused(*options, "--prior-variance", "2")
+    assert "not supported for a regression" in refused(*options, "--classes", "a,b")
+    AutoRegressor().fit(X, Y).save(model)
+    assert "--row and --class are for classifiers" in refused("inspect", model, "--row", "a\n1\n")

@@ -1,0 +1,233 @@
+"""AutoRegressor: scikit-learn's contract, the choice of members, exact continuation, intervals, streams, refusals."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array, random_array
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, make_friedman1
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from confidently import AutoRegressor, OnlineRegressor, Ridge, load, merge
+from confidently.data import open_stream
+
+WEIGHT = "an online method: a weight scales the loss of one step, which is not the same as learning the row twice"
+FAILURES = {f"check_sample_weight_equivalence_on_{kind}_data": WEIGHT for kind in ("dense", "sparse")}
+GIVEN = [OnlineRegressor(prior_variance=10.0), OnlineRegressor("quantile", view="standard")]
+TABLE = ["ridge on rows", "ridge on products", *(f"ridge on {width} cosines" for width in ("wide", "medium", "narrow"))]
+WORDS = ["ridge on rows", "ridge on rows, with a wider prior", "ridge on rows of unit norm", "ridge on idf"]
+
+
+@parametrize_with_checks([AutoRegressor(), AutoRegressor(GIVEN)], expected_failed_checks=lambda _: FAILURES)
+@pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def friedman(rows=1500, seed=0):
+    return make_friedman1(rows, n_features=6, noise=1.0, random_state=seed)
+
+
+def words(rows=400):
+    generator = np.random.default_rng(0)
+    X = random_array((rows, 3000), density=0.01, random_state=generator, format="csr")
+    return X, X @ generator.normal(size=3000) + 5.0
+
+
+def data(name):
+    return {"table": friedman, "words": words}[name]()
+
+
+@pytest.mark.parametrize(("name", "expected"), [("table", TABLE), ("words", WORDS)])
+def test_members_follow_from_what_the_columns_are(name, expected):
+    X, y = data(name)
+    model = AutoRegressor().fit(X, y)
+    assert list(model.members_) == expected
+    assert model.weights_.sum() == pytest.approx(1.0)
+    predictions = [member.predict(X) for member in model.members_.values()]
+    np.testing.assert_allclose(model.predict(X), model.weights_ @ predictions, rtol=1e-9, atol=1e-9)
+
+
+def test_many_columns_have_diagonal_products_or_none():
+    generator = np.random.default_rng(0)
+    for columns, expected in ((40, "diag"), (80, None)):
+        X = generator.normal(size=(300, columns))
+        members = AutoRegressor().fit(X, X[:, 0]).members_
+        found = members.get("ridge on products")
+        assert (None if found is None else found.learner_.settings.covariance) == expected
+        assert "ridge on wide cosines" in members
+
+
+def test_it_learns_what_no_linear_regression_can_and_covers():
+    X, y = friedman(4000)
+    auto, linear = AutoRegressor().fit(X[:3000], y[:3000]), OnlineRegressor().fit(X[:3000], y[:3000])
+    errors = [np.sqrt(np.mean((model.predict(X[3000:]) - y[3000:]) ** 2)) for model in (auto, linear)]
+    assert errors[0] < 1.25  # of which 1 is noise
+    assert errors[1] > 2.2
+    assert auto.mae_ < auto.rmse_ < linear.rmse_
+    for coverage in (0.5, 0.9):
+        low, high = auto.predict_interval(X[3000:], coverage).T
+        assert np.mean((low <= y[3000:]) & (y[3000:] <= high)) == pytest.approx(coverage, abs=0.04)
+    mean, std = auto.predict(X[3000:], return_std=True)
+    assert (mean == auto.predict(X[3000:])).all()
+    assert np.sqrt(np.mean(((y[3000:] - mean) / std) ** 2)) == pytest.approx(1.0, abs=0.15)
+
+
+def test_a_linear_table_is_predicted_as_well_as_by_its_linear_member():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(2500, 8))
+    y = X @ generator.normal(size=8) + generator.normal(size=2500)
+    models = [model.fit(X[:2000], y[:2000]) for model in (AutoRegressor(), OnlineRegressor())]
+    errors = [np.mean((model.predict(X[2000:]) - y[2000:]) ** 2) for model in models]
+    assert errors[0] < 1.02 * errors[1]
+
+
+def test_units_of_columns_and_targets_do_not_matter():
+    X, y = friedman()
+    one = AutoRegressor().fit(X[:1000], y[:1000]).predict(X[1000:])
+    scaled = X * [1e6, 1e-3, 1.0, 50.0, 2.0, 7.0]
+    other = AutoRegressor().fit(scaled[:1000], 1e9 * y[:1000] + 1e10).predict(scaled[1000:])
+    assert np.sqrt(np.mean((other / 1e9 - 10.0 - one) ** 2)) < 0.05 * y.std()
+
+
+@pytest.mark.parametrize("name", ["table", "words"])
+@pytest.mark.parametrize("members", ["auto", GIVEN])
+def test_training_continues_from_a_file_as_without_it(tmp_path, name, members):
+    X, y = data(name)
+    whole = AutoRegressor(members).partial_fit(X[:100], y[:100])
+    whole.save(tmp_path / "model")
+    continued = load(tmp_path / "model")
+    assert members != "auto" or repr(continued) == repr(whole)
+    assert list(continued.members_) == list(whole.members_)
+    for model in (whole, continued):
+        model.partial_fit(X[100:300], y[100:300])
+    assert (continued.predict_interval(X) == whole.predict_interval(X)).all()
+    whole.save(tmp_path / "whole"), continued.save(tmp_path / "continued")
+    assert (tmp_path / "whole").read_bytes() == (tmp_path / "continued").read_bytes()
+    again = pickle.loads(pickle.dumps(whole))
+    assert (again.predict(X) == whole.predict(X)).all()
+
+
+def test_rows_of_any_kind():
+    X, y = friedman(600)
+    expected = AutoRegressor().fit(X, y)
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    for rows in (csr_array(X), frame, np.asfortranarray(X)):
+        found = AutoRegressor().fit(rows, y)
+        np.testing.assert_allclose(found.predict(rows), expected.predict(X), rtol=1e-9)
+    assert list(AutoRegressor().fit(frame, y).feature_names_in_) == list("abcdef")
+    unsorted = csr_array(X)
+    for a, b in zip(unsorted.indptr[:-1], unsorted.indptr[1:], strict=True):
+        unsorted.indices[a:b], unsorted.data[a:b] = unsorted.indices[a:b][::-1].copy(), unsorted.data[a:b][::-1].copy()
+    unsorted.has_sorted_indices = False
+    np.testing.assert_allclose(AutoRegressor().fit(unsorted, y).predict(X), expected.predict(X), rtol=1e-9)
+
+
+def test_passes_shuffling_and_single_precision():
+    X, y = load_diabetes(return_X_y=True)
+    order = np.argsort(y)
+    model = AutoRegressor(passes=2, shuffle=True, random_state=0).fit(X[order], y[order])
+    assert model.n_seen_ == 2 * len(y)
+    assert model.score(X, y) > 0.4
+    single = AutoRegressor(dtype="float32").fit(X, y)
+    assert {member.dtype for member in single.members_.values()} == {"float32"}
+    assert single.score(X, y) > 0.4
+
+
+def test_later_passes_change_neither_weights_nor_measures():
+    X, y = friedman(400)
+    once, twice = AutoRegressor().fit(X, y), AutoRegressor(passes=2).fit(X, y)
+    assert (once.weights_ == twice.weights_).all()
+    assert once.rmse_ == twice.rmse_
+    assert twice.n_seen_ == 2 * len(y)
+    assert (once.predict(X) != twice.predict(X)).any()
+
+
+def test_a_failed_call_leaves_the_regressor_unchanged(tmp_path):
+    X, y = friedman(300)
+    model = AutoRegressor().fit(X[:200], y[:200])
+    model.save(tmp_path / "before")
+    bad = X[200:].copy()
+    bad[-1, 0] = np.nan
+    huge = np.where(np.arange(100) == 99, 1e60, y[200:])
+    for rows, targets, weight in (
+        (bad, y[200:], None),
+        (X[200:], huge, None),
+        (X[200:] * 1e101, y[200:], None),
+        (X[200:], y[200:], np.full(100, -1.0)),
+    ):
+        with pytest.raises(ValueError, match=r"X contains|>= 0|at most"):
+            model.partial_fit(rows, targets, sample_weight=weight)
+        model.save(tmp_path / "after")
+        assert (tmp_path / "after").read_bytes() == (tmp_path / "before").read_bytes()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "svm"])
+def test_streams(tmp_path, suffix):
+    X, y = friedman(1300)
+    file = tmp_path / f"rows.{suffix}"
+    if suffix == "csv":
+        rows = [f"{target!r},{','.join(map(repr, row))}\n" for target, row in zip(y.tolist(), X.tolist(), strict=True)]
+        file.write_text("label,a,b,c,d,e,f\n" + "".join(rows))
+    else:
+        rows = [" ".join(f"{k + 1}:{v!r}" for k, v in enumerate(row)) for row in X.tolist()]
+        file.write_text("".join(f"{target!r} {row}\n" for target, row in zip(y.tolist(), rows, strict=True)))
+    how = {"normalize": "none", "zeros": True} if suffix == "csv" else {"normalize": "none"}
+    model = AutoRegressor().fit_stream(open_stream(file, targets=True, **how))
+    assert list(model.members_) == TABLE
+    expected = AutoRegressor().fit(X, y)
+    predicted = np.concatenate(list(model.predict_stream(file)))
+    np.testing.assert_allclose(predicted, expected.predict(X), rtol=1e-6)
+    wide, narrow = (
+        np.concatenate(list(model.predict_stream(file, "predict_interval", coverage=c))) for c in (0.9, 0.5)
+    )
+    assert (wide[:, 0] < narrow[:, 0]).all()
+    assert (narrow[:, 1] < wide[:, 1]).all()
+    model.save(tmp_path / "model")
+    assert load(tmp_path / "model").partial_fit_stream(file).n_seen_ == 2600
+    with pytest.raises(ValueError, match="method: expected one of 'predict', 'predict_std', 'predict_interval'"):
+        next(model.predict_stream(file, "margin_distribution"))
+
+
+def test_members_continue_by_themselves():
+    X, y = friedman(300)
+    model = AutoRegressor(GIVEN).fit(X, y)
+    alone = clone(GIVEN[0]).fit(X, y)
+    member = model.members_["1. ridge on rows"]
+    np.testing.assert_allclose(member.predict(X), alone.predict(X), rtol=1e-9)
+    assert list(model.members_) == ["1. ridge on rows", "2. quantile on standard"]
+    member.partial_fit(X, y)
+    assert (model.members_["1. ridge on rows"].predict(X) != member.predict(X)).any()
+
+
+@pytest.mark.parametrize(
+    ("members", "error", "message"),
+    [
+        ("best", TypeError, "members: expected \"auto\" or a list of OnlineRegressors, got 'best'"),
+        ([], ValueError, "at least one OnlineRegressor"),
+        ([1], TypeError, "members: expected OnlineRegressors, got int"),
+        ([OnlineRegressor(passes=0)], ValueError, "passes must be an integer"),
+        ([OnlineRegressor(covariance="kernel")], ValueError, "'kernel' is not supported in a stack"),
+        (None, TypeError, "got None"),
+    ],
+)
+def test_invalid_members(members, error, message):
+    X, y = friedman(50)
+    with pytest.raises(error, match=message):
+        AutoRegressor(members).fit(X, y)
+
+
+def test_what_is_not_supported_is_one_error():
+    X, y = friedman(50)
+    with pytest.raises(ValueError, match="AutoRegressor predicts one number per row, got 2"):
+        AutoRegressor().fit(X, np.column_stack([y, y]))
+    model = AutoRegressor().fit(X, y)
+    with pytest.raises(ValueError, match="dtype cannot change after training has begun, from float64 to float32"):
+        clone(model).set_params(dtype="float64").fit(X, y).set_params(dtype="float32").partial_fit(X, y)
+    with pytest.raises(TypeError, match="merge takes fitted classifiers or OnlineRegressors, got AutoReg"):
+        merge([model, model])
+    assert Ridge(r=None).get_params() == {"r": None}
