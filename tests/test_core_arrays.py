@@ -21,6 +21,7 @@ from scipy.linalg import cython_blas
 import confidently
 from confidently import _core
 from confidently.covariances.settings import MULTILABEL, Settings
+from confidently.covariances.state import INITIAL_TARGET
 from confidently.learner.learner import Learner
 from confidently.rules import make_rule
 from confidently.views.columns import ZERO, Columns
@@ -236,6 +237,21 @@ def mixture() -> Call:
     return Call(make, run)
 
 
+def number_mixture() -> Call:
+    def make() -> Arrays:
+        arrays = {"weights_of_members": np.ones(2), "products": np.eye(2), "rows": np.ones(2), "counters": i64(0)}
+        examples = {"predictions": np.ones((2, 2, 2)), "targets": np.ones(2), "weight": np.ones(2)}
+        return arrays | {"calibration": INITIAL_TARGET.copy()} | examples
+
+    def run(a: Arrays) -> None:
+        _core.number_mixture_learn(
+            a["weights_of_members"], a["products"], a["rows"], a["calibration"], a["counters"], a["predictions"],
+            a["targets"], a["weight"], True,
+        )  # fmt: skip
+
+    return Call(make, run)
+
+
 def topics(method: str) -> Call:
     core = _core.Topics(
         topics=2, tasks=1, nonparametric=False, digamma=False, gibbs=True, document_prior=0.5, word_prior=0.5,
@@ -356,7 +372,7 @@ TERMS = ("first", "second", "size", "slots")
 
 def see(name: str, allowed: tuple[str, ...] = ()) -> Call:
     return Call(
-        lambda: CSR | view_arrays(name), lambda a: _core.see(name, state_in(a), matrix(a), 0, 2),
+        lambda: CSR | view_arrays(name), lambda a: _core.see(name, True, state_in(a), matrix(a), 0, 2),
         ("start: longer", *(f"state.{one}" for one in (*UNSEEN, *allowed))),
     )  # fmt: skip
 
@@ -369,7 +385,7 @@ def see_and_learn(name: str, allowed: tuple[str, ...] = (), lists: bool = False)
 
     def run(a: Arrays) -> None:
         _core.see_and_learn(
-            name, state_in(a), matrix(a), a["order"], 0, a["labels"], a.get("label_start"), a["weight"],
+            name, True, state_in(a), matrix(a), a["order"], 0, a["labels"], a.get("label_start"), a["weight"],
             a.get("class_weight"), 2, None,
         )  # fmt: skip
 
@@ -526,6 +542,7 @@ CALLS = {
     "naive_bayes_learn": naive_bayes_learn(2),
     "naive_bayes_learn of several": naive_bayes_learn(3),
     "mixture_learn": mixture(),
+    "number_mixture_learn": number_mixture(),
     "Topics.learn": topics("learn"),
     "Topics.infer": topics("infer"),
 }  # fmt: skip

@@ -101,5 +101,8 @@ def test_what_is_not_supported_is_one_error(call, numbers, tmp_path):
     options = ("train", numbers, "--label", "y", "--auto", "--regression")
     assert "--auto chooses its learners; omit --prior-variance" in refused(*options, "--prior-variance", "2")
     assert "not supported for a regression" in refused(*options, "--classes", "a,b")
-    AutoRegressor().fit(X, Y).save(model)
-    assert "--row and --class are for classifiers" in refused("inspect", model, "--row", "a\n1\n")
+    other = tmp_path / "other.cw"
+    AutoRegressor().fit(X, Y).save(model), AutoRegressor().fit(X, -Y).save(other)
+    assert "stacks of regressions cannot be merged" in refused("merge", model, other, "-o", tmp_path / "merged.cw")
+    assert "is a stack of regressions, of which --row explains none" in refused("inspect", model, "--row", "a\n1\n")
+    assert "trains in one process; omit --workers" in refused(*options, "--workers", "2", "-o", model)

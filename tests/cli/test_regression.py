@@ -224,7 +224,7 @@ def test_rules_lists_regression_rules_apart(ok):
 @pytest.mark.parametrize("command, problem", [
     (("train", "{data}", "--regression", "--rule", "arow"), "arow predicts classes; expected one of ridge"),
     (("train", "{data}", "--classification", "--rule", "ridge"), "ridge predicts numbers; omit --classification"),
-    (("train", "{data}", "--regression", "--auto"), "--auto chooses its learners; omit --regression"),
+    (("train", "{data}", "--regression", "--auto", "--average"), "--auto chooses its learners; omit --average"),
     (("train", "{data}", "--regression", "--multilabel"), "--multilabel: not supported for a regression"),
     (("train", "{data}", "--regression", "--workers", "2", "--covariance", "kernel"), "kernel"),
     (("train", "{data}", "--regression", "--workers", "2", "--forget", "0.1"), "--forget: not supported on a cluster"),

@@ -9,14 +9,20 @@ import pytest
 
 from confidently import OnlineClassifier
 from confidently.data import open_stream
+from confidently.views.cosines import Cosines
 from confidently.views.first import First
 from confidently.views.pairs import Pairs
+from confidently.views.standard import Standard
 from confidently.views.table import VIEWS
 
 pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
 
 EVERY = [*VIEWS, "standard,pairs", "standard,cosines", "idf,pairs"]
+ANY_NORM = [
+    [Standard(unit_norm=False), Pairs(unit_norm=False)],
+    [Standard(unit_norm=False), Cosines(n=20, scale=0.1, unit_norm=False)],
+]
 N, D = 240, 6
 
 
@@ -60,7 +66,7 @@ def test_the_graph_predicts_the_same(view, settings, dtype):
     assert np.array_equal(label[certain], model.predict(X)[certain])
 
 
-@pytest.mark.parametrize("view", EVERY)
+@pytest.mark.parametrize("view", [*EVERY, *ANY_NORM], ids=str)
 def test_two_classes_and_labels(view):
     X, y = rows()
     for labels in (y > 0, np.column_stack([y == 0, y == 1])):

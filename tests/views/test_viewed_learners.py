@@ -22,6 +22,7 @@ from confidently.views.cosines import Cosines
 from confidently.views.pairs import Pairs
 from confidently.views.standard import Standard
 from confidently.views.table import VIEWS, make_view
+from confidently.views.unit import Unit
 from confidently.views.view import Labelled
 from tests.covariance_cases import serves
 
@@ -270,7 +271,8 @@ def test_invalid_views_are_refused(view, error, message):
         (lambda: Cosines(n=0), ValueError, r"n must be in \[1,"),
         (lambda: Cosines(scale=0.0), ValueError, "scale must be in"),
         (lambda: Cosines(seed=-1), ValueError, "seed must be in"),
-        (lambda: Standard().with_params(n=3), ValueError, "standard has no parameters"),
+        (lambda: Unit().with_params(n=3), ValueError, "unit has no parameters"),
+        (lambda: Standard(unit_norm=2), ValueError, "unit_norm: expected one of True, False, got 2"),
         (lambda: make_view("standard,pairs", idf__n=3), ValueError, "unknown parameter 'idf__n'; expected"),
         (lambda: make_view(None, n=3), ValueError, "without a view there is no parameter 'n'"),
     ],

@@ -16,6 +16,7 @@ from ..learner.streams import prune_names
 from ..stack.members import COUNTERS, ROWS, WEIGHTS, Member
 from ..stack.naive_bayes import CALIBRATION, ENTRIES, FREQUENCY, KNOWN, NaiveBayes
 from ..stack.naive_bayes import ROWS as ROWS_OF_CLASSES
+from ..stack.number_stack import NumberStack
 from ..stack.stack import HESSIAN, Stack
 from .alignment import all_classes, all_features, class_numbers
 from .merged_learner import MergeError
@@ -37,6 +38,8 @@ def merge_all(
         As for single learners; if there are both, or members differ.
     """
     together = [*models, *([] if base is None else [base])]
+    if any(isinstance(model.learner, NumberStack) for model in together):
+        raise MergeError("stacks of regressions cannot be merged; train one on all rows, or merge single regressions")
     stacks = [isinstance(model.learner, Stack) for model in together]
     if not any(stacks):
         return merge_models(models, names, base, base_name, how)

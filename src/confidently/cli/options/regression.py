@@ -101,6 +101,8 @@ def put_defaults(options: dict[str, Any], regression: bool) -> None:
         options["covariance"] = AUTO if regression else DIAGONAL
     if options["rule"] is None:
         options["rule"] = REGRESSION_RULE if regression else CLASS_RULE
+    if regression and options["auto"] and (options["workers"] is not None or options["scheduler"] is not None):
+        raise click.UsageError("--auto of numbers trains in one process; omit --workers and --scheduler")
     options["regression"] = True if regression else options["regression"]
 
 
