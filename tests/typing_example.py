@@ -11,6 +11,7 @@ from confidently import (
     MIRA,
     RULES,
     AutoClassifier,
+    AutoRegressor,
     CWStdev,
     OnlineClassifier,
     OnlineMedLDA,
@@ -54,11 +55,12 @@ def main(folder: Path) -> None:
     assert_type(regressor.predict(X), Floats)
     assert_type(regressor.predict(X, return_std=True), tuple[Floats, Floats])
     assert_type(regressor.predict_interval(X, 0.9), Floats)
+    assert_type(AutoRegressor().fit(X, X[:, 0]).predict(X), Floats)
     assert_type(OnlineMedLDA(2).fit((10 * X).astype(int), y), OnlineMedLDA)
 
     classifier.save(folder / "spam.cw")
     model = load(folder / "spam.cw")
-    assert_type(model, OnlineClassifier | AutoClassifier | OnlineRegressor | OnlineMedLDA)
+    assert_type(model, OnlineClassifier | AutoClassifier | OnlineRegressor | AutoRegressor | OnlineMedLDA)
     if isinstance(model, OnlineClassifier):
         assert_type(model.partial_fit(X, y), OnlineClassifier)
 

@@ -176,6 +176,7 @@ class BaseOnlineRegressor(NumberPredictions[AnyRegression]):
         Examples
         --------
         >>> import tempfile
+        >>> from confidently import OnlineRegressor
         >>> from confidently.data import open_stream
         >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
         ...     _ = file.write("label,a\\n" + "".join(f"{2.5 * a + 1},{a}\\n" for a in range(50)))
