@@ -68,7 +68,7 @@ class BoundTo final : public BoundLearner {
             const auto numbers = nb::cast<nb::ndarray<nb::ro, nb::c_contig>>(array);
             // Bins of errors change, as the normal equations do, when nothing can fail any more.
             const bool without_bins = is_regression && own == "calibration" && covariance.weights.columns == 1;
-            kept_.push_back({numbers.data(), without_bins ? 8 * sizeof(double) : numbers.nbytes()});
+            if (numbers.nbytes()) kept_.push_back({numbers.data(), without_bins ? 8 * sizeof(double) : numbers.nbytes()});
         }
         if (is_regression && state.contains("precision")) {
             const std::int64_t n = covariance.weights.n_features;

@@ -103,6 +103,7 @@ struct ProductLearner {
         require_numbers(state, int(columns));
         require_columns(matrix);
         require(matrix.rows->n_columns + intercept <= std::int64_t(d), "more columns than features");
+        require(entry<std::int64_t, 1>(state, "pending_rows").size() == 1, "there must be one number of pending rows");
         std::int64_t* pending_rows = data<std::int64_t>(state, "pending_rows");
         require(*pending_rows >= 0 && *pending_rows <= std::int64_t(pending.shape(1)), "there are more pending rows than room");
         const Examples examples{labels, label_start, weight, class_weight, order, first, last, {}, targets};
