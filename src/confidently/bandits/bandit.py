@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array, issparse, vstack
+from scipy.sparse import csr_array, issparse
 
 from ..data.memory.matrix import as_matrix
 from ..estimators.classifier import OnlineClassifier
@@ -17,6 +16,7 @@ from ..estimators.regressor import OnlineRegressor
 from ..rules.regression import Ridge
 from ..wording import counted
 from . import files
+from .arguments import ARMS, as_one_row, checked_arms, feature_rows, one_kind, shown
 from .arm_models import ArmModels, PerArm
 from .decisions import Decision, context_record, context_row, decision_of
 from .dense_arms import DenseArms, has_matrices
@@ -26,7 +26,6 @@ from .shared_model import SharedModel
 from .sparse_arms import SparseArms, has_index
 
 BOUNDED_VARIANCE = 0.25  # of any number in [0, 1] (Popoviciu's inequality)
-ARMS = (str, int, float)  # types of arms and of ids, which files can hold
 
 
 class ContextualBandit:
@@ -82,12 +81,12 @@ class ContextualBandit:
         arm_features: Mapping[Any, Any] | None = None,
         random_state: int | None = None,
     ) -> None:
-        self.arms = _checked_arms(arms)
+        self.arms = checked_arms(arms)
         self.policy = make_policy(policy)
         if model is None:
             model = OnlineRegressor(Ridge(r=BOUNDED_VARIANCE))
         self._model = RewardModel(model)
-        self._arm_features = None if arm_features is None else _feature_rows(self.arms, arm_features)
+        self._arm_features = None if arm_features is None else feature_rows(self.arms, arm_features)
         self._models: ArmModels | None = None
         self._random = np.random.default_rng(random_state)
         self._n_decisions = 0
@@ -117,7 +116,7 @@ class ContextualBandit:
             If the context has another number of columns than those before or values that are not finite, or a decision
             with this id waits for its reward.
         """
-        X = self._rows(_as_one_row(context), 1)
+        X = self._rows(as_one_row(context), 1)
         id = self._n_decisions if id is None else id
         if isinstance(id, np.generic):
             id = id.item()
@@ -220,7 +219,7 @@ class ContextualBandit:
         number = {arm: k for k, arm in enumerate(self.arms)}
         for arm in decisions:
             if arm not in number:
-                raise ValueError(f"unknown arm {arm!r}; expected one of {_shown(self.arms)}, or use add_arm first")
+                raise ValueError(f"unknown arm {arm!r}; expected one of {shown(self.arms)}, or use add_arm first")
         values = self._model.check_rewards(rewards, len(decisions))
         X = self._rows(contexts, len(decisions))
         if X.shape[0] != len(decisions):
@@ -239,18 +238,18 @@ class ContextualBandit:
         ValueError, TypeError
             If there is such an arm, or its features are missing, not wanted or not as those of the others.
         """
-        _checked_arms([*self.arms, arm])
+        checked_arms([*self.arms, arm])
         if (features is None) != (self._arm_features is None):
             problem = "has no features" if features is None else "has features, but other arms have none"
             raise ValueError(f"add_arm: {arm!r} {problem}; pass features for all arms or for none")
         if self._arm_features is not None:
-            row = _one_kind([_as_one_row(features)], sparse=issparse(self._arm_features))
+            row = one_kind([as_one_row(features)], sparse=issparse(self._arm_features))
             if row.shape[1] != self._arm_features.shape[1]:
                 raise ValueError(
                     f"add_arm: expected {self._arm_features.shape[1]} features as of the other arms, got {row.shape[1]}"
                 )
             if self._models is None:
-                self._arm_features = _one_kind([self._arm_features, row], issparse(self._arm_features))
+                self._arm_features = one_kind([self._arm_features, row], issparse(self._arm_features))
             else:
                 self._models.add(row)
                 self._arm_features = self._models.features  # type: ignore[attr-defined]
@@ -267,7 +266,7 @@ class ContextualBandit:
             If there is no such arm, or no other.
         """
         if arm not in self.arms:
-            raise ValueError(f"unknown arm {arm!r}; expected one of {_shown(self.arms)}")
+            raise ValueError(f"unknown arm {arm!r}; expected one of {shown(self.arms)}")
         if len(self.arms) == 1:
             raise ValueError(f"remove_arm: {arm!r} is the only arm; add another one first")
         number = self.arms.index(arm)
@@ -381,50 +380,3 @@ class ContextualBandit:
                 "begin a new bandit for other features"
             )
         return X
-
-
-def _checked_arms(arms: Sequence[Any]) -> list[Any]:
-    if isinstance(arms, str) or not len(arms):
-        raise ValueError(f"arms: expected a sequence of at least one arm, got {arms!r}")
-    found = [arm.item() if isinstance(arm, np.generic) else arm for arm in arms]
-    for arm in found:
-        if isinstance(arm, bool) or not isinstance(arm, ARMS) or (isinstance(arm, float) and not math.isfinite(arm)):
-            raise TypeError(f"arms: expected strings or finite numbers, got {arm!r}")
-    for k, arm in enumerate(found):
-        if len(set(found)) < len(found) and arm in found[:k]:
-            raise ValueError(f"arms: {arm!r} is there twice; use every arm once")
-    return found
-
-
-def _feature_rows(arms: list[Any], given: Mapping[Any, Any]) -> Any:
-    missing = [arm for arm in arms if arm not in given]
-    if missing or len(given) > len(arms):
-        problem = f"nothing for {missing[0]!r}" if missing else "features of arms that do not exist"
-        raise ValueError(f"arm_features: {problem}; pass a row for each arm")
-    rows = [_as_one_row(given[arm]) for arm in arms]
-    if len({row.shape for row in rows}) > 1:
-        shapes = ", ".join(sorted({str(row.shape[1]) for row in rows}))
-        raise ValueError(f"arm_features: all arms must have equally many features, got {shapes}")
-    return _one_kind(rows, any(map(issparse, rows)))
-
-
-def _one_kind(rows: list[Any], sparse: bool) -> Any:
-    joined = csr_array(vstack([csr_array(row) for row in rows])) if sparse else np.vstack(rows).astype(np.float64)
-    as_matrix(joined)  # an error names the first value that is not finite
-    return joined
-
-
-def _as_one_row(row: Any) -> Any:
-    if row is None or issparse(row):
-        return row
-    row = np.asarray(row, dtype=np.float64)
-    if row.ndim == 2 and len(row) == 1:
-        return row
-    if row.ndim != 1:
-        raise ValueError(f"expected one row, an array of shape (d,), got shape {row.shape}")
-    return row[None]
-
-
-def _shown(arms: list[Any]) -> str:
-    names = ", ".join(repr(arm) for arm in arms[:10])
-    return names if len(arms) <= 10 else f"{names}, ... ({len(arms)} arms)"

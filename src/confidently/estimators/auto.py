@@ -23,6 +23,7 @@ from .base import BaseOnlineClassifier
 from .classifier import OnlineClassifier
 from .fitted import classifier_of
 from .parameters import check_settings, check_training, saved_training, settings_of
+from .stack_members import check_members, take_columns
 
 AUTO = "auto"
 
@@ -160,22 +161,14 @@ class AutoClassifier(BaseOnlineClassifier[Stack]):
         model = Model(learner, [], None, {"multiclass": multiclass, "calibration": "progressive"})
         classifier = classifier_of(model)
         classifier.learner_, classifier._class_order = copy(learner), self._class_order
-        classifier.n_features_in_ = self.n_features_in_
-        for name in ("feature_names_in_", "features_", "source_"):
-            if hasattr(self, name):
-                setattr(classifier, name, getattr(self, name))
+        take_columns(classifier, self)
         return classifier
 
 
 def _check_members(members: Any) -> None:
     """Raise an error unless these may be the members of a stack."""
-    if isinstance(members, str) or not isinstance(members, Sequence):
-        raise TypeError(f'members: expected "auto" or a list of OnlineClassifiers, got {members!r}')
-    if not members:
-        raise ValueError('members: expected "auto" or at least one OnlineClassifier, got an empty list')
+    check_members(members, OnlineClassifier)
     for member in members:
-        if not isinstance(member, OnlineClassifier):
-            raise TypeError(f"members: expected OnlineClassifiers, got {type(member).__name__}")
         check_settings(member, partial=False)
 
 

@@ -26,6 +26,7 @@ from .base_regressor import BaseOnlineRegressor
 from .fitted import regressor_of
 from .parameters import check_passes, plain_training
 from .regressor import OnlineRegressor
+from .stack_members import check_members, take_columns
 
 AUTO = "auto"
 
@@ -148,10 +149,7 @@ class AutoRegressor(BaseOnlineRegressor[NumberStack]):
         learner.state = {name: array.copy() for name, array in learner.state.items()}
         regressor = regressor_of(RegressionModel(learner, [0], None, {"calibration": "progressive"}))
         regressor.learner_, regressor._one_dimensional = learner, True
-        regressor.n_features_in_ = self.n_features_in_
-        for name in ("feature_names_in_", "features_", "source_"):
-            if hasattr(self, name):
-                setattr(regressor, name, getattr(self, name))
+        take_columns(regressor, self)
         return regressor
 
     # --- files ---------------------------------------------------------------------------------------------------
@@ -166,13 +164,8 @@ class AutoRegressor(BaseOnlineRegressor[NumberStack]):
 
 def _check_members(members: Any) -> None:
     """Raise an error unless these may be the members of a stack."""
-    if isinstance(members, str) or not isinstance(members, Sequence):
-        raise TypeError(f'members: expected "auto" or a list of OnlineRegressors, got {members!r}')
-    if not members:
-        raise ValueError('members: expected "auto" or at least one OnlineRegressor, got an empty list')
+    check_members(members, OnlineRegressor)
     for member in members:
-        if not isinstance(member, OnlineRegressor):
-            raise TypeError(f"members: expected OnlineRegressors, got {type(member).__name__}")
         member._check_parameters()
         if member.covariance != "auto" and kind_of(member.covariance).keeps_examples:
             raise ValueError(f"members: covariance={member.covariance!r} is not supported in a stack")
