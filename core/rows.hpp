@@ -74,9 +74,13 @@ inline constexpr std::int64_t kLine = 64;  // bytes that arrive from memory toge
 
 // Asks for numbers that are soon to be read.
 template <class T>
-void expect_numbers(const T* first, const T* last) {
-    for (auto *at = reinterpret_cast<const char*>(first), *end = reinterpret_cast<const char*>(last); at < end; at += kLine) prefetch(at);
+void expect_numbers(const T* first, const T* last, void (*ask)(const void*) = prefetch) {
+    for (auto *at = reinterpret_cast<const char*>(first), *end = reinterpret_cast<const char*>(last); at < end; at += kLine) ask(at);
 }
+
+// Entries between those that are read and those that are asked for, where rows are read one after the other. Fewer arrive too
+// late, and those that the first level of the cache has asked for keep it from asking for weights.
+inline constexpr std::int64_t kEntriesAhead = 2048;
 
 class Rows {
   public:
@@ -88,6 +92,8 @@ class Rows {
     virtual Row with_zeros(std::int64_t i, bool intercept, RowBuffer& buffer) const { return at(i, intercept, buffer); }
     // asks for a row that is soon to be read
     virtual void expect(std::int64_t) const {}
+    // asks for the entries that follow those of the rows from first up to last after kEntriesAhead others
+    virtual void expect_after(std::int64_t, std::int64_t) const {}
     // the columns of row i, not checked; none where they are not stored
     virtual std::span<const std::int32_t> columns(std::int64_t) const { return {}; }
     // whether the columns of row i are in range and ascend; otherwise the row must not be read
@@ -97,6 +103,13 @@ class Rows {
     // what is invalid about row i, if anything: a value that is not finite or too large, a column out of range, columns
     // that are out of order or duplicate
     virtual Fault fault(std::int64_t i, double largest) const = 0;
+
+    // whether nothing is invalid about the rows from first up to last
+    virtual bool valid(std::int64_t first, std::int64_t last, double largest) const {
+        for (std::int64_t i = first; i < last; ++i)
+            if (fault(i, largest).bad()) return false;
+        return true;
+    }
 
     Fault first_fault(double largest) const {
         for (std::int64_t i = 0; i < n_rows; ++i)
@@ -136,6 +149,10 @@ class DenseRows final : public Rows {
         return k == n_columns ? Fault{} : Fault{"value", i, k, static_cast<double>(x[k])};
     }
 
+    bool valid(std::int64_t first, std::int64_t last, double largest) const override {
+        return all_within(values_ + first * n_columns, (last - first) * n_columns, largest);
+    }
+
   private:
     const Value* values_;
 };
@@ -164,6 +181,13 @@ class CsrRows final : public Rows {
         expect_numbers(columns_ + start_[i], columns_ + start_[i + 1]);
     }
 
+    void expect_after(std::int64_t first, std::int64_t last) const override {
+        const std::int64_t end = start_[n_rows];
+        const std::int64_t from = std::min(start_[first] + kEntriesAhead, end), to = std::min(start_[last] + kEntriesAhead, end);
+        expect_numbers(values_ + from, values_ + to, prefetch_far);
+        expect_numbers(columns_ + from, columns_ + to, prefetch_far);
+    }
+
     std::span<const std::int32_t> columns(std::int64_t i) const override {
         return {columns_ + start_[i], columns_ + start_[i + 1]};
     }
@@ -183,6 +207,12 @@ class CsrRows final : public Rows {
             outside |= column | (last - column);
         }
         return !(outside >> 31);
+    }
+
+    bool valid(std::int64_t first, std::int64_t last, double largest) const override {
+        if (!all_within(values_ + start_[first], start_[last] - start_[first], largest)) return false;
+        while (first < last && in_order(first)) ++first;
+        return first == last;
     }
 
     Fault fault(std::int64_t i, double largest) const override {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "covariances/pair_scores_avx2.hpp"
 #include "learner/learn.hpp"
 #include "learner/tasks.hpp"
 #include "rows.hpp"
@@ -22,9 +23,10 @@ void each_four_rows(const Inspector& inspector, bool intercept, F&& f) {
         const std::int64_t n = std::min(kRowsTogether, rows.n_rows - first);
         Row row[kRowsTogether] = {};
         bool full = false;  // hardly any value of the first row is zero
+        rows.expect_after(first, first + n);
+        if (inspector.largest != 0.0 && !rows.valid(first, first + n, inspector.largest))
+            for (std::int64_t r = 0; r < n; ++r) inspector.check(first + r);
         for (std::int64_t r = 0; r < n; ++r) {
-            if (const std::int64_t soon = first + r + kRowsTogether; soon < rows.n_rows) rows.expect(soon);
-            inspector.check(first + r);
             row[r] = full ? rows.with_zeros(first + r, intercept, buffer[0]) : rows.at(first + r, intercept, buffer[r]);
             if (r == 0 && n == kRowsTogether && rows.stores_zeros() && 2 * row[0].size > rows.n_columns) {
                 full = true;
@@ -79,6 +81,16 @@ void moderate_four(const Covariance& covariance, const Row* rows, double prior_v
     }
 }
 
+#if CONFIDENTLY_X86
+// Scores four rows in the one column of pairs and moderates them.
+inline void moderate_pairs(const Weights<double>& weights, const Row* rows, double prior_variance, double* scores) {
+    const PairScores pairs(weights);
+    double variances[kRowsTogether];
+    for (std::int64_t r = 0; r < kRowsTogether; r += 2) pairs.of_two(rows + r, scores + r, variances + r);
+    for (std::int64_t r = 0; r < kRowsTogether; ++r) scores[r] *= moderation(variances[r], prior_variance);
+}
+#endif
+
 // The same, moderated by the variance of each score or, of several classes, by that of the difference between the two best.
 template <class Covariance>
 void predict_moderated(const Covariance& covariance, const Inspector& inspector, std::int64_t n_seen, double prior_variance,
@@ -88,6 +100,10 @@ void predict_moderated(const Covariance& covariance, const Inspector& inspector,
     std::vector<double> scratch(static_cast<std::size_t>(columns));
     each_four_rows(inspector, weights.intercept, [&](std::int64_t first, std::int64_t n, const Row* rows) {
         double* scores = out + first * columns;
+#if CONFIDENTLY_X86
+        if constexpr (requires { Covariance::avx2; })
+            if (n == kRowsTogether) return moderate_pairs(weights, rows, prior_variance, scores);
+#endif
         score_rows(weights, rows, n, n_seen, scores, scratch.data());
         if constexpr (requires { &Covariance::variances_of_four; }) {
             if (n == kRowsTogether && several && !independent) return moderate_four(covariance, rows, prior_variance, scores);

@@ -102,7 +102,11 @@ class ClassPredictions(ClassifierMixin, OnlineEstimator[AnyClasses]):
             p = learner.probabilities(matrix, self.calibration)
             return order.columns(np.column_stack([1.0 - p, p]) if p.ndim == 1 else p)
         scores = order.scores(learner.decision(matrix), binary)
-        return (scores > 0).astype(int) if learner.multilabel else order.classes[predicted_numbers(scores)]
+        if learner.multilabel:
+            return (scores > 0).astype(int)
+        if scores.ndim == 1:  # numbers of one byte, which are faster than those of eight: memory for these must be found
+            return order.classes[(scores > 0).view(np.int8)]
+        return order.classes[predicted_numbers(scores)]
 
     def predict_stream(
         self, paths: Any, method: str = "predict", *, strict: bool = False, **options: Any
