@@ -104,7 +104,8 @@ class ClassPredictions(ClassifierMixin, OnlineEstimator[AnyClasses]):
         scores = order.scores(learner.decision(matrix), binary)
         if learner.multilabel:
             return (scores > 0).astype(int)
-        if scores.ndim == 1:  # numbers of one byte, which are faster than those of eight: memory for these must be found
+        if scores.ndim == 1:
+            # numbers of one byte, since new memory for numbers of eight takes longer than all else
             return order.classes[(scores > 0).view(np.int8)]
         return order.classes[predicted_numbers(scores)]
 
