@@ -72,10 +72,10 @@ struct Fault {
 
 inline constexpr std::int64_t kLine = 64;  // bytes that arrive from memory together
 
-// Asks for numbers that are soon to be read.
+// Asks for numbers that are soon to be read: by the second level of the cache, since the first has hardly room for the weights.
 template <class T>
-void expect_numbers(const T* first, const T* last, void (*ask)(const void*) = prefetch) {
-    for (auto *at = reinterpret_cast<const char*>(first), *end = reinterpret_cast<const char*>(last); at < end; at += kLine) ask(at);
+void expect_numbers(const T* first, const T* last) {
+    for (auto *at = reinterpret_cast<const char*>(first), *end = reinterpret_cast<const char*>(last); at < end; at += kLine) prefetch_far(at);
 }
 
 // Entries between those that are read and those that are asked for, where rows are read one after the other. Fewer arrive too
@@ -132,6 +132,12 @@ class DenseRows final : public Rows {
         return {buffer.column.data(), buffer.value.data(), n, intercept};
     }
 
+    // Of a longer row the processor itself notices that its numbers follow one another.
+    void expect(std::int64_t i) const override {
+        constexpr std::int64_t longest = (32 << 10) / sizeof(Value);
+        if (n_columns <= longest) expect_numbers(values_ + i * n_columns, values_ + (i + 1) * n_columns);
+    }
+
     bool stores_zeros() const override { return std::is_same_v<Value, double>; }
 
     // Rows that share a buffer share their columns.
@@ -184,8 +190,8 @@ class CsrRows final : public Rows {
     void expect_after(std::int64_t first, std::int64_t last) const override {
         const std::int64_t end = start_[n_rows];
         const std::int64_t from = std::min(start_[first] + kEntriesAhead, end), to = std::min(start_[last] + kEntriesAhead, end);
-        expect_numbers(values_ + from, values_ + to, prefetch_far);
-        expect_numbers(columns_ + from, columns_ + to, prefetch_far);
+        expect_numbers(values_ + from, values_ + to);
+        expect_numbers(columns_ + from, columns_ + to);
     }
 
     std::span<const std::int32_t> columns(std::int64_t i) const override {
