@@ -1,14 +1,15 @@
 // The non-zero values of a dense row, with their columns, in order.
 //
 // With AVX2, four values at a time: the comparison with zero gives a number from 0 to 15, and a table says which of the four
-// to move to the front. All four are then written, and the next ones begin after those that were meant; so there must be
-// room for three numbers more than a row has. Nothing depends on a branch, since where zeros are cannot be predicted.
+// to move to the front. All four are then written, and the next ones begin after those that were meant. Nothing depends on a
+// branch, since where zeros are cannot be predicted.
 #pragma once
 
 #include <array>
 #include <bit>
 #include <cstdint>
 
+#include "nonzeros_vbmi2.hpp"
 #include "processor.hpp"
 
 #if CONFIDENTLY_X86
@@ -17,7 +18,7 @@
 
 namespace confidently {
 
-inline constexpr std::int64_t kSpareNumbers = 3;  // room that nonzeros() needs beyond n numbers
+inline constexpr std::int64_t kSpareNumbers = 15;  // room that nonzeros() needs beyond n numbers
 
 namespace loops {
 
@@ -72,6 +73,7 @@ CONFIDENTLY_AVX2 std::int32_t nonzeros_avx2(const Value* x, std::int64_t n, std:
 template <class Value>
 std::int32_t nonzeros(const Value* x, std::int64_t n, std::int32_t* column, double* value) {
 #if CONFIDENTLY_X86
+    if (usual_simd() >= Simd::vbmi2) return loops::nonzeros_vbmi2(x, n, column, value);
     if (usual_simd() >= Simd::avx2) return loops::nonzeros_avx2(x, n, column, value);
 #endif
     return loops::nonzeros(x, n, 0, 0, column, value);

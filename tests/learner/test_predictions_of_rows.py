@@ -41,6 +41,21 @@ def test_alone_and_among_others(part, dtype, k, options):
             np.testing.assert_array_equal(np.concatenate(alone), together)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_of_every_width_with_long_runs_of_zeros(dtype):
+    for d in range(1, 51):
+        X, k = np.where(RNG.random((60, d)) < 0.3, RNG.normal(size=(60, d)), 0.0).astype(dtype), 3
+        for i in range(60):
+            first = RNG.integers(0, d)
+            X[i, first : first + RNG.integers(0, 40)] = 0.0
+        X[7, -1] = -0.0
+        models = [OnlineClassifier("arow").fit(form, np.arange(60) % k) for form in (X, csr_matrix(X))]
+        dense, sparse = (model.learner_.state["weights"] for model in models)
+        np.testing.assert_array_equal(dense, sparse)
+        for form in (X, csr_matrix(X), X[:1]):
+            np.testing.assert_array_equal(models[0].predict_proba(form), models[1].predict_proba(X)[: form.shape[0]])
+
+
 @pytest.mark.parametrize("k", [2, 5])
 @pytest.mark.parametrize("dense", [True, False])
 def test_rows_are_checked_while_they_are_scored(k, dense):
