@@ -12,6 +12,7 @@
 
 #include "processor.hpp"
 #include "sort_short.hpp"
+#include "sort_short_avx512.hpp"
 
 namespace confidently {
 
@@ -19,10 +20,10 @@ class RowOrder {
   public:
     explicit RowOrder(Simd path = usual_simd()) : path_(path) {}
 
-    // Sorts columns ascending, each once. column_of(column) is the new number of a column; f(kept, value, again) combines the values of equal
-    // columns in the order of the entries. Returns how many entries are left.
-    template <class ColumnOf, class F>
-    std::int64_t sort(std::int32_t* columns, double* values, std::int64_t n, ColumnOf&& column_of, F&& f) {
+    // Sorts columns ascending, each once; f(kept, value, again) combines the values of equal columns in the order of the entries.
+    // Returns how many entries are left.
+    template <class F>
+    std::int64_t sort(std::int32_t* columns, double* values, std::int64_t n, F&& f) {
         const auto length = static_cast<std::size_t>(n);
 #if CONFIDENTLY_X86
         is_short_ = false;
@@ -34,8 +35,7 @@ class RowOrder {
         }
         std::uint32_t all = 0, before = 0, descends = 0;
         for (std::size_t k = 0; k < length; ++k) {
-            const auto column = static_cast<std::uint32_t>(column_of(columns[k]));
-            columns[k] = static_cast<std::int32_t>(column);
+            const auto column = static_cast<std::uint32_t>(columns[k]);
             all |= column;
             descends |= column < before;
             before = column;
@@ -54,15 +54,14 @@ class RowOrder {
     }
 
     // The same, with the values of equal columns summed.
-    template <class ColumnOf>
-    std::int64_t sort_and_sum(std::int32_t* columns, double* values, std::int64_t n, ColumnOf&& column_of) {
+    std::int64_t sort_and_sum(std::int32_t* columns, double* values, std::int64_t n) {
 #if CONFIDENTLY_X86
         if (path_ != Simd::plain && static_cast<std::size_t>(n) <= kMostShort) {
-            const std::int64_t left = sort_short(columns, values, static_cast<std::size_t>(n), column_of);
+            const std::int64_t left = sort_short(columns, values, static_cast<std::size_t>(n));
             if (left >= 0) return left;
         }
 #endif
-        return sort(columns, values, n, column_of, [](double& sum, double value, bool again) { sum = again ? sum + value : value; });
+        return sort(columns, values, n, [](double& sum, double value, bool again) { sum = again ? sum + value : value; });
     }
 
     // Which of the entries was sorted into this place; before equal columns were combined.
@@ -80,28 +79,31 @@ class RowOrder {
     static_assert(kMostShort == kPlaces + 1);
 
     // sort_and_sum for columns that leave room for the number of the entry in 32 bits; -1, and nothing is done, for others.
-    template <class ColumnOf>
-    std::int64_t sort_short(std::int32_t* columns, double* values, std::size_t n, ColumnOf&& column_of) {
-        std::uint32_t all = 0, before = 0, descends = 0;
+    std::int64_t sort_short(std::int32_t* columns, double* values, std::size_t n) {
+        const bool few = n <= ShortSortAvx512::kMost && path_ == Simd::vbmi2;
+        const int equal = few ? ShortSortAvx512::sort(columns, n, short_.data()) : sort_columns(columns, n);
+        if (equal < 0) return -1;
+        is_short_ = true;
+        if (n > values_.size()) values_.resize(kMostShort);
+        double* before = values_.data();
+        std::copy_n(values, n, before);
+        for (std::size_t k = 0; k < n; ++k) values[k] = before[short_[k] & kPlaces];
+        return equal ? summed(columns, values, n) : static_cast<std::int64_t>(n);
+    }
+
+    // The same as ShortSortAvx512::sort.
+    int sort_columns(std::int32_t* columns, std::size_t n) {
+        std::uint32_t all = 0, equal = 0;
         for (std::size_t k = 0; k < n; ++k) {
-            const auto column = static_cast<std::uint32_t>(column_of(columns[k]));
+            const auto column = static_cast<std::uint32_t>(columns[k]);
             short_[k] = column << kPlaceBits | static_cast<std::uint32_t>(k);
             all |= column;
-            descends |= column < before;
-            before = column;
         }
         if (all >> (32 - kPlaceBits)) return -1;
-        is_short_ = true;
-        if (descends) {
-            ShortSort::sort(short_.data(), n);
-            if (n > values_.size()) values_.resize(kMostShort);
-            std::copy_n(values, n, values_.data());
-            for (std::size_t k = 0; k < n; ++k) values[k] = values_[short_[k] & kPlaces];
-        }
-        std::uint32_t again = 0;
+        ShortSort::sort(short_.data(), n);
         for (std::size_t k = 0; k < n; ++k) columns[k] = static_cast<std::int32_t>(short_[k] >> kPlaceBits);
-        for (std::size_t k = 1; k < n; ++k) again |= columns[k - 1] == columns[k];
-        return again ? summed(columns, values, n) : static_cast<std::int64_t>(n);
+        for (std::size_t k = 1; k < n; ++k) equal |= columns[k - 1] == columns[k];
+        return equal != 0;
     }
 
     // Sums the values of equal columns, which are neighbours.

@@ -326,7 +326,7 @@ class DictReader {
     // Sorts the entries from the first on, whose columns are behind those of the others.
     void sort(std::size_t first) {
         const auto size = order_.sort_and_sum(row_columns_.data() + first, row_values_.data() + first,
-                                              static_cast<std::int64_t>(row_columns_.size() - first), std::identity());
+                                              static_cast<std::int64_t>(row_columns_.size() - first));
         row_columns_.resize(first + static_cast<std::size_t>(size));
         row_values_.resize(row_columns_.size());
     }

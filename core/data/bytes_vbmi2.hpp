@@ -25,11 +25,15 @@ CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE __m512i in_fields(__m512i bytes, std::uint6
     return _mm512_maskz_expand_epi8(_cvtu64_mask64(fields), _mm512_maskz_compress_epi8(_cvtu64_mask64(keep), bytes));
 }
 
-// The digits that are kept, in fields of 8 bytes: an integer each.
-CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE __m256i integers_of_fields(__m512i digits, std::uint64_t keep, std::uint64_t fields) {
-    const __m512i spread = in_fields(digits, keep, fields);
+// The integers of the digits in fields of 8 bytes.
+CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE __m256i integers_of(__m512i spread) {
     const __m512i fours = _mm512_madd_epi16(_mm512_maddubs_epi16(spread, _mm512_set1_epi16(0x010a)), _mm512_set1_epi32(0x00010064));
     return _mm256_madd_epi16(_mm512_cvtepi32_epi16(fours), _mm256_set1_epi32(0x00012710));
+}
+
+// The digits that are kept, in fields of 8 bytes: an integer each.
+CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE __m256i integers_of_fields(__m512i digits, std::uint64_t keep, std::uint64_t fields) {
+    return integers_of(in_fields(digits, keep, fields));
 }
 
 }  // namespace confidently

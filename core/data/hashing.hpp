@@ -15,6 +15,7 @@
 #include "data/short_word.hpp"
 #include "prefetch.hpp"
 #include "processor.hpp"
+#include "row_checks.hpp"
 
 namespace confidently {
 
@@ -41,7 +42,8 @@ struct Namespace {
 };
 
 // Columns of features, numbered as they appear. Hashed: names with the same low bits of their hash share a column, and the table keeps
-// only those bits. Exact: every name has its own column, and the table keeps the names.
+// only those bits. Exact: every name has its own column, and the table keeps the names. Columns may be given others, which a stream
+// of several readers has for them: then the next features are numbered from behind all of these.
 class FeatureTable {
   public:
     static constexpr int kExact = -1;
@@ -53,31 +55,42 @@ class FeatureTable {
     std::int64_t size() const { return static_cast<std::int64_t>(keys_.size()); }
     std::uint32_t key(std::int64_t column) const { return keys_[static_cast<std::size_t>(column)]; }
 
+    // How many features were not given a column, and the first of their columns.
+    std::size_t n_provisional() const { return keys_.size() - columns_.size(); }
+    std::int32_t first_provisional() const { return behind_; }
+
     std::uint32_t mask() const { return mask_; }  // the bits of a hash that are its key
     std::uint32_t key_of(const Namespace& space, std::string_view name) const { return murmur3(name, space.seed) & mask_; }
 
     // Prefetches the slot of a key that is looked up soon.
     void expect(std::uint32_t key) const { prefetch(&slots_[place(key)]); }
 
+#if CONFIDENTLY_X86
+    // The same for keys in 64 bits each.
+    CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE void expect(__m512i keys) const {
+        const __m512i product = _mm512_mullo_epi64(keys, _mm512_set1_epi64(static_cast<long long>(kSpread)));
+        const __m512i mask = _mm512_set1_epi64(static_cast<long long>(n_slots() - 1));
+        alignas(64) std::size_t at[8];
+        _mm512_store_si512(at, _mm512_and_si512(_mm512_srli_epi64(product, kShift), mask));
+        for (const std::size_t slot : at) prefetch(&slots_[slot]);
+    }
+#endif
+
     static constexpr std::int64_t kNearRoom = 3;  // more keys than asked for may be read, and columns written
 
     // The columns of features with these keys, if they are in one of their first two slots, where most are; -1 for others.
     void near(const std::uint32_t* keys, std::int64_t n, std::int32_t* columns, [[maybe_unused]] Simd path) const {
-        if (exact_) {
-            for (std::int64_t k = 0; k < n; ++k) expect(keys[k]);
-            return void(std::fill_n(columns, n, -1));
-        }
+        if (exact_) return void(std::fill_n(columns, n, -1));
 #if CONFIDENTLY_X86
         if (path != Simd::plain) return near_columns_avx2(slots_.data(), n_slots() - 1, kSpread, kShift, keys, n, columns);
 #endif
-        for (std::int64_t k = 0; k < n; ++k) expect(keys[k]);
         for (std::int64_t k = 0; k < n; ++k) columns[k] = near(keys[k]);
     }
 
     // The column of the feature with this key; -1 if it is unknown.
     std::int32_t find(std::uint32_t key, const Namespace& space, std::string_view name) const {
         for (std::size_t at = place(key); slots_[at].column >= 0; at = next(at))
-            if (slots_[at].key == key && (!exact_ || is_named(slots_[at].column, space.prefix, name))) return slots_[at].column;
+            if (slots_[at].key == key && (!exact_ || is_named(slots_[at].column, space.prefix, name))) return column_in(slots_[at]);
         return -1;
     }
 
@@ -92,7 +105,7 @@ class FeatureTable {
         std::size_t at = place(key);
         for (; slots_[at].column >= 0; at = next(at))
             if (slots_[at].key == key && (!exact_ || is_named(slots_[at].column, space.prefix, name)))
-                return {slots_[at].column, false};
+                return {column_in(slots_[at]), false};
         return {add(at, key, space.prefix, name), true};
     }
 
@@ -109,10 +122,24 @@ class FeatureTable {
         add(at, key, "", name);
     }
 
-    // Forgets the columns from n on.
+    // Gives all features that were not given a column before these, in their order.
+    void renumber(const std::vector<std::int32_t>& columns) {
+        if (columns.empty()) return;
+        if (!exact_)
+            for (std::size_t k = 0; k < columns.size(); ++k) {
+                const std::uint32_t key = keys_[columns_.size() + k];
+                std::size_t at = place(key);
+                while (slots_[at].key != key) at = next(at);
+                slots_[at].column = columns[k];
+            }
+        columns_.insert(columns_.end(), columns.begin(), columns.end());
+        behind_ = std::max(behind_, *std::max_element(columns.begin(), columns.end()) + 1);
+    }
+
+    // Forgets the features from the n-th on, which were not given other columns.
     void truncate(std::int64_t n) {
         while (size() > n) {
-            const std::int32_t last = static_cast<std::int32_t>(size() - 1);
+            const std::int32_t last = in_slot(keys_.size() - 1);
             std::size_t at = place(keys_.back());
             while (slots_[at].column != last) at = next(at);
             slots_[at].column = -1;  // later columns are gone already, so no search has to pass this slot
@@ -145,6 +172,18 @@ class FeatureTable {
 
     std::size_t n_slots() const { return slots_.size() - 1; }
 
+    // The column of the k-th feature.
+    std::int32_t column_of_number(std::size_t k) const {
+        return k < columns_.size() ? columns_[k] : behind_ + static_cast<std::int32_t>(k - columns_.size());
+    }
+
+    // What is in its slot: its column, or the number by which its name is found.
+    std::int32_t in_slot(std::size_t k) const { return exact_ ? static_cast<std::int32_t>(k) : column_of_number(k); }
+
+    std::int32_t column_in(const Slot& slot) const {
+        return exact_ ? column_of_number(static_cast<std::size_t>(slot.column)) : slot.column;
+    }
+
     static std::uint32_t mask_of(int bits) { return static_cast<std::uint32_t>((std::uint64_t(1) << bits) - 1); }
 
     // Spreads the low bits of a hash again: they may be all that is left of it.
@@ -159,8 +198,8 @@ class FeatureTable {
 
     std::int32_t add(std::size_t at, std::uint32_t key, std::string_view prefix, std::string_view name) {
         if (size() >= most_) return -1;
-        const auto column = static_cast<std::int32_t>(size());
-        slots_[at] = {key, column};
+        const std::int32_t column = column_of_number(keys_.size());
+        slots_[at] = {key, in_slot(keys_.size())};
         keys_.push_back(key);
         if (exact_) {
             text_.append(prefix).append(name);
@@ -176,7 +215,7 @@ class FeatureTable {
             if (k + kAhead < keys_.size()) expect(keys_[k + kAhead]);
             std::size_t at = place(keys_[k]);
             while (slots_[at].column >= 0) at = next(at);
-            slots_[at] = {keys_[k], static_cast<std::int32_t>(k)};
+            slots_[at] = {keys_[k], in_slot(k)};
         }
     }
 
@@ -184,7 +223,9 @@ class FeatureTable {
     bool exact_;
     std::int64_t most_;
     std::vector<Slot> slots_;          // open addressing, linear probing, at most half full; one more is empty
-    std::vector<std::uint32_t> keys_;  // by column
+    std::vector<std::uint32_t> keys_;  // by number of the feature, which is its column unless it was given another
+    std::vector<std::int32_t> columns_;  // those that were given
+    std::int32_t behind_ = 0;            // the first column behind them
     std::string text_;                 // exact: all names, concatenated
     std::vector<std::size_t> start_{0};
 };

@@ -53,13 +53,14 @@ class LineReader {
     // The rows that were parsed and numbered.
     ParsedRows take() {
         const bool numbered = numbers_.labels.size() == writer.n_labels() &&
-                              (!writer.options.own_columns ||
-                               static_cast<std::int64_t>(numbers_.features.size()) == writer.features().size());
+                              (!writer.options.own_columns || writer.features().n_provisional() == numbers_.features.size());
         if (!numbered) throw std::invalid_argument("the rows were not numbered, or those before them failed");
         ParsedRows rows = writer.take();
         if (rows.targets.empty())
             for (std::int32_t& label : rows.labels) label = numbers_.labels[static_cast<std::size_t>(label)];
-        if (writer.options.own_columns) finish_entries(rows, numbers_, writer.options.l2, order_);
+        finish_entries(rows, numbers_.features, writer.options.l2, order_);
+        writer.renumber(numbers_.features);
+        numbers_.features.clear();
         return rows;
     }
 

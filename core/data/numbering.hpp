@@ -1,5 +1,6 @@
-// Several readers share one stream, each reading some pieces of it. Each numbers features and labels by first appearance in its own
-// pieces; here these get the numbers of the whole stream. So results do not depend on the number of readers.
+// Several readers share one stream, each reading some pieces of it. Features and labels that are new to a reader have numbers of its own,
+// behind all that it knows; here they get the numbers of the whole stream, by first appearance in it. So results do not depend on the
+// number of readers.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 
 namespace confidently {
 
-// The number in the stream of every feature and label of a reader.
+// The numbers in the stream of a reader's labels, and of the features that are new in its present rows.
 struct Numbers {
     std::vector<std::int32_t> features, labels;
 };
@@ -58,24 +59,17 @@ class Numbering {
     std::int64_t max_columns_;
 };
 
-// Gives the rows of a reader the columns of the stream, ascending, each once.
-inline void finish_entries(ParsedRows& rows, const Numbers& numbers, bool l2, RowOrder& order) {
-    const auto column_of = [&](std::int32_t own) { return numbers.features[static_cast<std::size_t>(own)]; };
-    std::int64_t first = 0;
-    rows.size = 0;
-    for (std::size_t i = 1; i < rows.start.size(); ++i) {
-        const std::int64_t n = rows.start[i] - first;
+// Finishes the rows with features that were new to their reader, now that these have columns in the stream.
+inline void finish_entries(ParsedRows& rows, const std::vector<std::int32_t>& new_columns, bool l2, RowOrder& order) {
+    for (const std::int64_t i : rows.unfinished) {
+        const std::int64_t first = rows.start[static_cast<std::size_t>(i)], n = rows.start[static_cast<std::size_t>(i) + 1] - first;
         std::int32_t* columns = rows.columns.get() + first;
         double* values = rows.values.get() + first;
-        first = rows.start[i];
-        const std::int64_t left = order.sort_and_sum(columns, values, n, column_of);
-        if (l2) normalize(values, left);
-        if (left > 0) rows.n_columns = std::max<std::int64_t>(rows.n_columns, columns[left - 1] + 1);
-        if (rows.columns.get() + rows.size != columns) {
-            std::copy_n(columns, left, rows.columns.get() + rows.size);
-            std::copy_n(values, left, rows.values.get() + rows.size);
-        }
-        rows.start[i] = rows.size += left;
+        for (std::int64_t k = 0; k < n; ++k)
+            if (columns[k] >= rows.first_new) columns[k] = new_columns[static_cast<std::size_t>(columns[k] - rows.first_new)];
+        order.sort_and_sum(columns, values, n);  // there are no equal columns any more
+        if (l2) normalize(values, n);
+        rows.n_columns = std::max<std::int64_t>(rows.n_columns, columns[n - 1] + 1);
     }
 }
 

@@ -66,6 +66,8 @@ struct ParsedRows {
     std::vector<double> weights;  // empty: all 1
     std::vector<NewLabel> new_labels;
     NewFeatures new_features;
+    std::int64_t first_new = 0;            // of several readers: the first column that is not the stream's,
+    std::vector<std::int64_t> unfinished;  // and the rows with such columns
     std::vector<Strings> kept;                   // for each of the kept strings, one per row
     std::int64_t multilabel_row = -1, multilabel_line = -1;  // the first row without exactly one label
     std::int64_t n_skipped = 0;

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <functional>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -29,7 +29,7 @@ inline constexpr std::int64_t kMaxWaiting = 128;  // features whose columns are 
 
 // Features whose columns are not looked up yet.
 struct WaitingFeatures {
-    static constexpr std::int64_t kRoom = kMaxWaiting + 8;  // eight at once may be added
+    static constexpr std::int64_t kRoom = kMaxWaiting + 16;  // eight at once may be added, and written behind them
 
     std::int64_t n = 0;
     double value[kRoom];
@@ -60,7 +60,7 @@ struct ReaderOptions {
     std::vector<std::string> classes;  // all allowed labels; empty: any
     std::size_t n_kept;
     bool zeros = false;        // numbers that are 0 are entries of a row, in formats with named columns
-    bool own_columns = false;  // features are numbered by this reader, and renumbered afterwards (numbering.hpp), when rows are finished
+    bool own_columns = false;  // one of several readers: the features that are new to it get their columns later (numbering.hpp)
     Simd path = usual_simd();
 };
 
@@ -83,6 +83,7 @@ class RowWriter {
         rows = ParsedRows();
         rows.pool = pool_;
         rows.first_line = first_line;
+        rows.first_new = options.own_columns ? features_.first_provisional() : std::numeric_limits<std::int64_t>::max();
         rows.kept.resize(options.n_kept);
         if (frozen_ >= 0) forget(frozen_);
     }
@@ -113,6 +114,7 @@ class RowWriter {
     CONFIDENTLY_INLINE void add_one_of_many(const Namespace& space, std::string_view name, double value) {
         if (waiting_.n == kMaxWaiting) flush();
         const std::uint32_t key = features_.key_of(space, name);
+        features_.expect(key);
         const std::int64_t n = waiting_.n++;
         waiting_.space[n] = &space;
         waiting_.name[n] = name.data();
@@ -121,7 +123,7 @@ class RowWriter {
         waiting_.key[n] = key;
     }
 
-    // Where up to eight more such features may be written at once, behind the n that wait.
+    // Where more such features may be written, behind the n that wait.
     WaitingFeatures& waiting() { return waiting_; }
 
     // Adds as many of these. Columns are looked up when they would have been if each had been added alone.
@@ -145,12 +147,12 @@ class RowWriter {
         return found(features_.key_of(space, name), space, name);
     }
 
-    // How often features were forgotten.
+    // How often features were forgotten, or got other columns.
     std::uint64_t forgotten() const { return forgotten_; }
 
     // Merges the entries from first on: each column once, with the value 1.
     void once(std::int64_t first) {
-        rows.size = first + order_.sort(rows.columns.get() + first, rows.values.get() + first, rows.size - first, std::identity(),
+        rows.size = first + order_.sort(rows.columns.get() + first, rows.values.get() + first, rows.size - first,
                                         [](double& kept, double, bool) { kept = 1.0; });
         ascending_ = false;  // relative to the entries before
     }
@@ -223,7 +225,7 @@ class RowWriter {
             rows.multilabel_line = line_;
         }
         rows.label_start.push_back(static_cast<std::int64_t>(rows.labels.size()));
-        if (!options.own_columns) finish_entries();
+        finish_entries();
         if (weight_ != 1.0 && rows.weights.empty()) rows.weights.assign(rows.start.size() - 1, 1.0);
         if (weight_ != 1.0 || !rows.weights.empty()) rows.weights.push_back(weight_);
         rows.start.push_back(rows.size);
@@ -256,6 +258,12 @@ class RowWriter {
     void skip(std::int64_t line, const std::string& what) {
         if (!options.skip_errors) throw std::invalid_argument(what);
         if (++rows.n_skipped <= kMaxSkippedShown) rows.skipped.push_back({line, what});
+    }
+
+    // Gives the features that are new in these rows their columns in the stream.
+    void renumber(const std::vector<std::int32_t>& columns) {
+        features_.renumber(columns);
+        forgotten_ += !columns.empty();
     }
 
     ParsedRows take() { return std::move(rows); }
@@ -308,9 +316,12 @@ class RowWriter {
     void finish_entries() {
         std::int32_t* columns = rows.columns.get() + row_start_;
         double* values = rows.values.get() + row_start_;
-        if (!ascending_) rows.size = row_start_ + order_.sort_and_sum(columns, values, rows.size - row_start_, std::identity());
+        if (!ascending_) rows.size = row_start_ + order_.sort_and_sum(columns, values, rows.size - row_start_);
+        if (rows.size == row_start_) return;
+        const std::int64_t largest = rows.columns[rows.size - 1];
+        if (largest >= rows.first_new) return rows.unfinished.push_back(rows.n_rows());
         if (options.l2) normalize(values, rows.size - row_start_);
-        if (rows.size > row_start_) rows.n_columns = std::max<std::int64_t>(rows.n_columns, rows.columns[rows.size - 1] + 1);
+        rows.n_columns = std::max(rows.n_columns, largest + 1);
     }
 
     // Forgets the features from the n-th on.
@@ -321,14 +332,14 @@ class RowWriter {
 
     CONFIDENTLY_INLINE std::int32_t found(std::uint32_t key, const Namespace& space, std::string_view name) {
         const auto [column, is_new] = features_.column(key, space, name);
-        return is_new ? announced(column, space, name) : column;
+        return is_new ? announced(column, key, space, name) : column;
     }
 
     // A new feature's column. One without room for it gets any column: the row is invalid, whether it is skipped or ends.
-    std::int32_t announced(std::int32_t column, const Namespace& space, std::string_view name) {
+    std::int32_t announced(std::int32_t column, std::uint32_t key, const Namespace& space, std::string_view name) {
         too_many_ |= column < 0;
         if (column < 0) return 0;
-        rows.new_features.add(rows.n_rows(), features_.key(column), space.prefix, name);
+        rows.new_features.add(rows.n_rows(), key, space.prefix, name);
         return column;
     }
 

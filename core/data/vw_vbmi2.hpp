@@ -2,9 +2,10 @@
 //
 //   1. Comparisons give masks of the bytes that say something. From them follow the names, the values, the digits behind each
 //      point, the signs, and whether anything is not as it should be.
-//   2. The digits of values are squeezed together, and spread again over fields of 8 bytes, each right-aligned; they become
-//      integers, and are divided by their powers of ten, which is exact. svmlight_vbmi2.hpp does the same.
-//   3. The names are spread over such fields, too, each left-aligned, and all eight are hashed at once.
+//   2. The digits of values are squeezed together, and spread again over fields of 8 bytes, each right-aligned. The names are spread over
+//      such fields, too, each left-aligned.
+//   3. When the row ends or many features wait, eight fields of digits at once become integers, and are divided by their powers of ten,
+//      which is exact, and eight names at once are hashed. In a loop of their own, these long computations overlap.
 //
 // What cannot be read this way is left to the plain parser, one feature at a time: names of more than 8 bytes, values of more
 // than 8 digits, without a 0 before the point, or with an exponent or a plus sign, zeros, words as values, features without a name.
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "data/bytes_vbmi2.hpp"
 #include "data/hashing.hpp"
@@ -41,6 +43,7 @@ class VwVbmi2 {
         const char* first = p;
         bool more = true;
         while (more && last - p >= 64) more = eight(p, space, rows);
+        add_read(space, rows);
         // where most features are of other forms, trying each costs too much
         pause_ = p - first >= kWorthIt ? 0 : std::min(2 * pause_ + 1, kLongestPause);
         left_out_ = pause_;
@@ -142,11 +145,7 @@ class VwVbmi2 {
         const __m128i fraction = _mm_maskz_sub_epi8(has_point, _mm_sub_epi8(places, one), points);
 
         const __m128i tops = _mm_setr_epi8(0, -128, -64, -32, -16, -8, -4, -2, -1, 0, 0, 0, 0, 0, 0, 0);
-        const __m256i whole = integers_of_fields(digits, m.digit & ~m.silent, low_half(_mm_shuffle_epi8(tops, value_size)));
-        const __m512d low = _mm512_setr_pd(1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7), high = _mm512_set1_pd(1e8);
-        const __m512d divisor = _mm512_permutex2var_pd(low, _mm512_cvtepu8_epi64(fraction), high);
-        const __m512d size_of_value = _mm512_mask_div_pd(_mm512_set1_pd(1.0), static_cast<__mmask8>(values), _mm512_cvtepi32_pd(whole), divisor);
-        const __m512d value = _mm512_mask_xor_pd(size_of_value, static_cast<__mmask8>(has_minus), size_of_value, _mm512_set1_pd(-0.0));
+        const __m512i whole = in_fields(digits, m.digit & ~m.silent, low_half(_mm_shuffle_epi8(tops, value_size)));
 
         constexpr long long eighths = 0x0808080808080808;
         const __m512i repeated = _mm512_setr_epi64(0, eighths, 0, eighths, 0, eighths, 0, eighths);
@@ -158,7 +157,7 @@ class VwVbmi2 {
         // a bit for every feature that is not such a feature
         std::uint64_t bad = _mm_cmpgt_epu8_mask(_mm_sub_epi8(name_size, one), seven_.few()) |
                             (has_value & (_mm_cmpgt_epu8_mask(_mm_sub_epi8(value_size, one), seven_.few()) |
-                                          _mm256_testn_epi32_mask(whole, whole)));
+                                          _mm512_testn_epi64_mask(whole, whole)));
         std::uint64_t last = ends ? std::uint64_t(1) << (63 ^ __builtin_clzll(ends)) : 0;
         int n = __builtin_popcountll(ends);
         if ((last & ~m.space) && !ends_token(p[__builtin_ctzll(last)])) [[unlikely]] m.wrong |= last;  // it is part of a name
@@ -170,22 +169,48 @@ class VwVbmi2 {
             last = _pdep_u64(std::uint64_t(1) << (n - 1), ends);
             more = false;
         }
+        // the value 1 where there is none
+        const __m512i value = _mm512_mask_mov_epi64(_mm512_set1_epi64(1ll << 56), static_cast<__mmask8>(values), whole);
+        _mm512_storeu_si512(digits_ + n_read_, value);
+        _mm_storel_epi64(reinterpret_cast<__m128i*>(fraction_ + n_read_), _mm_mask_sub_epi8(fraction, has_minus, fraction, sign_.few()));
+        _mm512_storeu_si512(name_ + n_read_, names);
+        _mm_storel_epi64(reinterpret_cast<__m128i*>(size_ + n_read_), name_size);
         WaitingFeatures& out = rows.waiting();
-        const std::int64_t at = out.n;
-        const __m512i keys = _mm512_and_si512(hashes(names, size, space.seed), _mm512_set1_epi64(rows.features().mask()));
-        _mm512_storeu_pd(out.value + at, value);
-        _mm512_storeu_si512(out.name + at, _mm512_add_epi64(_mm512_set1_epi64(reinterpret_cast<long long>(p)), start));
-        _mm512_storeu_si512(out.space + at, _mm512_set1_epi64(reinterpret_cast<long long>(&space)));
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out.size + at), _mm512_cvtepi64_epi32(size));
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out.key + at), _mm512_cvtepi64_epi32(keys));
-        rows.add_waiting(n);
+        _mm512_storeu_si512(out.name + out.n + n_read_, _mm512_add_epi64(_mm512_set1_epi64(reinterpret_cast<long long>(p)), start));
+        n_read_ += n;
+        if (out.n + n_read_ > kMaxWaiting) [[unlikely]] add_read(space, rows);
         p += __builtin_ctzll(last) + more;
         return more;
     }
 
-    const Bytes colon_{':'}, space_{' '}, bar_{'|'}, point_{'.'}, minus_{'-'}, zero_{'0'}, nine_{9}, one_{1}, seven_{7};
+    // Adds the features that were read.
+    CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE void add_read(const Namespace& space, RowWriter& rows) {
+        WaitingFeatures& out = rows.waiting();
+        const __m512d low = _mm512_setr_pd(1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7), high = _mm512_set1_pd(1e8);
+        const auto bytes = [](const std::uint8_t* p) { return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)); };
+        for (std::int64_t k = 0; k < n_read_; k += 8) {
+            const std::int64_t at = out.n + k;
+            const __m512i size = _mm512_cvtepu8_epi64(bytes(size_ + k)), names = _mm512_loadu_si512(name_ + k);
+            const __m512i keys = _mm512_and_si512(hashes(names, size, space.seed), _mm512_set1_epi64(rows.features().mask()));
+            rows.features().expect(keys);
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(out.key + at), _mm512_cvtepi64_epi32(keys));
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(out.size + at), _mm512_cvtepi64_epi32(size));
+            _mm512_storeu_si512(out.space + at, _mm512_set1_epi64(reinterpret_cast<long long>(&space)));
+            const __m512i fraction = _mm512_cvtepu8_epi64(bytes(fraction_ + k));  // its lowest bits choose the divisor
+            const __m512d whole = _mm512_cvtepi32_pd(integers_of(_mm512_loadu_si512(digits_ + k)));
+            const __m512d value = _mm512_div_pd(whole, _mm512_permutex2var_pd(low, fraction, high));
+            const __m512i sign = _mm512_slli_epi64(_mm512_srli_epi64(fraction, 7), 63);
+            _mm512_storeu_pd(out.value + at, _mm512_xor_pd(value, _mm512_castsi512_pd(sign)));
+        }
+        rows.add_waiting(static_cast<int>(std::exchange(n_read_, 0)));
+    }
+
+    const Bytes colon_{':'}, space_{' '}, bar_{'|'}, point_{'.'}, minus_{'-'}, zero_{'0'}, nine_{9}, one_{1}, seven_{7}, sign_{0x80};
     const std::uint32_t c1_ = 0xcc9e2d51, c2_ = 0x1b873593, step_ = 0xe6546b64, c3_ = 0x85ebca6b, c4_ = 0xc2b2ae35;  // of murmur3
     const long long three_ = 3, eight_ = 8, bits_ = 64, counted_ = 0x0706050403020100;
+    std::int64_t n_read_ = 0;  // features that are read, but not added
+    std::uint64_t digits_[WaitingFeatures::kRoom]{}, name_[WaitingFeatures::kRoom]{};  // of these: fields of digits, and names
+    std::uint8_t fraction_[WaitingFeatures::kRoom]{}, size_[WaitingFeatures::kRoom]{};  // sizes in digits, 128 more with a minus sign; of names
     int pause_ = 0, left_out_ = 0;
 };
 

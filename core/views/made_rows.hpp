@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "row_order.hpp"
@@ -50,7 +49,7 @@ class MadeRows {
         const auto first = static_cast<std::size_t>(start.back());
         if (std::is_sorted(column.begin() + static_cast<std::ptrdiff_t>(first), column.end())) return;
         const auto n = static_cast<std::int64_t>(column.size() - first);
-        order_.sort_and_sum(column.data() + first, value.data() + first, n, std::identity());
+        order_.sort_and_sum(column.data() + first, value.data() + first, n);
     }
 
     void end_row() { start.push_back(static_cast<std::int64_t>(value.size())); }

@@ -1,11 +1,12 @@
 """Every path that the processor has reads the same rows, labels and errors from the same text, and from its pieces."""
 
+import json
 import math
 import random
 import re
 import struct
 from decimal import Decimal
-from itertools import pairwise
+from itertools import cycle, pairwise
 
 import numpy as np
 import pytest
@@ -16,17 +17,18 @@ from confidently import _core
 from confidently.data.formats.lines import pieces
 
 PATHS = _core.build()["paths"]
+EXACT = -1  # bits: names are kept as they are
 COUNTS = {name: getattr(_core.LabelCount, name) for name in ("ignored", "any", "one", "several", "target")}
 
 
-def reader_on(path, format="svmlight", labels="any", zero_based=False, **options):
+def reader_on(path, format="svmlight", labels="any", zero_based=False, dates=(), **options):
     """A reader that takes this path."""
     usual = {"largest": 1e100, "max_columns": 2**31 - 1, "skip_errors": True, "l2": False, "bits": 22, "classes": []}
     both = usual | {"n_kept": 0, "zeros": False, "own_columns": False} | options
     return _core.line_reader(
         format, _core.ReaderOptions(**both, labels=COUNTS[labels], path=path), zero_based=zero_based,
         ngrams=_core.NgramOptions(characters=False, shortest=1, longest=1, binary=False), label="label", weight="",
-        drop=[], category=[], text=[], keep=[], only=[], dates=[],
+        drop=[], category=[], text=[], keep=[], only=[], dates=list(dates),
     )  # fmt: skip
 
 
@@ -37,18 +39,19 @@ def plain_object(value):
     return value.tobytes() if hasattr(value, "tobytes") else value
 
 
-def read(path, text, cuts=(), bits=22, **options):
-    """Every batch as a dict of plain objects, and the error that ended the reading."""
+def read(path, text, cuts=(), bits=22, n_readers=1, **options):
+    """Every batch, from each reader in turn, as a dict of plain objects, and the error that ended the reading."""
     numbering = _core.Numbering(
         _core.ReaderOptions(
             largest=1e100, max_columns=2**31 - 1, labels=COUNTS["any"], skip_errors=True, l2=False, bits=bits,
             classes=[], n_kept=0, zeros=False, own_columns=False,
         )
     )  # fmt: skip
-    reader, batches = reader_on(path, bits=bits, **options), []
+    readers, batches = cycle([reader_on(path, bits=bits, **options) for _ in range(n_readers)]), []
     ends = [*sorted(cut for cut in cuts if 0 < cut < len(text)), len(text)]
     try:
         for piece in pieces((text[a:b], 0) for a, b in zip([0, *ends], ends, strict=False)):
+            reader = next(readers)
             reader.parse(piece.begun, piece.text, piece.line)
             reader.number(numbering)
             rows = reader.take()
@@ -183,6 +186,42 @@ def test_paths_sort_rows_alike(own_columns):
         assert (np.diff(columns[a:b]) > 0).all()
 
 
+@pytest.mark.parametrize("n", [2, 15, 16, 17, 32, 33, 64, 65, 128, 129, 256, 257])
+@pytest.mark.parametrize("largest", [2**24 - 1, 2**24, 2**31 - 2])
+def test_paths_sort_columns_of_any_size(n, largest):
+    """Some have no room for the number of their entry in the same 32 bits."""
+    chance = random.Random(n)
+    columns = [largest, *chance.sample(range(largest), n - 1)]
+    rows = [columns, columns[::-1], [*columns[1:], columns[0]], [columns[0], *columns[:-1]]]
+    values = [chance.gauss(0, 1) for _ in columns]
+    text = "".join("1 " + " ".join(f"{c + 1}:{x!r}" for c, x in zip(row, values, strict=True)) + "\n" for row in rows)
+    batches, error = check(text.encode())
+    assert error is None
+    start, found = np.frombuffer(batches[0]["start"], "i8"), np.frombuffer(batches[0]["columns"], "i4")
+    for row, a, b in zip(rows, start, start[1:], strict=False):
+        assert found[a:b].tolist() == sorted(set(row))
+        order = sorted(range(n), key=row.__getitem__)
+        sums = [sum(values[k] for k in order if row[k] == c) for c in sorted(set(row))]
+        assert np.frombuffer(batches[0]["values"], "f8")[a:b].tolist() == sums
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("bits", [EXACT, 4, 22])
+@pytest.mark.parametrize("l2", [False, True])
+def test_columns_from_the_stream_are_those_of_a_reader_alone(path, bits, l2):
+    """Rows with old and new features are the same, whether one reader numbers these for good or three for a piece."""
+    chance = random.Random(bits)
+    vw = "".join(vw_line(chance, "signed", chance.choice([0, 1, 5, 64, 200])) for _ in range(200)).encode()
+    days = [f"20{chance.randrange(10, 30)}-05-{chance.randrange(10, 30)}" for _ in range(300)]
+    cells = [{f"c{k}": k + 0.5 for k in range(20)} | {f"w{chance.randrange(40)}": "new", "day": day} for day in days]
+    jsonl = "".join(json.dumps({"label": 1} | row) + "\n" for row in cells).encode()
+    for format, text, dates in (("vw", vw, []), ("jsonl", jsonl, ["day"])):
+        cuts = [chance.randrange(len(text)) for _ in range(12)]
+        options = {"format": format, "bits": bits, "l2": l2, "labels": "one", "dates": dates}
+        several = read(path, text, cuts, n_readers=3, own_columns=True, **options)
+        assert several == read(path, text, cuts, **options)
+
+
 ALPHABET = "abcxyz0123456789_-.^=/#'+,\x01\x7fß€"
 
 
@@ -201,9 +240,6 @@ def vw_line(chance, kind, n):
         if chance.random() < 0.02:
             words.append(chance.choice(["|", "|", "|a", "|spam:0.5", "|b:1"]))
     return " ".join(words) + "\n"
-
-
-EXACT = -1  # names are kept as they are
 
 
 @pytest.mark.parametrize("bits", [EXACT, 4, 22])
