@@ -6,8 +6,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "processor.hpp"
 #include "row_order.hpp"
 #include "rows.hpp"
+
+#if CONFIDENTLY_X86
+#include <immintrin.h>
+#endif
 
 namespace confidently {
 
@@ -44,6 +49,18 @@ class MadeRows {
         value.push_back(x);
     }
 
+#if CONFIDENTLY_X86
+    // The same for the columns from j to j + 3.
+    CONFIDENTLY_AVX2 CONFIDENTLY_INLINE void add_four(std::int32_t j, __m256d x) {
+        const std::size_t size = value.size();
+        value.resize(size + 4);
+        column.resize(size + 4);
+        _mm256_storeu_pd(value.data() + size, x);
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(column.data() + size), _mm_add_epi32(_mm_set1_epi32(j), _mm_setr_epi32(0, 1, 2, 3)));
+        if (_mm256_movemask_pd(_mm256_cmp_pd(x, _mm256_setzero_pd(), _CMP_EQ_OQ))) [[unlikely]] drop_zeros(size);
+    }
+#endif
+
     // Sorts the columns of a row that has not ended.
     void sort_row() {
         const auto first = static_cast<std::size_t>(start.back());
@@ -58,7 +75,8 @@ class MadeRows {
     // to the row but have no column.
     void end_row_of_unit_norm(double left_out = 0.0) {
         const auto first = static_cast<std::size_t>(start.back());
-        const double length = std::hypot(norm(value.data() + first, value.size() - first), std::sqrt(left_out));
+        double length = norm(value.data() + first, value.size() - first);
+        if (left_out > 0.0) length = std::hypot(length, std::sqrt(left_out));
         const double scale = 1.0 / length;
         if (std::isfinite(scale))
             for (std::size_t i = first; i < value.size(); ++i) value[i] *= scale;
@@ -68,6 +86,18 @@ class MadeRows {
     }
 
   private:
+    // Removes entries that are 0, from this one on.
+    CONFIDENTLY_SELDOM void drop_zeros(std::size_t first) {
+        std::size_t size = first;
+        for (std::size_t i = first; i < value.size(); ++i) {
+            column[size] = column[i];
+            value[size] = value[i];
+            size += value[i] != 0.0;
+        }
+        column.resize(size);
+        value.resize(size);
+    }
+
     RowOrder order_;
 };
 

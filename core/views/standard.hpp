@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
+#include "processor.hpp"
 #include "rows.hpp"
 #include "views/made_rows.hpp"
+#include "views/standard_avx2.hpp"
 #include "views/statistics.hpp"
 
 namespace confidently {
@@ -22,63 +23,98 @@ struct Standard {
     enum Kind : std::int8_t { plain = 0, missing = 1, zero = 2 };  // plain: it stays as it is
 
     const std::int8_t* kind;
+    std::int64_t n;                         // columns
     Statistics rows, count, mean, squares;  // weight of all rows; by column: weight, mean, sum of squared deviations
     std::vector<std::int32_t> zeros;        // the columns that are 0 where they are absent
-    mutable std::vector<double> present;    // of a row, by column up to the last of these
+    RowBuffer buffer;
     bool unit_norm = true;
 
     template <class State>
     static Standard open(const State& state, Undo<double>* undo) {
-        const auto n = static_cast<std::int64_t>(state.size("standard.kind"));
+        const std::int64_t n = n_features(state);
         const auto statistics = [&](const char* name, std::int64_t size) {
             return Statistics{state.template array<double>(name, size), undo};
         };
-        Standard view{state.template array<std::int8_t>("standard.kind", n), statistics("standard.rows", 1),
+        Standard view{state.template array<std::int8_t>("standard.kind", n), n, statistics("standard.rows", 1),
                       statistics("standard.count", n), statistics("standard.mean", n), statistics("standard.squares", n), {}, {}};
-        for (std::int64_t j = 0; j < n; ++j)
-            if (view.kind[j] == zero) view.zeros.push_back(static_cast<std::int32_t>(j));
-        if (!view.zeros.empty()) view.present.resize(static_cast<std::size_t>(view.zeros.back()) + 1);
+        for (std::int32_t j = 0; j < n; ++j)
+            if (view.kind[j] == zero) view.zeros.push_back(j);
         return view;
     }
 
     template <class State>
     static std::int64_t n_features(const State& state) { return static_cast<std::int64_t>(state.size("standard.kind")); }
 
-    void see(const Row& row, MadeRows& out) const {
-        each(row, [&](std::int32_t j, double x) { out.add(j, kind[j] == plain ? x : standardized(j, x)); });
+    void see(const Row& row, MadeRows& out) { pass<false>(row, 0.0, out); }
+
+    // Counts a row of weight w in, after it was seen.
+    void see_and_learn(const Row& row, double w, MadeRows& out) {
+        rows.add(0, w);
+        pass<true>(row, w, out);
+    }
+
+  private:
+    template <bool learns>
+    void pass(const Row& bare, double w, MadeRows& out) {
+        const Row row = with_zeros(bare);
+#if CONFIDENTLY_X86
+        if (usual_simd() >= Simd::avx2)
+            each_avx2<learns>(row, w, out);
+        else
+#endif
+            for (std::int32_t i = 0; i < row.size; ++i) one<learns>(row, i, w, out);
         if (unit_norm)
             out.end_row_of_unit_norm();
         else
             out.end_row();
     }
 
-    void learn(const Row& row, double w) {
-        rows.add(0, w);
-        each(row, [&](std::int32_t j, double x) {
-            if (kind[j] != plain) count_in(j, x, w);
-        });
+    // The row with the columns that are absent and therefore 0.
+    Row with_zeros(const Row& row) {
+        if (zeros.empty() || row.size == n) return row;
+        buffer.hold(static_cast<std::size_t>(row.size) + zeros.size());
+        std::int32_t size = 0;
+        const auto add = [&](std::int32_t j, double x) {
+            buffer.column[static_cast<std::size_t>(size)] = j;
+            buffer.value[static_cast<std::size_t>(size++)] = x;
+        };
+        auto next = zeros.begin();
+        for (std::int32_t i = 0; i < row.size; ++i) {
+            for (; next != zeros.end() && *next < row.column[i]; ++next) add(*next, 0.0);
+            next += next != zeros.end() && *next == row.column[i];
+            add(row.column[i], row.value[i]);
+        }
+        for (; next != zeros.end(); ++next) add(*next, 0.0);
+        return {buffer.column.data(), buffer.value.data(), size, row.intercept};
     }
 
-  private:
-    // Calls f with every column that has a value, ascending, those that are absent and therefore 0 included.
-    template <class F>
-    void each(const Row& row, F&& f) const {
-        for (std::int32_t i = 0; i < row.size; ++i)
-            if (kind[row.column[i]] == zero) present[static_cast<std::size_t>(row.column[i])] = row.value[i];
-        auto next = zeros.begin();
-        const auto zeros_below = [&](std::int32_t j) {
-            for (; next != zeros.end() && *next < j; ++next) {
-                f(*next, present[static_cast<std::size_t>(*next)]);
-                present[static_cast<std::size_t>(*next)] = 0.0;
-            }
-        };
-        for (std::int32_t i = 0; i < row.size; ++i) {
-            if (kind[row.column[i]] == zero) continue;
-            zeros_below(row.column[i]);
-            f(row.column[i], row.value[i]);
-        }
-        zeros_below(std::numeric_limits<std::int32_t>::max());
+    // Sees the i-th entry of a row, and then counts it in if the view learns.
+    template <bool learns>
+    void one(const Row& row, std::int32_t i, double w, MadeRows& out) {
+        const std::int32_t j = row.column[i];
+        const double x = row.value[i];
+        if (kind[j] == plain) return out.add(j, x);
+        out.add(j, standardized(j, x));
+        if (learns) count_in(j, x, w);
     }
+
+#if CONFIDENTLY_X86
+    template <bool learns>
+    CONFIDENTLY_AVX2 void each_avx2(const Row& row, double w, MadeRows& out) {
+        const FourStandard standardized{count, mean, squares, largest()};
+        std::int32_t i = 0;
+        for (; i + 4 <= row.size; i += 4) {
+            const std::int32_t j = row.column[i];
+            if (are_neighbours(row.column + i) && kind[j] != plain && kind[j + 1] != plain && kind[j + 2] != plain && kind[j + 3] != plain)
+                out.add_four(j, standardized.template operator()<learns>(j, _mm256_loadu_pd(row.value + i), w));
+            else
+                for (std::int32_t k = i; k < i + 4; ++k) one<learns>(row, k, w, out);
+        }
+        for (; i < row.size; ++i) one<learns>(row, i, w, out);
+    }
+#endif
+
+    double largest() const { return unit_norm ? kLargest : kLargestAlone; }
 
     // Without a value so far there is no unit; while all were equal, the sign is all that is known.
     double standardized(std::int32_t j, double x) const {
@@ -86,8 +122,7 @@ struct Standard {
         if (count[j] == 0.0 || d == 0.0) return 0.0;
         const double deviation = std::sqrt(squares[j] / count[j]);
         if (deviation == 0.0) return d > 0.0 ? 1.0 : -1.0;
-        const double largest = unit_norm ? kLargest : kLargestAlone;
-        return std::clamp(d / deviation, -largest, largest);
+        return std::clamp(d / deviation, -largest(), largest());
     }
 
     void count_in(std::int32_t j, double x, double w) {

@@ -16,8 +16,13 @@ struct Statistics {
 
     double operator[](std::int64_t i) const { return at[i]; }
 
+    // Notes n numbers from i on, before they change.
+    void note(std::int64_t i, std::int64_t n = 1) const {
+        if (undo)
+            for (std::int64_t k = i; k < i + n; ++k) undo->note(at + k);
+    }
     void set(std::int64_t i, double x) const {
-        if (undo) undo->note(at + i);
+        note(i);
         at[i] = x;
     }
     void add(std::int64_t i, double x) const { set(i, at[i] + x); }

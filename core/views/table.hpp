@@ -5,7 +5,8 @@
 //   n_features(state)  the number of columns that rows may have
 //   see(row, out)      adds the row it makes of a row to out
 //   learn(row, w) or learn(row, label, label_end, w)
-//                      counts in a row of weight w after it was seen; missing in a view without statistics
+//                      counts in a row of weight w after it was seen; missing in a view without statistics. Instead a view
+//                      may have see_and_learn(row, w, out), which does both
 #pragma once
 
 #include <stdexcept>
@@ -70,8 +71,12 @@ MadeRows made(View& view, const Rows& rows, std::size_t values, const std::int64
     RowBuffer buffer;
     for (std::int64_t i = 0; i < n; ++i) {
         const Row row = rows.at(order ? order[first + i] : first + i, false, buffer);
-        view.see(row, out);
         const double w = counted ? counted->weight_of(i) : 0.0;
+        if constexpr (requires { view.see_and_learn(row, w, out); }) {
+            w > 0.0 ? view.see_and_learn(row, w, out) : view.see(row, out);
+            continue;
+        }
+        view.see(row, out);
         if (!(w > 0.0)) continue;
         if constexpr (requires { view.learn(row, w); })
             view.learn(row, w);

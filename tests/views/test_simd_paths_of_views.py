@@ -1,0 +1,59 @@
+"""Every path of the processor standardizes the same numbers, to the last bit."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from confidently import _core
+from confidently.data.memory.matrix import as_matrix
+from confidently.views.columns import MISSING, PLAIN, ZERO, Columns
+from confidently.views.standard import Standard
+from confidently.views.view import Labelled
+
+SCRIPT = "from tests.views.test_simd_paths_of_views import standardized; import sys; sys.stdout.write(standardized())"
+KINDS = {"zero": [ZERO], "missing": [MISSING], "any": [ZERO, MISSING, MISSING, PLAIN, ZERO]}
+
+
+def rows(rng, n, d, density):
+    """Rows with constant columns, columns of one sign only, huge and tiny ones, and values that meet the mean."""
+    X = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-160, 100, size=d)
+    X[:, ::4] = rng.integers(1, 4, size=(n, len(X[0, ::4])))
+    X[:, 1::5] = 7.0
+    X[n // 2 :, 1::5] = 8.0
+    X[n // 3] = X[n // 3 - 1]
+    return csr_array(X * (rng.random((n, d)) < density))
+
+
+def standardized():
+    """Learn and see rows of every length in many ways; return all numbers, as text."""
+    rng = np.random.default_rng(0)
+    found = []
+    for name, kinds in KINDS.items():
+        for d in (1, 3, 4, 5, 8, 11, 18):
+            for density in (1.0, 0.8, 0.3):
+                for unit_norm in (True, False):
+                    view = Standard(unit_norm=unit_norm)
+                    columns = Columns(np.resize(np.array(kinds, dtype=np.int8), d))
+                    arrays = view.grown(view.new_arrays(2), columns, 2)
+                    X = as_matrix(rows(rng, 40, d, density))
+                    weight = rng.choice([0.0, 0.3, 1.0], size=40)
+                    labelled = Labelled(X, None, 0, np.zeros(40, dtype=np.int32), None, weight, None, 2)
+                    arrays, seen = view.learn(arrays, labelled, _core.UndoLog())
+                    again = view.see(arrays, X, 0, 40)
+                    numbers = [
+                        *arrays.values(),
+                        *(part for m in (seen, again) for part in (m.values, m.columns, m.start)),
+                    ]
+                    found.append(f"{name} {d} {density} {[np.asarray(part).tobytes().hex() for part in numbers]}")
+    return "\n".join(found)
+
+
+@pytest.mark.parametrize("path", _core.build()["paths"])
+def test_every_path_standardizes_the_same(path):
+    environment = {**os.environ, "CONFIDENTLY_SIMD": path}
+    done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == standardized()
