@@ -14,16 +14,23 @@ namespace confidently {
 // Rows whose scores are computed together. Those of a row do not depend on the others.
 inline constexpr std::int64_t kRowsTogether = 4;
 
-// Calls f(first, n, rows) with at most four rows at a time, which were checked.
-template <class F>
-void each_four_rows(const Inspector& inspector, bool intercept, F&& f) {
+// Weights of this size stay in the second level of the cache. Training has a larger bound, since it waits for more than memory.
+inline constexpr std::int64_t kNearScoredBytes = 1 << 20;
+
+// Calls f(first, n, rows) with at most four rows at a time, which were checked. If the weights do not stay in the cache, those of
+// the next four rows are asked for.
+template <class Real, class F>
+void each_four_rows(const Inspector& inspector, const Weights<Real>& weights, F&& f) {
     RowBuffer buffer[kRowsTogether];
     const Rows& rows = inspector.rows;
+    const bool intercept = weights.intercept, far = weights.bytes() > kNearScoredBytes;
     for (std::int64_t first = 0; first < rows.n_rows; first += kRowsTogether) {
         const std::int64_t n = std::min(kRowsTogether, rows.n_rows - first);
         Row row[kRowsTogether] = {};
         bool full = false;  // hardly any value of the first row is zero
         rows.expect_after(first, first + n);
+        if (far)
+            for (std::int64_t i = first + n; i < std::min(first + 2 * n, rows.n_rows); ++i) weights.expect(rows.columns(i));
         if (inspector.largest != 0.0 && !rows.valid(first, first + n, inspector.largest))
             for (std::int64_t r = 0; r < n; ++r) inspector.check(first + r);
         for (std::int64_t r = 0; r < n; ++r) {
@@ -51,7 +58,7 @@ template <class Covariance>
 void predict_scores(const Covariance& covariance, const Inspector& inspector, std::int64_t n_seen, double* out) {
     const auto& weights = covariance.weights;
     std::vector<double> scratch(static_cast<std::size_t>(weights.columns));
-    each_four_rows(inspector, weights.intercept, [&](std::int64_t first, std::int64_t n, const Row* rows) {
+    each_four_rows(inspector, weights, [&](std::int64_t first, std::int64_t n, const Row* rows) {
         score_rows(weights, rows, n, n_seen, out + first * weights.columns, scratch.data());
     });
 }
@@ -98,7 +105,7 @@ void predict_moderated(const Covariance& covariance, const Inspector& inspector,
     const auto& weights = covariance.weights;
     const int columns = weights.columns;
     std::vector<double> scratch(static_cast<std::size_t>(columns));
-    each_four_rows(inspector, weights.intercept, [&](std::int64_t first, std::int64_t n, const Row* rows) {
+    each_four_rows(inspector, weights, [&](std::int64_t first, std::int64_t n, const Row* rows) {
         double* scores = out + first * columns;
 #if CONFIDENTLY_X86
         if constexpr (requires { Covariance::avx2; })

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, random_array
 
 from confidently import OnlineClassifier
 from confidently.data.memory.matrix import UnsortedColumns, as_matrix
@@ -54,6 +54,20 @@ def test_rows_of_every_width_with_long_runs_of_zeros(dtype):
         np.testing.assert_array_equal(dense, sparse)
         for form in (X, csr_matrix(X), X[:1]):
             np.testing.assert_array_equal(models[0].predict_proba(form), models[1].predict_proba(X)[: form.shape[0]])
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_weights_beyond_the_cache_are_asked_for_before_their_rows_are_checked(k):
+    d = 70_000
+    X = random_array((31, d), density=5e-4, rng=RNG, format="csr")
+    model = OnlineClassifier("arow").fit(X, np.arange(31) % k)
+    for method in ("decision_function", "predict_proba"):
+        alone = [getattr(model, method)(X[i : i + 1]) for i in range(31)]
+        np.testing.assert_array_equal(np.concatenate(alone), getattr(model, method)(X))
+    outside = csr_matrix(X)
+    outside.indices[outside.indptr[9]] = -5
+    with pytest.raises(ValueError, match="row 9 of X has column -5, expected 0 to 69999"):
+        model.predict(outside)
 
 
 @pytest.mark.parametrize("k", [2, 5])
