@@ -106,7 +106,7 @@ class RowOrder {
         return equal != 0;
     }
 
-    // Sums the values of equal columns, which are neighbours.
+    // Sums the values of equal columns, which are neighbors.
     static std::int64_t summed(std::int32_t* columns, double* values, std::size_t n) {
         std::size_t size = 0;
         for (std::size_t k = 0; k < n; ++k) {

@@ -2,7 +2,7 @@
 // whatever the numbers are, so that nothing is mispredicted and eight pairs are compared at a time.
 //
 // Each register of eight is sorted by itself. Then sorted runs of 8, 16, 32, ... are merged in pairs: every number of the first run
-// with its mirror image in the second, and then, in each half, those at half the distance, and so on down to neighbours.
+// with its mirror image in the second, and then, in each half, those at half the distance, and so on down to neighbors.
 // Places behind the last number are filled with the largest one. It sorts no more than kMostShort numbers.
 #pragma once
 

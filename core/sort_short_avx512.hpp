@@ -2,7 +2,7 @@
 //
 // All numbers stay in registers of sixteen, as many as a power of two; places behind the last number hold the largest one. Each register
 // is sorted by itself. Then sorted runs of registers are merged in pairs: every number of the first run is compared with its mirror image
-// in the second, then those at half the distance in each half, and so on down to neighbours. A half whose numbers were
+// in the second, then those at half the distance in each half, and so on down to neighbors. A half whose numbers were
 // mirrored need not be turned back, since the steps that follow sort it either way.
 //
 // It takes columns, and gives them back with the numbers of their entries, 8 bits each. So it sorts no rows with columns of 2^24 and more.

@@ -4,7 +4,7 @@
 // hash, without reading or hashing its text again, and then compared with the name that has this place; it need not be the same
 // object as before. Short names are kept in the entry itself, so that a name costs one cache line besides its own; longer
 // ones lie one behind the other in a text of their own. No Python object is kept alive.
-// A name has one of two neighbouring places; a third one with these places displaces the first. Names longer than kLongest
+// A name has one of two neighboring places; a third one with these places displaces the first. Names longer than kLongest
 // bytes, keys that are no plain strings, and names that the caller does not have remembered are looked up elsewhere.
 #pragma once
 

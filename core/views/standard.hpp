@@ -105,7 +105,7 @@ struct Standard {
         std::int32_t i = 0;
         for (; i + 4 <= row.size; i += 4) {
             const std::int32_t j = row.column[i];
-            if (are_neighbours(row.column + i) && kind[j] != plain && kind[j + 1] != plain && kind[j + 2] != plain && kind[j + 3] != plain)
+            if (are_neighbors(row.column + i) && kind[j] != plain && kind[j + 1] != plain && kind[j + 2] != plain && kind[j + 3] != plain)
                 out.add_four(j, standardized.template operator()<learns>(j, _mm256_loadu_pd(row.value + i), w));
             else
                 for (std::int32_t k = i; k < i + 4; ++k) one<learns>(row, k, w, out);

@@ -1,10 +1,10 @@
-// Four neighbouring columns of the view "standard" at a time, with AVX2: the same numbers to the last bit as one after the other.
+// The view "standard" on four neighboring columns at a time, with AVX2: the same numbers, to the last bit, as one column after the other.
 //
-// Seeing and counting in a value takes a square root and three divisions, which the processor does for four columns in little more
-// than the time of one. The operations on a column are those of Standard, in the same order. What is exceptional there (no value
-// so far, no deviation) is put in place of the results of the others.
+// A value takes a square root and three divisions, which the processor computes for four columns in little more than the time of one.
+// The operations on a column are those of Standard, in the same order. Results without a meaning (there was no value so far, or no
+// deviation) are replaced by those of the exceptions in Standard.
 //
-// Columns that are not neighbours, and columns that stay as they are, are left to Standard.
+// Standard itself handles columns that are not neighbors and columns that stay as they are.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 namespace confidently {
 
 // Whether each of four columns is the one behind that before it.
-CONFIDENTLY_AVX2 inline bool are_neighbours(const std::int32_t* columns) {
+CONFIDENTLY_AVX2 inline bool are_neighbors(const std::int32_t* columns) {
     const __m128i wanted = _mm_add_epi32(_mm_set1_epi32(*columns), _mm_setr_epi32(0, 1, 2, 3));
     return _mm_movemask_epi8(_mm_cmpeq_epi32(wanted, _mm_loadu_si128(reinterpret_cast<const __m128i*>(columns)))) == 0xffff;
 }

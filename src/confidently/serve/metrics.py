@@ -11,7 +11,7 @@ from typing import Any
 from .gain import expected_gain
 from .history import History
 
-MAX_POINTS = 240  # of a curve; beyond, neighbours are joined
+MAX_POINTS = 240  # of a curve; beyond, neighbors are joined
 RECENT_ROWS = 1000  # of the window whose error is called recent
 BINS = 10  # of the reliability diagram
 RATE_SECONDS = 60
