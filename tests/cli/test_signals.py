@@ -40,7 +40,7 @@ def test_a_signal_at_any_import_ends_in_one_line(data, tmp_path, number, struck)
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-@pytest.mark.parametrize("arguments", [["predict", "m.cw", "-", "-o", "new"], ["cache", "-", "-o", "new"]])
+@pytest.mark.parametrize("arguments", [["predict", "m.cw", "-", "-o", "new", "-q"], ["cache", "-", "-o", "new", "-q"]])
 def test_a_signal_leaves_no_temporary_file(ok, data, tmp_path, number, arguments):
     ok("train", data, "-q", "-o", tmp_path / "m.cw")
     before = set(tmp_path.iterdir())

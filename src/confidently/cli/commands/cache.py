@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ..inputs import open_data, reported
-from ..options.arguments import data_argument, json_option
+from ..options.arguments import data_argument, json_option, quiet_option
 from ..options.command import Command
 from ..options.files import CACHE_OUTPUT
 from ..options.reading import caching_options, multilabel_option, on_error_option, targets_option
@@ -37,10 +37,11 @@ EXAMPLES = (
 @click.option(
     "-o", "--output", "output_path", metavar="FILE", required=True, type=CACHE_OUTPUT, help="Write the cache to FILE."
 )
+@quiet_option
 @json_option
 def cache(
     data: tuple[str, ...], multilabel: bool, targets: bool, on_error: str | int, keep: tuple[str, ...],
-    output_path: str, as_json: bool, **options: Any,
+    output_path: str, quiet: bool, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Parse data once into a binary cache.
 
@@ -51,7 +52,7 @@ def cache(
         raise click.UsageError("--multilabel and --regression are mutually exclusive; use one")
     began = time.monotonic()
     with reported():
-        result = _build(data, options, on_error, multilabel or None, targets, keep, output_path)
+        result = _build(data, options, on_error, multilabel or None, targets, keep, output_path, quiet)
     result |= {
         "cache": output_path,
         "bytes": os.path.getsize(output_path),
@@ -62,10 +63,11 @@ def cache(
 
 def _build(
     data: tuple[str, ...], options: dict[str, Any], on_error: str | int, multilabel: bool | None,
-    targets: bool, keep: tuple[str, ...], path: str,
+    targets: bool, keep: tuple[str, ...], path: str, quiet: bool,
 ) -> dict[str, Any]:  # fmt: skip
     from ...data.cache.building import CacheBuilder
     from ...data.cache.origin import Origin, fingerprints
+    from ..output.reading import reported_batches
 
     origin = Origin(sources=fingerprints(data), multilabel=False if targets else multilabel, targets=targets)
     reading, kinds = reading_for_training(options, data), {"multilabel": multilabel, "targets": targets}
@@ -74,7 +76,7 @@ def _build(
         CacheBuilder(path, reading, origin, stream.multilabel, keep) as builder,
     ):
         entries = columns = 0
-        for batch in stream:
+        for batch in reported_batches(stream, quiet):
             builder.add(batch)
             entries, columns = entries + len(batch.values), max(columns, batch.n_columns)
         builder.finish()

@@ -9,7 +9,7 @@ import click
 
 from ...wording import counted
 from ..inputs import load_predictor, reported
-from ..options.arguments import FRACTION, data_argument, json_option, model_argument
+from ..options.arguments import FRACTION, data_argument, json_option, model_argument, quiet_option
 from ..options.command import Command
 from ..options.plot import check_plot, plot_option
 from ..options.predictions import check_one_class
@@ -58,6 +58,7 @@ EXAMPLES = (
 )
 @new_data_options
 @plot_option
+@quiet_option
 @json_option
 def evaluate(
     model_path: str,
@@ -65,6 +66,7 @@ def evaluate(
     abstain: float | None,
     risk_coverage: bool,
     plot: str | None,
+    quiet: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -88,7 +90,7 @@ def evaluate(
         from ..output.regression import evaluate_regression
 
         with reported():
-            found = evaluate_regression(model, data, **opening_of(options))
+            found = evaluate_regression(model, data, quiet, **opening_of(options))
         say(json.dumps(found) if as_json else _numbers_text(found))
         return
     for option, is_used in (("--abstain", abstain is not None), ("--risk-coverage", risk_coverage)):
@@ -97,7 +99,7 @@ def evaluate(
     from ..output.measures import evaluate_model
 
     with reported():
-        result, curve = evaluate_model(model, data, abstain, risk_coverage, **opening_of(options))
+        result, curve = evaluate_model(model, data, abstain, risk_coverage, quiet=quiet, **opening_of(options))
     if plot and curve is not None:
         from ..output.plots import plot_risk_coverage, save_plot
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ...data.formats.table import FOR_PREDICTIONS
-from .arguments import FRACTION, POSITIVE_INTEGER, PROBABILITY, add_options, listed
+from .arguments import FRACTION, POSITIVE_INTEGER, PROBABILITY, add_options, listed, quiet_option
 from .files import OUTPUT
 
 JSON_FORMAT = "jsonl"  # of --json
@@ -80,6 +80,7 @@ _OPTIONS = [
         type=OUTPUT,
         help="Write to FILE.  [default: standard output]",
     ),
+    quiet_option,
     click.option("--json", "as_json", is_flag=True, help=f"Same as --output-format {JSON_FORMAT}."),
 ]
 

@@ -21,6 +21,7 @@ from ...evaluation.metrics import (
 )
 from ..inputs import open_for
 from .predictions import class_probabilities
+from .reading import reported_batches
 from .text import class_name
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ def evaluate_model(
 ) -> tuple[dict[str, Any], RiskCoverage | None]:
     """Return all measures, overall and by class, and the errors by coverage if they are wanted.
 
-    ``abstain`` and ``by_coverage`` need a model of one class per row; ``opening`` goes to :func:`open_for`.
+    ``abstain`` and ``by_coverage`` need a model of one class per row. ``opening`` goes to :func:`open_for`, except for
+    ``quiet``: whether progress is not reported.
     """
     if model.learner.multilabel:
         return _evaluate_labels(model, paths, opening), None
@@ -125,14 +127,14 @@ def _validate_labels(model: Model, paths: Sequence[str]) -> dict[str, Any]:
 
 
 def _numbered(
-    model: Model, paths: Sequence[str], multilabel: bool, unknown: Counter[Any], **opening: Any
+    model: Model, paths: Sequence[str], multilabel: bool, unknown: Counter[Any], quiet: bool = True, **opening: Any
 ) -> Iterator[tuple[Batch, np.ndarray]]:
     """Yield batches with the model's class numbers of their labels; -1 for labels it does not know, which it counts."""
     number = {name: k for k, name in enumerate(model.classes) if name is not None}
     names: list[Any] = []
     number_of = np.empty(0, dtype=np.int64)
     with open_for(model, paths, multilabel=multilabel, **opening) as stream:
-        for batch in stream:
+        for batch in reported_batches(stream, quiet):
             names += [new.name for new in batch.new_labels]
             number_of = np.append(number_of, [number.get(new.name, -1) for new in batch.new_labels]).astype(np.int64)
             numbers = number_of[batch.labels]

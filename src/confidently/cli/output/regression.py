@@ -13,6 +13,7 @@ from ...evaluation.metrics import RegressionMetrics
 from ..inputs import BadInput, open_for
 from ..options.predictions import Requested
 from .predictions import Column
+from .reading import reported_batches
 
 if TYPE_CHECKING:
     from ... import _core
@@ -94,11 +95,14 @@ class RegressionPredictions:
         return columns
 
 
-def evaluate_regression(model: Model, paths: Sequence[str], **opening: Any) -> dict[str, Any]:
-    """Return all measures of a regression model's predictions; ``opening`` goes to :func:`open_for`."""
+def evaluate_regression(model: Model, paths: Sequence[str], quiet: bool = True, **opening: Any) -> dict[str, Any]:
+    """Return all measures of a regression model's predictions.
+
+    ``quiet``: do not report progress; ``opening`` goes to :func:`open_for`.
+    """
     numbers, metrics = Numbers(model), RegressionMetrics(COVERAGE)
     with open_for(model, paths, targets=True, **opening) as stream:
-        for batch in stream:
+        for batch in reported_batches(stream, quiet):
             assert batch.targets is not None
             found = numbers.distribution(numbers.matrix(batch))
             metrics.add(batch.targets, found.mean[:, 0], numbers.limits(found, COVERAGE))

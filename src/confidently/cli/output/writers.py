@@ -22,6 +22,7 @@ from ..inputs import open_for, reported
 from ..options.predictions import JSON_FORMAT, Requested
 from .files import output
 from .predictions import ABSTAINED, Column, Named
+from .reading import reported_batches
 from .text import ABSENT
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def write_predictions(predictions: Tabulated, data: Sequence[str], options: dict
         writer(kind, path, predictions.columns, predictions.names) as file,
         open_for(predictions.model, data, ignore_labels=True, keep=predictions.requested.keep, **opening) as stream,
     ):
-        for batch in stream:
+        for batch in reported_batches(stream, quiet=options["quiet"] or path is None):
             file.write(predictions.of(batch))
 
 
