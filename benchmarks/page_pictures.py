@@ -74,12 +74,20 @@ def times(by_tool: dict[str, dict[str, float]], label: str, file: Path) -> None:
     ax.set(xscale="log", yscale="log", xlabel=label, ylabel="seconds")
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
         axis.set_minor_locator(NullLocator())
     ax.grid(alpha=0.3)
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, fontsize=8.5)
     _save(figure, file)
+
+
+def _short(value: float) -> str:
+    """Return a number with thousands as k and millions as M, so that labels do not touch."""
+    for unit, letter in ((1e6, "M"), (1e3, "k")):
+        if value >= unit:
+            return f"{value / unit:g}{letter}"
+    return f"{value:g}"
 
 
 def _save(figure: Any, file: Path) -> None:
