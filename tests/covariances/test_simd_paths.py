@@ -1,14 +1,11 @@
 """Every path of the processor learns the same numbers, to the last bit."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix, random_array
 
 from confidently import RULES, OnlineClassifier, _core
+from tests.simd_paths import printed
 
 SCRIPT = "from tests.covariances.test_simd_paths import states; import sys; sys.stdout.write(states())"
 
@@ -49,6 +46,4 @@ def states():
 
 @pytest.mark.parametrize("path", _core.build()["paths"])
 def test_every_path_learns_and_predicts_the_same(path):
-    environment = {**os.environ, "CONFIDENTLY_SIMD": path}
-    found = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)
-    assert found.stdout == states()
+    assert printed(path, SCRIPT) == states()

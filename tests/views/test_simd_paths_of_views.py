@@ -1,9 +1,5 @@
 """Every path of the processor standardizes the same numbers, to the last bit."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -13,6 +9,7 @@ from confidently.data.memory.matrix import as_matrix
 from confidently.views.columns import MISSING, PLAIN, ZERO, Columns
 from confidently.views.standard import Standard
 from confidently.views.view import Labelled
+from tests.simd_paths import printed
 
 SCRIPT = "from tests.views.test_simd_paths_of_views import standardized; import sys; sys.stdout.write(standardized())"
 KINDS = {"zero": [ZERO], "missing": [MISSING], "any": [ZERO, MISSING, MISSING, PLAIN, ZERO]}
@@ -54,6 +51,4 @@ def standardized():
 
 @pytest.mark.parametrize("path", _core.build()["paths"])
 def test_every_path_standardizes_the_same(path):
-    environment = {**os.environ, "CONFIDENTLY_SIMD": path}
-    done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout == standardized()
+    assert printed(path, SCRIPT) == standardized()

@@ -36,7 +36,7 @@ def evaluate_model(
     """Return all measures, overall and by class, and the errors by coverage if they are wanted.
 
     ``abstain`` and ``by_coverage`` need a model of one class per row. ``opening`` goes to :func:`open_for`, except for
-    ``quiet``: whether progress is not reported.
+    ``quiet``; with ``quiet=False`` progress is reported.
     """
     if model.learner.multilabel:
         return _evaluate_labels(model, paths, opening), None

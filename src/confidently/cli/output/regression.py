@@ -98,7 +98,7 @@ class RegressionPredictions:
 def evaluate_regression(model: Model, paths: Sequence[str], quiet: bool = True, **opening: Any) -> dict[str, Any]:
     """Return all measures of a regression model's predictions.
 
-    ``quiet``: do not report progress; ``opening`` goes to :func:`open_for`.
+    With ``quiet=False`` progress is reported; ``opening`` goes to :func:`open_for`.
     """
     numbers, metrics = Numbers(model), RegressionMetrics(COVERAGE)
     with open_for(model, paths, targets=True, **opening) as stream:
