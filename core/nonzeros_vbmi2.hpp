@@ -10,11 +10,9 @@
 #include <bit>
 #include <cstdint>
 
-#include "processor.hpp"
+#include "avx512.hpp"
 
 #if CONFIDENTLY_X86
-#include <immintrin.h>
-
 namespace confidently::loops {
 
 CONFIDENTLY_VBMI2 inline __m512d eight(const double* x, unsigned lanes) { return _mm512_maskz_loadu_pd(static_cast<__mmask8>(lanes), x); }

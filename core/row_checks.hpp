@@ -14,15 +14,6 @@
 #include <immintrin.h>
 #endif
 
-// Without inlining, the sums that the loops over a row accumulate live in memory, which halves the speed.
-#if defined(__GNUC__)
-#define CONFIDENTLY_INLINED __attribute__((always_inline))
-#define CONFIDENTLY_INLINE CONFIDENTLY_INLINED inline
-#else
-#define CONFIDENTLY_INLINED
-#define CONFIDENTLY_INLINE inline
-#endif
-
 namespace confidently {
 
 namespace loops {

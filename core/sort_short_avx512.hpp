@@ -11,15 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "processor.hpp"
-#include "row_checks.hpp"
+#include "avx512.hpp"
 
 #if CONFIDENTLY_X86
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC's own headers read such a variable, on purpose
-#endif
-#include <immintrin.h>
-
 namespace confidently {
 
 class ShortSortAvx512 {

@@ -15,7 +15,6 @@
 #include "data/short_word.hpp"
 #include "prefetch.hpp"
 #include "processor.hpp"
-#include "row_checks.hpp"
 
 namespace confidently {
 

@@ -10,7 +10,6 @@
 #include <cstdint>
 
 #include "processor.hpp"
-#include "row_checks.hpp"
 #include "views/statistics.hpp"
 
 #if CONFIDENTLY_X86

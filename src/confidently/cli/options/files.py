@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urlsplit
 
 import click
 from click.shell_completion import CompletionItem
@@ -167,6 +166,8 @@ def _identities(name: str, folder: bool) -> Iterable[Identity]:
     if name == STANDARD_INPUT:
         return _standard_input()
     if "://" in name:
+        from urllib.parse import unquote, urlsplit  # imported here to save start-up time
+
         uri = urlsplit(name)
         return [_identity(unquote(uri.path))] if uri.scheme == "file" else []
     if folder or os.path.isfile(name):
