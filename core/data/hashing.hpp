@@ -61,7 +61,8 @@ class FeatureTable {
     std::uint32_t mask() const { return mask_; }  // the bits of a hash that are its key
     std::uint32_t key_of(const Namespace& space, std::string_view name) const { return murmur3(name, space.seed) & mask_; }
 
-    // Prefetches the slot of a key that is looked up soon.
+    // Prefetches the slot of a key that is looked up soon: kAhead keys later, its memory has arrived.
+    static constexpr std::size_t kAhead = 16;
     void expect(std::uint32_t key) const { prefetch(&slots_[place(key)]); }
 
 #if CONFIDENTLY_X86
@@ -151,7 +152,6 @@ class FeatureTable {
     }
 
   private:
-    static constexpr std::size_t kAhead = 16;  // enough for a slot to arrive from memory
     static constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15u;
     static constexpr int kShift = 20;
 

@@ -34,6 +34,7 @@ class Numbering {
         const NewFeatures found = std::exchange(rows.new_features, {});
         const Strings& names = found.names;
         for (std::size_t k = 0; k < found.row.size(); ++k) {
+            if (k + FeatureTable::kAhead < found.row.size()) features_.expect(found.key[k + FeatureTable::kAhead]);
             const auto first = static_cast<std::size_t>(names.start[k]), last = static_cast<std::size_t>(names.start[k + 1]);
             const std::string_view name = std::string_view(names.text).substr(first, last - first);
             const auto [column, is_new] = features_.column(found.key[k], kNoPrefix, name);

@@ -13,7 +13,7 @@ import numpy as np
 from .batch import Batch
 from .cache.origin import is_cache
 from .formats.files import Path
-from .reading import ReaderOptions
+from .reading import DEFAULT_LABEL, ReaderOptions
 from .sources.source import peeked, size_of
 from .stream import open_stream
 from .warning import DataWarning
@@ -51,8 +51,7 @@ def label_kind(paths: Sequence[Path], reading: ReaderOptions) -> LabelKind:
             return LabelKind(fraction=np.nan if cache.origin.targets else None)
     if reading.file_format.binary and size_of(path) is None:
         return LabelKind()  # a pipe, of which the format cannot read a part twice
-    if reading.file_format.header and reading.header is None:
-        reading = replace(reading, codes=(), header=())  # columns of features do not matter
+    reading = _labels_only(reading)
     with (
         suppress(OSError, ValueError),
         warnings.catch_warnings(action="ignore", category=DataWarning),
@@ -61,6 +60,16 @@ def label_kind(paths: Sequence[Path], reading: ReaderOptions) -> LabelKind:
     ):
         return _kind_of(stream)
     return LabelKind()
+
+
+def _labels_only(reading: ReaderOptions) -> ReaderOptions:
+    """Return how to read the same labels, with as few features as the format can leave out."""
+    if not reading.file_format.columns:
+        return replace(reading, analyzer="word", ngrams=(1, 1))
+    label = reading.label or DEFAULT_LABEL
+    return replace(
+        reading, only=(label,), drop=(), weight=None, category=(), text=(), dates=(), codes=(), numbers=(), header=()
+    )
 
 
 def _kind_of(batches: Iterable[Batch]) -> LabelKind:
