@@ -64,30 +64,44 @@ class RowOrder {
         return sort(columns, values, n, [](double& sum, double value, bool again) { sum = again ? sum + value : value; });
     }
 
+    // Merges the sorted entries before the middle with those from it on; all columns differ.
+    void merge(std::int32_t* columns, double* values, std::int64_t middle, std::int64_t n) {
+        if (middle == 0 || middle == n || columns[middle - 1] < columns[middle]) return;
+        const std::int64_t later = n - middle;
+        columns_.assign(columns + middle, columns + n);
+        if (static_cast<std::size_t>(later) > values_.size()) values_.resize(static_cast<std::size_t>(2 * later));
+        std::copy_n(values + middle, later, values_.data());
+        for (std::int64_t a = middle - 1, b = later - 1, to = n - 1; b >= 0; --to) {  // from the end: nothing is overwritten too early
+            const bool early = a >= 0 && columns[a] > columns_[static_cast<std::size_t>(b)];
+            columns[to] = early ? columns[a] : columns_[static_cast<std::size_t>(b)];
+            values[to] = early ? values[a] : values_[static_cast<std::size_t>(b)];
+            a -= early;
+            b -= !early;
+        }
+    }
+
     // Which of the entries was sorted into this place; before equal columns were combined.
     std::size_t entry(std::size_t place) const {
 #if CONFIDENTLY_X86
-        if (is_short_) return short_[place] & kPlaces;
+        if (is_short_) return short_[place] & ((1u << place_bits_) - 1);
 #endif
         return static_cast<std::size_t>(order_[place] & 0xffffffff);
     }
 
   private:
 #if CONFIDENTLY_X86
-    static constexpr int kPlaceBits = 8;
-    static constexpr std::uint32_t kPlaces = (1u << kPlaceBits) - 1;
-    static_assert(kMostShort == kPlaces + 1);
-
     // sort_and_sum for columns that leave room for the number of the entry in 32 bits; -1, and nothing is done, for others.
     std::int64_t sort_short(std::int32_t* columns, double* values, std::size_t n) {
         const bool few = n <= ShortSortAvx512::kMost && path_ == Simd::vbmi2;
+        place_bits_ = n <= 256 ? 8 : 10;
         const int equal = few ? ShortSortAvx512::sort(columns, n, short_.data()) : sort_columns(columns, n);
         if (equal < 0) return -1;
+        const std::uint32_t places = (1u << place_bits_) - 1;
         is_short_ = true;
         if (n > values_.size()) values_.resize(kMostShort);
         double* before = values_.data();
         std::copy_n(values, n, before);
-        for (std::size_t k = 0; k < n; ++k) values[k] = before[short_[k] & kPlaces];
+        for (std::size_t k = 0; k < n; ++k) values[k] = before[short_[k] & places];
         return equal ? summed(columns, values, n) : static_cast<std::int64_t>(n);
     }
 
@@ -96,12 +110,12 @@ class RowOrder {
         std::uint32_t all = 0, equal = 0;
         for (std::size_t k = 0; k < n; ++k) {
             const auto column = static_cast<std::uint32_t>(columns[k]);
-            short_[k] = column << kPlaceBits | static_cast<std::uint32_t>(k);
+            short_[k] = column << place_bits_ | static_cast<std::uint32_t>(k);
             all |= column;
         }
-        if (all >> (32 - kPlaceBits)) return -1;
+        if (all >> (32 - place_bits_)) return -1;
         ShortSort::sort(short_.data(), n);
-        for (std::size_t k = 0; k < n; ++k) columns[k] = static_cast<std::int32_t>(short_[k] >> kPlaceBits);
+        for (std::size_t k = 0; k < n; ++k) columns[k] = static_cast<std::int32_t>(short_[k] >> place_bits_);
         for (std::size_t k = 1; k < n; ++k) equal |= columns[k - 1] == columns[k];
         return equal != 0;
     }
@@ -149,10 +163,12 @@ class RowOrder {
     Simd path_;
     std::vector<std::uint64_t> order_, sorted_;  // column, entry
 #if CONFIDENTLY_X86
+    int place_bits_ = 8;  // of the number of an entry in short_
     bool is_short_ = false;  // whether the last entries were sorted in short_
     alignas(32) std::array<std::uint32_t, kMostShort> short_;
 #endif
     std::vector<double> values_;
+    std::vector<std::int32_t> columns_;  // of the entries that are merged with those before them
 };
 
 // Scales a row to unit L2 norm.

@@ -1,4 +1,4 @@
-// Sorts some hundred numbers of 32 bits, all different, with AVX2: a bitonic network (Batcher 1968), which compares the same places
+// Sorts up to a thousand numbers of 32 bits, all different, with AVX2: a bitonic network (Batcher 1968), which compares the same places
 // whatever the numbers are, so that nothing is mispredicted and eight pairs are compared at a time.
 //
 // Each register of eight is sorted by itself. Then sorted runs of 8, 16, 32, ... are merged in pairs: every number of the first run
@@ -17,7 +17,7 @@
 
 namespace confidently {
 
-inline constexpr std::size_t kMostShort = 256;
+inline constexpr std::size_t kMostShort = 1024;
 
 class ShortSort {
   public:

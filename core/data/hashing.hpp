@@ -18,19 +18,29 @@
 
 namespace confidently {
 
-// MurmurHash3, 32 bits (Appleby; public domain).
-inline std::uint32_t murmur3(std::string_view text, std::uint32_t seed) {
-    constexpr std::uint32_t c1 = 0xcc9e2d51, c2 = 0x1b873593;
-    const auto mixed = [](std::uint32_t k) { return std::rotl(k * c1, 15) * c2; };
-    std::uint32_t h = seed;
-    const char *p = text.data(), *end = p + text.size();
-    for (; end - p >= 4; p += 4) h = std::rotl(h ^ mixed(four_bytes(p)), 13) * 5 + 0xe6546b64;
-    h ^= mixed(last_bytes(p, static_cast<std::size_t>(end - p), text.size()));
-    h ^= static_cast<std::uint32_t>(text.size());
-    h = (h ^ h >> 16) * 0x85ebca6b;
-    h = (h ^ h >> 13) * 0xc2b2ae35;
-    return h ^ h >> 16;
-}
+// MurmurHash3, 32 bits (Appleby; public domain), of a text and of longer ones that begin with it: all whole blocks are hashed once.
+class Murmur3 {
+  public:
+    Murmur3(const char* text, std::uint32_t seed) : text_(text), p_(text), h_(seed) {}
+
+    // The hash of the text up to here, which is not before the end of an earlier call.
+    CONFIDENTLY_INLINE std::uint32_t upto(const char* end) {
+        for (; end - p_ >= 4; p_ += 4) h_ = std::rotl(h_ ^ mixed(four_bytes(p_)), 13) * 5 + 0xe6546b64;
+        const auto size = static_cast<std::size_t>(end - text_);
+        std::uint32_t h = h_ ^ mixed(last_bytes(p_, static_cast<std::size_t>(end - p_), size)) ^ static_cast<std::uint32_t>(size);
+        h = (h ^ h >> 16) * 0x85ebca6b;
+        h = (h ^ h >> 13) * 0xc2b2ae35;
+        return h ^ h >> 16;
+    }
+
+  private:
+    static std::uint32_t mixed(std::uint32_t k) { return std::rotl(k * 0xcc9e2d51, 15) * 0x1b873593; }
+
+    const char *text_, *p_;
+    std::uint32_t h_;
+};
+
+inline std::uint32_t murmur3(std::string_view text, std::uint32_t seed) { return Murmur3(text.data(), seed).upto(text.data() + text.size()); }
 
 // The common prefix of names: a feature's full name is prefix + name. The prefix is hashed once.
 struct Namespace {

@@ -43,47 +43,62 @@ class Ngrams {
 
     // Adds every n-gram of the text to the current row.
     void add(const Namespace& space, std::string_view text, RowWriter& rows) {
-        clean_.clear();
-        first_.clear();
-        last_.clear();
+        if (clean_.size() < 2 * text.size() + 2) clean_.resize(2 * text.size() + 2);  // twice as long at most, and a space at either end
+        out_ = clean_.data();
+        n_ = 0;
         options_.characters ? find_characters(text) : find_words(text);
-        const std::size_t n = first_.size();
         rows.flush();
         const std::int64_t before = rows.rows.size;
-        for (std::size_t i = 0; i < n; ++i)
-            for (std::size_t k = static_cast<std::size_t>(options_.shortest); k <= static_cast<std::size_t>(options_.longest); ++k) {
-                if (i + k > n) break;
-                const std::string_view ngram(clean_.data() + first_[i], last_[i + k - 1] - first_[i]);
+        const auto shortest = static_cast<std::size_t>(options_.shortest), longest = static_cast<std::size_t>(options_.longest);
+        for (std::size_t i = 0; i + shortest <= n_; ++i) {
+            const char* begin = clean_.data() + units_[i].first;
+            Murmur3 hash(begin, space.seed);
+            for (std::size_t k = i + shortest - 1, last = std::min(i + longest, n_); k < last; ++k) {
+                const char* end = clean_.data() + units_[k].last;
+                const std::string_view ngram(begin, static_cast<std::size_t>(end - begin));
                 if (options_.characters && ngram == " ") continue;
-                rows.add_one_of_many(space, ngram, 1.0);
+                rows.add_one_of_many(space, ngram, hash.upto(end), 1.0);
             }
+        }
         rows.flush();
         if (options_.binary) rows.once(before);
     }
 
   private:
-    // Appends the lower case of the character at p; `next` begins what follows the first character of it.
+    struct Unit {  // a word or a character: where it is in clean_
+        std::size_t first, last;
+    };
+
+    CONFIDENTLY_INLINE void begin_unit() {
+        if (n_ == units_.size()) units_.resize(2 * n_ + 64);
+        units_[n_].first = static_cast<std::size_t>(out_ - clean_.data());
+    }
+
+    CONFIDENTLY_INLINE void end_unit() { units_[n_++].last = static_cast<std::size_t>(out_ - clean_.data()); }
+
+    // Writes the lower case of the character at p; `next` begins what follows the first character of it.
     template <class Next>
     void put(std::string_view text, const char* p, CodePoint c, Next&& next) {
         if (c.code == kDottedI) {  // the only one whose lower case is two characters
-            clean_ += 'i';
+            *out_++ = 'i';
             next();
-            return append_utf8(clean_, kDotAbove);
+            out_ = put_utf8(out_, kDotAbove);
+            return;
         }
         const std::uint32_t low = c.code == kCapitalSigma ? sigma_at(text, p, p + c.size) : kCharacters.lower_case(c.code);
-        low == c.code ? void(clean_.append(p, static_cast<std::size_t>(c.size))) : append_utf8(clean_, low);
+        out_ = low == c.code ? std::copy_n(p, c.size, out_) : put_utf8(out_, low);
     }
 
-    void begin_word() {
-        if (!clean_.empty()) clean_ += ' ';
-        first_.push_back(clean_.size());
+    CONFIDENTLY_INLINE void begin_word() {
+        if (n_ > 0) *out_++ = ' ';
+        begin_unit();
     }
 
     void find_words(std::string_view text) {
         const char *p = text.data(), *end = p + text.size();
         bool inside = false;
         const auto finish = [&] {
-            if (inside) last_.push_back(clean_.size());
+            if (inside) end_unit();
             inside = false;
         };
         while (p != end) {
@@ -99,7 +114,7 @@ class Ngrams {
             }
             if (!inside) begin_word();
             inside = true;
-            clean_ += low;
+            *out_++ = low;
         }
         finish();
     }
@@ -124,9 +139,9 @@ class Ngrams {
         const auto blank = [&] {
             if (space) return;
             space = true;
-            first_.push_back(clean_.size());
-            clean_ += ' ';
-            last_.push_back(clean_.size());
+            begin_unit();
+            *out_++ = ' ';
+            end_unit();
         };
         blank();
         while (p != end) {
@@ -137,23 +152,25 @@ class Ngrams {
                 continue;
             }
             space = false;
-            first_.push_back(clean_.size());
+            begin_unit();
             if (c.size == 1)
-                clean_ += static_cast<char>('A' <= *p && *p <= 'Z' ? *p + 0x20 : *p);
+                *out_++ = static_cast<char>('A' <= *p && *p <= 'Z' ? *p + 0x20 : *p);
             else
                 put(text, p, c, [&] {
-                    last_.push_back(clean_.size());
-                    first_.push_back(clean_.size());
+                    end_unit();
+                    begin_unit();
                 });
-            last_.push_back(clean_.size());
+            end_unit();
             p += c.size;
         }
         blank();
     }
 
     NgramOptions options_;
-    std::string clean_;                      // the words, separated by spaces; or the characters
-    std::vector<std::size_t> first_, last_;  // of each in clean_
+    std::string clean_;  // begins with the words, separated by spaces, or the characters
+    char* out_ = nullptr;  // the end of them
+    std::vector<Unit> units_;
+    std::size_t n_ = 0;  // of them
 };
 
 }  // namespace confidently

@@ -60,15 +60,18 @@ class Numbering {
     std::int64_t max_columns_;
 };
 
-// Finishes the rows with features that were new to their reader, now that these have columns in the stream.
+// Finishes the rows with features that were new to their reader, now that these have columns in the stream. They are the last of their
+// row, behind those with columns known before.
 inline void finish_entries(ParsedRows& rows, const std::vector<std::int32_t>& new_columns, bool l2, RowOrder& order) {
     for (const std::int64_t i : rows.unfinished) {
         const std::int64_t first = rows.start[static_cast<std::size_t>(i)], n = rows.start[static_cast<std::size_t>(i) + 1] - first;
         std::int32_t* columns = rows.columns.get() + first;
         double* values = rows.values.get() + first;
-        for (std::int64_t k = 0; k < n; ++k)
-            if (columns[k] >= rows.first_new) columns[k] = new_columns[static_cast<std::size_t>(columns[k] - rows.first_new)];
-        order.sort_and_sum(columns, values, n);  // there are no equal columns any more
+        std::int64_t known = n;
+        for (; known > 0 && columns[known - 1] >= rows.first_new; --known)
+            columns[known - 1] = new_columns[static_cast<std::size_t>(columns[known - 1] - rows.first_new)];
+        order.sort_and_sum(columns + known, values + known, n - known);  // there are no equal columns any more
+        order.merge(columns, values, known, n);
         if (l2) normalize(values, n);
         rows.n_columns = std::max<std::int64_t>(rows.n_columns, columns[n - 1] + 1);
     }

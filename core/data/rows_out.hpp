@@ -112,8 +112,13 @@ class RowWriter {
     // The same for one of many features: its column is looked up some features later, when its memory has arrived. Name and namespace must
     // stay valid until the row ends or flush is called.
     CONFIDENTLY_INLINE void add_one_of_many(const Namespace& space, std::string_view name, double value) {
+        add_one_of_many(space, name, murmur3(name, space.seed), value);
+    }
+
+    // The same with the hash of the name.
+    CONFIDENTLY_INLINE void add_one_of_many(const Namespace& space, std::string_view name, std::uint32_t hash, double value) {
         if (waiting_.n == kMaxWaiting) flush();
-        const std::uint32_t key = features_.key_of(space, name);
+        const std::uint32_t key = hash & features_.mask();
         features_.expect(key);
         const std::int64_t n = waiting_.n++;
         waiting_.space[n] = &space;

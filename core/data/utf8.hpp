@@ -36,15 +36,21 @@ inline CodePoint code_point_before(const char* first, const char* p) {
     return {0, 0};
 }
 
-// Appends a code point to text.
-inline void append_utf8(std::string& text, std::uint32_t c) {
+// Writes a character of up to four bytes; returns the end of it.
+inline char* put_utf8(char* out, std::uint32_t c) {
     if (c < 0x80) {
-        text += static_cast<char>(c);
-        return;
+        *out++ = static_cast<char>(c);
+        return out;
     }
     const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-    text += static_cast<char>(0xff00 >> (more + 1) | c >> 6 * more);
-    for (int k = more - 1; k >= 0; --k) text += static_cast<char>(0x80 | (c >> 6 * k & 0x3f));
+    *out++ = static_cast<char>(0xff00 >> (more + 1) | c >> 6 * more);
+    for (int k = more - 1; k >= 0; --k) *out++ = static_cast<char>(0x80 | (c >> 6 * k & 0x3f));
+    return out;
+}
+
+inline void append_utf8(std::string& text, std::uint32_t c) {
+    char bytes[4];
+    text.append(bytes, put_utf8(bytes, c));
 }
 
 // The first byte that is not part of UTF-8 text; end if all are.
