@@ -43,11 +43,16 @@ struct SigmoidCalibration {
     // the calibrated score: the logarithm of the odds of the positive class
     double logit(double score) const { return state[0] * std::clamp(score, -kLargest, kLargest) + state[1]; }
 
+    double probability(double score) const { return sigmoid(logit(score)); }
+
     // returns the probability of the label before the update
-    double learn(double score, bool positive, double w) const {
+    double learn(double score, bool positive, double w) const { return learn(score, positive, w, probability(score)); }
+
+    // p: what probability() returns
+    double learn(double score, bool positive, double w, double p) const {
         const double f = std::clamp(score, -kLargest, kLargest);
         double &a = state[0], &b = state[1], &haa = state[2], &hab = state[3], &hbb = state[4];
-        const double p = sigmoid(a * f + b), g = w * (p - kTarget[positive]), h = w * p * (1.0 - p);
+        const double g = w * (p - kTarget[positive]), h = w * p * (1.0 - p);
         const double keep = decay(w);
         haa = keep * haa + h * f * f;
         hab = keep * hab + h * f;

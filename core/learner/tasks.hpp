@@ -58,28 +58,25 @@ struct TopTwo {
     }
 };
 
-// Labels 0 and 1, one column. The calibration by a row waits for the next row: a long chain of operations, which nothing but
-// the next calibration waits for, it then runs beside the sums of the next score, after which the processor would be idle.
+// Labels 0 and 1, one column. The calibration by a row waits for the next row: it is a long chain of operations, which nothing but
+// the next calibration waits for. So its two halves run beside the sums of the next score and beside what follows the next
+// update, when the processor would be idle.
 class Binary {
   public:
     template <class Covariance, class Update>
     bool learn(const Covariance&, const Example& e, double prior_variance, Update&& update) {
         const bool positive = *e.label == 1;
         const Pair pair{positive - 1, -int(positive)};  // 0 and kNone, or kNone and 0
-        const auto margin = update(pair, [&] { finish(prior_variance); });
+        const auto margin = update(pair, [&] { predict(prior_variance); });
+        calibrate();
         before_ = {margin.mean, margin.variance, positive, e.weight, e.calibration, e.log_loss, e.logits};
         return margin.mean <= 0.0;
     }
 
     // Calibrates by the last row.
     void finish(double prior_variance) {
-        if (!before_.calibration) return;
-        const double f = kSign[before_.positive] * before_.mean * moderation(before_.variance, prior_variance);
-        const SigmoidCalibration calibration{before_.calibration};
-        if (before_.logits) *before_.logits = calibration.logit(f);
-        const double p = calibration.learn(f, before_.positive, before_.weight);
-        if (before_.log_loss) *before_.log_loss += log_loss(p);
-        before_.calibration = nullptr;
+        predict(prior_variance);
+        calibrate();
     }
 
   private:
@@ -88,7 +85,25 @@ class Binary {
         bool positive;
         double weight;
         double *calibration, *log_loss, *logits;  // nullptr: not wanted, as in Example
+        double score, probability;                // once they are known
     };
+
+    void predict(double prior_variance) {
+        if (!before_.calibration) return;
+        const SigmoidCalibration calibration{before_.calibration};
+        before_.score = kSign[before_.positive] * before_.mean * moderation(before_.variance, prior_variance);
+        before_.probability = calibration.probability(before_.score);
+        if (before_.logits) *before_.logits = calibration.logit(before_.score);
+    }
+
+    void calibrate() {
+        if (!before_.calibration) return;
+        const SigmoidCalibration calibration{before_.calibration};
+        const double p = calibration.learn(before_.score, before_.positive, before_.weight, before_.probability);
+        if (before_.log_loss) *before_.log_loss += log_loss(p);
+        before_.calibration = nullptr;
+    }
+
     Before before_{};
 };
 
