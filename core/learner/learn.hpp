@@ -165,7 +165,10 @@ struct Training {
 // The types of the rule and of the rows are those of any, or the own types of these, which saves calls for every row.
 template <class Real, class Covariance, class Task, class Rule, class AnyRows>
 void learn(Covariance& covariance, Task& task, const Rule& rule, const AnyRows& rows, const Training& training) {
-    const auto& [prior_variance, batch, calibration, progressive, counters, independent, inspector, statistics] = training;
+    // copies, which stay in registers: for all that the compiler knows, the numbers that a row changes may be these
+    const auto [prior_variance, whole_batch, calibration, progressive, counters, independent, every_row, statistics] = training;
+    const Batch batch = whole_batch;
+    const Inspector inspector = every_row;
     RowBuffer buffer;
     const std::int64_t width = covariance.weights.columns;
     int& columns = covariance.weights.columns;
