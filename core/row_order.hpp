@@ -83,25 +83,30 @@ class RowOrder {
     // Which of the entries was sorted into this place; before equal columns were combined.
     std::size_t entry(std::size_t place) const {
 #if CONFIDENTLY_X86
-        if (is_short_) return short_[place] & ((1u << place_bits_) - 1);
+        if (is_short_) return short_[place] & places();
 #endif
         return static_cast<std::size_t>(order_[place] & 0xffffffff);
     }
 
   private:
 #if CONFIDENTLY_X86
+    // How many bits the number of an entry takes behind its column: few leave room for larger columns.
+    static constexpr int kFewBits = 8, kMostBits = 10;
+    static_assert(ShortSortAvx512::kMost <= 1u << kFewBits && kMostShort == 1u << kMostBits);
+
+    std::uint32_t places() const { return (1u << place_bits_) - 1; }
+
     // sort_and_sum for columns that leave room for the number of the entry in 32 bits; -1, and nothing is done, for others.
     std::int64_t sort_short(std::int32_t* columns, double* values, std::size_t n) {
         const bool few = n <= ShortSortAvx512::kMost && path_ == Simd::vbmi2;
-        place_bits_ = n <= 256 ? 8 : 10;
+        place_bits_ = n <= 1u << kFewBits ? kFewBits : kMostBits;
         const int equal = few ? ShortSortAvx512::sort(columns, n, short_.data()) : sort_columns(columns, n);
         if (equal < 0) return -1;
-        const std::uint32_t places = (1u << place_bits_) - 1;
         is_short_ = true;
         if (n > values_.size()) values_.resize(kMostShort);
         double* before = values_.data();
         std::copy_n(values, n, before);
-        for (std::size_t k = 0; k < n; ++k) values[k] = before[short_[k] & places];
+        for (std::size_t k = 0; k < n; ++k) values[k] = before[short_[k] & places()];
         return equal ? summed(columns, values, n) : static_cast<std::int64_t>(n);
     }
 
@@ -163,7 +168,7 @@ class RowOrder {
     Simd path_;
     std::vector<std::uint64_t> order_, sorted_;  // column, entry
 #if CONFIDENTLY_X86
-    int place_bits_ = 8;  // of the number of an entry in short_
+    int place_bits_ = kFewBits;
     bool is_short_ = false;  // whether the last entries were sorted in short_
     alignas(32) std::array<std::uint32_t, kMostShort> short_;
 #endif

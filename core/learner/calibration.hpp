@@ -43,12 +43,10 @@ struct SigmoidCalibration {
     // the calibrated score: the logarithm of the odds of the positive class
     double logit(double score) const { return state[0] * std::clamp(score, -kLargest, kLargest) + state[1]; }
 
-    double probability(double score) const { return sigmoid(logit(score)); }
-
     // returns the probability of the label before the update
-    double learn(double score, bool positive, double w) const { return learn(score, positive, w, probability(score)); }
+    double learn(double score, bool positive, double w) const { return learn(score, positive, w, sigmoid(logit(score))); }
 
-    // p: what probability() returns
+    // The same if the probability of the positive class is known.
     double learn(double score, bool positive, double w, double p) const {
         const double f = std::clamp(score, -kLargest, kLargest);
         double &a = state[0], &b = state[1], &haa = state[2], &hab = state[3], &hbb = state[4];

@@ -90,10 +90,10 @@ class Binary {
 
     void predict(double prior_variance) {
         if (!before_.calibration) return;
-        const SigmoidCalibration calibration{before_.calibration};
         before_.score = kSign[before_.positive] * before_.mean * moderation(before_.variance, prior_variance);
-        before_.probability = calibration.probability(before_.score);
-        if (before_.logits) *before_.logits = calibration.logit(before_.score);
+        const double logit = SigmoidCalibration{before_.calibration}.logit(before_.score);
+        before_.probability = sigmoid(logit);
+        if (before_.logits) *before_.logits = logit;
     }
 
     void calibrate() {

@@ -230,3 +230,14 @@ def test_integers_and_words_may_be_classes(tmp_path, labels, kind):
     file = tmp_path / "rows.svm"
     file.write_text("".join(f"{label} 1:1\n" for label in labels))
     assert label_kind([file], ReaderOptions()) == kind
+
+
+@pytest.mark.parametrize("label", ["label", "meta.label"])
+def test_what_labels_are_does_not_depend_on_the_features(tmp_path, label):
+    """These are read later, where an error in them is reported."""
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"label": 0.5, "meta": {"label": 0.5, "x": 1}, "text": "a b", "day": "2026-01-01", "x": 1e300}\n')
+    reading = ReaderOptions(
+        format="jsonl", label=label, weight="x", text="text", ngrams=(1, 2), dates="day", category="meta.x"
+    )
+    assert label_kind([file], reading) == LabelKind(fraction=0.5)
