@@ -43,7 +43,7 @@ lint: $(VENV)/installed
 
 # The type stub of the compiled module, for a change of its bindings; a test compares both.
 stub: $(VENV)/installed
-	$(BIN)/python -m nanobind.stubgen --quiet --module confidently._core --output-file src/confidently/_core.pyi
+	$(BIN)/python -m nanobind.stubgen --quiet --pattern-file core/bindings/stub_patterns.txt --module confidently._core --output-file src/confidently/_core.pyi
 	$(BIN)/ruff format --quiet src/confidently/_core.pyi
 
 # The benchmarks of speed, which write their sections of docs/benchmarks.md. PARTS="dicts fit" runs some: page.py --help.

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from confidently import _core
 from confidently.cli import run
 from confidently.cli.training import checkpoint
 from tests.command_line import rows
@@ -23,10 +24,17 @@ if hasattr(signal, "SIGHUP"):
 
 @pytest.fixture
 def call(capsys):
-    """Run a command in this process: exit code, standard output, standard error."""
+    """Run a command in this process: exit code, standard output, standard error.
+
+    As in a process of its own, which has not imported NumPy, the arrays of the core are plain ones.
+    """
 
     def called(*arguments):
-        code = run([str(a) for a in arguments])
+        _core.always_make_plain_arrays(True)
+        try:
+            code = run([str(a) for a in arguments])
+        finally:
+            _core.always_make_plain_arrays(False)
         captured = capsys.readouterr()
         return code, captured.out, captured.err
 

@@ -1,7 +1,9 @@
 """Model files taken apart and put together again with right checksums, whatever is in them."""
 
 import json
+import zlib
 
+import numpy as np
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
@@ -20,7 +22,7 @@ def contents_of(path):
 def write_contents(path, header, arrays):
     """Write a model file whose checksums are right."""
     if isinstance(header, dict) and header:
-        header = header | {"crc32": {name: model_file._checksum(array) for name, array in arrays.items()}}
+        header = header | {"crc32": {name: zlib.crc32(np.ascontiguousarray(array)) for name, array in arrays.items()}}
     write_text(path, json.dumps(header), arrays)
 
 

@@ -241,7 +241,7 @@ def number_mixture() -> Call:
     def make() -> Arrays:
         arrays = {"weights_of_members": np.ones(2), "products": np.eye(2), "rows": np.ones(2), "counters": i64(0)}
         examples = {"predictions": np.ones((2, 2, 2)), "targets": np.ones(2), "weight": np.ones(2)}
-        return arrays | {"calibration": INITIAL_TARGET.copy()} | examples
+        return arrays | {"calibration": np.array(INITIAL_TARGET)} | examples
 
     def run(a: Arrays) -> None:
         _core.number_mixture_learn(
@@ -497,6 +497,30 @@ CALLS = {
         lambda a: _core.add_product(BLAS, a["out"], a["left"], a["right"], 0, 3),
     ),
     "update_block": Call(block_update, update_block, ("G: longer",)),
+    "strings_with": Call(
+        lambda: {"text": np.frombuffer(b"a=c", np.uint8), "start": i64(0, 1, 3)},
+        lambda a: _core.strings_with(a["text"], a["start"], "="), ("start: shorter", "start: longer"),
+    ),
+    "column_counts": Call(
+        lambda: {"columns": i32(0, 1, 1)}, lambda a: _core.column_counts(a["columns"], 2),
+        ("columns: shorter", "columns: longer", "columns: empty"),
+    ),
+    "moved_rows": Call(
+        lambda: {"weights": np.ones((3, 2, 1)), "prior": np.zeros((1, 2, 1))},
+        lambda a: _core.moved_rows(a["weights"], a["prior"]), ("weights: shorter", "weights: longer", "weights: empty"),
+    ),
+    "copy_rows": Call(
+        lambda: {"weights": np.ones((3, 2, 1)), "order": i64(2, 0), "out": np.zeros((2, 2, 1))},
+        lambda a: _core.copy_rows(a["weights"], a["order"], a["out"]), ("weights: longer",),
+    ),
+    "positive_numbers": Call(
+        lambda: {"scores": np.ones(3)}, lambda a: _core.positive_numbers(a["scores"]),
+        ("scores: shorter", "scores: longer", "scores: empty"),
+    ),
+    "largest_numbers": Call(
+        lambda: {"scores": np.ones((3, 2))}, lambda a: _core.largest_numbers(a["scores"]),
+        ("scores: shorter", "scores: longer", "scores: empty"),
+    ),
     "name_keys": Call(
         lambda: {"text": np.frombuffer(b"abc", np.uint8), "start": i64(0, 1, 3)},
         lambda a: _core.name_keys(a["text"], a["start"]), ("start: shorter", "start: longer", "start: empty"),
@@ -673,6 +697,7 @@ def test_every_function_with_arrays_has_a_call():
         for one in methods:
             if isinstance(one, ast.FunctionDef) and re.search("NDArray|state:", ast.unparse(one.args)):
                 found.add(prefix + one.name)
+    found.remove("joined")  # which takes plain arrays only (test_plain_arrays.py)
     assert found == {which.partition(" ")[0] for which in CALLS}
 
 

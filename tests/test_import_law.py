@@ -30,6 +30,7 @@ LAYERS = (  # from the highest; a layer imports those below it, and folders of o
     ("learner",),
     ("data", "covariances", "views"),
     ("rules", "samples", "arrays", "exclusive", "memory", "printable", "wording"),
+    ("late",),
     ("_core",),
 )
 LIGHT = ("rules", "covariances", "learner")  # import neither scikit-learn nor SciPy until a function needs them

@@ -10,6 +10,7 @@
 #include "bindings/learner_settings.hpp"
 #include "data/integer_labels.hpp"
 #include "data/label_order.hpp"
+#include "data/suspects.hpp"
 #include "learner/learn_avx2.hpp"
 #include "learner/predict.hpp"
 
@@ -142,6 +143,29 @@ std::optional<std::tuple<Vector<std::int64_t>, Vector<std::int32_t>>> distinct_n
     return std::make_tuple(array_of(std::move(found->distinct)), array_of(std::move(found->position)));
 }
 
+// Numbers of the rows of weights that are not at the prior, which is one row.
+template <class Real>
+Vector<std::int64_t> moved_rows(Input<Real, 3> weights, Input<Real, 3> prior) {
+    const std::size_t n = weights.shape(0), size = weights.shape(1) * weights.shape(2);
+    require(prior.shape(0) == 1 && prior.shape(1) == weights.shape(1) && prior.shape(2) == weights.shape(2),
+            "the prior is not a row of the weights");
+    std::vector<std::int64_t> moved;
+    const Real *row = weights.data(), *const at_prior = prior.data();
+    for (std::size_t i = 0; i < n; ++i, row += size)
+        if (!std::equal(row, row + size, at_prior)) moved.push_back(std::int64_t(i));
+    return array_of(std::move(moved));
+}
+
+// Copies rows of weights, in order.
+template <class Real>
+void copy_rows(Input<Real, 3> weights, Input<std::int64_t, 1> rows, Array<Real, 3> out) {
+    const std::size_t n = rows.shape(0), size = weights.shape(1) * weights.shape(2);
+    require(out.shape(0) == n && out.shape(1) == weights.shape(1) && out.shape(2) == weights.shape(2),
+            "out does not have the shape of the rows");
+    require_below(rows.data(), std::int64_t(n), std::int64_t(weights.shape(0)), "rows out of range");
+    for (std::size_t i = 0; i < n; ++i) std::copy_n(weights.data() + std::size_t(rows.data()[i]) * size, size, out.data() + i * size);
+}
+
 FaultTuple first_fault(const Matrix& m, double largest) {
     const ReleasedLock released(m.stored > kManyEntries);
     return as_tuple(m.rows->first_fault(largest));
@@ -199,6 +223,37 @@ void bind_learner(nb::module_& m) {
         return are_within(labels.data(), labels.size(), n_classes);
     }, "labels"_a.noconvert(), "n_classes"_a);
     m.def("distinct_numbers", &distinct_numbers, "labels"_a.noconvert());
+    m.def("suspects", [](const Matrix& x, double earliest, double fraction) {
+        const Suspects found = find_suspects(*x.rows, earliest, fraction);
+        return std::make_tuple(found.n_columns, found.ids, found.late, found.dominant);
+    }, "rows"_a, "earliest"_a, "fraction"_a);
+    m.def("positive_numbers", [](Input<double, 1> scores) {
+        std::vector<std::int32_t> numbers(scores.size());
+        std::transform(scores.data(), scores.data() + scores.size(), numbers.begin(), [](double score) { return score > 0.0; });
+        return array_of(std::move(numbers));
+    }, "scores"_a.noconvert());
+    m.def("largest_numbers", [](Input<double, 2> scores) {
+        const std::size_t columns = scores.shape(1);
+        require(columns > 0, "there are no scores");
+        std::vector<std::int32_t> numbers(scores.shape(0));
+        const double* row = scores.data();
+        for (std::int32_t& number : numbers) {
+            number = std::int32_t(std::max_element(row, row + columns) - row);
+            row += columns;
+        }
+        return array_of(std::move(numbers));
+    }, "scores"_a.noconvert());
+    m.def("column_counts", [](Input<std::int32_t, 1> columns, std::int64_t n) {
+        require(n >= 0 && n <= kMaxColumns, "n must be a number from 0 to 2^31 - 1");
+        require_below(columns.data(), std::int64_t(columns.size()), n, "columns out of range");
+        std::vector<std::int64_t> counts(static_cast<std::size_t>(n));
+        for (std::size_t k = 0; k < columns.size(); ++k) ++counts[std::size_t(columns.data()[k])];
+        return array_of(std::move(counts));
+    }, "columns"_a.noconvert(), "n"_a);
+    m.def("moved_rows", &moved_rows<float>, "weights"_a.noconvert(), "prior"_a.noconvert());
+    m.def("moved_rows", &moved_rows<double>, "weights"_a.noconvert(), "prior"_a.noconvert());
+    m.def("copy_rows", &copy_rows<float>, "weights"_a.noconvert(), "rows"_a.noconvert(), "out"_a.noconvert());
+    m.def("copy_rows", &copy_rows<double>, "weights"_a.noconvert(), "rows"_a.noconvert(), "out"_a.noconvert());
     m.def("dense", &dense<float>, "x"_a.noconvert());
     m.def("dense", &dense<double>, "x"_a.noconvert());
     m.def("csr", &csr<float>, "values"_a.noconvert(), "columns"_a.noconvert(), "start"_a.noconvert(), "n_columns"_a);

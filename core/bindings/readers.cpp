@@ -34,6 +34,18 @@ PythonStrings take_strings(Input<std::uint8_t, 1> text, Input<std::int64_t, 1> s
     return python_strings(std::move(taken));
 }
 
+// The numbers of the strings that have one of these characters.
+Vector<std::int64_t> strings_with(Input<std::uint8_t, 1> text, Input<std::int64_t, 1> start, const std::string& characters) {
+    require_starts(start, text.shape(0), "strings are damaged");
+    std::vector<std::int64_t> found;
+    for (std::size_t k = 0; k + 1 < start.shape(0); ++k) {
+        const std::string_view one(reinterpret_cast<const char*>(text.data()) + start.data()[k],
+                                   std::size_t(start.data()[k + 1] - start.data()[k]));
+        if (one.find_first_of(characters) != one.npos) found.push_back(std::int64_t(k));
+    }
+    return array_of(std::move(found));
+}
+
 // The hash of every name.
 Vector<std::uint32_t> name_keys(Input<std::uint8_t, 1> text, Input<std::int64_t, 1> start) {
     std::vector<std::uint32_t> keys;
@@ -108,6 +120,7 @@ void bind_readers(nb::module_& m) {
         }, "keys"_a.noconvert(), "text"_a.noconvert(), "start"_a.noconvert());
     m.def("count_lines", [](const nb::bytes& text) { return count_lines({text.c_str(), text.size()}); }, "text"_a);
     m.def("take_strings", &take_strings, "text"_a.noconvert(), "start"_a.noconvert(), "which"_a.noconvert());
+    m.def("strings_with", &strings_with, "text"_a.noconvert(), "start"_a.noconvert(), "characters"_a);
     m.def("name_keys", &name_keys, "text"_a.noconvert(), "start"_a.noconvert());
     m.def("line_formats", [] {
         std::vector<std::string> names;

@@ -9,6 +9,17 @@ from typing import Annotated, Any, overload
 import numpy
 from numpy.typing import NDArray
 
+class PlainArray(NDArray[Any]):
+    def zeros_like(self, n: int) -> NDArray[Any]: ...
+
+def makes_plain_arrays() -> bool: ...
+def always_make_plain_arrays(always: bool) -> None:
+    """Make plain arrays even where NumPy has been imported, to test them."""
+
+def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]: ...
+def over(bytes: bytearray, shape: Sequence[int], dtype: str) -> NDArray[Any]: ...
+def numbered(first: int, last: int) -> NDArray[Any]: ...
+def zeros(shape: Sequence[int], dtype: str) -> NDArray[Any]: ...
 def rule_names() -> list[str]: ...
 def largest_weight(single: bool) -> float: ...
 def covariance_names() -> list[str]: ...
@@ -61,6 +72,38 @@ def distinct_numbers(
     tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]
     | None
 ): ...
+def suspects(rows: Matrix, earliest: float, fraction: float) -> tuple[int, list[int], list[int], int]: ...
+def positive_numbers(
+    scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+def largest_numbers(
+    scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+def column_counts(
+    columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)], n: int
+) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+@overload
+def moved_rows(
+    weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu", writable=False)],
+    prior: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu", writable=False)],
+) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+@overload
+def moved_rows(
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)],
+    prior: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)],
+) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+@overload
+def copy_rows(
+    weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu", writable=False)],
+    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu")],
+) -> None: ...
+@overload
+def copy_rows(
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)],
+    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+) -> None: ...
 @overload
 def dense(
     x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
@@ -530,6 +573,11 @@ def take_strings(
 ) -> tuple[
     Annotated[NDArray[numpy.uint8], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]
 ]: ...
+def strings_with(
+    text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    characters: str,
+) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
 def name_keys(
     text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
     start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],

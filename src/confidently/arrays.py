@@ -1,11 +1,59 @@
-"""Rows in arrays: rows of different lengths, and the classes of rows of scores.
+"""Arrays: new ones that need no NumPy, rows of different lengths, and the classes of rows of scores.
 
 Rows of different lengths are flat arrays, as in CSR: row ``i`` holds entries ``start[i]`` to ``start[i + 1] - 1``.
 """
 
 from __future__ import annotations
 
-import numpy as np
+import math
+from collections.abc import Sequence
+
+from . import _core
+from .late import numpy as np
+
+TYPES = {  # names, by format
+    "d": "float64", "f": "float32", "l": "int64", "q": "int64", "i": "int32", "I": "uint32", "b": "int8", "B": "uint8",
+}  # fmt: skip
+BYTES = {"float64": 8, "float32": 4, "int64": 8, "int32": 4, "int8": 1}  # of a number
+
+
+def zeros(shape: tuple[int, ...], dtype: str = "float64") -> np.ndarray:
+    """Return an array of zeros: NumPy's if that is imported, otherwise one of the core that needs no NumPy."""
+    return _core.zeros(shape, dtype) if _core.makes_plain_arrays() else np.zeros(shape, dtype)
+
+
+def numbered(first: int, last: int) -> np.ndarray:
+    """Return the int32 numbers ``first`` to ``last - 1``."""
+    return _core.numbered(first, last) if _core.makes_plain_arrays() else np.arange(first, last, dtype=np.int32)
+
+
+def joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Return one or more one-dimensional arrays of a type as one."""
+    if all(isinstance(part, _core.PlainArray) for part in parts):
+        return _core.joined(parts)
+    return np.concatenate(parts)
+
+
+def contiguous(array: np.ndarray, dtype: str | None = None) -> np.ndarray:
+    """Return an array in C order, and of a type, copied only if it is in another or of another."""
+    if isinstance(array, _core.PlainArray) and dtype in (None, type_of(array)):
+        return array if array.data.c_contiguous else array.copy()
+    return np.ascontiguousarray(array, dtype)
+
+
+def zeros_like(array: np.ndarray, n: int) -> np.ndarray:
+    """Return zeros of the same type, in n rows of the same shape."""
+    if isinstance(array, _core.PlainArray):
+        return array.zeros_like(n)
+    return np.zeros((n, *array.shape[1:]), array.dtype)
+
+
+def array_of(numbers: Sequence[float]) -> np.ndarray:
+    """Return a float64 array of some numbers, which needs no NumPy either."""
+    array = zeros((len(numbers),))
+    for at, number in enumerate(numbers):
+        array[at] = number
+    return array
 
 
 def row_starts(sizes: np.ndarray) -> np.ndarray:
@@ -29,10 +77,24 @@ def row_numbers(start: np.ndarray) -> np.ndarray:
     return np.repeat(np.arange(len(start) - 1), np.diff(start))
 
 
+def type_of(array: np.ndarray) -> str:
+    """Return the name of the type of an array's numbers."""
+    return TYPES[array.data.format] if isinstance(array, _core.PlainArray) else str(array.dtype)
+
+
+def is_finite(array: np.ndarray) -> bool:
+    """Return whether no number of an array is infinite or NaN."""
+    if isinstance(array, _core.PlainArray):
+        return not array.size or (math.isfinite(array.min()) and math.isfinite(array.max()))
+    return bool(np.isfinite(array).all())
+
+
 def predicted_numbers(scores: np.ndarray) -> np.ndarray:
     """Return the class number of every row: that of its largest score; of two classes, 1 where the score is positive.
 
     >>> predicted_numbers(np.array([-0.5, 0.5])), predicted_numbers(np.array([[0.1, 0.3, 0.2]]))
     (array([0, 1]), array([1]))
     """
+    if isinstance(scores, _core.PlainArray):
+        return _core.positive_numbers(scores) if scores.ndim == 1 else _core.largest_numbers(scores)
     return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)

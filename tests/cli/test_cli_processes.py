@@ -17,7 +17,8 @@ from importlib.util import find_spec
 
 import pytest
 
-from confidently.cli import COMMANDS, blas
+from confidently.cli import COMMANDS, headers
+from confidently.late import THREAD_SETTINGS
 from tests.command_line import COMMAND, process, rows
 
 WRONG = [
@@ -194,8 +195,7 @@ HEAVY = [  # modules of the package that no command needs that trains and predic
     f"confidently.{name}"
     for name in (
         "covariances.kernel_model", "covariances.batch_products", "topics.learner", "cli.output.measures",
-        "cli.output.plots", "cli.training.cluster", "cli.training.topics", "stack.threads",
-        "views.standard",
+        "cli.output.plots", "cli.training.cluster", "cli.training.topics", "stack.threads", "views.standard",
     )
 ] + ["concurrent.futures", "fractions", "numpy.ma"]  # fmt: skip
 
@@ -204,6 +204,10 @@ HEAVY = [  # modules of the package that no command needs that trains and predic
     "arguments",
     [
         ["train", "{data}", "-q", "-o", "{tmp}/m.cw"],
+        ["train", "{table}", "-q", "-o", "{tmp}/m.cw", "--label", "label"],
+        ["train", "{words}", "-q", "-o", "{tmp}/m.cw", "--text", "text", "--ngrams", "2", "--bits", "18"],
+        ["train", "{vw}", "-q", "-o", "{tmp}/m.cw", "--rule", "pa1", "--dtype", "float32"],
+        ["predict", "{model}", "{data}", "-q"],
         ["predict", "{model}", "{data}", "--proba"],
         ["rules"],
         ["--help"],
@@ -211,19 +215,31 @@ HEAVY = [  # modules of the package that no command needs that trains and predic
     ],
 )
 def test_heavy_libraries_stay_out(ok, data, tmp_path, arguments):
+    """NumPy, too, stays out of training from files and of predicting classes."""
     ok("train", data, "-q", "-o", tmp_path / "model.cw")
+    (tmp_path / "rows.vw").write_text(re.sub("(?m)^(\\S+) ", r"\1 |a ", rows(labels=("-1", "1"))))
+    words = [{"label": "ab"[k % 2], "text": f"word{k % 7} other{k % 5}"} for k in range(300)]
+    (tmp_path / "words.jsonl").write_text("".join(json.dumps(one) + "\n" for one in words))
+    files = {"data": data, "tmp": tmp_path, "model": tmp_path / "model.cw"}
+    (tmp_path / "rows.csv").write_text("label,x,town\n" + "a,1.5,Rome\nb,-2.5,Bonn\n" * 300)
+    files |= {"table": tmp_path / "rows.csv", "words": tmp_path / "words.jsonl", "vw": tmp_path / "rows.vw"}
     assert all(find_spec(name) for name in HEAVY)  # or they were renamed
     code = (
         "import sys; from confidently.cli import run; assert run(sys.argv[1:]) == 0; "
         "heavy = {'sklearn', 'scipy', 'pandas', 'pyarrow', 'rich', 'matplotlib'}; "
         f"heavy |= {set(HEAVY)}; "
-        "heavy |= {'numpy'} if sys.argv[-1] in ('--help', 'rules') else set(); "
+        "heavy -= {'confidently.views.standard'} if '--label' in sys.argv else set(); "  # which tables have
+        "heavy |= {'numpy'} if sys.argv[-1] != '--proba' else set(); "
         "light = {'confidently._core', 'confidently.rules', 'dataclasses', 'importlib.metadata'}; "
         "heavy |= light if sys.argv[1] == '--help' else set(); "
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
-    filled = [a.format(data=data, tmp=tmp_path, model=tmp_path / "model.cw") for a in arguments]
-    done = subprocess.run([sys.executable, "-c", code, *filled], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *(a.format(**files) for a in arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -330,9 +346,10 @@ def test_work_without_matrices_starts_one_thread_of_the_blas(data, tmp_path, giv
         "assert dict(os.environ) == before; from threadpoolctl import threadpool_info; "
         "print([found['num_threads'] for found in threadpool_info() if found['internal_api'] == 'openblas'])"
     )
-    environment = {name: text for name, text in os.environ.items() if name not in blas.SETTINGS}
+    environment = {name: text for name, text in os.environ.items() if name not in THREAD_SETTINGS}
     model = tmp_path / "m.cw"
-    for command in (["train", data, "-q", "-o", model], ["predict", model, data]):
+    data.write_text(rows(labels=("1", "2", "3")))  # three classes need NumPy
+    for command in (["train", data, "-q", "-o", model], ["predict", model, data, "--std"]):
         line = [sys.executable, "-c", code, *command]
         done = subprocess.run(line, capture_output=True, text=True, check=True, env=environment | given)
         threads = json.loads(done.stdout.splitlines()[-1])
@@ -348,9 +365,9 @@ def test_work_without_matrices_starts_one_thread_of_the_blas(data, tmp_path, giv
 def test_which_models_multiply_no_matrices(ok, data, tmp_path, arguments, diagonal):
     model, damaged = tmp_path / "m.cw", tmp_path / "damaged.cw"
     ok("train", data, *arguments, "-q", "-o", model)
-    assert blas.is_diagonal(str(model)) == diagonal
-    assert not any(map(blas.is_diagonal, [str(data), str(tmp_path), str(tmp_path / "missing"), os.devnull]))
+    assert headers.is_diagonal(str(model)) == diagonal
+    assert not any(map(headers.is_diagonal, [str(data), str(tmp_path), str(tmp_path / "missing"), os.devnull]))
     damaged.write_bytes(model.read_bytes().replace(b"covariance", b"covariants"))
-    assert not blas.is_diagonal(str(damaged))
+    assert not headers.is_diagonal(str(damaged))
     damaged.write_bytes(model.read_bytes()[:100])
-    assert not blas.is_diagonal(str(damaged))
+    assert not headers.is_diagonal(str(damaged))

@@ -30,8 +30,12 @@ confidently.__main__.main()
 
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize(
-    "struck", ["confidently.cli", "click", "confidently.cli.commands.train", "numpy", "safetensors", "json"]
-)
+    "struck",
+    [
+        "confidently.cli", "click", "confidently.cli.commands.train", "confidently._core", "confidently.models.model",
+        "json",
+    ],
+)  # fmt: skip
 def test_a_signal_at_any_import_ends_in_one_line(data, tmp_path, number, struck):
     command = [sys.executable, "-c", STRUCK, str(int(number)), struck, "train", data, "-o", tmp_path / "m.cw", "-q"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

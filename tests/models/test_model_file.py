@@ -258,10 +258,17 @@ def test_names_of_features_made_by_hand_are_checked(change, message, saved):
         load(saved)
 
 
-def test_an_array_of_a_type_that_numpy_lacks(tmp_path):
-    header = json.dumps({"x": {"dtype": "BF16", "shape": [1], "data_offsets": [0, 2]}}).encode()
-    (tmp_path / "m.cw").write_bytes(len(header).to_bytes(8, "little") + header + bytes(2))
-    with pytest.raises(ModelFileError, match="it has an array of the unknown type 'BF16'"):
+@pytest.mark.parametrize("model", [False, True])
+def test_an_array_of_a_type_that_numpy_lacks(saved, tmp_path, model):
+    content = saved.read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    header = {"x": {"dtype": "BF16", "shape": [1], "data_offsets": [0, 2]}}
+    if model:
+        header["__metadata__"] = json.loads(content[8 : 8 + size])["__metadata__"]
+    text = json.dumps(header).encode()
+    (tmp_path / "m.cw").write_bytes(len(text).to_bytes(8, "little") + text + bytes(2))
+    message = "it has an array of the unknown type 'BF16'" if model else "but another safetensors file"
+    with pytest.raises(ModelFileError, match=message):
         load(tmp_path / "m.cw")
 
 

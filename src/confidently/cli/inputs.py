@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import click
 
-from .blas import kind_of_model
+from .headers import kind_of_model
 
 if TYPE_CHECKING:
     from ..data import ReaderOptions, Stream

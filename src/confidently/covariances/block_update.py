@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
+from ..late import numpy as np
 
 Product = tuple[Any, Any, Any]  # left, right and where their product goes
 

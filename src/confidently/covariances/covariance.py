@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
-import numpy as np
-
 from .. import _core
+from ..late import numpy as np
 from ..rules.ranges import Range
 from .examples import Examples, Progressive
 from .settings import Settings

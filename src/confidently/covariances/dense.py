@@ -17,9 +17,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from .. import _core
+from ..late import numpy as np
 from ..memory import require_memory
 from ..rules.ranges import Range
 from . import normal_equations
@@ -79,7 +78,7 @@ class Dense(WeightCovariance):
     def own_shapes(self, size: Size, arrays: State | None) -> Shapes:
         rows, columns = self._shape(size)
         learners, d = self.settings.learners(size.n_classes), self.matrix_size(self.settings, rows, columns)
-        real = np.dtype(self.settings.dtype)
+        real = self.settings.dtype
         return super().own_shapes(size, arrays) | {
             "covariance": ((learners, d, d), real),
             "pending": ((learners, self._pending_room(rows, columns), d), real),
@@ -165,7 +164,7 @@ class Dense(WeightCovariance):
 
     def own_values(self, state: State) -> Iterator[tuple[str, np.ndarray, Range]]:
         yield from super().own_values(state)
-        largest = MAX_VARIANCE[np.dtype(self.settings.dtype)] / max(float(state["scale"].max(initial=0.0)), 1.0)
+        largest = MAX_VARIANCE[self.settings.dtype] / max(float(state["scale"].max(initial=0.0)), 1.0)
         yield "covariance", state["covariance"], within(largest)
         yield "pending", state["pending"], within(largest**0.5)
         if normal_equations.applies(self.settings):

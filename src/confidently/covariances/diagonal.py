@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
+from ..arrays import array_of
+from ..late import numpy as np
 from ..rules.ranges import POSITIVE, Range
 from .covariance import Covariance, NaturalParameters, Placement
 from .identity import Identity
@@ -53,12 +53,13 @@ class Diagonal(UncorrelatedWeights):
 
     def prior_weights(self, state: State, rows: int, columns: int) -> np.ndarray:
         weights = super().prior_weights(state, rows, columns)
-        weights[:, 1] = self.settings.prior_variance * np.maximum(state["folded"], self.settings.min_variance)
+        prior, least = self.settings.prior_variance, self.settings.min_variance
+        weights[:, 1] = array_of([prior * max(folded, least) for folded in state["folded"].tolist()])
         return weights
 
     def own_values(self, state: State) -> Iterator[tuple[str, np.ndarray, Range]]:
         yield from super().own_values(state)
-        largest = MAX_VARIANCE[np.dtype("float64")] / max(float(state["scale"].max(initial=0.0)), 1.0)
+        largest = MAX_VARIANCE["float64"] / max(max(state["scale"].tolist(), default=0.0), 1.0)
         yield "the variances of weights", state["weights"][:, 1], Range(0.0, largest, closed_low=True, closed_high=True)
         if self.settings.forget:
             yield "kept", state["kept"], Range(0.0, 1.0, closed_high=True)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from .. import _core
 from ..arrays import row_entries
+from ..late import numpy as np
 from .settings import Settings
 
 

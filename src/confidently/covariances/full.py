@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from ..late import numpy as np
 from .covariance import draws, intercept_last
 from .dense import Dense, flushed_matrices, quadratic_forms
 from .host_arrays import NumpyArrays

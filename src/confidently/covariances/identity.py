@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from ..late import numpy as np
 from .covariance import Covariance, NaturalParameters, Placement
 from .settings import Settings
 from .state import Size, State

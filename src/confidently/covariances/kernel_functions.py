@@ -6,8 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
-
+from ..late import numpy as np
 from .settings import Settings
 from .state import OutOfRange
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .. import _core
 from ..arrays import row_entries
+from ..late import numpy as np
 from .examples import Block
 from .settings import Settings
 from .state import COUNT, REAL, Shapes, Size, State
@@ -17,7 +16,7 @@ def shapes(settings: Settings, n_classes: int, support: int, stored: int) -> Sha
     """Return shape and type of the entries that replace weights, for the numbers of support rows and their values."""
     learners = settings.learners(n_classes)
     triangle = support if settings.rule.learns_precision else 0
-    real, index, count = REAL, np.dtype(np.int32), COUNT
+    real, index, count = REAL, "int32", COUNT
     return {
         "support.values": ((stored,), real),
         "support.columns": ((stored,), index),

@@ -19,8 +19,7 @@ shift          (F, K) float64           what they have added to the product of p
 
 from __future__ import annotations
 
-import numpy as np
-
+from ..late import numpy as np
 from .examples import Examples
 from .host_arrays import NumpyArrays
 from .settings import Settings

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
-import numpy as np
-
 from .. import _core
 from ..rules import AROW, REGRESSION_RULES, RULES, RegressionRule, make_rule
 from ..rules.ranges import Range, check_choice, check_number
@@ -134,7 +132,7 @@ class Settings:
             if allowed is not None and not (value is None and setting.default is None):
                 check_number("learner", setting.name, value, allowed)
         check_choice("task", self.task, TASKS)
-        check_choice("dtype", np.dtype(self.dtype).name if self.dtype in DTYPES else self.dtype, DTYPES)
+        check_choice("dtype", str(self.dtype) if self.dtype in DTYPES else self.dtype, DTYPES)
         rule = make_rule(self.rule)
         if self.task in MULTICLASS:
             check_multiclass(rule, self.task)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .. import _core
+from ..late import numpy as np
 from .dense import Dense, quadratic_forms
 from .host_arrays import NumpyArrays
 from .settings import Settings

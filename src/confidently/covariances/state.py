@@ -25,31 +25,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-import numpy as np
-
+from ..arrays import array_of, zeros
+from ..late import numpy as np
 from ..rules.ranges import Range
 from .settings import Settings
 
-State = dict[str, np.ndarray]
-Shapes = dict[str, tuple[tuple[int, ...], np.dtype]]
+State: TypeAlias = "dict[str, np.ndarray]"
+Shapes = dict[str, tuple[tuple[int, ...], str]]  # and types, by name
 
 COUNTERS = ("n_seen", "mistakes", "infeasible")
-INITIAL_SIGMOID = np.array([1.0, 0.0, 0.0, 0.0, 0.0])  # a, b, Hessian
-INITIAL_TEMPERATURE = np.array([1.0, 0.0])  # a, second derivative
+INITIAL_SIGMOID = (1.0, 0.0, 0.0, 0.0, 0.0)  # a, b, Hessian
+INITIAL_TEMPERATURE = (1.0, 0.0)  # a, second derivative
 # Of one number to predict, as in core/learner/targets.hpp: weight of the rows, mean of the targets, sum of their
 # squared deviations; rows with a prediction, sum of their error^2/spread, what a row adds to its bin, sums of squared
 # and absolute errors; then the bins of standardized errors.
 TARGET_STATISTICS, TARGET_BINS = 8, 512
 GAIN = 5
-INITIAL_TARGET = np.zeros(TARGET_STATISTICS + TARGET_BINS)
-INITIAL_TARGET[GAIN] = 1.0
-REAL, COUNT = np.dtype(np.float64), np.dtype(np.int64)
+INITIAL_TARGET = tuple(float(i == GAIN) for i in range(TARGET_STATISTICS + TARGET_BINS))
+REAL, COUNT = "float64", "int64"
 # Beyond what training reaches, and such that the predictions for rows of the largest values are finite: no product of
 # float32 matrices, and no float64 number, leaves its range.
 MAX_MEAN, MAX_SUMMED, MAX_SCALE, MAX_CALIBRATION = 1e110, 1e20, 1e110, 1e80
-MAX_VARIANCE = {np.dtype("float64"): 1e90, np.dtype("float32"): 1e18}
+MAX_VARIANCE = {"float64": 1e90, "float32": 1e18}
 MAX_FOLDED = 1e25  # times the largest prior variance, it fits float32; kMaxGrowth of the core is 1e24
 COUNTS = Range(0, 2**62, closed_low=True)
 MAX_TARGET, MAX_GAIN, MAX_PRECISION = 1e50, 1e110, 1e250
@@ -83,13 +82,13 @@ class Size(NamedTuple):
     n_classes: int
 
 
-def initial_calibration(settings: Settings, n_classes: int) -> np.ndarray:
+def initial_calibration(settings: Settings, n_classes: int) -> tuple[float, ...]:
     """Return the calibration before training."""
     if settings.task == "binary":
-        return INITIAL_SIGMOID.copy()
+        return INITIAL_SIGMOID
     if settings.regression:
-        return np.tile(INITIAL_TARGET, n_classes)
-    return np.tile(INITIAL_SIGMOID, n_classes) if settings.multilabel else INITIAL_TEMPERATURE.copy()
+        return INITIAL_TARGET * n_classes
+    return INITIAL_SIGMOID * n_classes if settings.multilabel else INITIAL_TEMPERATURE
 
 
 def common_shapes(settings: Settings, n_classes: int) -> Shapes:
@@ -100,7 +99,7 @@ def common_shapes(settings: Settings, n_classes: int) -> Shapes:
         "folded": ((learners,), REAL),
         "updates": ((learners,), COUNT),
         "counters": ((len(COUNTERS),), COUNT),
-        "calibration": (initial_calibration(settings, n_classes).shape, REAL),
+        "calibration": ((len(initial_calibration(settings, n_classes)),), REAL),
     }
 
 
@@ -108,11 +107,11 @@ def common_entries(settings: Settings, n_classes: int) -> State:
     """Return these entries before training."""
     learners = settings.learners(n_classes)
     return {
-        "scale": np.ones(learners),
-        "folded": np.ones(learners),
-        "updates": np.zeros(learners, dtype=np.int64),
-        "counters": np.zeros(len(COUNTERS), dtype=np.int64),
-        "calibration": initial_calibration(settings, n_classes),
+        "scale": array_of([1.0] * learners),
+        "folded": array_of([1.0] * learners),
+        "updates": zeros((learners,), COUNT),
+        "counters": zeros((len(COUNTERS),), COUNT),
+        "calibration": array_of(initial_calibration(settings, n_classes)),
     }
 
 
@@ -176,7 +175,7 @@ def grow_common(settings: Settings, state: State, n_classes: int) -> int:
         state[name] = np.concatenate([state[name], np.ones(more)])
     state["updates"] = np.concatenate([state["updates"], np.zeros(more, dtype=np.int64)])
     if settings.multilabel:
-        calibration = initial_calibration(settings, n_classes)
+        calibration = np.array(initial_calibration(settings, n_classes))
         calibration[: len(state["calibration"])] = state["calibration"]
         state["calibration"] = calibration
     return more

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-import numpy as np
-
 from .. import _core
+from ..arrays import contiguous, zeros
+from ..late import numpy as np
 from ..rules.ranges import Range
 from .covariance import Covariance, draws, intercept_last
 from .settings import TASKS, Settings
@@ -61,7 +61,7 @@ class WeightCovariance(Covariance):
 
     def own_shapes(self, size: Size, arrays: State | None) -> Shapes:
         rows, columns = self._shape(size)
-        return {"weights": ((rows, self.planes, columns), np.dtype(self.settings.dtype))}
+        return {"weights": ((rows, self.planes, columns), self.settings.dtype)}
 
     def add_entries(self, state: State, size: Size) -> None:
         state["weights"] = self.prior_weights(state, *self._shape(size))
@@ -71,7 +71,7 @@ class WeightCovariance(Covariance):
 
         So the scale of the ellipsoid rules applies to them too.
         """
-        return np.zeros((rows, self.planes, columns), dtype=self.settings.dtype)
+        return zeros((rows, self.planes, columns), self.settings.dtype)
 
     def grown(self, state: State, old: Size, new: Size, several: Covariance | None = None) -> tuple[Settings, State]:
         state, grown = dict(state), self
@@ -114,13 +114,14 @@ class WeightCovariance(Covariance):
 
         The entry ``weights.rows`` has these numbers.
         """
-        packed = {name: np.ascontiguousarray(array) for name, array in state.items()}
-        weights = packed["weights"] = np.ascontiguousarray(self.weights(state, n_features))
+        packed = {name: contiguous(array) for name, array in state.items()}
+        weights = packed["weights"] = contiguous(self.weights(state, n_features))
         if len(weights):
-            prior = self.prior_weights(state, 1, weights.shape[2])
-            moved = np.flatnonzero((weights != prior).any(axis=(1, 2)))
+            moved = _core.moved_rows(weights, self.prior_weights(state, 1, weights.shape[2]))
             if len(moved) * (weights[:1].nbytes + moved.itemsize) < weights.nbytes:
-                packed["weights"], packed["weights.rows"] = weights[moved], moved
+                rows = zeros((len(moved), *weights.shape[1:]), self.settings.dtype)
+                _core.copy_rows(weights, moved, rows)
+                packed["weights"], packed["weights.rows"] = rows, moved
         return packed
 
     def unpacked(self, arrays: State, size: Size) -> State:
@@ -158,14 +159,14 @@ class WeightCovariance(Covariance):
         )
 
     def scores(self, state: State, X: _core.Matrix, size: Size, largest: float = 0.0) -> np.ndarray:
-        found = np.empty((X.shape[0], self.settings.columns(size.n_classes)))
+        found = zeros((X.shape[0], self.settings.columns(size.n_classes)))
         fault = self._compiled(self.scoring_name or self.compiled_name).scores(state, X, found, largest)
         if fault is not None:
             raise InvalidRows(fault)
         return found
 
     def variances(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
-        found = np.empty((X.shape[0], self.settings.columns(size.n_classes)))
+        found = zeros((X.shape[0], self.settings.columns(size.n_classes)))
         self.compiled().variances(state, X, found)
         return found
 
@@ -268,7 +269,7 @@ class UncorrelatedWeights(WeightCovariance):
     checks_rows = True
 
     def moderated(self, state: State, X: _core.Matrix, size: Size, largest: float = 0.0) -> np.ndarray:
-        found = np.empty((X.shape[0], self.settings.columns(size.n_classes)))
+        found = zeros((X.shape[0], self.settings.columns(size.n_classes)))
         fault = self.compiled().moderated(state, X, found, largest)
         if fault is not None:
             raise InvalidRows(fault)

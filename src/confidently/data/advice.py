@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-import numpy as np
-
 from .. import _core
+from ..late import numpy as np
 from ..wording import first_of
 from .batch import Batch
 from .reading import MAX_LISTED, ReaderOptions, date_features
@@ -39,7 +38,7 @@ def warn_of_categories(batch: Batch, reading: ReaderOptions) -> None:
         return
     names = batch.new_features.names
     found, long, dates = Counter[str](), Counter[str](), Counter[str]()
-    for name in names.take(np.flatnonzero(names.having("="))):
+    for name in names.take(names.having("=")):
         column, _, cell = name.partition("=")
         found[column] += 1
         long[column] += len(cell.encode()) >= MIN_TEXT_BYTES
@@ -88,7 +87,7 @@ def warn_of_order(order: _core.LabelOrder, remedy: str) -> None:
     """Warn if there are many rows, and their label hardly ever changes."""
     if order.rows < MIN_SORTED_ROWS:
         return
-    expected = order.rows * (1.0 - float(np.sum((order.counts / order.rows) ** 2)))
+    expected = order.rows * (1.0 - sum((count / order.rows) ** 2 for count in order.counts.tolist()))
     if expected >= MIN_EXPECTED_CHANGES and order.changes < MAX_SORTED_FRACTION * expected:
         times = "once" if order.changes == 1 else f"{order.changes:,} times"
         warn(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
+from ..late import numpy as np
 
 
 class ClassOrder:

@@ -11,9 +11,10 @@ from functools import partial
 from math import floor
 from typing import Any, Protocol
 
-import numpy as np
-
+from .. import _core
+from ..late import numpy as np
 from .batch import Batch
+from .memory.matrix import MAX_COLUMNS, csr_matrix
 from .reading import ReaderOptions, date_features
 from .warning import DataWarning
 
@@ -34,8 +35,8 @@ UNITS = (1, 10**3, 10**6, 10**9)  # of timestamps, per second
 class _Rows(Protocol):
     """Rows whose columns can be looked at one by one."""
 
-    def first(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return column numbers, and their values in the first rows: (rows, columns)."""
+    def first(self) -> tuple[int, _core.Matrix]:
+        """Return how many columns there are, or 0 if only the rows show it, and the very first rows."""
 
     def squared_length(self, rows: int) -> float:
         """Return the sum of the squares of all values in the first rows."""
@@ -48,8 +49,8 @@ class _DenseRows:
     def __init__(self, X: np.ndarray) -> None:
         self.X = X
 
-    def first(self) -> tuple[np.ndarray, np.ndarray]:
-        return np.arange(self.X.shape[1]), self.X[:FIRST_ROWS].astype(np.float64, copy=False)
+    def first(self) -> tuple[int, _core.Matrix]:
+        return self.X.shape[1], _core.dense(np.ascontiguousarray(self.X[:FIRST_ROWS], dtype=np.float64))
 
     def squared_length(self, rows: int) -> float:
         some = self.X[:rows].astype(np.float64, copy=False)
@@ -64,13 +65,9 @@ class _SparseRows:
     def __init__(self, entries: np.ndarray, columns: np.ndarray, start: np.ndarray) -> None:
         self.entries, self.columns, self.start = entries, columns, start
 
-    def first(self) -> tuple[np.ndarray, np.ndarray]:
-        rows = min(FIRST_ROWS, len(self.start) - 1)
-        end = self.start[rows]
-        columns, place = np.unique(self.columns[:end], return_inverse=True)  # not without inverse: that imports np.ma
-        found = np.zeros((rows, len(columns)))
-        found[np.repeat(np.arange(rows), np.diff(self.start[: rows + 1])), place] = self.entries[:end]
-        return columns, found
+    def first(self) -> tuple[int, _core.Matrix]:
+        start = self.start[: FIRST_ROWS + 1]
+        return 0, csr_matrix(self.entries[: start[-1]], self.columns[: start[-1]], start, MAX_COLUMNS)
 
     def squared_length(self, rows: int) -> float:
         some = self.entries[: self.start[min(rows, len(self.start) - 1)]].astype(np.float64, copy=False)
@@ -138,24 +135,24 @@ def _warn_of(
     rows: _Rows, viewed: bool, name_of: Callable[[int], str], view: str, leave_out: str, read_dates: str,
     dates: Sequence[int] = (),
 ) -> None:  # fmt: skip
+    n_columns, first = rows.first()
+    n_filled, ids, times, dominant = _core.suspects(first, DATES[0], FIRST_FRACTION)
+    if viewed:
+        dominant = -1
+    suspects = sorted({*ids}.difference(dates) | {*times})
+    if (n_columns or n_filled) < 2 or not (suspects or dominant >= 0):
+        return
     with np.errstate(all="ignore"):  # invalid values are reported by training
-        for column, text in _found(rows, viewed, view, leave_out, read_dates, dates):
+        for column, text in _found(rows, suspects, dominant, view, leave_out, read_dates):
             warnings.warn(f"column {name_of(column)} {text}", DataWarning, stacklevel=4)
 
 
 def _found(
-    rows: _Rows, viewed: bool, view: str, leave_out: str, read_dates: str, dates: Sequence[int]
+    rows: _Rows, suspects: Iterable[int], dominant: int, view: str, leave_out: str, read_dates: str
 ) -> Iterator[tuple[int, str]]:
-    """Yield suspicious columns, with what they are and what to do."""
-    columns, first = rows.first()
-    if len(columns) < 2:
-        return
-    integers = np.flatnonzero((first[0] != first[1]) & (first == np.rint(first)).all(axis=0))
-    ids = integers[(np.diff(np.sort(first[:, integers], axis=0), axis=0) != 0).all(axis=0)]
-    ids = [k for k in ids.tolist() if columns[k] not in dates]
-    times = np.flatnonzero((first >= DATES[0]).all(axis=0))
+    """Yield suspicious columns, with what they are and what to do; ``dominant`` is -1 if none may be."""
     found = set()
-    for column in columns[sorted({*ids, *times.tolist()})].tolist():
+    for column in suspects:
         values = rows.values(column, MANY_ROWS)
         if _is_time(values):
             found.add(column)
@@ -165,12 +162,8 @@ def _found(
             found.add(column)
             like = f"has a different integer in each of the first {len(values):,} rows"
             yield column, f"{like}; if it is an id, {leave_out}"
-    if viewed:
-        return
-    squares = np.einsum("ij,ij->j", first, first)
-    column, largest = int(columns[squares.argmax()]), float(squares.max())
-    if column not in found and largest > FIRST_FRACTION * squares.sum():
-        values = rows.values(column, SOME_ROWS)
+    if dominant >= 0 and dominant not in found:
+        column, values = dominant, rows.values(dominant, SOME_ROWS)
         part = float(values @ values) / rows.squared_length(SOME_ROWS)
         if part >= DOMINANT_FRACTION:
             like = f"makes up {floor(1000 * part) / 10:.1f} % of the squared length of the rows"

@@ -7,13 +7,15 @@ of the largest weights.
 
 from __future__ import annotations
 
+import sys
+from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-import numpy as np
-
 from .. import _core
+from ..arrays import joined, numbered, zeros
+from ..late import numpy as np
 
 KEPT_NAMES = 2**15  # after pruning
 MAX_NAMES = 2**17  # of hashed features, before pruning
@@ -36,8 +38,12 @@ class Strings:
     def of(cls, strings: list[str]) -> Strings:
         """Encode strings."""
         encoded = [s.encode(errors="surrogatepass") for s in strings]
-        start = np.append(0, np.cumsum([len(s) for s in encoded], dtype=np.int64)).astype(np.int64)
-        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), start)
+        start = zeros((len(encoded) + 1,), "int64")
+        for k, end in enumerate(accumulate(len(s) for s in encoded)):
+            start[k + 1] = end
+        text = zeros((start[-1],), "uint8")
+        text.data[:] = b"".join(encoded)
+        return cls(text, start)
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -48,15 +54,13 @@ class Strings:
 
     def encoded(self) -> Iterator[bytes]:
         """Yield the bytes of each string; invalid UTF-8 is kept as it is."""
-        raw, start = self.text.tobytes(), self.start.tolist()
+        raw, start = self.text.data.tobytes(), self.start.tolist()
         for first, last in pairwise(start):
             yield raw[first:last]
 
     def having(self, characters: str) -> np.ndarray:
-        """Return for each string whether it has one of these ASCII characters."""
-        at = np.flatnonzero(np.logical_or.reduce([self.text == code for code in characters.encode("ascii")]))
-        found: np.ndarray = np.diff(np.searchsorted(at, self.start)) > 0
-        return found
+        """Return the positions of the strings that have one of these ASCII characters."""
+        return _core.strings_with(self.text, self.start, characters)
 
     def part(self, first: int, last: int) -> Strings:
         """Return the strings from ``first`` to ``last - 1``."""
@@ -65,15 +69,18 @@ class Strings:
 
     def take(self, which: np.ndarray) -> Strings:
         """Return the strings at these positions, in this order."""
-        return Strings(*_core.take_strings(self.text, self.start, np.asarray(which, dtype=np.int64)))
+        if not isinstance(which, _core.PlainArray):
+            which = np.asarray(which, dtype=np.int64)
+        return Strings(*_core.take_strings(self.text, self.start, which))
 
     @staticmethod
     def joined(parts: list[Strings]) -> Strings:
         """Concatenate."""
-        offsets = np.cumsum([0, *(part.start[-1] for part in parts)])
-        starts = [part.start[:-1] + offset for part, offset in zip(parts, offsets, strict=False)]
-        text = np.concatenate([part.text for part in parts]) if parts else np.empty(0, dtype=np.uint8)
-        return Strings(text, np.concatenate([*starts, offsets[-1:]]).astype(np.int64))
+        if not parts:
+            return Strings.of([])
+        offsets = accumulate((int(part.start[-1]) for part in parts[:-1]), initial=0)
+        ends = [part.start[1:] + offset for part, offset in zip(parts, offsets, strict=True)]
+        return Strings(joined([part.text for part in parts]), joined([parts[0].start[:1], *ends]))
 
 
 class NewFeatures(NamedTuple):
@@ -88,7 +95,7 @@ class NewFeatures(NamedTuple):
 
     def part(self, first: int, last: int) -> NewFeatures:
         """Return the features of rows ``first`` to ``last - 1``."""
-        a, b = np.searchsorted(self.row, [first, last])
+        a, b = bisect_left(self.row, first), bisect_left(self.row, last)
         return NewFeatures(self.row[a:b] - first, self.key[a:b], self.names.part(a, b))
 
 
@@ -114,8 +121,8 @@ class Features:
         names: Strings | None = None,
         bounded: bool = False,
     ) -> None:
-        self._keys = [np.empty(0, dtype=np.uint32) if key is None else key]
-        self._columns = [np.empty(0, dtype=np.int32) if column is None else column]
+        self._keys = [zeros((0,), "uint32") if key is None else key]
+        self._columns = [zeros((0,), "int32") if column is None else column]
         self._names = [Strings.of([]) if names is None else names]
         self.bounded = bounded
         self._size, self.n_named = len(self._keys[0]), len(self._columns[0])
@@ -124,7 +131,7 @@ class Features:
     def named(cls, names: list[str]) -> Features:
         """Return features with these names, by column."""
         strings = Strings.of(names)
-        return cls(_core.name_keys(strings.text, strings.start), np.arange(len(names), dtype=np.int32), strings)
+        return cls(_core.name_keys(strings.text, strings.start), numbered(0, len(names)), strings)
 
     def __len__(self) -> int:
         return self._size
@@ -135,7 +142,7 @@ class Features:
 
     def since(self, known: int) -> Features:
         """Return the features from column ``known`` on, numbered from 0."""
-        first = int(np.searchsorted(self.column, known))
+        first = bisect_left(self.column, known)
         names = self.names.part(first, self.n_named)
         return Features(self.key[known:], self.column[first:] - np.int32(known), names, self.bounded)
 
@@ -150,14 +157,14 @@ class Features:
         if len(new.key) == 0:
             return
         self._keys.append(new.key)
-        self._columns.append(np.arange(self._size, self._size + len(new.key), dtype=np.int32))
+        self._columns.append(numbered(self._size, self._size + len(new.key)))
         self._names.append(new.names)
         self._size += len(new.key)
         self.n_named += len(new.key)
 
     def room(self) -> int:
         """Return how many more names fit before they must be pruned."""
-        return MAX_NAMES - self.n_named if self.bounded else np.iinfo(np.int64).max
+        return MAX_NAMES - self.n_named if self.bounded else sys.maxsize
 
     def prune(self, weight: np.ndarray) -> None:
         """Keep the names of the columns with the largest ``weight``; among equal ones, the first."""
@@ -172,13 +179,13 @@ class Features:
     @property
     def key(self) -> np.ndarray:
         if len(self._keys) > 1:
-            self._keys = [np.concatenate(self._keys)]
+            self._keys = [joined(self._keys)]
         return self._keys[0]
 
     @property
     def column(self) -> np.ndarray:
         if len(self._columns) > 1:
-            self._columns = [np.concatenate(self._columns)]
+            self._columns = [joined(self._columns)]
         return self._columns[0]
 
     @property

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
-
-import numpy as np
 
 from .batch import Batch
 from .cache.origin import is_cache
@@ -48,7 +47,7 @@ def label_kind(paths: Sequence[Path], reading: ReaderOptions) -> LabelKind:
         from .cache.reading import Cache  # only here, to save start-up time
 
         with suppress(OSError, ValueError), Cache(path) as cache:  # raised again when it is read
-            return LabelKind(fraction=np.nan if cache.origin.targets else None)
+            return LabelKind(fraction=math.nan if cache.origin.targets else None)
     if reading.file_format.binary and size_of(path) is None:
         return LabelKind()  # a pipe, of which the format cannot read a part twice
     reading = _labels_only(reading)
@@ -77,10 +76,11 @@ def _kind_of(batches: Iterable[Batch]) -> LabelKind:
     for batch in batches:
         assert batch.targets is not None
         first = batch.targets[: ROWS_TO_INFER - rows]
-        fractions = first[first != np.floor(first)]
-        if len(fractions):
-            return LabelKind(fraction=float(fractions[0]))
-        integers.update(first.tolist())
+        numbers = first.tolist()
+        fractions = [number for number in numbers if not (number.is_integer() or math.isinf(number))]
+        if fractions:
+            return LabelKind(fraction=fractions[0])
+        integers.update(numbers)
         if (rows := rows + len(batch)) >= ROWS_TO_INFER:
             break
     return LabelKind(integers=len(integers))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 
-import numpy as np
-
 from ..arrays import row_entries, row_starts
+from ..late import numpy as np
 from ..wording import counted
 from .batch import Batch, DataError
 from .features import NewFeatures, Strings
@@ -172,9 +172,10 @@ def _joined_starts(starts: list[np.ndarray]) -> np.ndarray:
 def _exact(batch: Batch, first: int, last: int) -> Batch:
     """Return rows with their own number of columns: columns of later rows are not known yet, unless announced."""
     part = batch.rows(first, last)
-    n_columns = int(part.columns.max(initial=-1)) + 1
+    n_columns = int(part.columns.max()) + 1 if len(part.columns) else 0
     if batch.new_features is not None and part.new_features is not None and len(part.new_features.key):
-        n_columns = max(n_columns, batch.n_columns - int(np.count_nonzero(batch.new_features.row >= last)))
+        rows = batch.new_features.row
+        n_columns = max(n_columns, batch.n_columns - (len(rows) - bisect_left(rows, last)))
     return replace(part, n_columns=n_columns)
 
 

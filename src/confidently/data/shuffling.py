@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
-
+from ..late import numpy as np
 from .batch import Batch, NewLabel
 from .features import NewFeatures
 from .selection import in_blocks, joined, joined_features, select_rows

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Self
 
-import numpy as np
-
 from .. import _core
 from ..covariances.covariance import Covariance
 from ..covariances.examples import Examples
 from ..covariances.state import Size, State
+from ..late import numpy as np
 from .posterior import Posterior
 
 # Weights are copied if that takes at most this fraction of a log of all changes; otherwise changes are logged.
@@ -32,7 +31,7 @@ class Backup:
     ) -> None:  # fmt: skip
         self._state, self._log_loss = state, log_loss
         self._cost = None if log_loss is None else log_loss.copy()
-        self._untrained = None if row_by_row or state["counters"].any() else (covariance, size)
+        self._untrained = None if row_by_row or any(state["counters"].tolist()) else (covariance, size)
         self.log: _core.UndoLog | None = None
         if self._untrained:  # large matrices are not copied while they are the prior's
             self._before: State = {}

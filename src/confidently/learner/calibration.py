@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from ..covariances.settings import MULTILABEL
+from ..late import numpy as np
 
 # Nodes of the quadrature over each class's Gaussian, in standard deviations.
-NODES = np.array([-8, -6, -4.5, -3.5, -2.75, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 2.75, 3.5, 4.5, 6, 8], dtype=float)
+NODES = (-8.0, -6.0, -4.5, -3.5, -2.75, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.75, 3.5, 4.5, 6.0, 8.0)
 # No probability is exactly 0 or 1, so that its logarithm stays finite. This is half a unit in the last place below 1.
 MIN_PROBABILITY = 2.0**-53
 MAX_QUADRATURE_NUMBERS = 2**22  # held in memory at a time
-UNCALIBRATED = np.ones(1)  # the slope
+UNCALIBRATED = (1.0,)  # the slope
 LARGEST = 1e30  # bounds scores, and in the core slopes, so that no product overflows
 NO_NOISE = ((1.0, 0.0),)
 MIN_DEVIATION = 1e-14  # of a score, relative to the largest of its row
@@ -52,7 +51,7 @@ def sigmoid(scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
     return inside(logistic(t))
 
 
-def softmax(scores: np.ndarray, calibration: np.ndarray = UNCALIBRATED) -> np.ndarray:
+def softmax(scores: np.ndarray, calibration: Sequence[float] | np.ndarray = UNCALIBRATED) -> np.ndarray:
     """Return exp(a f_k) / sum_j exp(a f_j); by default a = 1."""
     t = calibration[0] * np.clip(scores, -LARGEST, LARGEST)
     t -= t.max(axis=1, keepdims=True)
@@ -95,7 +94,7 @@ def _quadrature(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
     # an uncertainty below the rounding errors of the scores counts as those, so that everything below is finite
     least = MIN_DEVIATION * np.abs(mean).max(axis=1, keepdims=True)
     deviation = np.maximum(np.sqrt(np.maximum(variance, 1e-300)), least)
-    grid = np.sort((mean[:, :, None] + deviation[:, :, None] * NODES).reshape(len(mean), -1), axis=1)
+    grid = np.sort((mean[:, :, None] + deviation[:, :, None] * np.array(NODES)).reshape(len(mean), -1), axis=1)
     edges = (grid[:, None, :] - mean[:, :, None]) / deviation[:, :, None]
     middles = 0.5 * (edges[..., 1:] + edges[..., :-1])
     mass = np.diff(ndtr(edges), axis=2)

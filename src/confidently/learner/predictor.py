@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
 from .. import _core
 from ..arrays import predicted_numbers
 from ..covariances.state import InvalidRows
 from ..data.memory.matrix import check_rows, is_checked, largest_value, refuse
+from ..late import numpy as np
 from ..wording import counted
 from . import calibration, regression
 from .posterior import Posterior
@@ -235,7 +234,7 @@ class Predictor(Posterior):
     def _by_class(self, columns: np.ndarray) -> np.ndarray:
         """Return one entry per class from one per column of weights, on the last axis."""
         if self.settings.task == "binary":
-            return columns[..., 0]
+            return columns[:, 0]
         return columns[..., 1:] - columns[..., :1] if self.settings.has_threshold else columns
 
     def check_width(self, X: _core.Matrix) -> None:

@@ -5,13 +5,12 @@ The result does not depend on how the stream is divided into batches: a feature 
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
 from .. import _core
+from ..arrays import zeros
 from ..data import Batch, DataError
 from ..data.advice import warn_if_sorted
 from ..data.batch import NewLabel
@@ -21,6 +20,7 @@ from ..data.features import Features
 from ..data.memory.matrix import csr_matrix
 from ..data.reading import ReaderOptions
 from ..data.selection import first_together
+from ..late import numpy as np
 from ..memory import require_memory
 from ..views.columns import MARKS, PLAIN, ZERO, Columns
 
@@ -56,7 +56,7 @@ class StreamLearner:
     ) -> None:  # fmt: skip
         self.learner, self.classes, self.multiclass, self.features = learner, classes, multiclass, features
         self.reading = reading
-        self.log_loss = np.zeros(1)
+        self.log_loss = zeros((1,))
 
     def learn(
         self, batches: Iterable[Batch], calibrate: bool = True, advise: bool = True,
@@ -79,7 +79,7 @@ class StreamLearner:
         DataError
             If a label is outside a closed set of classes, or a feature number makes the model too large for the memory.
         """
-        number_of = np.empty(0, dtype=np.int32)  # the learner's number of each label of the stream
+        number_of = zeros((0,), "int32")  # the learner's number of each label of the stream
         same = True  # whether these are the stream's own numbers
         if advise and calibrate:
             batches = warn_if_sorted(batches, SHUFFLE_STREAM)
@@ -89,7 +89,8 @@ class StreamLearner:
         for batch in prepared if divide is None else divide(prepared):
             seen = len(number_of)
             if batch.new_labels:
-                number_of = np.append(number_of, np.zeros(len(batch.new_labels), np.int32))
+                more = zeros((seen + len(batch.new_labels),), "int32")
+                more[:seen], number_of = number_of, more
             new_classes, first = self._new_classes(batch), 0
             while first < len(batch):
                 last = self._cut(batch, new_classes, first)
@@ -145,7 +146,7 @@ class StreamLearner:
         after = bisect_right(new_classes, first)
         last = new_classes[after] if after < len(new_classes) else len(batch)
         if self.features is not None and batch.new_features is not None:
-            before = int(np.searchsorted(batch.new_features.row, first))
+            before = bisect_left(batch.new_features.row, first)
             last_name = before + self.features.room()
             if last_name < len(batch.new_features.row):
                 cut = int(batch.new_features.row[last_name]) + 1
@@ -201,7 +202,7 @@ class StreamLearner:
         if self.reading is not None and self.reading.file_format.text:
             return Columns.alike(n, PLAIN, names)
         if self.reading is not None and self.reading.file_format.columns:
-            return Columns.of_table(names, names.having(MARKS))
+            return Columns.of_table(names, len(names), names.having(MARKS))
         return Columns.alike(n, ZERO, names)
 
 

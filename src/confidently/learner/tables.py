@@ -8,15 +8,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-import numpy as np
-
+from .. import _core
 from ..data.batch import Batch
 from ..data.formats.files import Path
 from ..data.reading import ReaderOptions
 from ..data.sources.source import peeked
 from ..data.stream import cached_reading, open_stream
 from ..data.warning import DataWarning
-from ..views.columns import MARKS, MISSING, Columns
+from ..views.columns import MARKS
 
 ROWS_TO_INFER = 1000
 MIN_PRESENT = 0.5  # of the numbers that rows would have if every row had every numeric column
@@ -52,6 +51,7 @@ def has_numbers(batch: Batch) -> bool:
     if batch.new_features is None:
         return False
     names = batch.new_features.names
-    numbers = Columns.of_table(names, names.having(MARKS)).kind == MISSING
-    entries = np.bincount(batch.columns, minlength=len(names))[numbers]  # of each numeric column
-    return bool(entries.any() and entries.sum() >= MIN_PRESENT * np.count_nonzero(entries) * len(batch))
+    marked = set(names.having(MARKS).tolist())
+    counts = _core.column_counts(batch.columns, len(names)).tolist()
+    entries = [n for column, n in enumerate(counts) if n and column not in marked]  # of each numeric column
+    return bool(sum(entries) >= MIN_PRESENT * max(len(entries), 1) * len(batch))

@@ -14,11 +14,9 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict
 
-import numpy as np
-
+from ..arrays import BYTES, contiguous, is_finite, type_of
 from ..covariances.state import Shapes
 from ..data.features import Features, Strings
 from ..data.memory.matrix import MAX_COLUMNS
@@ -26,9 +24,11 @@ from ..data.reading import ReaderOptions
 from ..data.sources.json_schema import Count, Interval, conform, parse
 from ..data.sources.recognition import HEAD_BYTES, SIZE_BYTES, description, may_be_safetensors
 from ..data.sources.whole_files import new_file
+from ..late import numpy as np
 from ..memory import require_memory
 from ..printable import PrintableError
 from ..rules.ranges import UnknownChoice
+from . import tensors
 
 FORMAT = 5  # 1 had the names of features in its header, 2 had no forgetting, 3 had no views, 4 no stacks
 WITHOUT_VIEWS, WITHOUT_STACKS = 3, 4  # formats of files that need nothing later, which earlier versions can read
@@ -143,14 +143,12 @@ class Contents:
 
 def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Write a model file, which replaces the one of its name only when it is complete."""
-    from safetensors.numpy import save as serialize  # imported here since it is slow to import
-
-    checksums = {name: _checksum(array) for name, array in arrays.items()}
+    arrays = {name: contiguous(array) for name, array in arrays.items()}
+    checksums = {name: zlib.crc32(array.data) for name, array in arrays.items()}
     needed = FORMAT if "members" in header else WITHOUT_STACKS if "view" in header else WITHOUT_VIEWS
     text = json.dumps({"format": needed, **header, "crc32": checksums})
-    content = serialize(arrays, metadata={KEY: _signed(text)})
-    with new_file(path) as temporary:
-        Path(temporary).write_bytes(content)
+    with new_file(path) as temporary, open(temporary, "wb") as file:
+        tensors.write(file, arrays, {KEY: _signed(text)})
 
 
 def read(path: str | os.PathLike[str], *kinds: str) -> Contents:
@@ -164,7 +162,6 @@ def read(path: str | os.PathLike[str], *kinds: str) -> Contents:
         If it cannot be read.
     """
     from safetensors import SafetensorError  # imported here since it is slow to import
-    from safetensors.numpy import load as deserialize
 
     with open(path, "rb") as file:
         head = file.peek(HEAD_BYTES)
@@ -173,10 +170,11 @@ def read(path: str | os.PathLike[str], *kinds: str) -> Contents:
         content = file.read()  # not mapped: what is checked cannot change afterwards
     _check_kind_of_file(path, content)
     try:
-        arrays = deserialize(content)
+        arrays = tensors.read(content)
     except SafetensorError as error:
         raise ModelFileError(f"{path}: damaged or truncated model file ({error})") from error
     except KeyError as error:
+        _header(path, _metadata(content), kinds)  # of another program or a later version, it may have any types
         raise ModelFileError(f"{path}: damaged model file, it has an array of the unknown type {error}") from error
     header = _header(path, _metadata(content), kinds)
     del content
@@ -225,18 +223,18 @@ def checked_arrays(arrays: dict[str, np.ndarray], expected: Shapes) -> dict[str,
     """
     for name, (shape, dtype) in expected.items():
         array = arrays[name]
-        if array.shape != shape or array.dtype != dtype:
-            raise ValueError(f"{name} is {array.dtype}{list(array.shape)}, not {np.dtype(dtype)}{list(shape)}")
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
+        if array.shape != shape or type_of(array) != dtype:
+            raise ValueError(f"{name} is {type_of(array)}{list(array.shape)}, not {dtype}{list(shape)}")
+        if not is_finite(array):
             raise ValueError(f"{name} has values that are not finite")
-        if not array.flags.writeable or not array.flags.c_contiguous:
+        if array.data.readonly or not array.data.c_contiguous:
             arrays[name] = array.copy()
     return {name: arrays[name] for name in expected}
 
 
 def require_memory_for(shapes: Shapes) -> None:
     """Raise ``MemoryError`` if arrays of these shapes and types need more memory than there is."""
-    needed = sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in shapes.values())
+    needed = sum(math.prod(shape) * BYTES[dtype] for shape, dtype in shapes.values())
     require_memory(needed, "the model", "use a machine with more memory, or train with fewer features")
 
 
@@ -253,10 +251,6 @@ def _shown(message: str) -> str:
     return message if len(message) <= MAX_SHOWN else f"{message[:MAX_SHOWN]}..."
 
 
-def _checksum(array: np.ndarray) -> int:
-    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-
-
 def _signed(header: str) -> str:
     """Return the JSON of a header with its own CRC-32 as the last entry."""
     return f"{header[:-1]}{HEADER_CHECK}{zlib.crc32(header.encode())}}}"
@@ -264,7 +258,7 @@ def _signed(header: str) -> str:
 
 def _check_sums(expected: dict[str, int], arrays: dict[str, np.ndarray]) -> None:
     for name, array in arrays.items():
-        if expected[name] != _checksum(array):
+        if expected[name] != zlib.crc32(contiguous(array).data):
             raise ValueError(f"the checksum of {name} is wrong")
 
 

@@ -102,7 +102,7 @@ def linear_form(learner: Learner, order: ClassOrder, calibration: str | None) ->
         slope, offset = state.reshape(-1, 5)[:, :2].T
         slope, offset = slope if binary else order.columns(slope), order.scores(offset, binary)
     elif settings.task == "softmax":
-        slope = UNCALIBRATED
+        slope = np.array(UNCALIBRATED)
     elif several:
         raise ValueError(
             "uncalibrated probabilities (calibration=None) of three or more classes are integrals, which cannot be "

@@ -124,7 +124,8 @@ class Part:
     @property
     def calibration(self) -> np.ndarray:
         """The calibration in the merged learner's shape; classes unknown to this one are uncalibrated."""
-        found, own = initial_calibration(self.space.settings, self.space.n_classes), self.learner.state["calibration"]
+        found = np.array(initial_calibration(self.space.settings, self.space.n_classes))
+        own = self.learner.state["calibration"]
         if self.space.settings.multilabel:
             found.reshape(-1, 5)[self.classes] = own.reshape(-1, 5)
             return found

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
-import numpy as np
-
 from .. import _core
 from ..covariances.examples import Examples, Progressive
 from ..covariances.state import INITIAL_SIGMOID, INITIAL_TEMPERATURE, REAL, Shapes, State, check_within, within
+from ..late import numpy as np
 from ..learner.backup import Statistics
 from ..learner.calibration import logits
 from ..rules.ranges import Range
@@ -53,7 +52,7 @@ class NaiveBayes:
         by_class = {ENTRIES: np.zeros(self.n_classes), ROWS: np.zeros(self.n_classes)}
         calibration = INITIAL_SIGMOID if self.n_classes == 2 else INITIAL_TEMPERATURE
         counts = {FREQUENCY: np.zeros((self.n_features, self.n_classes)), KNOWN: np.zeros(1)}
-        return counts | by_class | {CALIBRATION: calibration.copy()}
+        return counts | by_class | {CALIBRATION: np.array(calibration)}
 
     @property
     def columns(self) -> int:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from .. import _core
 from ..covariances.examples import Examples
 from ..covariances.state import (
@@ -20,6 +18,7 @@ from ..covariances.state import (
     within,
 )
 from ..data.memory.matrix import check_rows, is_checked
+from ..late import numpy as np
 from ..learner.learner import Learner
 from ..learner.regression import Prediction, Targets, calibrated_interval, deviation
 from ..views.view import COUNTED
@@ -62,7 +61,7 @@ class NumberStack(Members):
     def shapes(members: int) -> Shapes:
         square = (members, members)
         own = {WEIGHTS: ((members,), REAL), PRODUCTS: (square, REAL), ROWS: ((2,), REAL), COUNTERS: ((1,), COUNT)}
-        return own | {CALIBRATION: (INITIAL_TARGET.shape, REAL)}
+        return own | {CALIBRATION: ((len(INITIAL_TARGET),), REAL)}
 
     def check_values(self) -> None:
         """Raise ``ValueError`` unless the mixture's numbers are those that a file may hold."""

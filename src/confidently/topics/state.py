@@ -56,7 +56,7 @@ def state_shapes(settings: TopicSettings, n_classes: int, n_features: int) -> Sh
         "counters": ((len(TOPIC_COUNTERS),), COUNT),
         "looked": ((1,), COUNT),
         "looked.scores": ((MAX_SCORED, models * tasks), REAL),
-        "looked.signs": ((MAX_SCORED, models * tasks), np.dtype(np.int8)),
+        "looked.signs": ((MAX_SCORED, models * tasks), "int8"),
         "looked.weights": ((MAX_SCORED,), REAL),
     }
     if settings.classifier == "gibbs":

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
+from ..late import numpy as np
 from ..memory import require_memory
 from ..rules.parametric import parameter
 from ..rules.ranges import POSITIVE, Range, check_integer

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
+from ..late import numpy as np
 from ..rules.ranges import Range
 from .columns import Columns
 from .graph import Graph, unit_rows

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
+from ..arrays import joined, zeros
+from ..late import numpy as np
 from ..rules.parametric import parameter
 from ..rules.ranges import Range
-from .columns import MISSING, PLAIN, ZERO, Columns
+from .columns import MISSING, PLAIN, ZERO, Columns, count_of
 from .graph import Graph, unit_rows
 from .view import (
     COUNTED,
@@ -68,20 +68,21 @@ class Standard(View):
     unit_norm: bool = parameter(None, "whether rows have unit L2 norm", default=True)
 
     def new_arrays(self, n_classes: int) -> Arrays:
-        empty = {name: np.empty(0) for name in (COUNT, MEAN, SQUARES)}
-        return {KINDS: np.empty(0, dtype=KIND), ROWS: np.zeros(1), **empty}
+        empty = {name: zeros((0,)) for name in (COUNT, MEAN, SQUARES)}
+        return {KINDS: zeros((0,), KIND), ROWS: zeros((1,)), **empty}
 
     def grown(self, state: Arrays, new: Columns, n_classes: int) -> Arrays:
-        filled = np.count_nonzero(state[KINDS] == ZERO) + np.count_nonzero(new.kind == ZERO)
+        added = count_of(new.kind, ZERO)
+        filled = count_of(state[KINDS], ZERO) + added
         if filled > MAX_FILLED:
             raise ValueError(
                 f"standardizing makes sparse rows dense: all {filled:,} columns of a row would differ from 0, at most "
                 f"{MAX_FILLED:,} are allowed; use another view, such as idf, or none"
             )
         grown = {name: appended(state[name], len(new)) for name in (COUNT, MEAN, SQUARES)}
-        # a column that is 0 where it is absent has been 0 so far
-        grown[COUNT][len(state[COUNT]) :] = np.where(new.kind == ZERO, state[ROWS][0], 0.0)
-        return {KINDS: np.concatenate([state[KINDS], new.kind]), ROWS: state[ROWS], **grown}
+        if added:  # a column that is 0 where it is absent has been 0 so far
+            grown[COUNT][len(state[COUNT]) :] = np.where(new.kind == ZERO, state[ROWS][0], 0.0)
+        return {KINDS: joined([state[KINDS], new.kind]), ROWS: state[ROWS], **grown}
 
     def n_known(self, state: Arrays) -> int:
         return len(state[KINDS])

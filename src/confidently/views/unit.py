@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
+from ..late import numpy as np
 from .columns import Columns
 from .graph import Graph, unit_rows
 from .view import COUNT, Arrays, Placed, Shapes, View

@@ -8,19 +8,19 @@ view is one file of this folder, one row of :data:`confidently.views.table.VIEWS
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from .. import _core
+from ..arrays import zeros_like
+from ..late import numpy as np
 from ..rules.parametric import Parametric
 from ..rules.ranges import Range, check_choice
 from .columns import PLAIN, Columns
 from .graph import Graph
 
-Arrays = dict[str, np.ndarray]
-Shapes = dict[str, tuple[tuple[int, ...], np.dtype]]
-REAL, COUNT, NUMBER, KIND = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.int8)
+Arrays: TypeAlias = "dict[str, np.ndarray]"
+Shapes = dict[str, tuple[tuple[int, ...], str]]  # and types, by name
+REAL, COUNT, NUMBER, KIND = "float64", "int64", "int32", "int8"
 LARGEST = 2.0  # above the values of rows of unit norm and of cosines; others are bounded, too, and need no check
 COUNTED = Range(0.0, 1e30, closed_low=True)  # total weights of rows
 MAX_MEAN = 1e100  # of the values of a column
@@ -233,8 +233,11 @@ def _saved(parameters: dict[str, Any]) -> dict[str, Any]:
 
 def appended(array: np.ndarray, n: int, value: Any = 0) -> np.ndarray:
     """Return an array with n more entries along its first axis."""
-    more = np.full((n, *array.shape[1:]), value, dtype=array.dtype)
-    return np.concatenate([array, more])
+    whole = zeros_like(array, len(array) + n)
+    whole[: len(array)] = array
+    if value:
+        whole[len(array) :] = value
+    return whole
 
 
 def spread(own: np.ndarray, shape: tuple[int, ...], *at: np.ndarray) -> np.ndarray:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..blas import import_numpy_alone, importing, is_diagonal
+from ...late import without_blas_threads
+from ..headers import is_diagonal
+from ..importing import importing
 from ..inputs import load_predictor
 from ..options.arguments import data_argument, model_argument
 from ..options.command import Command
@@ -41,7 +43,7 @@ def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
     check_predictions(options)
     with importing():
         if is_diagonal(model_path):
-            import_numpy_alone()
+            without_blas_threads()
         from ..output.predictions import ClassifierPredictions
         from ..output.writers import write_predictions
     model = load_predictor(model_path, data)

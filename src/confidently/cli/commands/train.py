@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...covariances.names import DIAGONAL
-from ..blas import import_numpy_alone, importing
+from ...late import without_blas_threads
+from ..importing import importing
 from ..inputs import reported
 from ..options.arguments import POSITIVE_INTEGER, add_options, data_argument, is_given, json_option
 from ..options.cluster import check_cluster, cluster_options, on_cluster
@@ -101,7 +102,7 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     regression = known_task(ctx, options)
     with importing():
         if not regression and _multiplies_no_matrices(options):
-            import_numpy_alone()
+            without_blas_threads()
         from ..output.summaries import regression_text, saved, training_text
         from ..training.saving import open_checkpoints, run_to_end
 

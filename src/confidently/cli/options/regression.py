@@ -9,7 +9,7 @@ import click
 
 from ...covariances.names import AUTO, DIAGONAL
 from ...rules import REGRESSION_RULES, RULES
-from ..blas import kind_of_model
+from ..headers import kind_of_model
 from .arguments import add_options, is_given, listed
 from .files import CHECKPOINT
 from .learner import chosen_settings

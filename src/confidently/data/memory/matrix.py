@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-import numpy as np
-
 from ... import _core
+from ...late import numpy as np
 
 # Larger values are errors: their squares, times variances, must fit the type of the state.
-MAX_VALUE = {np.dtype("float64"): 1e100, np.dtype("float32"): 1e10}
+MAX_VALUE = {"float64": 1e100, "float32": 1e10}
 MAX_WEIGHT = 1e9  # of an example
 MAX_COLUMNS = 2**31 - 2  # the core has 32-bit columns, and the intercept takes one
 
@@ -71,7 +71,7 @@ def is_checked(matrix: _core.Matrix, dtype: np.dtype | str) -> bool:
 
 def largest_value(dtype: np.dtype | str) -> float:
     """Return the largest absolute value for a state of this type."""
-    return MAX_VALUE[np.dtype(dtype)]
+    return MAX_VALUE[str(dtype)]
 
 
 def refuse(fault: tuple[str, int, int, float] | None, n_columns: int, dtype: np.dtype | str) -> None:
@@ -83,10 +83,10 @@ def refuse(fault: tuple[str, int, int, float] | None, n_columns: int, dtype: np.
         raise UnsortedColumns(f"row {row} of X has columns that are out of order or repeated; sort and sum them first")
     if reason == "column":
         _refuse_column(row, column, n_columns)
-    what = "NaN" if np.isnan(value) else "infinity" if np.isinf(value) else f"{value:g}"
+    what = "NaN" if math.isnan(value) else "infinity" if math.isinf(value) else f"{value:g}"
     raise ValueError(
         f"X contains {what} in row {row}, column {column}; values must be finite and at most {largest_value(dtype):g} "
-        f"in size for a {np.dtype(dtype)} model (no NaN, no inf); impute, drop or rescale them"
+        f"in size for a {dtype} model (no NaN, no inf); impute, drop or rescale them"
     )
 
 
@@ -106,9 +106,10 @@ def csr_matrix(
     values: np.ndarray, columns: np.ndarray, start: np.ndarray, n_columns: int, checked: float = 0.0
 ) -> _core.Matrix:
     """Return the core's view of CSR arrays; ``checked`` guarantees that columns ascend and that no value is larger."""
-    values = np.ascontiguousarray(values, dtype=_value_type(values.dtype))
-    columns = np.ascontiguousarray(columns, dtype=np.int32)
-    matrix = _core.csr(values, columns, np.ascontiguousarray(start, dtype=np.int64), n_columns)
+    if not isinstance(values, _core.PlainArray):  # which a reader of the core has made
+        values = np.ascontiguousarray(values, dtype=_value_type(values.dtype))
+        columns, start = np.ascontiguousarray(columns, dtype=np.int32), np.ascontiguousarray(start, dtype=np.int64)
+    matrix = _core.csr(values, columns, start, n_columns)
     matrix.checked = checked
     return matrix
 
@@ -116,4 +117,4 @@ def csr_matrix(
 def _value_type(dtype: np.dtype) -> np.dtype:
     if dtype.kind == "c":
         raise ValueError("Complex data not supported: features must be real numbers")
-    return dtype if dtype in MAX_VALUE else np.dtype("float64")
+    return dtype if str(dtype) in MAX_VALUE else np.dtype("float64")

@@ -1,37 +1,15 @@
-"""NumPy, imported without threads of the BLAS by commands that multiply no matrices, as headers of models show."""
+"""What the header of a model file says, before anything is imported that reads the file."""
 
 from __future__ import annotations
 
-import gc
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from ..covariances.names import DIAGONAL
 
-# Any of these is a choice of the user's.
-SETTINGS = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
-
 DAMAGED = (LookupError, TypeError, ValueError, AttributeError, RecursionError)  # reported when the model is loaded
 MODEL = b'{"__metadata__":{'  # how a model file begins, after a size in eight bytes
-
-
-def import_numpy_alone() -> None:
-    """Import NumPy without threads of OpenBLAS, whose start takes longer than that of the other modules together.
-
-    The environment is as before afterwards: SciPy's BLAS and other processes have as many threads as ever.
-    """
-    if any(name in os.environ for name in SETTINGS):
-        import numpy
-
-        return
-    os.environ[SETTINGS[0]] = "1"
-    try:
-        import numpy  # noqa: F401
-    finally:
-        del os.environ[SETTINGS[0]]
 
 
 def is_diagonal(path: str) -> bool:
@@ -62,16 +40,3 @@ def _header(path: str) -> dict[str, Any]:
             raise ValueError(path)
         header: dict[str, Any] = json.loads(json.loads(file.read(size))["__metadata__"]["confidently"])
         return header
-
-
-@contextmanager
-def importing() -> Iterator[None]:
-    """Import modules without looking for garbage, of which they make none."""
-    frozen = gc.get_freeze_count() > 0  # this process is the command's own: __main__
-    gc.disable()
-    try:
-        yield
-    finally:
-        if frozen:
-            gc.freeze()
-        gc.enable()

@@ -1,0 +1,524 @@
+// Plain arrays for Python.
+#include "bindings/plain_array.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+#include <vector>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
+#include "bindings/arrays.hpp"
+
+namespace confidently::python {
+
+namespace {
+
+constexpr std::size_t kHuge = std::size_t(1) << 22;  // bytes from which on large pages pay, as in NumPy
+
+// For type checkers, it is an array of NumPy.
+using AnyArray = nb::typed<nb::object, nb::ndarray<nb::numpy>>;
+
+AnyArray as_any(PlainArray array) { return AnyArray(nb::cast(std::move(array))); }
+
+const PlainArray& plain(nb::handle self) { return *nb::inst_ptr<PlainArray>(self); }
+
+// An array of NumPy over the same memory.
+nb::object as_numpy(nb::handle self) { return nb::module_::import_("numpy").attr("asarray")(self); }
+
+bool is_plain(nb::handle value) { return nb::isinstance<PlainArray>(value); }
+
+nb::object numpy_or_itself(PyObject* value) { return is_plain(value) ? as_numpy(value) : nb::borrow(value); }
+
+Py_ssize_t length(const PlainArray& a) {
+    if (!a.dimensions) throw nb::type_error("an array without dimensions has no length");
+    return a.shape[0];
+}
+
+nb::tuple shape_of(const PlainArray& a) {
+    nb::list sizes;
+    for (int axis = 0; axis < a.dimensions; ++axis) sizes.append(a.shape[std::size_t(axis)]);
+    return nb::tuple(sizes);
+}
+
+// Calls f with a null pointer to the type of the numbers.
+template <class F>
+auto with_type(const PlainArray& a, F&& f) {
+    switch (a.format[0]) {
+        case 'd': return f(static_cast<double*>(nullptr));
+        case 'f': return f(static_cast<float*>(nullptr));
+        case 'l':
+        case 'q': return f(static_cast<std::int64_t*>(nullptr));
+        case 'i': return f(static_cast<std::int32_t*>(nullptr));
+        case 'I': return f(static_cast<std::uint32_t*>(nullptr));
+        case 'b': return f(static_cast<std::int8_t*>(nullptr));
+        default: return f(static_cast<std::uint8_t*>(nullptr));
+    }
+}
+
+template <class T>
+nb::object as_python(T value) {
+    if constexpr (std::is_floating_point_v<T>)
+        return nb::float_(double(value));
+    else
+        return nb::int_(std::int64_t(value));
+}
+
+// The array with three axes, of which the first may be of size 1.
+PlainArray in_three(const PlainArray& a) {
+    PlainArray wide = a;
+    const int more = PlainArray::kMaxDimensions - a.dimensions;
+    wide.dimensions = PlainArray::kMaxDimensions;
+    for (int axis = 0; axis < wide.dimensions; ++axis) {
+        wide.shape[std::size_t(axis)] = axis < more ? 1 : a.shape[std::size_t(axis - more)];
+        wide.strides[std::size_t(axis)] = axis < more ? 0 : a.strides[std::size_t(axis - more)];
+    }
+    return wide;
+}
+
+// Calls f with a pointer to every number, in order.
+template <class T, class F>
+void each(const PlainArray& array, F&& f) {
+    const PlainArray a = in_three(array);
+    for (Py_ssize_t i = 0; i < a.shape[0]; ++i)
+        for (Py_ssize_t j = 0; j < a.shape[1]; ++j) {
+            std::byte* at = a.data + i * a.strides[0] + j * a.strides[1];
+            for (Py_ssize_t k = 0; k < a.shape[2]; ++k, at += a.strides[2]) f(reinterpret_cast<T*>(at));
+        }
+}
+
+// Narrows an array along an axis by an index: a number takes the axis away, a slice keeps it. False for any other index,
+// and for numbers out of range, for which NumPy has an error.
+bool narrow(PlainArray& a, int& axis, nb::handle index) {
+    if (axis >= a.dimensions) return false;
+    const auto at_axis = std::size_t(axis);
+    if (PyLong_CheckExact(index.ptr())) {
+        Py_ssize_t at = PyLong_AsSsize_t(index.ptr());
+        if (at == -1 && PyErr_Occurred()) return PyErr_Clear(), false;
+        if (at < 0) at += a.shape[at_axis];
+        if (at < 0 || at >= a.shape[at_axis]) return false;
+        a.data += at * a.strides[at_axis];
+        std::copy(a.shape.begin() + axis + 1, a.shape.end(), a.shape.begin() + axis);
+        std::copy(a.strides.begin() + axis + 1, a.strides.end(), a.strides.begin() + axis);
+        --a.dimensions;
+        return true;
+    }
+    if (!PySlice_Check(index.ptr())) return false;
+    Py_ssize_t first, last, step;
+    if (PySlice_Unpack(index.ptr(), &first, &last, &step)) throw nb::python_error();
+    const Py_ssize_t n = PySlice_AdjustIndices(a.shape[at_axis], &first, &last, step);
+    if (step != 1) return false;
+    if (n) a.data += first * a.strides[at_axis];
+    a.shape[at_axis] = n;
+    ++axis;
+    return true;
+}
+
+// The part of an array that an index of numbers and slices means, over the same memory; false for any other index.
+bool part_of(PlainArray& a, nb::handle index) {
+    int axis = 0;
+    if (!PyTuple_CheckExact(index.ptr())) return narrow(a, axis, index);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(index.ptr()); ++i)
+        if (!narrow(a, axis, PyTuple_GET_ITEM(index.ptr(), i))) return false;
+    return true;
+}
+
+// Writes one number into all places of an array; false if it is none of this kind.
+bool put_number(const PlainArray& to, nb::handle value) {
+    const bool whole = PyLong_CheckExact(value.ptr());
+    if (!whole && !PyFloat_CheckExact(value.ptr())) return false;
+    return with_type(to, [&](auto* null) {
+        using T = std::remove_pointer_t<decltype(null)>;
+        T number;
+        if ((std::is_integral_v<T> && !whole) || !nb::try_cast(value, number)) return false;
+        each<T>(to, [number](T* at) { *at = number; });
+        return true;
+    });
+}
+
+template <class To, class From>
+void put_each(const PlainArray& to, const PlainArray& from) {
+    std::byte* const begin = from.data;
+    for (Py_ssize_t i = 0; i < to.shape[0]; ++i)
+        for (Py_ssize_t j = 0; j < to.shape[1]; ++j) {
+            std::byte* at = to.data + i * to.strides[0] + j * to.strides[1];
+            const std::byte* source = begin + i * from.strides[0] + j * from.strides[1];
+            for (Py_ssize_t k = 0; k < to.shape[2]; ++k, at += to.strides[2], source += from.strides[2])
+                *reinterpret_cast<To*>(at) = To(*reinterpret_cast<const From*>(source));
+        }
+}
+
+// Writes numbers of the same type, or rounds doubles to floats; along an axis where there is one number, that is written
+// to all places. False for arrays of other types and shapes, and those that may share memory.
+bool put_array(const PlainArray& array, const PlainArray& given) {
+    if (array.owner == given.owner || given.dimensions > array.dimensions) return false;
+    const PlainArray to = in_three(array);
+    PlainArray from = in_three(given);
+    for (std::size_t axis = 0; axis < std::size_t(PlainArray::kMaxDimensions); ++axis) {
+        if (from.shape[axis] == 1) from.strides[axis] = 0;
+        if (from.shape[axis] != to.shape[axis] && from.shape[axis] != 1) return false;
+    }
+    const bool rounds = array.format[0] == 'f' && given.format[0] == 'd';
+    if (array.format[0] != given.format[0] && !rounds) return false;
+    if (!rounds && array.shape == given.shape && array.is_contiguous() && given.is_contiguous()) {
+        if (array.bytes()) std::memcpy(array.data, given.data, std::size_t(array.bytes()));
+    } else if (rounds) {
+        put_each<float, double>(to, from);
+    } else {
+        with_type(array, [&](auto* null) {
+            using T = std::remove_pointer_t<decltype(null)>;
+            put_each<T, T>(to, from);
+        });
+    }
+    return true;
+}
+
+PlainArray copied(const PlainArray& a) {
+    const auto bytes = std::size_t(a.bytes());
+    std::shared_ptr<void> memory(std::malloc(std::max<std::size_t>(bytes, 1)), &std::free);
+    if (!memory) throw std::bad_alloc();
+    void* data = memory.get();
+    PlainArray copy(std::move(memory), data, a.format, std::size_t(a.itemsize), std::span(a.shape).first(std::size_t(a.dimensions)));
+    put_array(copy, a);
+    return copy;
+}
+
+// The int32 numbers at places that are int32, too, in an array of one dimension; None for other arrays and places.
+nb::object taken(const PlainArray& from, nb::handle places) {
+    if (!is_plain(places) || plain(places).format[0] != 'i' || from.format[0] != 'i' || from.dimensions != 1) return nb::none();
+    PlainArray found = copied(plain(places));
+    bool fits = true;
+    each<std::int32_t>(found, [&](std::int32_t* at) {
+        fits &= *at >= 0 && *at < from.shape[0];
+        if (fits) *at = *reinterpret_cast<const std::int32_t*>(from.data + *at * from.strides[0]);
+    });
+    return fits ? nb::cast(std::move(found)) : nb::none();
+}
+
+nb::object get(nb::handle self, nb::handle index) {
+    PlainArray part = plain(self);
+    if (const nb::object found = taken(part, index); !found.is_none()) return found;
+    if (!part_of(part, index) || (!part.dimensions && numpy_is_loaded())) return as_numpy(self)[numpy_or_itself(index.ptr())];
+    if (part.dimensions) return nb::cast(std::move(part));
+    return with_type(part, [&](auto* null) { return as_python(*reinterpret_cast<decltype(null)>(part.data)); });
+}
+
+// Writes one number into several places of an array of one dimension; false if it is none of this kind.
+bool put_at(const PlainArray& to, nb::handle places, nb::handle value) {
+    if (!is_plain(places) || to.dimensions != 1 || plain(places).format[0] != format_of<std::int64_t>()[0]) return false;
+    bool fits = true;
+    each<std::int64_t>(plain(places), [&](const std::int64_t* at) { fits &= *at >= 0 && *at < to.shape[0]; });
+    if (!fits) return false;
+    PlainArray place = to;
+    place.shape[0] = 1;
+    bool done = true;
+    each<std::int64_t>(plain(places), [&](const std::int64_t* at) {
+        place.data = to.data + *at * to.strides[0];
+        done = done && put_number(place, value);
+    });
+    return done;
+}
+
+void set(nb::handle self, nb::handle index, nb::handle value) {
+    PlainArray part = plain(self);
+    if (put_at(part, index, value)) return;
+    if (!part_of(part, index) || !(is_plain(value) ? put_array(part, plain(value)) : put_number(part, value)))
+        as_numpy(self).attr("__setitem__")(numpy_or_itself(index.ptr()), numpy_or_itself(value.ptr()));
+}
+
+// Zeros, which the system clears when they are first touched.
+std::shared_ptr<void> cleared(std::size_t bytes) {
+    std::shared_ptr<void> memory(std::calloc(std::max<std::size_t>(bytes, 1), 1), &std::free);
+    if (!memory) throw std::bad_alloc();
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    if (bytes >= kHuge) {
+        const auto page = std::size_t(sysconf(_SC_PAGESIZE)), begin = reinterpret_cast<std::size_t>(memory.get());
+        const std::size_t aligned = (begin + page - 1) / page * page;
+        madvise(reinterpret_cast<void*>(aligned), begin + bytes - aligned, MADV_HUGEPAGE);
+    }
+#endif
+    return memory;
+}
+
+// The bytes of an array of numbers of so many bytes.
+std::size_t bytes_of(const std::vector<Py_ssize_t>& shape, std::size_t itemsize) {
+    require(shape.size() <= std::size_t(PlainArray::kMaxDimensions), "an array has too many dimensions");
+    std::size_t bytes = itemsize;
+    for (const Py_ssize_t size : shape) {
+        require(size >= 0, "an array cannot have a negative size");
+        if (size && bytes > (std::size_t(1) << 62) / std::size_t(size)) throw std::bad_alloc();
+        bytes *= std::size_t(size);
+    }
+    return bytes;
+}
+
+template <class T>
+PlainArray zeros_of(const std::vector<Py_ssize_t>& shape) {
+    std::shared_ptr<void> memory = cleared(bytes_of(shape, sizeof(T)));
+    void* data = memory.get();
+    return {std::move(memory), data, format_of<T>(), sizeof(T), shape};
+}
+
+AnyArray zeros(const std::vector<Py_ssize_t>& shape, const std::string& dtype) {
+    if (dtype == "float64") return as_any(zeros_of<double>(shape));
+    if (dtype == "float32") return as_any(zeros_of<float>(shape));
+    if (dtype == "int64") return as_any(zeros_of<std::int64_t>(shape));
+    if (dtype == "int32") return as_any(zeros_of<std::int32_t>(shape));
+    if (dtype == "uint32") return as_any(zeros_of<std::uint32_t>(shape));
+    if (dtype == "int8") return as_any(zeros_of<std::int8_t>(shape));
+    if (dtype == "uint8") return as_any(zeros_of<std::uint8_t>(shape));
+    throw std::invalid_argument("unknown type of numbers " + dtype);
+}
+
+// Zeros of the same type, in n rows of the same shape.
+AnyArray zeros_like(const PlainArray& a, Py_ssize_t n) {
+    std::vector<Py_ssize_t> shape(a.shape.begin(), a.shape.begin() + a.dimensions);
+    require(!shape.empty(), "an array without dimensions has no rows");
+    shape[0] = n;
+    return with_type(a, [&](auto* null) { return as_any(zeros_of<std::remove_pointer_t<decltype(null)>>(shape)); });
+}
+
+nb::object listed(nb::handle self) {
+    const PlainArray& a = plain(self);
+    if (a.dimensions != 1) return as_numpy(self).attr("tolist")();
+    nb::list numbers;
+    with_type(a, [&](auto* null) {
+        using T = std::remove_pointer_t<decltype(null)>;
+        each<T>(a, [&](const T* at) { numbers.append(as_python(*at)); });
+    });
+    return numbers;
+}
+
+// An array over the memory of a writable buffer of bytes, whose numbers have this type.
+AnyArray over(nb::handle bytes, const std::vector<Py_ssize_t>& shape, const std::string& dtype) {
+    auto view = std::shared_ptr<Py_buffer>(new Py_buffer{}, [](Py_buffer* held) {
+        PyBuffer_Release(held);  // of an array that dies with the interpreter's lock held, as all its owners do
+        delete held;
+    });
+    if (PyObject_GetBuffer(bytes.ptr(), view.get(), PyBUF_WRITABLE)) throw nb::python_error();
+    const AnyArray empty = zeros({0}, dtype);
+    const PlainArray& kind = plain(empty);
+    const auto itemsize = std::size_t(kind.itemsize);
+    require(bytes_of(shape, itemsize) == std::size_t(view->len), "the bytes do not match the shape");
+    require(reinterpret_cast<std::size_t>(view->buf) % itemsize == 0, "the bytes are not aligned");
+    return as_any({view, view->buf, kind.format, itemsize, shape});
+}
+
+// One array of the numbers of several plain ones, which are of the same type and of one dimension.
+AnyArray joined(const std::vector<AnyArray>& parts) {
+    require(!parts.empty(), "there is nothing to join");
+    Py_ssize_t n = 0;
+    for (const AnyArray& part : parts) {
+        require(is_plain(part) && plain(part).dimensions == 1 && plain(part).format[0] == plain(parts[0]).format[0],
+                "arrays of different kinds cannot be joined");
+        n += plain(part).shape[0];
+    }
+    return with_type(plain(parts[0]), [&](auto* null) {
+        PlainArray whole = zeros_of<std::remove_pointer_t<decltype(null)>>({n}), next = whole;
+        for (const AnyArray& part : parts) {
+            next.shape[0] = plain(part).shape[0];
+            put_array(next, plain(part));
+            next.data += plain(part).bytes();
+        }
+        return as_any(std::move(whole));
+    });
+}
+
+// The int32 numbers first, first + 1, ..., last - 1.
+AnyArray numbered(std::int32_t first, std::int32_t last) {
+    require(first <= last, "the first number is above the last");
+    PlainArray numbers = zeros_of<std::int32_t>({Py_ssize_t(last) - first});
+    each<std::int32_t>(numbers, [next = first](std::int32_t* at) mutable { *at = next++; });
+    return as_any(std::move(numbers));
+}
+
+// Rows of n numbers each, reshape(-1, n), over the same memory.
+nb::object reshaped(nb::handle self, nb::args sizes) {
+    const PlainArray& a = plain(self);
+    Py_ssize_t rows, n;
+    if (sizes.size() != 2 || !nb::try_cast(sizes[0], rows) || !nb::try_cast(sizes[1], n) || rows != -1 || n < 1 ||
+        a.size() % n != 0 || !a.is_contiguous())
+        return as_numpy(self).attr("reshape")(*sizes);
+    const Py_ssize_t shape[] = {a.size() / n, n};
+    return nb::cast(PlainArray(a.owner, a.data, a.format, std::size_t(a.itemsize), shape));
+}
+
+// The smallest or the largest number, or NaN if there is one.
+template <bool smallest>
+nb::object extreme(nb::handle self, nb::args args, nb::kwargs kwargs) {
+    const PlainArray& a = plain(self);
+    if (args.size() || kwargs.size() || !a.size()) return as_numpy(self).attr(smallest ? "min" : "max")(*args, **kwargs);
+    return with_type(a, [&](auto* null) {
+        using T = std::remove_pointer_t<decltype(null)>;
+        T found = *reinterpret_cast<const T*>(a.data);
+        each<T>(a, [&](const T* at) {
+            const bool is_further = smallest ? *at < found : *at > found;
+            if (is_further || *at != *at) found = *at;  // no number is further than NaN
+        });
+        return as_python(found);
+    });
+}
+
+// What NumPy's array over the same memory has; not how such an array is made, for which there is the buffer.
+nb::object attribute(nb::handle self, const std::string& name) {
+    if (name.starts_with("__array") || name.starts_with("__dlpack") || name.starts_with("__cuda"))
+        throw nb::attribute_error(name.c_str());
+    return as_numpy(self).attr(name.c_str());
+}
+
+int fill_buffer(PyObject* self, Py_buffer* view, int flags) {
+    static std::byte nothing[sizeof(double)];
+    PlainArray& a = *nb::inst_ptr<PlainArray>(self);
+    if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !a.is_contiguous()) {
+        view->obj = nullptr;
+        PyErr_SetString(PyExc_BufferError, "the array is not contiguous");
+        return -1;
+    }
+    view->obj = Py_NewRef(self);
+    view->buf = a.data ? a.data : nothing;
+    view->len = a.bytes();
+    view->readonly = 0;
+    view->itemsize = a.itemsize;
+    view->format = flags & PyBUF_FORMAT ? const_cast<char*>(a.format) : nullptr;
+    view->ndim = a.dimensions;
+    view->shape = flags & PyBUF_ND ? a.shape.data() : nullptr;
+    view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? a.strides.data() : nullptr;
+    view->suboffsets = nullptr;
+    view->internal = nullptr;
+    return 0;
+}
+
+// --- operators, which Python looks up in the type: those of NumPy's array over the same memory ---------------------------
+
+// Calls f, whose errors become those of Python.
+template <class F>
+auto guarded(F&& f, decltype(f()) failed) noexcept {
+    try {
+        return f();
+    } catch (nb::python_error& error) {
+        error.restore();
+    } catch (const std::bad_alloc&) {
+        PyErr_NoMemory();
+    }
+    return failed;
+}
+
+template <unaryfunc operation>
+PyObject* one(PyObject* a) noexcept {
+    return guarded([=] { return operation(as_numpy(a).ptr()); }, nullptr);
+}
+
+template <binaryfunc operation>
+PyObject* two(PyObject* a, PyObject* b) noexcept {
+    return guarded([=] { return operation(numpy_or_itself(a).ptr(), numpy_or_itself(b).ptr()); }, nullptr);
+}
+
+template <ternaryfunc operation>
+PyObject* three(PyObject* a, PyObject* b, PyObject* c) noexcept {
+    return guarded([=] { return operation(numpy_or_itself(a).ptr(), numpy_or_itself(b).ptr(), c); }, nullptr);
+}
+
+// The sum of integers and one integer, or the difference, needs no NumPy.
+template <int sign>
+PyObject* shifted(PyObject* a, PyObject* b) noexcept {
+    std::int64_t by;
+    if (!is_plain(a) || !PyLong_CheckExact(b) || !nb::try_cast(nb::handle(b), by) || std::strchr("df", plain(a).format[0]))
+        return sign > 0 ? two<PyNumber_Add>(a, b) : two<PyNumber_Subtract>(a, b);
+    return guarded([=] {
+        PlainArray sum = copied(plain(a));
+        with_type(sum, [&](auto* null) {
+            using T = std::remove_pointer_t<decltype(null)>;
+            each<T>(sum, [by](T* at) { *at = T(*at + T(sign * by)); });
+        });
+        return nb::cast(std::move(sum)).release().ptr();
+    }, nullptr);
+}
+
+PyObject* compared(PyObject* a, PyObject* b, int how) noexcept {
+    return guarded([=] { return PyObject_RichCompare(numpy_or_itself(a).ptr(), numpy_or_itself(b).ptr(), how); }, nullptr);
+}
+
+int is_true(PyObject* a) noexcept {
+    return guarded([=] { return PyObject_IsTrue(as_numpy(a).ptr()); }, -1);
+}
+
+int contains(PyObject* a, PyObject* value) noexcept {
+    return guarded([=] { return PySequence_Contains(as_numpy(a).ptr(), value); }, -1);
+}
+
+template <class Function>
+PyType_Slot slot(int name, Function function) {
+    return {name, reinterpret_cast<void*>(function)};
+}
+
+PyType_Slot slots[] = {
+    slot(Py_bf_getbuffer, &fill_buffer),
+    slot(Py_nb_add, &shifted<1>),
+    slot(Py_nb_subtract, &shifted<-1>),
+    slot(Py_nb_multiply, &two<PyNumber_Multiply>),
+    slot(Py_nb_matrix_multiply, &two<PyNumber_MatrixMultiply>),
+    slot(Py_nb_true_divide, &two<PyNumber_TrueDivide>),
+    slot(Py_nb_floor_divide, &two<PyNumber_FloorDivide>),
+    slot(Py_nb_remainder, &two<PyNumber_Remainder>),
+    slot(Py_nb_power, &three<PyNumber_Power>),
+    slot(Py_nb_and, &two<PyNumber_And>),
+    slot(Py_nb_or, &two<PyNumber_Or>),
+    slot(Py_nb_xor, &two<PyNumber_Xor>),
+    slot(Py_nb_inplace_add, &two<PyNumber_InPlaceAdd>),
+    slot(Py_nb_inplace_subtract, &two<PyNumber_InPlaceSubtract>),
+    slot(Py_nb_inplace_multiply, &two<PyNumber_InPlaceMultiply>),
+    slot(Py_nb_inplace_true_divide, &two<PyNumber_InPlaceTrueDivide>),
+    slot(Py_nb_invert, &one<PyNumber_Invert>),
+    slot(Py_nb_negative, &one<PyNumber_Negative>),
+    slot(Py_nb_positive, &one<PyNumber_Positive>),
+    slot(Py_nb_absolute, &one<PyNumber_Absolute>),
+    slot(Py_nb_float, &one<PyNumber_Float>),
+    slot(Py_nb_int, &one<PyNumber_Long>),
+    slot(Py_nb_bool, &is_true),
+    slot(Py_sq_contains, &contains),
+    slot(Py_tp_iter, &one<PyObject_GetIter>),
+    slot(Py_tp_repr, &one<PyObject_Repr>),
+    slot(Py_tp_str, &one<PyObject_Str>),
+    slot(Py_tp_richcompare, &compared),
+    slot(Py_tp_hash, &PyObject_HashNotImplemented),
+    {0, nullptr},
+};
+
+}  // namespace
+
+void bind_plain_array(nb::module_& m) {
+    nb::class_<PlainArray>(m, "PlainArray", nb::type_slots(slots))
+        .def("__len__", &length)
+        .def("__getitem__", &get, "index"_a.none())
+        .def("__setitem__", &set, "index"_a.none(), "value"_a.none())
+        .def("__getattr__", &attribute, "name"_a)
+        .def("__reduce__", [](nb::handle self) { return nb::tuple(as_numpy(self).attr("__reduce__")()); })
+        .def_prop_ro("data", [](nb::handle self) { return nb::steal<nb::typed<nb::object, nb::memoryview>>(PyMemoryView_FromObject(self.ptr())); })
+        .def_prop_ro("shape", &shape_of)
+        .def_ro("ndim", &PlainArray::dimensions)
+        .def_ro("itemsize", &PlainArray::itemsize)
+        .def_prop_ro("size", &PlainArray::size)
+        .def_prop_ro("nbytes", &PlainArray::bytes)
+        .def("copy", [](const PlainArray& a) { return as_any(copied(a)); })
+        .def("zeros_like", &zeros_like, "n"_a)
+        .def("tolist", &listed)
+        .def("reshape", &reshaped, "sizes"_a)
+        .def("min", &extreme<true>)
+        .def("max", &extreme<false>);
+    m.def("makes_plain_arrays", &makes_plain_arrays);
+    m.def("always_make_plain_arrays", [](bool always) { always_plain = always; }, "always"_a,
+          "Make plain arrays even where NumPy has been imported, to test them.");
+    m.def("joined", &joined, "parts"_a);
+    m.def("over", &over, "bytes"_a, "shape"_a, "dtype"_a);
+    m.def("numbered", &numbered, "first"_a, "last"_a);
+    m.def("zeros", &zeros, "shape"_a, "dtype"_a);
+}
+
+}  // namespace confidently::python
