@@ -33,7 +33,7 @@ struct StateArrays {
     }
 };
 
-// The state is a dict of NumPy arrays that belongs to Python (src/confidently/covariances/state.py).
+// The state is a dict of arrays that belongs to Python (src/confidently/covariances/state.py).
 struct LearnerSettings {
     AnyRule rule;
     std::size_t covariance;  // its number in the table

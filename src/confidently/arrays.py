@@ -50,7 +50,9 @@ def zeros_like(array: np.ndarray, n: int) -> np.ndarray:
 
 def array_of(numbers: Sequence[float]) -> np.ndarray:
     """Return a float64 array of some numbers, which needs no NumPy either."""
-    array = zeros((len(numbers),))
+    if not _core.makes_plain_arrays():
+        return np.array(numbers, dtype=np.float64)
+    array = _core.zeros((len(numbers),), "float64")
     for at, number in enumerate(numbers):
         array[at] = number
     return array

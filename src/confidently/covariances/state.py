@@ -175,7 +175,7 @@ def grow_common(settings: Settings, state: State, n_classes: int) -> int:
         state[name] = np.concatenate([state[name], np.ones(more)])
     state["updates"] = np.concatenate([state["updates"], np.zeros(more, dtype=np.int64)])
     if settings.multilabel:
-        calibration = np.array(initial_calibration(settings, n_classes))
+        calibration = np.tile(INITIAL_SIGMOID, n_classes)
         calibration[: len(state["calibration"])] = state["calibration"]
         state["calibration"] = calibration
     return more

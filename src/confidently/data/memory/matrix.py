@@ -106,7 +106,7 @@ def csr_matrix(
     values: np.ndarray, columns: np.ndarray, start: np.ndarray, n_columns: int, checked: float = 0.0
 ) -> _core.Matrix:
     """Return the core's view of CSR arrays; ``checked`` guarantees that columns ascend and that no value is larger."""
-    if not isinstance(values, _core.PlainArray):  # which a reader of the core has made
+    if not all(isinstance(array, _core.PlainArray) for array in (values, columns, start)):  # as a reader has made them
         values = np.ascontiguousarray(values, dtype=_value_type(values.dtype))
         columns, start = np.ascontiguousarray(columns, dtype=np.int32), np.ascontiguousarray(start, dtype=np.int64)
     matrix = _core.csr(values, columns, start, n_columns)
