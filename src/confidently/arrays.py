@@ -98,5 +98,6 @@ def predicted_numbers(scores: np.ndarray) -> np.ndarray:
     (array([0, 1]), array([1]))
     """
     if isinstance(scores, _core.PlainArray):
+        scores = contiguous(scores, "float64")
         return _core.positive_numbers(scores) if scores.ndim == 1 else _core.largest_numbers(scores)
     return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)

@@ -255,7 +255,7 @@ def test_a_covariance_that_does_not_fit_is_refused_before_it_is_tried():
 )
 def test_extreme_values_stay_finite(rule, dtype):
     """The largest and the smallest numbers let in, contradictory copies of a row, empty rows."""
-    largest = matrix.MAX_VALUE[np.dtype(dtype)]
+    largest = matrix.MAX_VALUE[dtype]
     rows = np.array(
         [[largest, 0, 0], [0, 1 / largest, 1.0], [0, 0, 0], [1e-300, 1e-200, 0], [largest, largest, 1]] * 40
     )
