@@ -37,7 +37,7 @@ def plain(array):
     return found
 
 
-@pytest.mark.parametrize("n", range(len(ARRAYS) + 1))
+@pytest.mark.parametrize("n", range(1, len(ARRAYS) + 1))
 def test_files_are_those_of_the_library(n):
     arrays = dict(list(ARRAYS.items())[:n])
     assert written(arrays) == save(arrays, METADATA)
