@@ -29,9 +29,9 @@ class _Late(ModuleType):
     alone = False
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._imported(), name)
+        return getattr(self.imported(), name)
 
-    def _imported(self) -> ModuleType:
+    def imported(self) -> ModuleType:
         """Import the module; the environment is as before afterwards, so that SciPy's BLAS has its threads."""
         if not self.alone or self.__name__ in sys.modules or any(name in os.environ for name in THREAD_SETTINGS):
             module = import_module(self.__name__)
@@ -55,3 +55,9 @@ def without_blas_threads() -> None:
     """Let NumPy, if it is still to be imported, be imported without threads of its BLAS."""
     if isinstance(numpy, _Late):
         numpy.alone = True
+
+
+def import_now() -> None:
+    """Import NumPy, which will be needed, before there are threads that read data and take turns with the import."""
+    if isinstance(numpy, _Late):
+        numpy.imported()

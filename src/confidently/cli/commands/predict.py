@@ -6,13 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...late import without_blas_threads
-from ..headers import is_diagonal
+from ...late import import_now, without_blas_threads
+from ..headers import is_diagonal, kind_of_model
 from ..importing import importing
 from ..inputs import load_predictor
 from ..options.arguments import data_argument, model_argument
 from ..options.command import Command
-from ..options.predictions import check_kind, check_predictions, interval_option, prediction_options, requested
+from ..options.predictions import (
+    Requested,
+    check_kind,
+    check_predictions,
+    interval_option,
+    prediction_options,
+    requested,
+)
 from ..options.reading import new_data_options, opening_of
 
 if TYPE_CHECKING:
@@ -41,9 +48,13 @@ def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
     make them less certain.
     """
     check_predictions(options)
+    wanted = requested(options)
     with importing():
-        if is_diagonal(model_path):
+        diagonal = is_diagonal(model_path)
+        if diagonal:
             without_blas_threads()
+        if not diagonal or kind_of_model(model_path) == "regression" or wanted != Requested(keep=wanted.keep):
+            import_now()
         from ..output.predictions import ClassifierPredictions
         from ..output.writers import write_predictions
     model = load_predictor(model_path, data)
@@ -53,7 +64,7 @@ def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
     if regression:
         from ..output.regression import RegressionPredictions
 
-        predictions = RegressionPredictions(model, requested(options))
+        predictions = RegressionPredictions(model, wanted)
     else:
-        predictions = ClassifierPredictions(model, requested(options))
+        predictions = ClassifierPredictions(model, wanted)
     write_predictions(predictions, data, options, **opening_of(options))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...covariances.names import DIAGONAL
-from ...late import without_blas_threads
+from ...late import import_now, without_blas_threads
 from ..importing import importing
 from ..inputs import reported
 from ..options.arguments import POSITIVE_INTEGER, add_options, data_argument, is_given, json_option
@@ -103,6 +103,8 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     with importing():
         if not regression and _multiplies_no_matrices(options):
             without_blas_threads()
+        if regression or not _multiplies_no_matrices(options) or options["passes"] > 1:
+            import_now()
         from ..output.summaries import regression_text, saved, training_text
         from ..training.saving import open_checkpoints, run_to_end
 
