@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from .. import _core
+from ..arrays import type_of
 from ..late import numpy as np
 
-TYPES = {"l": "I64", "q": "I64", "d": "F64", "f": "F32", "I": "U32", "i": "I32", "b": "I8", "B": "U8"}  # by format
-ORDER = list(dict.fromkeys(TYPES.values()))  # of the arrays in a file, as the library of this format has it
-NAMES = {
-    "I64": "int64", "F64": "float64", "F32": "float32", "U32": "uint32", "I32": "int32", "I8": "int8", "U8": "uint8",
+CODES = {  # of types, in the order of the arrays in a file, as the library of this format has it
+    "int64": "I64", "float64": "F64", "float32": "F32", "uint32": "U32", "int32": "I32", "int8": "I8", "uint8": "U8",
 }  # fmt: skip
+TYPES = {code: name for name, code in CODES.items()}
 ALIGNMENT = 8  # of the first array
 MAX_DIMENSIONS = 3  # of a plain array
 
@@ -29,23 +29,18 @@ def write(file: BinaryIO, arrays: Mapping[str, np.ndarray], metadata: Mapping[st
     Arrays of the widest numbers come first, so that all are aligned; those of the same type by name.
     """
     header, begin = dict[str, Any]({"__metadata__": dict(metadata)}), 0
-    views = {name: array.data for name, array in arrays.items()}
-    order = sorted(views, key=lambda name: (ORDER.index(_type(views[name])), name))
+    types, places = {name: type_of(array) for name, array in arrays.items()}, list(CODES)
+    order = sorted(arrays, key=lambda name: (places.index(types[name]), name))
     for name in order:
-        view = views[name]
-        end = begin + view.nbytes
-        header[name] = {"dtype": _type(view), "shape": view.shape, "data_offsets": (begin, end)}
+        end = begin + arrays[name].nbytes
+        header[name] = {"dtype": CODES[types[name]], "shape": arrays[name].shape, "data_offsets": (begin, end)}
         begin = end
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % ALIGNMENT)
     file.write(len(text).to_bytes(8, "little"))
     file.write(text)
     for name in order:
-        file.write(views[name] if sys.byteorder == "little" else np.asarray(arrays[name]).byteswap().data)
-
-
-def _type(view: memoryview) -> str:
-    return TYPES[view.format[-1]]  # after the order of its bytes, if that is given
+        file.write(arrays[name].data if sys.byteorder == "little" else np.asarray(arrays[name]).byteswap().data)
 
 
 def read(content: bytes) -> dict[str, np.ndarray]:
@@ -61,7 +56,7 @@ def read(content: bytes) -> dict[str, np.ndarray]:
     import safetensors  # imported here since most commands that train read no model
 
     entries: list[tuple[str, dict[str, Any]]] = safetensors.deserialize(content)  # type: ignore[no-untyped-call]
-    return {name: _array(found["data"], found["shape"], NAMES[found["dtype"]]) for name, found in entries}
+    return {name: _array(found["data"], found["shape"], TYPES[found["dtype"]]) for name, found in entries}
 
 
 def _array(data: bytearray, shape: list[int], dtype: str) -> np.ndarray:
