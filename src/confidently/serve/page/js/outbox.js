@@ -72,7 +72,8 @@ async function flush() {
   running = true;
   clearTimeout(timer);
   try {
-    for (let more = true; more;) more = await exclusively(sendOldest);
+    // Asked outside the lock, so that nothing can be added between the last look and the end of this loop.
+    while (waiting().length) await exclusively(sendOldest);
   } catch (error) {
     if (!(error instanceof Offline || error instanceof Problem)) throw error;
     timer = setTimeout(flush, RETRY_MS);
@@ -81,10 +82,10 @@ async function flush() {
   }
 }
 
-/** Send one operation; return whether there was one. Whatever may succeed later is thrown and stays. */
+/** Send one operation, unless another tab has sent all. Whatever may succeed later is thrown and stays. */
 async function sendOldest() {
   const [operation] = waiting();
-  if (!operation) return false;
+  if (!operation) return;
   try {
     await deliver(operation);
     setOnline(true);
@@ -94,11 +95,10 @@ async function sendOldest() {
       || error.kind === "cross-site") throw error;
     remove(operation.key);
     outbox.dispatchEvent(new CustomEvent("refused", { detail: { operation, problem: error } }));
-    return true;
+    return;
   }
   remove(operation.key);
   outbox.dispatchEvent(new CustomEvent("sent", { detail: operation }));
-  return true;
 }
 
 async function deliver({ kind, model, id, label, labeller, again }) {
