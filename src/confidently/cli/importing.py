@@ -6,15 +6,25 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_own_process = False  # whether garbage was not looked for until a command ran: __main__
+
+
+def begin_collecting() -> None:
+    """Look for garbage from now on; in a process of the command's own, not among modules, which stay to its end."""
+    global _own_process
+    if not gc.isenabled():
+        _own_process = True
+        gc.freeze()
+    gc.enable()
+
 
 @contextmanager
 def importing() -> Iterator[None]:
     """Import modules without looking for garbage, of which they make none."""
-    frozen = gc.get_freeze_count() > 0  # this process is the command's own: __main__
     gc.disable()
     try:
         yield
     finally:
-        if frozen:
+        if _own_process:
             gc.freeze()
         gc.enable()

@@ -8,8 +8,8 @@ arrays, which every method takes. Each kind is one file of this folder and one r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from .. import _core
 from ..late import numpy as np
@@ -23,8 +23,7 @@ from .state import Shapes, Size, State, check_within, common_entries, common_sha
 CAPABILITIES = ("export", "merge", "explain", "sample", "distribute", "forget", "stream")
 
 
-@dataclass(frozen=True)
-class Placement:
+class Placement(NamedTuple):
     """Positions of a learner's weights in the merged learner.
 
     Attributes

@@ -10,7 +10,7 @@ from ..late import numpy as np
 from .settings import Settings
 
 
-@dataclass
+@dataclass(eq=False)  # of arrays
 class Progressive:
     """What training records of rows before it uses their labels, with a calibration.
 
@@ -34,7 +34,7 @@ class Progressive:
         return Progressive(self.log_loss, *parts)
 
 
-@dataclass
+@dataclass(eq=False)  # of arrays
 class Examples:
     """Rows with labels and weights, as in :meth:`confidently.learner.learner.Learner.learn`.
 
@@ -73,7 +73,7 @@ class Examples:
         return Block(self.X, order, first, last - first, labels, start, weight, self.class_weight, targets)
 
 
-@dataclass
+@dataclass(eq=False)  # of arrays
 class Block:
     """Consecutive rows in the order of training."""
 

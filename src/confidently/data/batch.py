@@ -34,7 +34,7 @@ class RowLocation(NamedTuple):
     location: str
 
 
-@dataclass
+@dataclass(eq=False)  # of arrays
 class Batch:
     """Consecutive rows of a stream.
 

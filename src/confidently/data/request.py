@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .. import _core
 from .features import Features
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 EXACT = -1  # instead of a number of bits: names are kept
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadRequest:
+class ReadRequest(NamedTuple):
     """The request of one call.
 
     Attributes

@@ -9,7 +9,7 @@ the prediction is exp(o + s + v/2), and the spread that of a Poisson distributio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..covariances.settings import Settings
 from ..covariances.state import INITIAL_TARGET, TARGET_STATISTICS
@@ -22,8 +22,7 @@ MAX_LOG = 200.0  # of a rate, so that no square of it overflows
 MIN_SPREAD = 1e-300
 
 
-@dataclass(frozen=True)
-class Targets:
+class Targets(NamedTuple):
     """Statistics of the targets of a learner, one entry per number that it predicts.
 
     Attributes
@@ -88,8 +87,7 @@ class Targets:
         return found
 
 
-@dataclass(frozen=True)
-class Prediction:
+class Prediction(NamedTuple):
     """Predictive distributions of rows.
 
     Attributes

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
+from ..importing import begin_collecting
 from .files import check_files
 from .sections import options_by_section
 from .vowpal_wabbit import check_quadratic, explained
@@ -37,9 +37,7 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command if its outputs can be written and do not overwrite its inputs or each other."""
         check_files(ctx)
-        if not gc.isenabled():  # in a process of the command's own, to whose end modules stay
-            gc.freeze()
-        gc.enable()
+        begin_collecting()
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -6,8 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...wording import counted
 from .counts import Counts
@@ -18,8 +17,7 @@ MAX_PASSES_LISTED = 10  # of more passes, those with the numbers 1, 2, 4, 8 and 
 MAX_SILENT_SECONDS = 10  # without a line, even in a pass that is not listed
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(NamedTuple):
     """What the progress of a kind of training shows.
 
     Attributes

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, kw_only=True)
-class Format:
+class Format(NamedTuple):
     """A file format.
 
     Attributes
@@ -21,14 +20,14 @@ class Format:
         As in ``--format``.
     title : str
         As in messages and documentation.
-    page : str, optional
-        The page of the documentation that describes it.
     suffixes : tuple of str
         Suffixes of its files; no two formats share one.
     syntax, features : str
         What a row looks like and what its features are called, in Markdown, for the documentation.
     reader : str
         The function that reads its files, as ``module:function`` in ``confidently.data.formats``.
+    page : str, optional
+        The page of the documentation that describes it.
     lines : bool
         Whether it has one row per line, wherever the file is cut.
     named : bool
@@ -60,11 +59,11 @@ class Format:
 
     name: str
     title: str
-    page: str | None = None
     suffixes: tuple[str, ...]
     syntax: str
     features: str
     reader: str
+    page: str | None = None
     lines: bool = False
     named: bool = True
     columns: bool = False
