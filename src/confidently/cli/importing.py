@@ -6,7 +6,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_own_process = False  # whether garbage was not looked for until a command ran: __main__
+_own_process = False  # whether __main__ turned the collector off until a command runs
 
 
 def begin_collecting() -> None:

@@ -10,7 +10,7 @@ from ..late import numpy as np
 from .settings import Settings
 
 
-@dataclass(eq=False)  # of arrays
+@dataclass(eq=False)  # it holds arrays, of which == is no truth value
 class Progressive:
     """What training records of rows before it uses their labels, with a calibration.
 
@@ -34,7 +34,7 @@ class Progressive:
         return Progressive(self.log_loss, *parts)
 
 
-@dataclass(eq=False)  # of arrays
+@dataclass(eq=False)  # it holds arrays, of which == is no truth value
 class Examples:
     """Rows with labels and weights, as in :meth:`confidently.learner.learner.Learner.learn`.
 
@@ -73,7 +73,7 @@ class Examples:
         return Block(self.X, order, first, last - first, labels, start, weight, self.class_weight, targets)
 
 
-@dataclass(eq=False)  # of arrays
+@dataclass(eq=False)  # it holds arrays, of which == is no truth value
 class Block:
     """Consecutive rows in the order of training."""
 

@@ -34,7 +34,7 @@ class RowLocation(NamedTuple):
     location: str
 
 
-@dataclass(eq=False)  # of arrays
+@dataclass(eq=False)  # it holds arrays, of which == is no truth value
 class Batch:
     """Consecutive rows of a stream.
 
