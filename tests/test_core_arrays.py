@@ -119,10 +119,15 @@ def learn(task: str, covariance: str = "diag", checked: bool = True) -> Call:
     return Call(make, run, tuple(allowed))
 
 
+def require_fitting_names(a: Arrays) -> None:
+    if not _core.names_fit(3, a["columns"], 3, a["start"]):
+        raise ValueError
+
+
 def predict(method: str, task: str, columns: int) -> Call:
     def make() -> Arrays:
         out = {"out": np.zeros(2 if method == "top_variances" else (2, columns))}
-        scores = {"scores": np.zeros((2, columns))} if method == "top_variances" else {}
+        scores = {"scores": np.zeros((2, columns))} if method in ("moderated", "top_variances") else {}
         return CSR | state_of(task) | out | scores
 
     def run(a: Arrays) -> None:
@@ -457,6 +462,18 @@ CALLS = {
     "Learner.learn shared": learn("joint", "shared"),
     "Learner.learn identity": learn("binary", "identity"),
     "Learner.learn unchecked": learn("binary", checked=False),
+    "binary_probabilities": Call(
+        lambda: {"scores": np.array([1.0, -1.0]), "out": np.zeros((2, 2))},
+        lambda a: _core.binary_probabilities(a["scores"], 1.0, 0.0, a["out"]),
+    ),
+    "class_probabilities": Call(
+        lambda: {"scores": np.zeros((2, 3)), "out": np.zeros((2, 3))},
+        lambda a: _core.class_probabilities(a["scores"], 1.0, a["out"]),
+    ),
+    "label_probabilities": Call(
+        lambda: {"scores": np.zeros((2, 3)), "calibration": np.zeros(15), "out": np.zeros((2, 3))},
+        lambda a: _core.label_probabilities(a["scores"], a["calibration"], a["out"]),
+    ),
     "Learner.moderated": predict("moderated", "binary", 1),
     "Learner.moderated joint": predict("moderated", "joint", 3),
     "Learner.scores": predict("scores", "binary", 1),
@@ -520,6 +537,15 @@ CALLS = {
     "largest_numbers": Call(
         lambda: {"scores": np.ones((3, 2))}, lambda a: _core.largest_numbers(a["scores"]),
         ("scores: shorter", "scores: longer", "scores: empty"),
+    ),
+    "names_fit": Call(lambda: {"columns": i32(0, 2), "start": i64(0, 1, 3)}, require_fitting_names),
+    "rows_of_known": Call(
+        lambda: {"values": np.ones(3), "columns": i32(0, 1, 2), "start": i64(0, 2, 3), "model": i64(0, 2)},
+        lambda a: _core.rows_of_known(a["values"], a["columns"], a["start"], 2, a["model"]),
+        (  # columns of any number may be unknown
+            *(f"columns: {way} at {place}" for way in ("negative", "above all") for place in (0, 2)),
+            "start: shorter", "start: longer",
+        ),
     ),
     "name_keys": Call(
         lambda: {"text": np.frombuffer(b"abc", np.uint8), "start": i64(0, 1, 3)},

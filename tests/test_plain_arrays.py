@@ -154,9 +154,15 @@ def test_arrays_are_joined_and_numbered():
     assert same(
         _core.joined([parts[0][1:], parts[2]]), np.concatenate([np.asarray(parts[0])[1:], np.asarray(parts[2])])
     )
+    rows = [pair((n, 3), "float64", seed=n)[0] for n in (2, 0, 4)]
+    assert same(_core.joined([*rows, rows[0][1:]]), np.concatenate([np.asarray(part) for part in [*rows, rows[0][1:]]]))
+    assert same(_core.joined([rows[0][:, :2], rows[2][:, 1:]]), np.concatenate([rows[0][:, :2], rows[2][:, 1:]]))
     assert _core.numbered(3, 6).tolist() == [3, 4, 5] and _core.numbered(3, 3).tolist() == []
     assert _core.zeros((2, 3), "int8").zeros_like(4).shape == (4, 3)
-    for wrong in ([], [parts[0], _core.zeros((1,), "int32")], [_core.zeros((1, 1), "int64")], [np.zeros(2)]):
+    for wrong in (
+        [], [parts[0], _core.zeros((1,), "int32")], [_core.zeros((), "int64")], [np.zeros(2)],
+        [parts[0], _core.zeros((3, 1), "int64")], [rows[0], _core.zeros((2, 2), "float64")],
+    ):  # fmt: skip
         with pytest.raises(ValueError, match="join"):
             _core.joined(wrong)
     with pytest.raises(ValueError, match="above"):

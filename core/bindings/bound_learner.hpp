@@ -51,8 +51,6 @@ inline constexpr bool kPredictsNumbers = false;
 template <Offset offset>
 inline constexpr bool kPredictsNumbers<Regression<offset>> = true;
 
-inline double clip(double p) { return std::min(std::max(p, 0x1p-53), 1.0 - 0x1p-53); }
-
 template <class Covariance, class Task, class Real>
 class BoundTo final : public BoundLearner {
   public:
@@ -129,21 +127,20 @@ class BoundTo final : public BoundLearner {
         scores(bare, s.data());
         if constexpr (std::is_same_v<Task, Binary>) {
             const double f = s[0] * moderation(covariance_.variance(row, {0, kNone}), prior_);
-            out[1] = clip(sigmoid(calibration_[0] * f + calibration_[1]));
+            out[1] = answered(SigmoidCalibration::logit(calibration_, f));
             out[0] = 1.0 - out[1];
         } else if constexpr (std::is_same_v<Task, MultilabelOneVsRest>) {
             for (int k = 0; k < columns(); ++k) {
-                const double* c = calibration_ + k * SigmoidCalibration::size;
                 const double f = s[std::size_t(k)] * moderation(covariance_.variance(row, {k, kNone}), prior_);
-                out[k] = clip(sigmoid(c[0] * f + c[1]));
+                out[k] = answered(SigmoidCalibration::logit(calibration_ + k * SigmoidCalibration::size, f));
             }
         } else if constexpr (std::is_same_v<Task, Multilabel>) {
             for (int k = 1; k < columns(); ++k) {
                 const double* c = calibration_ + (k - 1) * SigmoidCalibration::size;
-                out[k - 1] = clip(sigmoid(c[0] * (s[std::size_t(k)] - s[Multilabel::threshold]) + c[1]));
+                out[k - 1] = answered(SigmoidCalibration::logit(c, s[std::size_t(k)] - s[Multilabel::threshold]));
             }
         } else {
-            softmax(row, s, out);
+            moderated_softmax(row, s.data(), out);
         }
     }
 
@@ -193,14 +190,11 @@ class BoundTo final : public BoundLearner {
         return row;
     }
 
-    void softmax(const Row& row, const std::vector<double>& s, double* out) const {
-        const TopTwo top(s.data(), columns());
-        const double v = independent_ ? covariance_.variance(row, {top.first, kNone}) + covariance_.variance(row, {top.second, kNone})
-                                      : covariance_.variance(row, {top.first, top.second});
-        const double slope = calibration_[0] * moderation(v, prior_);
-        double total = 0.0;
-        for (std::size_t k = 0; k < s.size(); ++k) total += out[k] = std::exp(slope * (s[k] - s[std::size_t(top.first)]));
-        for (std::size_t k = 0; k < s.size(); ++k) out[k] /= total;
+    // s: the scores, which are moderated
+    void moderated_softmax(const Row& row, double* s, double* out) const {
+        const double shrink = moderation(top_variance(covariance_, row, s, independent_), prior_);
+        for (int k = 0; k < columns(); ++k) s[k] *= shrink;
+        softmax(calibration_[0], s, columns(), out);
     }
 
     // A small array of the state, and its content before the row.

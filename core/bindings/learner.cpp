@@ -92,10 +92,12 @@ struct Learner : LearnerSettings {
         });
     }
 
-    FaultTuple moderated(const Dict& state, const Matrix& matrix, Array<double, 2> out, double largest) const {
+    // The same and moderated, into another array.
+    FaultTuple moderated(const Dict& state, const Matrix& matrix, Array<double, 2> scores, Array<double, 2> out, double largest) const {
         require(task != Task::multilabel, "scores relative to a threshold are not moderated");
         return predict(state, matrix, out, largest, [&](const auto& covariance, const Inspector& inspector, std::int64_t seen) {
-            predict_moderated(covariance, inspector, seen, prior_variance, is_multiclass(task), independent, out.data());
+            require_scores(covariance, matrix, scores);
+            predict_moderated(covariance, inspector, seen, prior_variance, is_multiclass(task), independent, scores.data(), out.data());
         });
     }
 
@@ -164,6 +166,40 @@ void copy_rows(Input<Real, 3> weights, Input<std::int64_t, 1> rows, Array<Real, 
             "out does not have the shape of the rows");
     require_below(rows.data(), std::int64_t(n), std::int64_t(weights.shape(0)), "rows out of range");
     for (std::size_t i = 0; i < n; ++i) std::copy_n(weights.data() + std::size_t(rows.data()[i]) * size, size, out.data() + i * size);
+}
+
+// Probabilities of both classes from the score of the second.
+void binary_probabilities(Input<double, 1> scores, double slope, double offset, Array<double, 2> out) {
+    const std::size_t n = scores.shape(0);
+    const double calibration[] = {slope, offset};
+    require(out.shape(0) == n && out.shape(1) == 2, "out does not have two columns");
+    const ReleasedLock released(n > kManyEntries);
+    for (std::size_t i = 0; i < n; ++i) {
+        const double p = answered(SigmoidCalibration::logit(calibration, scores.data()[i]));
+        out.data()[2 * i] = 1.0 - p;
+        out.data()[2 * i + 1] = p;
+    }
+}
+
+// Probabilities of labels, each by itself.
+void label_probabilities(Input<double, 2> scores, Input<double, 1> calibration, Array<double, 2> out) {
+    const std::size_t n = scores.shape(0), columns = scores.shape(1);
+    require(calibration.shape(0) == SigmoidCalibration::size * columns, "every label has one calibration");
+    require(out.shape(0) == n && out.shape(1) == columns, "out does not have the shape of the scores");
+    const ReleasedLock released(n * columns > kManyEntries);
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t k = 0; k < columns; ++k) {
+            const double* own = calibration.data() + k * SigmoidCalibration::size;
+            out.data()[i * columns + k] = answered(SigmoidCalibration::logit(own, scores.data()[i * columns + k]));
+        }
+}
+
+// Probabilities of several classes.
+void class_probabilities(Input<double, 2> scores, double slope, Array<double, 2> out) {
+    const std::size_t n = scores.shape(0), columns = scores.shape(1);
+    require(out.shape(0) == n && out.shape(1) == columns, "out does not have the shape of the scores");
+    const ReleasedLock released(n * columns > kManyEntries);
+    for (std::size_t i = 0; i < n; ++i) softmax(slope, scores.data() + i * columns, int(columns), out.data() + i * columns);
 }
 
 FaultTuple first_fault(const Matrix& m, double largest) {
@@ -243,6 +279,9 @@ void bind_learner(nb::module_& m) {
         }
         return array_of(std::move(numbers));
     }, "scores"_a.noconvert());
+    m.def("binary_probabilities", &binary_probabilities, "scores"_a.noconvert(), "slope"_a, "offset"_a, "out"_a.noconvert());
+    m.def("label_probabilities", &label_probabilities, "scores"_a.noconvert(), "calibration"_a.noconvert(), "out"_a.noconvert());
+    m.def("class_probabilities", &class_probabilities, "scores"_a.noconvert(), "slope"_a, "out"_a.noconvert());
     m.def("column_counts", [](Input<std::int32_t, 1> columns, std::int64_t n) {
         require(n >= 0 && n <= kMaxColumns, "n must be a number from 0 to 2^31 - 1");
         require_below(columns.data(), std::int64_t(columns.size()), n, "columns out of range");
@@ -289,7 +328,7 @@ void bind_learner(nb::module_& m) {
              "last"_a, "calibrate"_a, "largest"_a, "log_loss"_a.noconvert().none() = nb::none(), "undo"_a.none() = nb::none(), "class_start"_a.noconvert().none() = nb::none(), "logits"_a.noconvert().none() = nb::none(),
              "targets"_a.noconvert().none() = nb::none())
         .def("scores", &Learner::scores, "state"_a, "matrix"_a, "out"_a.noconvert(), "largest"_a = 0.0)
-        .def("moderated", &Learner::moderated, "state"_a, "matrix"_a, "out"_a.noconvert(), "largest"_a = 0.0)
+        .def("moderated", &Learner::moderated, "state"_a, "matrix"_a, "scores"_a.noconvert(), "out"_a.noconvert(), "largest"_a = 0.0)
         .def("variances", &Learner::variances, "state"_a, "matrix"_a, "out"_a.noconvert())
         .def("top_variances", &Learner::top_variances, "state"_a, "matrix"_a, "scores"_a.noconvert(), "out"_a.noconvert());
 }

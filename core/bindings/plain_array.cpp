@@ -186,17 +186,20 @@ AnyArray over(nb::handle bytes, const std::vector<Py_ssize_t>& shape, const std:
     return as_any({view, view->buf, kind.format, itemsize, shape});
 }
 
-// One array of the numbers of several plain ones, which are of the same type and of one dimension.
+// One array of the rows of several plain ones, which are of the same type and differ only in the number of rows.
 AnyArray joined(const std::vector<AnyArray>& parts) {
-    require(!parts.empty(), "there is nothing to join");
-    Py_ssize_t n = 0;
+    require(!parts.empty() && is_plain(parts[0]) && plain(parts[0]).dimensions > 0, "there is nothing to join");
+    const PlainArray& first = plain(parts[0]);
+    std::vector<Py_ssize_t> shape(first.shape.begin(), first.shape.begin() + first.dimensions);
+    shape[0] = 0;
     for (const AnyArray& part : parts) {
-        require(is_plain(part) && plain(part).dimensions == 1 && plain(part).format[0] == plain(parts[0]).format[0],
+        require(is_plain(part) && plain(part).dimensions == first.dimensions && plain(part).format[0] == first.format[0] &&
+                    std::equal(shape.begin() + 1, shape.end(), plain(part).shape.begin() + 1),
                 "arrays of different kinds cannot be joined");
-        n += plain(part).shape[0];
+        shape[0] += plain(part).shape[0];
     }
-    return with_type(plain(parts[0]), [&](auto* null) {
-        PlainArray whole = zeros_of<std::remove_pointer_t<decltype(null)>>({n}), next = whole;
+    return with_type(first, [&](auto* null) {
+        PlainArray whole = zeros_of<std::remove_pointer_t<decltype(null)>>(shape), next = whole;
         for (const AnyArray& part : parts) {
             next.shape[0] = plain(part).shape[0];
             put_array(next, plain(part));

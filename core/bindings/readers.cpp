@@ -1,6 +1,7 @@
 // Bindings of the readers of text.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -9,6 +10,7 @@
 #include <system_error>
 
 #include "crc32.hpp"
+#include "data/known_columns.hpp"
 #include "data/line_formats.hpp"
 #include "data/line_pieces.hpp"
 #include "bindings/arrays.hpp"
@@ -55,6 +57,42 @@ Vector<std::uint32_t> name_keys(Input<std::uint8_t, 1> text, Input<std::int64_t,
         keys.push_back(murmur3({reinterpret_cast<const char*>(text.data()) + first, static_cast<std::size_t>(last - first)}, 0));
     }
     return array_of(std::move(keys));
+}
+
+// Whether columns with names ascend below n_columns, and `start` divides n_bytes of text into as many names.
+bool names_fit(std::int64_t n_columns, Input<std::int32_t, 1> columns, std::int64_t n_bytes, Input<std::int64_t, 1> start) {
+    const std::span<const std::int32_t> own(columns.data(), columns.size());
+    const std::span<const std::int64_t> at(start.data(), start.size());
+    const bool ascend = own.empty() || (own.front() >= 0 && own.back() < n_columns &&
+                                        std::ranges::adjacent_find(own, std::greater_equal<>()) == own.end());
+    return ascend && at.size() == own.size() + 1 && at.front() == 0 && at.back() == n_bytes && std::ranges::is_sorted(at);
+}
+
+// model: the columns that the model knows, ascending; by default the first n_known
+template <class Value>
+std::tuple<Vector<double>, Vector<std::int32_t>, Vector<std::int64_t>> rows_of_known(
+    Input<Value, 1> values, Input<std::int32_t, 1> columns, Input<std::int64_t, 1> start, std::int32_t n_known,
+    Optional<std::int64_t> model) {
+    require(values.shape(0) == columns.shape(0), "the values do not match the columns");
+    require_starts(start, values.shape(0), "rows are damaged");
+    require(n_known >= 0 && (!model || std::int64_t(model->shape(0)) == n_known), "the columns are not those of the model");
+    KnownRows rows;
+    const auto read = [&](auto&& number) {
+        rows = known_rows(values.data(), columns.data(), {start.data(), start.size()}, n_known, number);
+    };
+    {
+        const ReleasedLock released(values.shape(0) > kManyEntries);
+        if (model) {
+            const std::int64_t *const first = model->data(), *const last = first + n_known;
+            read([=](std::int32_t column) {
+                const std::int64_t* at = std::lower_bound(first, last, column);
+                return at != last && *at == column ? std::int32_t(at - first) : -1;
+            });
+        } else {
+            read([=](std::int32_t column) { return column < n_known ? column : -1; });
+        }
+    }
+    return {array_of(std::move(rows.values)), array_of(std::move(rows.columns)), array_of(std::move(rows.start))};
 }
 
 // Memory for arrays, which returns to the pool when they are forgotten.
@@ -119,6 +157,11 @@ void bind_readers(nb::module_& m) {
             restore_features(numbering.features(), keys, text, start);
         }, "keys"_a.noconvert(), "text"_a.noconvert(), "start"_a.noconvert());
     m.def("count_lines", [](const nb::bytes& text) { return count_lines({text.c_str(), text.size()}); }, "text"_a);
+    m.def("names_fit", &names_fit, "n_columns"_a, "columns"_a.noconvert(), "n_bytes"_a, "start"_a.noconvert());
+    m.def("rows_of_known", &rows_of_known<double>, "values"_a.noconvert(), "columns"_a.noconvert(), "start"_a.noconvert(),
+          "n_known"_a, "model"_a.noconvert() = nb::none());
+    m.def("rows_of_known", &rows_of_known<float>, "values"_a.noconvert(), "columns"_a.noconvert(), "start"_a.noconvert(),
+          "n_known"_a, "model"_a.noconvert() = nb::none());
     m.def("take_strings", &take_strings, "text"_a.noconvert(), "start"_a.noconvert(), "which"_a.noconvert());
     m.def("strings_with", &strings_with, "text"_a.noconvert(), "start"_a.noconvert(), "characters"_a);
     m.def("name_keys", &name_keys, "text"_a.noconvert(), "start"_a.noconvert());

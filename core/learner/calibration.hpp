@@ -17,6 +17,9 @@ inline constexpr double kMaxStep = 0.5;           // of Newton's method, so that
 // Bounds of a slope and of the scores that it multiplies, so that no product of four of them and a weight overflows.
 inline constexpr double kLargest = 1e30;
 
+// No probability that is answered is exactly 0 or 1, so that its logarithm stays finite: half a unit in the last place below 1.
+inline constexpr double kMinAnswered = 0x1p-53;
+
 // Decay of past evidence per example of weight w.
 inline double decay(double w) { return w == 1.0 ? kDecay : std::pow(kDecay, w); }
 
@@ -26,6 +29,24 @@ inline constexpr double kSign[2] = {-1.0, 1.0}, kTarget[2] = {0.0, 1.0};
 inline double sigmoid(double t) {
     const double e = std::exp(-std::fabs(t));
     return (t >= 0.0 ? 1.0 : e) / (1.0 + e);
+}
+
+// The probability that is answered where the logarithm of the odds is t.
+inline double answered(double t) { return std::clamp(sigmoid(t), kMinAnswered, 1.0 - kMinAnswered); }
+
+// The scores of classes times a slope, moved so that the largest is 0.
+inline void calibrated(double slope, const double* f, int n, double* out) {
+    double top = -kLargest;
+    for (int k = 0; k < n; ++k) top = std::max(top, out[k] = std::clamp(f[k], -kLargest, kLargest));
+    for (int k = 0; k < n; ++k) out[k] = slope * (out[k] - top);
+}
+
+// p_k = exp(slope f_k) / sum_j exp(slope f_j)
+inline void softmax(double slope, const double* f, int n, double* p) {
+    calibrated(slope, f, n, p);
+    double total = 0.0;
+    for (int k = 0; k < n; ++k) total += p[k] = std::exp(p[k]);
+    for (int k = 0; k < n; ++k) p[k] /= total;
 }
 
 // A step of -u in log a, with the approximation (2 - u)/(2 + u) of exp(-u). The slope is a scale, which must stay positive
@@ -41,7 +62,8 @@ struct SigmoidCalibration {
     double* state;
 
     // the calibrated score: the logarithm of the odds of the positive class
-    double logit(double score) const { return state[0] * std::clamp(score, -kLargest, kLargest) + state[1]; }
+    static double logit(const double* state, double score) { return state[0] * std::clamp(score, -kLargest, kLargest) + state[1]; }
+    double logit(double score) const { return logit(state, score); }
 
     // returns the probability of the label before the update
     double learn(double score, bool positive, double w) const { return learn(score, positive, w, sigmoid(logit(score))); }
@@ -71,11 +93,7 @@ struct TemperatureCalibration {
     double* state;
 
     // the calibrated scores, of which the largest is 0
-    void logits(const double* f, int n, double* out) const {
-        double top = -kLargest;
-        for (int k = 0; k < n; ++k) top = std::max(top, out[k] = std::clamp(f[k], -kLargest, kLargest));
-        for (int k = 0; k < n; ++k) out[k] = state[0] * (out[k] - top);
-    }
+    void logits(const double* f, int n, double* out) const { calibrated(state[0], f, n, out); }
 
     // f: n scores, which are clamped; p: scratch space for n numbers; returns the probability of the true class before the update
     double learn(double* f, int n, int truth, double w, double* p) const {

@@ -89,19 +89,19 @@ void moderate_four(const Covariance& covariance, const Row* rows, double prior_v
 }
 
 #if CONFIDENTLY_X86
-// Scores four rows in the one column of pairs and moderates them.
-inline void moderate_pairs(const Weights<double>& weights, const Row* rows, double prior_variance, double* scores) {
+// Scores four rows in the one column of pairs, and moderates the scores.
+inline void moderate_pairs(const Weights<double>& weights, const Row* rows, double prior_variance, double* scores, double* moderated) {
     const PairScores pairs(weights);
     double variances[kRowsTogether];
     for (std::int64_t r = 0; r < kRowsTogether; r += 2) pairs.of_two(rows + r, scores + r, variances + r);
-    for (std::int64_t r = 0; r < kRowsTogether; ++r) scores[r] *= moderation(variances[r], prior_variance);
+    for (std::int64_t r = 0; r < kRowsTogether; ++r) moderated[r] = scores[r] * moderation(variances[r], prior_variance);
 }
 #endif
 
-// The same, moderated by the variance of each score or, of several classes, by that of the difference between the two best.
+// The same, and moderated by the variance of each score or, of several classes, by that of the difference between the two best.
 template <class Covariance>
 void predict_moderated(const Covariance& covariance, const Inspector& inspector, std::int64_t n_seen, double prior_variance,
-                       bool several, bool independent, double* out) {
+                       bool several, bool independent, double* plain, double* out) {
     const auto& weights = covariance.weights;
     const int columns = weights.columns;
     std::vector<double> scratch(static_cast<std::size_t>(columns));
@@ -109,9 +109,10 @@ void predict_moderated(const Covariance& covariance, const Inspector& inspector,
         double* scores = out + first * columns;
 #if CONFIDENTLY_X86
         if constexpr (requires { Covariance::avx2; })
-            if (n == kRowsTogether) return moderate_pairs(weights, rows, prior_variance, scores);
+            if (n == kRowsTogether) return moderate_pairs(weights, rows, prior_variance, plain + first, scores);
 #endif
-        score_rows(weights, rows, n, n_seen, scores, scratch.data());
+        score_rows(weights, rows, n, n_seen, plain + first * columns, scratch.data());
+        std::copy_n(plain + first * columns, n * columns, scores);
         if constexpr (requires { &Covariance::variances_of_four; }) {
             if (n == kRowsTogether && several && !independent) return moderate_four(covariance, rows, prior_variance, scores);
         }

@@ -79,6 +79,22 @@ def positive_numbers(
 def largest_numbers(
     scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
 ) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+def binary_probabilities(
+    scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    slope: float,
+    offset: float,
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+) -> None: ...
+def label_probabilities(
+    scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    calibration: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+) -> None: ...
+def class_probabilities(
+    scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    slope: float,
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+) -> None: ...
 def column_counts(
     columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)], n: int
 ) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
@@ -202,6 +218,7 @@ class Learner(LearnerSettings):
         self,
         state: dict[str, Any],
         matrix: Matrix,
+        scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
         out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
         largest: float = 0.0,
     ) -> tuple[str, int, int, float] | None: ...
@@ -566,6 +583,36 @@ class Numbering:
     ) -> None: ...
 
 def count_lines(text: bytes) -> int: ...
+def names_fit(
+    n_columns: int,
+    columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    n_bytes: int,
+    start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> bool: ...
+@overload
+def rows_of_known(
+    values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    n_known: int,
+    model: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None = None,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+    Annotated[NDArray[numpy.int32], dict(shape=(None,))],
+    Annotated[NDArray[numpy.int64], dict(shape=(None,))],
+]: ...
+@overload
+def rows_of_known(
+    values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    n_known: int,
+    model: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None = None,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+    Annotated[NDArray[numpy.int32], dict(shape=(None,))],
+    Annotated[NDArray[numpy.int64], dict(shape=(None,))],
+]: ...
 def take_strings(
     text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
     start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],

@@ -28,7 +28,7 @@ def numbered(first: int, last: int) -> np.ndarray:
 
 
 def joined(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Return one or more one-dimensional arrays of a type as one."""
+    """Return the rows of one or more arrays of a type as one array."""
     if all(isinstance(part, _core.PlainArray) for part in parts):
         return _core.joined(parts)
     return np.concatenate(parts)

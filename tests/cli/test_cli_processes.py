@@ -209,13 +209,14 @@ HEAVY = [  # modules of the package that no command needs that trains and predic
         ["train", "{vw}", "-q", "-o", "{tmp}/m.cw", "--rule", "pa1", "--dtype", "float32"],
         ["predict", "{model}", "{data}", "-q"],
         ["predict", "{model}", "{data}", "--proba"],
+        ["predict", "{named}", "{words}", "--proba", "--json", "--keep", "label"],
         ["rules"],
         ["--help"],
         *([name, "--help"] for name in COMMANDS),
     ],
 )
 def test_heavy_libraries_stay_out(ok, data, tmp_path, arguments):
-    """NumPy, too, stays out of training from files and of predicting classes."""
+    """NumPy, too, stays out of training from files, and of predicting classes and probabilities."""
     ok("train", data, "-q", "-o", tmp_path / "model.cw")
     (tmp_path / "rows.vw").write_text(re.sub("(?m)^(\\S+) ", r"\1 |a ", rows(labels=("-1", "1"))))
     words = [{"label": "ab"[k % 2], "text": f"word{k % 7} other{k % 5}"} for k in range(300)]
@@ -223,13 +224,15 @@ def test_heavy_libraries_stay_out(ok, data, tmp_path, arguments):
     files = {"data": data, "tmp": tmp_path, "model": tmp_path / "model.cw"}
     (tmp_path / "rows.csv").write_text("label,x,town\n" + "a,1.5,Rome\nb,-2.5,Bonn\n" * 300)
     files |= {"table": tmp_path / "rows.csv", "words": tmp_path / "words.jsonl", "vw": tmp_path / "rows.vw"}
+    files["named"] = tmp_path / "named.cw"
+    (tmp_path / "some.jsonl").write_text("".join(json.dumps(one) + "\n" for one in words[:5]))  # not all words
+    ok("train", tmp_path / "some.jsonl", "--text", "text", "-q", "-o", files["named"])
     assert all(find_spec(name) for name in HEAVY)  # or they were renamed
     code = (
         "import sys; from confidently.cli import run; assert run(sys.argv[1:]) == 0; "
-        "heavy = {'sklearn', 'scipy', 'pandas', 'pyarrow', 'rich', 'matplotlib'}; "
+        "heavy = {'numpy', 'sklearn', 'scipy', 'pandas', 'pyarrow', 'rich', 'matplotlib'}; "
         f"heavy |= {set(HEAVY)}; "
         "heavy -= {'confidently.views.standard'} if '--label' in sys.argv else set(); "  # which tables have
-        "heavy |= {'numpy'} if sys.argv[-1] != '--proba' else set(); "
         "light = {'confidently._core', 'confidently.rules', 'dataclasses', 'importlib.metadata'}; "
         "heavy |= light if sys.argv[1] == '--help' else set(); "
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"

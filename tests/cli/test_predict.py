@@ -54,7 +54,7 @@ def test_numbers_are_the_learners(ok, trained):
         if learner.settings.task == "binary":
             assert (entry["margin"], entry["variance"]) == pytest.approx((mean[i], variance[i]))
             assert entry["std"] == pytest.approx(math.sqrt(variance[i]))
-            assert entry["proba"][str(model.classes[1])] == pytest.approx(proba[i])
+            assert entry["proba"][str(model.classes[1])] == pytest.approx(proba[i, 1])
             scores = dict(zip(model.classes, (-mean[i], mean[i]), strict=True))
         else:
             assert list(entry["margin"].values()) == pytest.approx(mean[i, order]) and list(entry["proba"]) == names

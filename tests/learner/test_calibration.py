@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 from scipy.special import expit
+from scipy.special import softmax as scipy_softmax
 from scipy.stats import norm
 from sklearn.metrics import log_loss
 
-from confidently import Logistic, OnlineClassifier
+from confidently import Logistic, OnlineClassifier, _core
 from confidently.covariances.settings import MULTILABEL, Settings
 from confidently.data.memory.matrix import as_matrix
-from confidently.learner.calibration import posterior_probability
+from confidently.learner.calibration import posterior_probability, sigmoid, sigmoids, softmax
 from confidently.learner.learner import Learner
 from confidently.river import OnlineClassifier as RiverClassifier
 from tests.covariance_cases import has_task
@@ -74,6 +75,48 @@ def test_the_calibration_equals_its_twin(task, rule):
         np.testing.assert_allclose(learner.state["calibration"], expected, rtol=1e-12, atol=1e-12)
     offsets = learner.state["calibration"][1::5] if task in ("binary", *MULTILABEL) else [1.0]
     assert np.abs(offsets).max() > 0.1  # so that the test can see an offset that is not learned
+
+
+def test_sigmoids_of_scores():
+    scores = np.array([-1e300, -1e6, -3.0, -0.2, 0.0, 0.5, 40.0, 1e6, 1e300])
+    least = 2.0**-53
+    for slope, offset in ((1.0, 0.0), (0.3, -2.0), (1e-3, 1.5)):
+        expected = np.clip(expit(slope * scores + offset), least, 1 - least)
+        p = sigmoid(scores, slope, offset)
+        np.testing.assert_allclose(p[:, 1], expected, rtol=1e-15)
+        np.testing.assert_array_equal(p[:, 0], 1.0 - p[:, 1])
+    columns = np.column_stack([scores, scores[::-1]])
+    each = sigmoids(columns, np.array([0.3, -2.0, 0, 0, 0, 2.0, 1.0, 0, 0, 0]))
+    np.testing.assert_array_equal(each[:, 0], sigmoid(scores, 0.3, -2.0)[:, 1])
+    np.testing.assert_array_equal(each[:, 1], sigmoid(scores[::-1], 2.0, 1.0)[:, 1])
+    assert sigmoid(scores[:0]).shape == (0, 2) and sigmoids(columns[:, :0], np.zeros(0)).shape == (9, 0)
+
+
+def test_softmax_of_scores():
+    scores = np.array([[0.0, 1.0, -2.0], [1e9, 1e9, 0.0], [-1e300, 0.0, 1e300], [700.0, -700.0, 0.0]])
+    for slope in (1.0, 0.2, 5.0):
+        np.testing.assert_allclose(softmax(scores, [slope]), scipy_softmax(slope * scores, axis=1), rtol=1e-14)
+    np.testing.assert_array_equal(softmax(scores.T.copy().T), softmax(scores))
+    assert softmax(scores[:0]).shape == (0, 3)
+
+
+@pytest.mark.parametrize("plain_arrays", [False, True])
+@pytest.mark.parametrize("task", N_CLASSES)
+def test_probabilities_are_the_same_with_their_scores_by_themselves_and_of_dicts(task, plain_arrays):
+    X, labels, _ = unbalanced(task, n=50)
+    learner = Learner(Settings("logistic" if task == "softmax" else "arow", task=task), N_CLASSES[task], X.shape[1])
+    for x, label in zip(X, labels, strict=True):
+        learn(learner, x, label, 1.0)
+    scores, p = learner.decision(as_matrix(X)), learner.probabilities(as_matrix(X))
+    _core.always_make_plain_arrays(plain_arrays)
+    try:
+        found = learner.decision_and_probabilities(as_matrix(X))
+    finally:
+        _core.always_make_plain_arrays(False)
+    np.testing.assert_array_equal(found[0], scores)
+    np.testing.assert_array_equal(found[1], p)
+    for i in range(len(X)):
+        np.testing.assert_array_equal(learner.probabilities(as_matrix(X[i : i + 1]))[0], p[i])
 
 
 @pytest.mark.parametrize("covariance", ["full", "shared", "kernel"])

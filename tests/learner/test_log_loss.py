@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from confidently.covariances.settings import MULTICLASS, MULTILABEL, Settings
+from confidently.covariances.settings import MULTILABEL, Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from tests.covariance_cases import has_task
@@ -39,10 +39,7 @@ def test_log_loss_is_the_cost_of_each_label_before_training(task, rule, covarian
         row = as_matrix(X[i : i + 1])
         p = rows.probabilities(row)[0]
         own = labels[i : i + 1] if start is None else labels[start[i] : start[i + 1]]
-        if task in MULTICLASS:
-            given = p[own]
-        else:
-            given = np.where(np.isin(np.arange(np.size(p)) + (task == "binary"), own), p, 1 - p)
+        given = np.where(np.isin(np.arange(n_classes), own), p, 1 - p) if task in MULTILABEL else p[own]
         cost -= np.log(given).sum()
         own_start = None if start is None else np.array([0, len(own)])
         rows.learn(row, own, own_start, weight=None if weight is None else weight[i : i + 1])

@@ -1,8 +1,12 @@
 """Prediction on rows with unseen features, in formats whose features have names."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from scipy import sparse
 
+from confidently import _core
 from confidently.covariances.settings import Settings
 from confidently.data import open_stream
 from confidently.data.classes import ClassTable
@@ -61,6 +65,26 @@ def test_unseen_features_only_add_their_prior_variance(tmp_path, kind, covarianc
         expected = (*np.atleast_2d(grown.probabilities(batch.matrix)).T, *np.atleast_2d(grown.decision(batch.matrix)).T)
         together = np.concatenate([np.array(part) for part in found], axis=1)
         np.testing.assert_allclose(together, np.array(expected), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("named", [False, True])
+def test_columns_that_a_model_lacks_become_one(named, dtype):
+    """The length of what is left of each row, next to the columns that the model has."""
+    random, known = np.random.default_rng(0), 6
+    X = random.normal(size=(40, 15)) * (random.random((40, 15)) < 0.4)
+    X[3], X[4, known:] = 0.0, 0.0
+    X = sparse.csr_array(X.astype(dtype))
+    model = np.sort(random.choice(15, known, replace=False)) if named else np.arange(known)
+    found = _core.rows_of_known(
+        X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64), known, model if named else None
+    )
+    values, columns, start = found
+    rest = np.delete(X.toarray().astype(np.float64), model, axis=1)
+    expected = np.column_stack([X.toarray()[:, model], np.sqrt((rest**2).sum(axis=1))])
+    np.testing.assert_allclose(sparse.csr_array(found, shape=expected.shape).toarray(), expected, rtol=1e-15)
+    assert len(values) == np.count_nonzero(expected)
+    assert all((np.diff(columns[a:b]) > 0).all() for a, b in pairwise(start))
 
 
 @pytest.mark.parametrize("kind", ["vw", "text"])

@@ -224,8 +224,10 @@ class Covariance:
         """
         raise self._undefined("scores")
 
-    def moderated(self, state: State, X: _core.Matrix, size: Size, largest: float = 0.0) -> np.ndarray:
-        """Return scores shrunk by their variances, or by that of the difference between the two best.
+    def moderated(
+        self, state: State, X: _core.Matrix, size: Size, largest: float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return :meth:`scores`, and scores shrunk by their variances or by that of the difference of the two best.
 
         Rows are checked as in :meth:`scores`. Only where the kind ``checks_rows``.
         """

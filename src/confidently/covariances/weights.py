@@ -268,12 +268,15 @@ class UncorrelatedWeights(WeightCovariance):
 
     checks_rows = True
 
-    def moderated(self, state: State, X: _core.Matrix, size: Size, largest: float = 0.0) -> np.ndarray:
-        found = zeros((X.shape[0], self.settings.columns(size.n_classes)))
-        fault = self.compiled().moderated(state, X, found, largest)
+    def moderated(
+        self, state: State, X: _core.Matrix, size: Size, largest: float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray]:
+        shape = (X.shape[0], self.settings.columns(size.n_classes))
+        scores, found = zeros(shape), zeros(shape)
+        fault = self.compiled().moderated(state, X, scores, found, largest)
         if fault is not None:
             raise InvalidRows(fault)
-        return found
+        return scores, found
 
     def matrix(self, state: State, size: Size) -> np.ndarray:
         by_learner = self.column_variances(state, size).reshape(self.settings.learners(size.n_classes), -1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 
+from .. import _core
 from ..late import numpy as np
 from ..wording import MAX_LISTED, counted, first_of, listed
 from .batch import Batch, DataError
@@ -67,12 +68,13 @@ class ExpectedColumns:
             If the model predicts, and knows none of the keys.
         """
         known = len(self.features)
-        unknown = batch.columns[batch.columns >= known]
-        if not len(batch.columns) or not (len(unknown) or self.strict):
+        if not len(batch.columns) or not (batch.n_columns > known or self.strict):
             return
-        counts = _counts(batch, unknown - known)
+        present = _core.column_counts(batch.columns, batch.n_columns)
+        unknown = present[known:].tolist()
+        counts = _counts(batch, unknown)
         often = [column for column, n in counts.items() if n >= MIN_PRESENT * len(batch)]
-        is_none = len(unknown) == len(batch.columns) and len(batch) >= MIN_ROWS
+        is_none = sum(unknown) == len(batch.columns) and len(batch) >= MIN_ROWS
         if not (often or is_none or self.strict):
             return
         of_model = dict.fromkeys(_column_of(name) for name in self.features.names)
@@ -80,7 +82,7 @@ class ExpectedColumns:
         is_none &= not counts.keys() & of_model.keys()
         if not (new or is_none or self.strict):
             return
-        here = {_column_of(name) for name in self._names(np.unique(batch.columns[batch.columns < known]))}
+        here = {_column_of(name) for name in self._names(np.flatnonzero(present[:known]))}
         missing = [column for column in of_model if column not in here and column not in counts]
         first = first_of(len(batch), "row")
         name = batch.location.rpartition(", ")[0]
@@ -137,12 +139,11 @@ def _column_of(name: str) -> str:
     return MARKS.split(name, maxsplit=1)[0]
 
 
-def _counts(batch: Batch, unknown: np.ndarray) -> dict[str, int]:
-    """Return how often each column occurs among unknown features, given by their place in the new ones."""
+def _counts(batch: Batch, unknown: Sequence[int]) -> dict[str, int]:
+    """Return how often each column occurs, given how often each of the batch's new features does."""
     counts: dict[str, int] = {}
     if batch.new_features is not None:
-        n_of_feature = np.bincount(unknown, minlength=len(batch.new_features.key)).tolist()
-        for name, n in zip(batch.new_features.names, n_of_feature, strict=True):
+        for name, n in zip(batch.new_features.names, unknown, strict=True):
             counts[_column_of(name)] = counts.get(_column_of(name), 0) + n
     return counts
 

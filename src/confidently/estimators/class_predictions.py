@@ -99,8 +99,7 @@ class ClassPredictions(ClassifierMixin, OnlineEstimator[AnyClasses]):
             mean, variance = learner.margin_distribution(matrix)
             return order.scores(mean, binary), variance if binary else order.columns(variance)
         if method == "predict_proba":
-            p = learner.probabilities(matrix, self.calibration)
-            return order.columns(np.column_stack([1.0 - p, p]) if p.ndim == 1 else p)
+            return order.columns(learner.probabilities(matrix, self.calibration))
         scores = order.scores(learner.decision(matrix), binary)
         if learner.multilabel:
             return (scores > 0).astype(int)

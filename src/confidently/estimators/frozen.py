@@ -74,21 +74,24 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         rows, form, spread = self._rows(X), self.form, self.form.spread
         scores = self._scores(rows)
         if spread is None:
-            return calibration.softmax(scores) if form.several else self._sigmoid(scores)
+            return calibration.softmax(scores) if form.several else self._calibrated(scores)
         variances = score_variances(spread, rows)
         if form.several and form.slope is not None:
             shrunk = calibration.moderated(scores, _of_the_best_two(scores, variances), spread.prior)
             return calibration.softmax(shrunk, form.slope)
-        if form.slope is None:
-            p = calibration.posterior_probability(scores, variances, form.noise)
-        else:
-            p = self._sigmoid(calibration.moderated(scores, variances, spread.prior))
-        return np.column_stack([1.0 - p, p]) if form.task == "binary" else p
+        if form.slope is not None:
+            return self._calibrated(calibration.moderated(scores, variances, spread.prior))
+        p = calibration.posterior_probability(scores, variances, form.noise)
+        return calibration.both_classes(p) if form.task == "binary" else p
 
-    def _sigmoid(self, scores: np.ndarray) -> np.ndarray:
-        state = np.zeros((len(self.form.offset), 5))
-        state[:, 0], state[:, 1] = self.form.slope, self.form.offset
-        return calibration.sigmoid(scores, state)
+    def _calibrated(self, scores: np.ndarray) -> np.ndarray:
+        slope, offset = self.form.slope, self.form.offset
+        assert slope is not None  # which has a spread
+        if self.form.task == "binary":
+            return calibration.sigmoid(scores[:, 0], slope[0], offset[0])
+        state = np.zeros((len(offset), 5))
+        state[:, 0], state[:, 1] = slope, offset
+        return calibration.sigmoids(scores, state.ravel())
 
     def _rows(self, X: Any) -> Any:
         return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .. import _core
+from ..arrays import contiguous, zeros
 from ..covariances.settings import MULTILABEL
 from ..late import numpy as np
 
@@ -42,22 +44,30 @@ def logits(scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
     return t
 
 
-def sigmoid(scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
-    """Return 1/(1 + exp(-(a f + b))), with one sigmoid, or one per column of scores."""
-    a, b = calibration.reshape(-1, 5)[:, :2].T
-    t: np.ndarray = np.clip(scores, -LARGEST, LARGEST)
-    t *= a  # in place: to most new arrays of many rows the system must add pages, which takes longer than the product
-    t += b
-    return inside(logistic(t))
+def sigmoid(scores: np.ndarray, slope: float = 1.0, offset: float = 0.0) -> np.ndarray:
+    """Return the probabilities of both classes, (n, 2): of the second 1/(1 + exp(-(slope f + offset)))."""
+    p = zeros((len(scores), 2))
+    _core.binary_probabilities(contiguous(scores, "float64"), slope, offset, p)
+    return p
+
+
+def sigmoids(scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
+    """Return 1/(1 + exp(-(a_k f_k + b_k))) of every label k by itself, (n, labels)."""
+    p = zeros(scores.shape)
+    _core.label_probabilities(contiguous(scores, "float64"), calibration, p)
+    return p
 
 
 def softmax(scores: np.ndarray, calibration: Sequence[float] | np.ndarray = UNCALIBRATED) -> np.ndarray:
-    """Return exp(a f_k) / sum_j exp(a f_j); by default a = 1."""
-    t = calibration[0] * np.clip(scores, -LARGEST, LARGEST)
-    t -= t.max(axis=1, keepdims=True)
-    np.exp(t, out=t)
-    p: np.ndarray = t / t.sum(axis=1, keepdims=True)
+    """Return exp(a f_k) / sum_j exp(a f_j), (n, classes); by default a = 1."""
+    p = zeros(scores.shape)
+    _core.class_probabilities(contiguous(scores, "float64"), calibration[0], p)
     return p
+
+
+def both_classes(p: np.ndarray) -> np.ndarray:
+    """Return the probabilities of both classes, (n, 2), from those of the second."""
+    return np.column_stack([1.0 - p, p])
 
 
 def posterior_probability(
@@ -134,16 +144,6 @@ def merged(states: Sequence[np.ndarray], task: str) -> np.ndarray:
     if task == "binary":
         return np.array([a, found[1], whole[0, 0] / a**2, whole[0, 1] / a, whole[1, 1]])
     return np.array([a, whole[0, 0] / a**2])
-
-
-def logistic(t: np.ndarray) -> np.ndarray:
-    """Return 1/(1 + exp(-t)), without overflow."""
-    e = np.abs(t)
-    np.exp(np.negative(e, out=e), out=e)
-    p: np.ndarray = np.where(t >= 0, 1.0, e)
-    e += 1.0
-    p /= e
-    return p
 
 
 def inside(p: np.ndarray) -> np.ndarray:

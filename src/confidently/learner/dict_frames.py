@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data.memory.matrix import as_matrix
 from ..wording import counted
-from .dicts import DictRows, per_class, python_value
+from .dicts import DictRows, python_value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +62,7 @@ class FrameRows(DictRows):
         p = self._predict_rows(self._frame(X, training=False), "probabilities", self.calibration)
         order = self.order()
         names = pd.Index([self.table.names[k] for k in order], dtype=object)
-        return pd.DataFrame(per_class(p)[:, order], index=X.index, columns=names)
+        return pd.DataFrame(p[:, order], index=X.index, columns=names)
 
     # --- the rows of a frame -----------------------------------------------------------------------------------------
 

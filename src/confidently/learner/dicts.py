@@ -264,8 +264,7 @@ class DictRows:
         return self._named(self.core.probabilities(x) or self._python_probabilities(x))
 
     def _python_probabilities(self, x: Row) -> list[float]:
-        p = self._predict_row(x, "probabilities", self.calibration)
-        found: list[float] = (per_class(p) if self.learner.task == "binary" else p)[0].tolist()
+        found: list[float] = self._predict_row(x, "probabilities", self.calibration)[0].tolist()
         return found
 
     def predict_labels(self, x: Row) -> dict[Any, bool]:
@@ -366,8 +365,3 @@ def python_value(name: Any) -> Any:
     if isinstance(name, float) and not isfinite(name):
         raise ValueError(f"a class cannot be {name}")
     return name
-
-
-def per_class(p: np.ndarray) -> np.ndarray:
-    """Return probabilities of all classes; with two, learners return only that of the second."""
-    return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import _core
-from ..arrays import predicted_numbers
+from ..arrays import joined, predicted_numbers
 from ..covariances.state import InvalidRows
 from ..data.memory.matrix import check_rows, is_checked, largest_value, refuse
 from ..late import numpy as np
@@ -34,9 +34,15 @@ class Predictor(Posterior):
         return found
 
     def probabilities(self, X: _core.Matrix, method: str | None = "progressive") -> np.ndarray:
-        """Return the probability of class 1, shape (n,), or with more classes or labels of each, (n, n_classes)."""
-        p: np.ndarray = self._of_seen(X, lambda seen: self._probabilities(seen, method))
-        return p
+        """Return the probability of every class or label, shape (n, n_classes)."""
+        return self.decision_and_probabilities(X, method)[1]
+
+    def decision_and_probabilities(
+        self, X: _core.Matrix, method: str | None = "progressive"
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return :meth:`decision` and :meth:`probabilities` of the same scores."""
+        found: tuple[np.ndarray, np.ndarray] = self._of_seen(X, lambda seen: self._with_probabilities(seen, method))
+        return found
 
     def predict(self, X: _core.Matrix) -> np.ndarray:
         """Return class numbers, shape (n,); multilabel: booleans, (n, n_classes)."""
@@ -96,7 +102,7 @@ class Predictor(Posterior):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return :meth:`top_margins` and :meth:`probabilities` of the same rows, which a view makes once."""
         found: tuple[np.ndarray, np.ndarray, np.ndarray] = self._of_seen(
-            X, lambda seen: (*self._top_margins(seen), self._probabilities(seen, method))
+            X, lambda seen: (*self._top_margins(seen), self._with_probabilities(seen, method)[1])
         )
         return found
 
@@ -127,8 +133,8 @@ class Predictor(Posterior):
         if len(found) == 1:
             return found[0]
         if isinstance(found[0], tuple):
-            return tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
-        return np.concatenate(found)
+            return tuple(joined(parts) for parts in zip(*found, strict=True))
+        return joined(found)
 
     # --- rows as the learner sees them -------------------------------------------------------------------------------
 
@@ -147,14 +153,19 @@ class Predictor(Posterior):
     def _score_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         return self._scores(X), self.covariance.variances(self.state, X, self.size)
 
-    def _probabilities(self, X: _core.Matrix, method: str | None) -> np.ndarray:
-        if method is None:
-            return self._posterior_probabilities(X)
+    def _with_probabilities(self, X: _core.Matrix, method: str | None) -> tuple[np.ndarray, np.ndarray]:
         state = self.state["calibration"]
+        if method is None:
+            return self._with_posterior_probabilities(X)
         if self.settings.has_threshold:
-            return calibration.sigmoid(self._decision(X), state)
-        scores = self._by_class(self._moderated(X))
-        return calibration.softmax(scores, state) if self.settings.several else calibration.sigmoid(scores, state)
+            decision = self._decision(X)
+            return decision, calibration.sigmoids(decision, state)
+        decision, moderated = map(self._by_class, self._moderated(X))
+        if self.settings.several:
+            return decision, calibration.softmax(moderated, state)
+        if self.settings.multilabel:
+            return decision, calibration.sigmoids(moderated, state)
+        return decision, calibration.sigmoid(moderated, state[0], state[1])
 
     def logits_of(self, X: _core.Matrix) -> np.ndarray:
         """Return the calibrated scores of rows as the learner sees them: those of which probabilities are made.
@@ -162,7 +173,7 @@ class Predictor(Posterior):
         Shape (n, 1), the logarithm of the odds of class 1; or with more classes (n, n_classes), the largest of which is
         0.
         """
-        return calibration.logits(self._moderated(X), self.state["calibration"])
+        return calibration.logits(self._moderated(X)[1], self.state["calibration"])
 
     def logit_deviations_of(self, X: _core.Matrix) -> np.ndarray:
         """Return the standard deviations of the calibrated scores, in the shape of :meth:`logits_of`."""
@@ -184,25 +195,28 @@ class Predictor(Posterior):
         slopes: np.ndarray = self.state["calibration"][0] * shrunk
         return slopes
 
-    def _moderated(self, X: _core.Matrix) -> np.ndarray:
-        """Return the scores, without a threshold, shrunk where they are uncertain: shape (n, columns)."""
+    def _moderated(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores as they are and shrunk where they are uncertain, without a threshold: (n, columns) each."""
         if self.covariance.checks_rows:
-            return self._checking(self.covariance.moderated, X)
+            found: tuple[np.ndarray, np.ndarray] = self._checking(self.covariance.moderated, X)
+            return found
         scores = self._scores(X)
         if self.settings.several:
             variance = self.covariance.top_variances(self.state, X, scores, self.size)
         else:
             variance = self.covariance.variances(self.state, X, self.size)
-        return calibration.moderated(scores, variance, self.settings.prior_variance)
+        return scores, calibration.moderated(scores, variance, self.settings.prior_variance)
 
-    def _posterior_probabilities(self, X: _core.Matrix) -> np.ndarray:
-        """Return the probabilities of the rule's likelihood; without one, of a classifier drawn from the posterior."""
+    def _with_posterior_probabilities(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
+        """The same with those of the rule's likelihood; without one, of a classifier drawn from the posterior."""
         if self.settings.task == "softmax":
-            return calibration.softmax(self._decision(X))
+            decision = self._decision(X)
+            return decision, calibration.softmax(decision)
         mean, variance = self._margin_distribution(X)
         if self.settings.several:
-            return calibration.posterior_probabilities(mean, variance)
-        return calibration.posterior_probability(mean, variance, self.settings.rule.score_noise())
+            return mean, calibration.posterior_probabilities(mean, variance)
+        p = calibration.posterior_probability(mean, variance, self.settings.rule.score_noise())
+        return mean, p if self.settings.multilabel else calibration.both_classes(p)
 
     def _top_margins(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         if not self.settings.several:
@@ -213,10 +227,11 @@ class Predictor(Posterior):
 
     def _scores(self, X: _core.Matrix) -> np.ndarray:
         if self.covariance.checks_rows:
-            return self._checking(self.covariance.scores, X)
+            scores: np.ndarray = self._checking(self.covariance.scores, X)
+            return scores
         return self.covariance.scores(self.state, X, self.size)
 
-    def _checking(self, scores: Callable[..., np.ndarray], X: _core.Matrix) -> np.ndarray:
+    def _checking(self, scores: Callable[..., Any], X: _core.Matrix) -> Any:
         """Return scores of rows, which are checked unless that was done before."""
         if is_checked(X, self.settings.dtype):
             return scores(self.state, X, self.size)

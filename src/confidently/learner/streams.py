@@ -243,18 +243,5 @@ class StreamPredictor:
             return batch.matrix
         if self.learner.n_features == self.known:
             self.learner.grow(n_features=self.known + 1)
-        features = batch.columns if self.columns is None else np.searchsorted(self.columns, batch.columns)
-        known = features < self.known
-        if self.columns is not None:
-            known[known] = self.columns[features[known]] == batch.columns[known]
-        values = batch.values.astype(np.float64)  # those from a cache may have 32 bits
-        row = np.repeat(np.arange(len(batch)), np.diff(batch.start))
-        unseen = np.bincount(row[~known], minlength=len(batch)) > 0
-        size = np.sqrt(np.bincount(row[~known], values[~known] ** 2, minlength=len(batch)))
-        ends = np.cumsum(np.bincount(row[known], minlength=len(batch)))
-        return csr_matrix(
-            np.insert(values[known], ends[unseen], size[unseen]),
-            np.insert(features[known].astype(np.int32), ends[unseen], self.known),
-            np.append(0, ends + np.cumsum(unseen)),
-            self.known + 1,
-        )
+        rows = _core.rows_of_known(batch.values, batch.columns, batch.start, self.known, self.columns)
+        return csr_matrix(*rows, self.known + 1)

@@ -203,7 +203,6 @@ def explained_classes(
     """Return name, score, standard deviation and probability of every class or label, sorted by name."""
     if mean.ndim == 0:
         mean, variance = mean * np.array([-1, 1]), variance.repeat(2)
-        probability = np.array([1 - probability, probability])
     return [
         {
             "name": class_name(model, k),

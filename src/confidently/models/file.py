@@ -14,8 +14,9 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
+from .. import _core
 from ..arrays import BYTES, contiguous, is_finite, type_of
 from ..covariances.state import Shapes
 from ..data.features import Features, Strings
@@ -24,11 +25,13 @@ from ..data.reading import ReaderOptions
 from ..data.sources.json_schema import Count, Interval, conform, parse
 from ..data.sources.recognition import HEAD_BYTES, SIZE_BYTES, description, may_be_safetensors
 from ..data.sources.whole_files import new_file
-from ..late import numpy as np
 from ..memory import require_memory
 from ..printable import PrintableError
 from ..rules.ranges import UnknownChoice
 from . import tensors
+
+if TYPE_CHECKING:
+    import numpy as np
 
 FORMAT = 5  # 1 had the names of features in its header, 2 had no forgetting, 3 had no views, 4 no stacks
 WITHOUT_VIEWS, WITHOUT_STACKS = 3, 4  # formats of files that need nothing later, which earlier versions can read
@@ -270,12 +273,10 @@ def _features(header: Header, arrays: dict[str, np.ndarray]) -> Features | None:
     if not found:
         return None
     key, column, text, start = (found[f"features.{name}"] for name in ("key", "column", "text", "start"))
-    types = [array.dtype for array in (key, column, text, start)]
-    if types != [np.uint32, np.int32, np.uint8, np.int64] or any(array.ndim != 1 for array in found.values()):
+    types = [type_of(array) for array in (key, column, text, start)]
+    if types != ["uint32", "int32", "uint8", "int64"] or any(array.ndim != 1 for array in found.values()):
         raise ValueError("the names of features have the wrong types")
-    ascending = len(column) == 0 or (column[0] >= 0 and (np.diff(column) > 0).all() and column[-1] < len(key))
-    fits = len(start) == len(column) + 1 and start[0] == 0 and (np.diff(start) >= 0).all() and start[-1] == len(text)
-    if not (ascending and fits):
+    if not _core.names_fit(len(key), column, len(text), start):
         raise ValueError("the names of features do not fit together")
     return Features(key, column, Strings(text, start), bounded=not header.source.get("vocabulary", True))
 

@@ -300,8 +300,6 @@ class ServedModel:
             self._answering = StreamPredictor(learner)
         learner, matrix = self._answering.learner, self._answering.matrix(batch)
         margin, variance, probability = learner.margins_and_probabilities(matrix, self._calibration)
-        if learner.task == "binary":
-            probability = np.column_stack([1.0 - probability, probability])
         return self._answers(np.asarray(margin), np.asarray(variance), probability)
 
     def _answers(self, margin: np.ndarray, variance: np.ndarray, probability: np.ndarray) -> list[Answer]:

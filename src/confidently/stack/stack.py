@@ -10,7 +10,7 @@ from ..covariances.examples import Examples
 from ..covariances.state import COUNT, COUNTS, REAL, Shapes, check_within, within
 from ..data.memory.matrix import check_rows, is_checked
 from ..late import numpy as np
-from ..learner.calibration import inside, logistic, softmax
+from ..learner.calibration import sigmoid, softmax
 from ..views.view import COUNTED
 from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members, threads_for, weights_in_order
 
@@ -137,8 +137,15 @@ class Stack(Members):
         return self._mixed(self.logits(X), self.state[WEIGHTS])
 
     def probabilities(self, X: _core.Matrix, method: str | None = "progressive") -> np.ndarray:
-        """Return the probability of class 1, shape (n,), or with more classes of each, (n, n_classes)."""
-        return _probabilities(self.decision(X))
+        """Return the probability of every class, shape (n, n_classes)."""
+        return self.decision_and_probabilities(X, method)[1]
+
+    def decision_and_probabilities(
+        self, X: _core.Matrix, method: str | None = "progressive"
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return :meth:`decision` and :meth:`probabilities` of the same scores."""
+        decision = self.decision(X)
+        return decision, _probabilities(decision)
 
     def predict(self, X: _core.Matrix) -> np.ndarray:
         """Return class numbers, shape (n,): the most probable classes."""
@@ -192,7 +199,7 @@ class Stack(Members):
 
 
 def _probabilities(decision: np.ndarray) -> np.ndarray:
-    return inside(logistic(decision)) if decision.ndim == 1 else softmax(decision)
+    return sigmoid(decision) if decision.ndim == 1 else softmax(decision)
 
 
 def _top_margins(mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..learner.calibration import inside, logistic, softmax
+from ..learner.calibration import inside, softmax
 
 # Scoring a document takes longer than learning it, so only the first 32 documents of every period are scored: a period
 # is 128 documents, and 512 after the first 1,024.
@@ -68,6 +68,13 @@ def fitted_softmax(u: np.ndarray, true: np.ndarray, weight: np.ndarray) -> np.nd
 
     slope: np.ndarray = np.maximum(_newton(cost, step, np.ones(1)), MIN_SLOPE)
     return slope
+
+
+def logistic(t: np.ndarray) -> np.ndarray:
+    """Return 1/(1 + exp(-t)), without overflow."""
+    e = np.exp(-np.abs(t))
+    p: np.ndarray = np.where(t >= 0, 1.0, e) / (1.0 + e)
+    return p
 
 
 def probability(u: np.ndarray, ab: np.ndarray) -> np.ndarray:

@@ -402,8 +402,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         ndarray of shape (n, n_classes)
         """
         proportions = self._proportions(self._bags(X))
-        p = self.learner_.probabilities(proportions)
-        return self._class_order.columns(np.column_stack([1.0 - p, p]) if self._is_binary else p)
+        return self._class_order.columns(self.learner_.probabilities(proportions))
 
     def margin_distribution(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of the scores of a classifier drawn from its Gaussian.

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..covariances.state import State, out_of_range
-from ..learner.calibration import posterior_probabilities, posterior_probability, softmax
+from ..learner.calibration import both_classes, posterior_probabilities, posterior_probability, softmax
 from .bags import Bags
 from .calibration import MAX_SCORED, fitted_sigmoid, fitted_softmax, probability, scored_documents
 from .settings import TopicSettings
@@ -182,16 +182,18 @@ class TopicLearner:
         return np.broadcast_to(variance, shape).reshape(len(proportions), -1)
 
     def probabilities(self, proportions: np.ndarray) -> np.ndarray:
-        """Probability of the second of two classes (n, 1), of every class, or of every label (n, T).
+        """Probability of every class, or of every label, (n, classes).
 
         They are calibrated by the progressive scores. With ``calibration=None`` they are the uncalibrated posterior
         probabilities: the fraction of the classifiers drawn from their Gaussians that choose the class.
         """
         task, scores = self.settings.task, self.scores(proportions)
         if self.settings.calibration is None:
-            return (posterior_probabilities if task == "one-vs-rest" else posterior_probability)(
-                scores, self.score_variances(proportions)
-            )
+            variances = self.score_variances(proportions)
+            if task == "one-vs-rest":
+                return posterior_probabilities(scores, variances)
+            p = posterior_probability(scores, variances)
+            return both_classes(p) if task == "binary" else p
         known, signs, weights = self.progressive_scores()
         known = known / self.settings.epsilon
         u = scores / self.settings.epsilon
@@ -199,7 +201,7 @@ class TopicLearner:
             return softmax(u, fitted_softmax(known, signs.argmax(axis=1), weights))
         if task == "binary":
             slope = fitted_softmax(known * (-0.5, 0.5), (signs[:, 0] > 0).astype(np.intp), weights)
-            return probability(u, np.append(slope, 0.0))
+            return both_classes(probability(u, np.append(slope, 0.0)))
         fitted = [fitted_sigmoid(known[:, t], signs[:, t], weights) for t in range(u.shape[1])]
         return np.column_stack([probability(u[:, t], ab) for t, ab in enumerate(fitted)])
 

@@ -53,7 +53,8 @@ def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
         diagonal = is_diagonal(model_path)
         if diagonal:
             without_blas_threads()
-        if not diagonal or kind_of_model(model_path) == "regression" or wanted != Requested(keep=wanted.keep):
+        plain = wanted in (Requested(keep=wanted.keep), Requested(frozenset({"proba"}), keep=wanted.keep))
+        if not (diagonal and plain) or kind_of_model(model_path) == "regression":
             import_now()
         from ..output.predictions import ClassifierPredictions
         from ..output.writers import write_predictions

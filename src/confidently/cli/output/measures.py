@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays import row_numbers
+from ...arrays import predicted_numbers, row_numbers
 from ...data.class_order import sorted_numbers
 from ...evaluation.abstention import COVERAGES, RiskCoverage, risk_coverage
 from ...evaluation.metrics import (
@@ -20,7 +20,7 @@ from ...evaluation.metrics import (
     area_under_curve,
 )
 from ..inputs import open_for
-from .predictions import class_probabilities
+from .predictions import scores_and_probabilities
 from .reading import reported_batches
 from .text import class_name
 
@@ -98,7 +98,8 @@ def _measured(
     answering = model.predictor()
     for batch, truth in _numbered(model, paths, multilabel=False, unknown=unknown, **opening):
         matrix = answering.matrix(batch)
-        predicted, probabilities = model.learner.predict(matrix), class_probabilities(model, matrix)
+        scores, probabilities = scores_and_probabilities(model, matrix)
+        predicted = predicted_numbers(scores)
         metrics.add(truth, predicted, probabilities)
         yield matrix, truth, predicted, probabilities[np.arange(len(predicted)), predicted]
 
@@ -118,7 +119,7 @@ def _validate_labels(model: Model, paths: Sequence[str]) -> dict[str, Any]:
     rows, wrong, loss, answering = 0, 0, 0.0, model.predictor()
     for batch, label in _numbered(model, paths, multilabel=True, unknown=Counter()):
         relevant, unknown = _relevant_labels(batch, label, len(model.classes))
-        p = class_probabilities(model, answering.matrix(batch))
+        _, p = scores_and_probabilities(model, answering.matrix(batch))
         given = np.maximum(np.where(relevant, p, 1.0 - p), MIN_SCORED_PROBABILITY)
         loss -= float(np.log(given).mean(axis=1).sum()) if relevant.shape[1] else 0.0
         wrong += int((((p > 0.5) != relevant).any(axis=1) | (unknown > 0)).sum())

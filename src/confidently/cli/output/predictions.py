@@ -104,8 +104,8 @@ class Predictions:
         """Return the mean and the variance of each margin."""
         raise NotImplementedError
 
-    def probabilities(self, inputs: Any) -> np.ndarray:
-        """Return the probability of every class (label); one column each."""
+    def with_probabilities(self, inputs: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the margins and the probability of every class (label); one column each."""
         raise NotImplementedError
 
     def of(self, batch: Batch) -> list[Sequence[Any]]:
@@ -115,10 +115,10 @@ class Predictions:
         if requested.numbers & {"std", "variance"}:
             numbers["margin"], numbers["variance"] = self.distribution(inputs)
             numbers["std"] = np.sqrt(numbers["variance"])
-        else:
-            numbers["margin"] = self.scores(inputs)
         if self.needs_probabilities:
-            numbers["proba"] = self.probabilities(inputs)
+            numbers["margin"], numbers["proba"] = self.with_probabilities(inputs)
+        elif "margin" not in numbers:
+            numbers["margin"] = self.scores(inputs)
         if TOPIC in requested.numbers:
             numbers[TOPIC] = inputs
         found: list[Sequence[Any]] = [list(batch.kept[name]) for name in requested.keep]
@@ -128,7 +128,7 @@ class Predictions:
             found.append([[self.names[k] for k in row] for row in ranking.tolist()])
         for name in self.numbers:
             if name in requested.numbers:
-                found += list(self._by_part(name, numbers[name], ranking))
+                found += self._by_part(name, numbers[name], ranking)
         return found
 
     @property
@@ -154,13 +154,13 @@ class Predictions:
             return [f"top{k + 1}" for k in range(self.n_ranked)]
         return [class_name(self.names[k]) for k in self.order]
 
-    def _by_part(self, name: str, numbers: np.ndarray, ranking: np.ndarray | None) -> np.ndarray:
-        """Return the numbers of a name as its columns, one row each: by class, or those of the best classes."""
+    def _by_part(self, name: str, numbers: np.ndarray, ranking: np.ndarray | None) -> list[Any]:
+        """Return the columns of a name: its numbers by class, or those of the best classes."""
         if numbers.ndim == 2 and ranking is not None and self.requested.top is not None:
-            return np.take_along_axis(numbers, ranking, axis=1).T
+            return list(np.take_along_axis(numbers, ranking, axis=1).T)
         if numbers.ndim == 2:
-            return numbers.T[self.order]
-        return -numbers[None] if name == "margin" and self.order[1] == 0 else numbers[None]
+            return [numbers[:, k] for k in self.order]
+        return [-numbers if name == "margin" and self.order[1] == 0 else numbers]
 
     def _predicted(self, scores: np.ndarray, proba: np.ndarray | None) -> Sequence[Any]:
         names = self.names
@@ -199,8 +199,8 @@ class ClassifierPredictions(Predictions):
         found: tuple[np.ndarray, np.ndarray] = self.classifier.learner.margin_distribution(inputs)
         return found
 
-    def probabilities(self, inputs: _core.Matrix) -> np.ndarray:
-        return class_probabilities(self.classifier, inputs)
+    def with_probabilities(self, inputs: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
+        return scores_and_probabilities(self.classifier, inputs)
 
 
 class TopicPredictions(Predictions):
@@ -229,8 +229,8 @@ class TopicPredictions(Predictions):
     def distribution(self, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return self.scores(inputs), self._columns_of(self.learner.score_variances(inputs))
 
-    def probabilities(self, inputs: np.ndarray) -> np.ndarray:
-        return _both_classes(self._columns_of(self.learner.probabilities(inputs)), self.task)
+    def with_probabilities(self, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.scores(inputs), self.learner.probabilities(inputs)
 
     def _columns_of(self, numbers: np.ndarray) -> np.ndarray:
         return numbers[:, 0] if self.task == "binary" else numbers
@@ -243,18 +243,15 @@ class TopicPredictions(Predictions):
             return [f"{class_name(self.names[c])}:{k}" for c in self.order for k in range(K)]
         return [str(k) for k in range(K)]
 
-    def _by_part(self, name: str, numbers: np.ndarray, ranking: np.ndarray | None) -> np.ndarray:
+    def _by_part(self, name: str, numbers: np.ndarray, ranking: np.ndarray | None) -> list[Any]:
         if name != TOPIC:
             return super()._by_part(name, numbers, ranking)
         models = numbers[:, self.order] if self.task == "one-vs-rest" else numbers  # of other tasks there is one
-        return models.reshape(len(numbers), -1).T
+        return list(models.reshape(len(numbers), -1).T)
 
 
-def class_probabilities(model: Model, matrix: _core.Matrix) -> np.ndarray:
-    """Return the probability of every class (label); one column each."""
-    p = model.learner.probabilities(matrix, model.estimator.get("calibration", "progressive"))
-    return _both_classes(p, model.learner.task)
-
-
-def _both_classes(p: np.ndarray, task: str) -> np.ndarray:
-    return np.column_stack([1.0 - p, p]) if task == "binary" else p
+def scores_and_probabilities(model: Model, matrix: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
+    """Return the margin of each row, one per class unless there are two, and the probability of every class (label)."""
+    found: tuple[np.ndarray, np.ndarray]
+    found = model.learner.decision_and_probabilities(matrix, model.estimator.get("calibration", "progressive"))
+    return found

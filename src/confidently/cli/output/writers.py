@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
 
 import click
 
@@ -126,7 +126,7 @@ class Lines:
 
     def _encoded(self, column: Column, values: Sequence[Any]) -> Sequence[Any]:
         if column.kind == "number":
-            numbers: list[Any] = np.asarray(values).tolist()
+            numbers: list[Any] = cast("np.ndarray", values).tolist()
             return numbers
         if column.kind != "class":
             return [self.text(value) for value in values]
