@@ -119,11 +119,6 @@ def learn(task: str, covariance: str = "diag", checked: bool = True) -> Call:
     return Call(make, run, tuple(allowed))
 
 
-def require_fitting_names(a: Arrays) -> None:
-    if not _core.names_fit(3, a["columns"], 3, a["start"]):
-        raise ValueError
-
-
 def predict(method: str, task: str, columns: int) -> Call:
     def make() -> Arrays:
         out = {"out": np.zeros(2 if method == "top_variances" else (2, columns))}
@@ -538,7 +533,18 @@ CALLS = {
         lambda: {"scores": np.ones((3, 2))}, lambda a: _core.largest_numbers(a["scores"]),
         ("scores: shorter", "scores: longer", "scores: empty"),
     ),
-    "names_fit": Call(lambda: {"columns": i32(0, 2), "start": i64(0, 1, 3)}, require_fitting_names),
+    "ascend": Call(
+        lambda: {"numbers": i64(0, 2)}, lambda a: _core.ascend(a["numbers"]),
+        ("numbers: shorter", "numbers: longer", "numbers: empty"),
+    ),
+    "come_announced": Call(
+        lambda: {"labels": i32(0, 1), "start": i64(0, 1, 2)},
+        lambda a: _core.come_announced(a["labels"], a["start"], [1], 2),
+        (
+            "labels: longer", "start: shorter", "start: longer",
+            *(f"labels: {way} at {place}" for way in ("negative", "above all") for place in (0, 1)),
+        ),
+    ),
     "rows_of_known": Call(
         lambda: {"values": np.ones(3), "columns": i32(0, 1, 2), "start": i64(0, 2, 3), "model": i64(0, 2)},
         lambda a: _core.rows_of_known(a["values"], a["columns"], a["start"], 2, a["model"]),
@@ -723,7 +729,7 @@ def test_every_function_with_arrays_has_a_call():
         for one in methods:
             if isinstance(one, ast.FunctionDef) and re.search("NDArray|state:", ast.unparse(one.args)):
                 found.add(prefix + one.name)
-    found.remove("joined")  # which takes plain arrays only (test_plain_arrays.py)
+    found -= {"joined", "over"}  # which take plain arrays and bytes (test_plain_arrays.py)
     assert found == {which.partition(" ")[0] for which in CALLS}
 
 

@@ -209,12 +209,18 @@ AnyArray joined(const std::vector<AnyArray>& parts) {
     });
 }
 
-// The int32 numbers first, first + 1, ..., last - 1.
-AnyArray numbered(std::int32_t first, std::int32_t last) {
-    require(first <= last, "the first number is above the last");
-    PlainArray numbers = zeros_of<std::int32_t>({Py_ssize_t(last) - first});
-    each<std::int32_t>(numbers, [next = first](std::int32_t* at) mutable { *at = next++; });
+// The numbers first, first + 1, ..., last - 1.
+template <class T>
+AnyArray numbers_of(std::int64_t first, std::int64_t last) {
+    PlainArray numbers = zeros_of<T>({Py_ssize_t(last - first)});
+    each<T>(numbers, [next = first](T* at) mutable { *at = T(next++); });
     return as_any(std::move(numbers));
+}
+
+AnyArray numbered(std::int64_t first, std::int64_t last, bool wide) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+    require(first <= last && first >= -kMost && last <= kMost, "the first number is above the last, or one is out of range");
+    return wide ? numbers_of<std::int64_t>(first, last) : numbers_of<std::int32_t>(first, last);
 }
 
 // Rows of n numbers each, reshape(-1, n), over the same memory.
@@ -395,7 +401,7 @@ void bind_plain_array(nb::module_& m) {
           "Make plain arrays even where NumPy has been imported, to test them.");
     m.def("joined", &joined, "parts"_a);
     m.def("over", &over, "bytes"_a, "shape"_a, "dtype"_a);
-    m.def("numbered", &numbered, "first"_a, "last"_a);
+    m.def("numbered", &numbered, "first"_a, "last"_a, "wide"_a = false, "as int32 or, wide, as int64 numbers");
     m.def("zeros", &zeros, "shape"_a, "dtype"_a);
 }
 

@@ -59,13 +59,25 @@ Vector<std::uint32_t> name_keys(Input<std::uint8_t, 1> text, Input<std::int64_t,
     return array_of(std::move(keys));
 }
 
-// Whether columns with names ascend below n_columns, and `start` divides n_bytes of text into as many names.
-bool names_fit(std::int64_t n_columns, Input<std::int32_t, 1> columns, std::int64_t n_bytes, Input<std::int64_t, 1> start) {
-    const std::span<const std::int32_t> own(columns.data(), columns.size());
-    const std::span<const std::int64_t> at(start.data(), start.size());
-    const bool ascend = own.empty() || (own.front() >= 0 && own.back() < n_columns &&
-                                        std::ranges::adjacent_find(own, std::greater_equal<>()) == own.end());
-    return ascend && at.size() == own.size() + 1 && at.front() == 0 && at.back() == n_bytes && std::ranges::is_sorted(at);
+// Whether no number is below the one before it, or `strictly` each is above it.
+template <class Number>
+bool ascend(Input<Number, 1> numbers, bool strictly) {
+    const std::span<const Number> all(numbers.data(), numbers.size());
+    if (strictly) return std::ranges::adjacent_find(all, std::greater_equal<>()) == all.end();
+    return std::ranges::is_sorted(all);
+}
+
+// Whether no row has one of the last labels before the row with which it is announced.
+bool come_announced(Input<std::int32_t, 1> labels, Input<std::int64_t, 1> start, const std::vector<std::int64_t>& announced,
+                    std::int64_t n_labels) {
+    require_starts(start, labels.shape(0), "rows are damaged");
+    const std::int64_t known = n_labels - std::int64_t(announced.size());
+    for (std::size_t row = 0; row + 1 < start.shape(0); ++row)
+        for (std::int64_t i = start.data()[row]; i < start.data()[row + 1]; ++i) {
+            const std::int64_t k = labels.data()[i] - known;
+            if (k >= 0 && (k >= std::int64_t(announced.size()) || announced[std::size_t(k)] > std::int64_t(row))) return false;
+        }
+    return true;
 }
 
 // model: the columns that the model knows, ascending; by default the first n_known
@@ -157,7 +169,9 @@ void bind_readers(nb::module_& m) {
             restore_features(numbering.features(), keys, text, start);
         }, "keys"_a.noconvert(), "text"_a.noconvert(), "start"_a.noconvert());
     m.def("count_lines", [](const nb::bytes& text) { return count_lines({text.c_str(), text.size()}); }, "text"_a);
-    m.def("names_fit", &names_fit, "n_columns"_a, "columns"_a.noconvert(), "n_bytes"_a, "start"_a.noconvert());
+    m.def("ascend", &ascend<std::int32_t>, "numbers"_a.noconvert(), "strictly"_a = false);
+    m.def("ascend", &ascend<std::int64_t>, "numbers"_a.noconvert(), "strictly"_a = false);
+    m.def("come_announced", &come_announced, "labels"_a.noconvert(), "start"_a.noconvert(), "announced"_a, "n_labels"_a);
     m.def("rows_of_known", &rows_of_known<double>, "values"_a.noconvert(), "columns"_a.noconvert(), "start"_a.noconvert(),
           "n_known"_a, "model"_a.noconvert() = nb::none());
     m.def("rows_of_known", &rows_of_known<float>, "values"_a.noconvert(), "columns"_a.noconvert(), "start"_a.noconvert(),

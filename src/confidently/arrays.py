@@ -14,7 +14,9 @@ from .late import numpy as np
 TYPES = {  # names, by format
     "d": "float64", "f": "float32", "l": "int64", "q": "int64", "i": "int32", "I": "uint32", "b": "int8", "B": "uint8",
 }  # fmt: skip
-BYTES = {"float64": 8, "float32": 4, "int64": 8, "int32": 4, "int8": 1}  # of a number
+BYTES = {  # of a number
+    "float64": 8, "float32": 4, "int64": 8, "int32": 4, "uint32": 4, "int8": 1, "uint8": 1,
+}  # fmt: skip
 
 
 def zeros(shape: tuple[int, ...], dtype: str = "float64") -> np.ndarray:
@@ -22,9 +24,11 @@ def zeros(shape: tuple[int, ...], dtype: str = "float64") -> np.ndarray:
     return _core.zeros(shape, dtype) if _core.makes_plain_arrays() else np.zeros(shape, dtype)
 
 
-def numbered(first: int, last: int) -> np.ndarray:
-    """Return the int32 numbers ``first`` to ``last - 1``."""
-    return _core.numbered(first, last) if _core.makes_plain_arrays() else np.arange(first, last, dtype=np.int32)
+def numbered(first: int, last: int, wide: bool = False) -> np.ndarray:
+    """Return the numbers ``first`` to ``last - 1``, as int32 or, if ``wide``, as int64."""
+    if _core.makes_plain_arrays():
+        return _core.numbered(first, last, wide)
+    return np.arange(first, last, dtype=np.int64 if wide else np.int32)
 
 
 def joined(parts: Sequence[np.ndarray]) -> np.ndarray:
@@ -89,6 +93,11 @@ def is_finite(array: np.ndarray) -> bool:
     if isinstance(array, _core.PlainArray):
         return not array.size or (math.isfinite(array.min()) and math.isfinite(array.max()))
     return bool(np.isfinite(array).all())
+
+
+def lies_within(array: np.ndarray, low: float, high: float) -> bool:
+    """Return whether all numbers of an array lie between two, which may be among them."""
+    return not array.size or bool(low <= array.min() and array.max() <= high)
 
 
 def predicted_numbers(scores: np.ndarray) -> np.ndarray:

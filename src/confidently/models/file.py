@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 from .. import _core
-from ..arrays import BYTES, contiguous, is_finite, type_of
+from ..arrays import BYTES, contiguous, is_finite, lies_within, type_of
 from ..covariances.state import Shapes
 from ..data.features import Features, Strings
 from ..data.memory.matrix import MAX_COLUMNS
@@ -276,7 +276,9 @@ def _features(header: Header, arrays: dict[str, np.ndarray]) -> Features | None:
     types = [type_of(array) for array in (key, column, text, start)]
     if types != ["uint32", "int32", "uint8", "int64"] or any(array.ndim != 1 for array in found.values()):
         raise ValueError("the names of features have the wrong types")
-    if not _core.names_fit(len(key), column, len(text), start):
+    inside = lies_within(column, 0, len(key) - 1) and _core.ascend(column, strictly=True)
+    divided = len(start) == len(column) + 1 and start[0] == 0 and start[-1] == len(text) and _core.ascend(start)
+    if not (inside and divided):
         raise ValueError("the names of features do not fit together")
     return Features(key, column, Strings(text, start), bounded=not header.source.get("vocabulary", True))
 

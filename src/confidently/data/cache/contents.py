@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from math import inf
 from typing import Annotated, Any
 
-import numpy as np
-
-from ...arrays import row_numbers
+from ... import _core
+from ...arrays import is_finite, lies_within, numbered
+from ...late import numpy as np
 from ..batch import NewLabel
 from ..memory.matrix import MAX_WEIGHT, csr_matrix
 from ..reading import ReaderOptions
@@ -111,28 +111,29 @@ def check_rows(header: Header, details: RowDetails, arrays: Arrays, n_labels: in
     """
     n, columns = details.rows, arrays["columns"]
     check_starts("start", arrays["start"], n, len(columns))
-    if details.n_columns != int(columns.max(initial=-1)) + 1 or details.n_columns > n_columns:
+    if details.n_columns != largest_of(columns) + 1 or details.n_columns > n_columns:
         raise ValueError("its columns are not those it declares")
     if csr_matrix(arrays["values"], columns, arrays["start"], details.n_columns).fault(details.largest):
         raise ValueError("its columns do not ascend, or a value is not finite or larger than the largest it declares")
     if header.origin.targets:
-        if len(arrays["targets"]) != n or not np.isfinite(arrays["targets"]).all() or details.new_labels:
+        if len(arrays["targets"]) != n or not is_finite(arrays["targets"]) or details.new_labels:
             raise ValueError("its targets are not one finite number per row")
     else:
         _check_labels(details, arrays, n_labels)
-    if not ((weights := arrays.get("weights", np.ones(n))) >= 0).all() or not (weights <= MAX_WEIGHT).all():
-        raise ValueError(f"its weights are not numbers from 0 to {MAX_WEIGHT:g}")
-    if len(weights) != n:
-        raise ValueError("its weights do not match its rows")
+    if (weights := arrays.get("weights")) is not None:
+        if not lies_within(weights, 0.0, MAX_WEIGHT):
+            raise ValueError(f"its weights are not numbers from 0 to {MAX_WEIGHT:g}")
+        if len(weights) != n:
+            raise ValueError("its weights do not match its rows")
     for name in header.keep:
         check_strings(f"kept.{name}", arrays, n)
 
 
 def _check_labels(details: RowDetails, arrays: Arrays, n_labels: int) -> None:
     n, labels = details.rows, arrays["labels"]
-    start = arrays.get("label_start", np.arange(n + 1))
+    start = arrays["label_start"] if "label_start" in arrays else numbered(0, n + 1, wide=True)
     check_starts("label_start", start, n, len(labels))
-    if labels.min(initial=0) < 0 or labels.max(initial=-1) >= n_labels:
+    if not lies_within(labels, 0, n_labels - 1):
         raise ValueError("its labels are not those it declares")
     _check_announced(details, labels, start, n_labels)
 
@@ -141,12 +142,10 @@ def _check_announced(details: RowDetails, labels: np.ndarray, start: np.ndarray,
     """Check that no row has a label that is announced with a later row."""
     if not details.new_labels:
         return
-    rows = np.array([label.row for label in details.new_labels])
-    if rows[-1] >= details.rows or (np.diff(rows) < 0).any():
+    rows = [label.row for label in details.new_labels]
+    if rows[-1] >= details.rows or rows != sorted(rows):
         raise ValueError("its new labels are not in the order of its rows")
-    first = np.zeros(n_labels, dtype=np.int64)
-    first[n_labels - len(rows) :] = rows
-    if (row_numbers(start) < first[labels]).any():
+    if not _core.come_announced(labels, start, rows, n_labels):
         raise ValueError("a label comes before it is announced")
 
 
@@ -155,7 +154,7 @@ def check_features(arrays: Arrays, reading: ReaderOptions, rows: int) -> None:
     row, key = arrays["row"], arrays["key"]
     if len(row) != len(key) or not reading.named:
         raise ValueError("its features do not fit together")
-    if len(row) and not (row[0] >= 0 and row[-1] < rows and (np.diff(row) >= 0).all()):
+    if not (lies_within(row, 0, rows - 1) and _core.ascend(row)):
         raise ValueError("its features are not in the order of the rows that follow")
     if not reading.vocabulary and len(key) and int(key.max()) >> reading.bits:
         raise ValueError(f"its features have more than {reading.bits} bits")
@@ -169,5 +168,10 @@ def check_strings(name: str, arrays: Arrays, n: int) -> None:
 
 def check_starts(name: str, start: np.ndarray, n: int, size: int) -> None:
     """Raise ``ValueError`` unless an array says where each of n parts of another begins, and where the last ends."""
-    if not (len(start) == n + 1 and start[0] == 0 and start[-1] == size and (start[1:] >= start[:-1]).all()):
+    if not (len(start) == n + 1 and start[0] == 0 and start[-1] == size and _core.ascend(start)):
         raise ValueError(f"{name} does not say where {n:,} parts of {size:,} begin")
+
+
+def largest_of(columns: np.ndarray) -> int:
+    """Return the largest column of rows; -1 of rows without any."""
+    return int(columns.max()) if len(columns) else -1

@@ -9,13 +9,14 @@ import io
 import json
 import os
 import struct
+import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
-
-import numpy as np
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 from ... import _core
+from ...arrays import BYTES
+from ...late import numpy as np
 from ..batch import DataError
 from ..sources.json_schema import Count, conform, parse
 from ..sources.whole_files import PARTIAL, WINDOWS, commit, naming
@@ -32,8 +33,10 @@ ALIGNMENT = 64  # of the header's end and of every array: a cache line
 PROLOGUE = struct.Struct("<16sQII")  # magic, size and CRC-32 of the header, CRC-32 of the prologue before it
 TRAILER = struct.Struct("<QQII16s")  # offset, size and CRC-32 of the index, CRC-32 of the trailer before it, magic
 
-Arrays = dict[str, np.ndarray]
-KINDS = ("<f8", "<f4", "<i8", "<i4", "<u4", "|u1")
+Arrays: TypeAlias = "dict[str, np.ndarray]"
+KINDS = {  # the types of arrays, as the index has them, and their names
+    "<f8": "float64", "<f4": "float32", "<i8": "int64", "<i4": "int32", "<u4": "uint32", "|u1": "uint8",
+}  # fmt: skip
 Kind = Literal["<f8", "<f4", "<i8", "<i4", "<u4", "|u1"]  # of an array, as NumPy writes it
 
 
@@ -225,11 +228,10 @@ class CacheFile(CacheHeader):
         self.file.seek(block.offset)
         if self.file.readinto(content.data) != block.bytes or _checksum(content) != block.crc32:
             raise self.damaged(f"the bytes of its block at {block.offset} have changed")
-        content.flags.writeable = False
         found, offset = {}, 0
         for name, (kind, length) in block.arrays.items():
-            size = length * np.dtype(kind).itemsize
-            found[name] = content[offset : offset + size].view(kind)
+            size = length * BYTES[KINDS[kind]]
+            found[name] = _part(content[offset : offset + size], kind)
             offset += size + -size % ALIGNMENT
         return found
 
@@ -253,13 +255,22 @@ class CacheFile(CacheHeader):
         for block in self.blocks:
             needed = 0
             for kind, length in block.arrays.values():
-                size = np.dtype(kind).itemsize * length
+                size = BYTES[KINDS[kind]] * length
                 needed += size + -size % ALIGNMENT
             if block.offset != first or block.bytes != needed:
                 raise ValueError(f"the block at {block.offset} does not fit")
             first += block.bytes
         if first != end:
             raise ValueError("blocks are missing")
+
+
+def _part(content: np.ndarray, kind: Kind) -> np.ndarray:
+    """Return bytes of a block as an array; one of NumPy is read-only."""
+    if isinstance(content, _core.PlainArray) and sys.byteorder == "little":
+        return _core.over(content, (len(content) // BYTES[KINDS[kind]],), KINDS[kind])
+    found: np.ndarray = np.asarray(content).view(kind)
+    found.flags.writeable = False
+    return found
 
 
 def _checksum(content: np.ndarray) -> int:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from ...arrays import row_numbers
+from ...arrays import numbered, row_numbers, zeros, zeros_like
+from ...late import numpy as np
 from ...wording import counted
 from ..batch import Batch, DataError, NewLabel, RowLocation
 from ..features import Features, NewFeatures, Strings
@@ -28,6 +28,7 @@ from .contents import (
     check_kinds,
     check_rows,
     kinds_of_rows,
+    largest_of,
     row_details,
 )  # fmt: skip
 from .file import Arrays, Block, CacheFile, CacheHeader
@@ -174,7 +175,7 @@ class _CacheRows:
 
     def __init__(self, cache: Cache, request: ReadRequest, labels: dict[int | str, int], columns: _Columns) -> None:
         self.cache, self.request, self.labels, self.columns = cache, request, labels, columns
-        self.number_of = np.empty(0, dtype=np.int32)
+        self.number_of = list[int]()
         if not request.ignore_labels and request.targets != cache.origin.targets:
             there, wanted = ("numbers", "classes") if cache.origin.targets else ("classes", "numbers")
             raise DataError(f"{cache.path} is a cache of labels that are {there}, expected {wanted}; rebuild it")
@@ -192,7 +193,7 @@ class _CacheRows:
             skip = first_row - details.first_row
             if skip >= details.rows:
                 new_labels = [new._replace(row=0) for new in new_labels]
-                new_features = [new._replace(row=np.zeros_like(new.row)) for new in new_features]
+                new_features = [new._replace(row=zeros_like(new.row, len(new.row))) for new in new_features]
                 continue
             batch = self._batch(block, details)
             batch.new_labels, batch.new_features = new_labels, joined_features(new_features)
@@ -213,13 +214,12 @@ class _CacheRows:
             raise self.cache.damaged(f"its block at {block.offset} is invalid: {error}") from None
 
     def _new_labels(self, details: RowDetails) -> list[NewLabel]:
-        found, numbers = [], []
+        found = []
         for new in details.new_labels:
             if new.name not in self.labels:
                 self.labels[new.name] = len(self.labels)
                 found.append(new)
-            numbers.append(self.labels[new.name])
-        self.number_of = np.append(self.number_of, numbers).astype(np.int32)
+            self.number_of.append(self.labels[new.name])
         return [] if self.request.ignore_labels else found
 
     def _batch(self, block: Block, details: RowDetails) -> Batch:
@@ -245,13 +245,15 @@ class _CacheRows:
     def _numbered(self, arrays: Arrays, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the label numbers of the stream, and where those of each row start."""
         if self.request.ignore_labels:
-            return np.empty(0, dtype=np.int32), np.zeros(n + 1, dtype=np.int64)
+            return zeros((0,), "int32"), zeros((n + 1,), "int64")
         if "targets" in arrays:
-            return np.zeros(n, dtype=np.int32), np.arange(n + 1)
+            return zeros((n,), "int32"), numbered(0, n + 1, wide=True)
         labels = arrays["labels"]
-        if not np.array_equal(self.number_of, np.arange(len(self.number_of))):
-            labels = self.number_of[labels]
-        return labels, arrays.get("label_start", np.arange(n + 1))
+        if self.number_of != list(range(len(self.number_of))):
+            table = zeros((len(self.number_of),), "int32")
+            table.data[:] = array("i", self.number_of)
+            labels = table[labels]
+        return labels, arrays["label_start"] if "label_start" in arrays else numbered(0, n + 1, wide=True)
 
     def _refuse_large(self, details: RowDetails, arrays: Arrays) -> None:
         if details.largest <= self.request.largest:
@@ -325,6 +327,8 @@ class _Columns:
                 fresh.append(position)
         if self.number_of is not None:
             self.number_of = np.append(self.number_of, [self.by_feature[feature] for feature in ids]).astype(np.int32)
+        if len(fresh) == len(ids):
+            return new
         which = np.array(fresh, dtype=np.int64)
         return NewFeatures(new.row[which], new.key[which], new.names.take(which))
 
@@ -335,7 +339,7 @@ class _Columns:
         columns = self.number_of[arrays["columns"]]
         row = row_numbers(arrays["start"])
         order = np.lexsort((columns, row))
-        return arrays["values"][order], columns[order], int(columns.max(initial=-1)) + 1
+        return arrays["values"][order], columns[order], largest_of(columns) + 1
 
     def _ids(self, arrays: Arrays) -> list[Any]:
         return self._ids_of(arrays["key"], _strings(arrays, "names"))
