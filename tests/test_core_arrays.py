@@ -517,6 +517,10 @@ CALLS = {
         lambda: {"columns": i32(0, 1, 1)}, lambda a: _core.column_counts(a["columns"], 2),
         ("columns: shorter", "columns: longer", "columns: empty"),
     ),
+    "split_column": Call(
+        lambda: {"weights": np.ones((3, 2, 1)), "prior": np.ones((1, 2, 1)), "out": np.zeros((3, 2, 2))},
+        lambda a: _core.split_column(a["weights"], a["prior"], 0.5, True, a["out"]),
+    ),
     "moved_rows": Call(
         lambda: {"weights": np.ones((3, 2, 1)), "prior": np.zeros((1, 2, 1))},
         lambda a: _core.moved_rows(a["weights"], a["prior"]), ("weights: shorter", "weights: longer", "weights: empty"),

@@ -233,3 +233,25 @@ def test_without_threads_of_its_blas(given, expected):
         "assert dict(os.environ) == before; print(seen[0])"
     )
     assert in_a_new_process(code, **given) == expected
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+def test_rows_are_written_to_rows(dtype):
+    whole, expected = pair((6, 2, 3), dtype)
+    some, same_rows = pair((3, 2, 3), dtype, seed=1)
+    where = _core.zeros((3,), "int64")
+    np.asarray(where)[:] = 4, 0, 5
+    whole[where] = some
+    expected[[4, 0, 5]] = same_rows
+    assert same(whole, expected)
+    for wrong in (_core.zeros((2, 2, 3), dtype), _core.zeros((3, 2, 2), dtype)):
+        with pytest.raises(ValueError, match="shape"):  # by NumPy
+            whole[where] = wrong
+    where[1] = 6
+    with pytest.raises(IndexError):
+        whole[where] = some
+    assert same(whole, expected)
+    where[1] = 1
+    whole[where] = whole[:3]  # over the same memory, and other types: by NumPy
+    expected[[4, 1, 5]] = expected[:3].copy()
+    assert same(whole, expected)

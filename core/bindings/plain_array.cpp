@@ -118,12 +118,32 @@ nb::object get(nb::handle self, nb::handle index) {
     return with_type(part, [&](auto* null) { return as_python(*reinterpret_cast<decltype(null)>(part.data)); });
 }
 
-// Writes one number into several places of an array of one dimension; false if it is none of this kind.
+// Writes rows of the same type to several rows of an array; false if they are of another kind.
+bool put_rows(const PlainArray& to, const PlainArray& rows, const PlainArray& given) {
+    PlainArray alike = given;
+    alike.shape[0] = to.shape[0];
+    if (given.dimensions != to.dimensions || given.format[0] != to.format[0] || alike.shape != to.shape ||
+        given.shape[0] != rows.shape[0] || given.owner == to.owner || !to.is_contiguous() || !given.is_contiguous())
+        return false;
+    const auto bytes = std::size_t(to.shape[0] ? to.bytes() / to.shape[0] : 0);
+    const std::byte* row = given.data;
+    each<std::int64_t>(rows, [&](const std::int64_t* at) {
+        if (bytes) std::memcpy(to.data + std::size_t(*at) * bytes, row, bytes);
+        row += bytes;
+    });
+    return true;
+}
+
+// Writes one number into several places of an array of one dimension, or rows to several rows; false if it is none of this kind.
 bool put_at(const PlainArray& to, nb::handle places, nb::handle value) {
-    if (!is_plain(places) || to.dimensions != 1 || plain(places).format[0] != format_of<std::int64_t>()[0]) return false;
+    if (!is_plain(places) || !to.dimensions || plain(places).dimensions != 1 ||
+        plain(places).format[0] != format_of<std::int64_t>()[0])
+        return false;
     bool fits = true;
     each<std::int64_t>(plain(places), [&](const std::int64_t* at) { fits &= *at >= 0 && *at < to.shape[0]; });
     if (!fits) return false;
+    if (is_plain(value)) return put_rows(to, plain(places), plain(value));
+    if (to.dimensions != 1) return false;
     PlainArray place = to;
     place.shape[0] = 1;
     bool done = true;

@@ -52,11 +52,11 @@ def zeros_like(array: np.ndarray, n: int) -> np.ndarray:
     return np.zeros((n, *array.shape[1:]), array.dtype)
 
 
-def array_of(numbers: Sequence[float]) -> np.ndarray:
-    """Return a float64 array of some numbers, which needs no NumPy either."""
+def array_of(numbers: Sequence[float], dtype: str = "float64") -> np.ndarray:
+    """Return an array of some numbers, which needs no NumPy either."""
     if not _core.makes_plain_arrays():
-        return np.array(numbers, dtype=np.float64)
-    array = _core.zeros((len(numbers),), "float64")
+        return np.array(numbers, dtype=dtype)
+    array = _core.zeros((len(numbers),), dtype)
     for at, number in enumerate(numbers):
         array[at] = number
     return array

@@ -208,6 +208,7 @@ HEAVY = [  # modules of the package that no command needs that trains and predic
         ["train", "{words}", "-q", "-o", "{tmp}/m.cw", "--text", "text", "--ngrams", "2", "--bits", "18"],
         ["train", "{vw}", "-q", "-o", "{tmp}/m.cw", "--rule", "pa1", "--dtype", "float32"],
         ["train", "{cache}", "-q", "-o", "{tmp}/m.cw"],
+        ["train", "{several}", "-q", "-o", "{tmp}/m.cw"],
         ["predict", "{model}", "{data}", "-q"],
         ["predict", "{model}", "{data}", "--proba"],
         ["predict", "{named}", "{words}", "--proba", "--json", "--keep", "label"],
@@ -225,7 +226,8 @@ def test_heavy_libraries_stay_out(ok, data, tmp_path, arguments):
     files = {"data": data, "tmp": tmp_path, "model": tmp_path / "model.cw"}
     (tmp_path / "rows.csv").write_text("label,x,town\n" + "a,1.5,Rome\nb,-2.5,Bonn\n" * 300)
     files |= {"table": tmp_path / "rows.csv", "words": tmp_path / "words.jsonl", "vw": tmp_path / "rows.vw"}
-    files |= {"named": tmp_path / "named.cw", "cache": tmp_path / "rows.cache"}
+    files |= {"named": tmp_path / "named.cw", "cache": tmp_path / "rows.cache", "several": tmp_path / "several.svm"}
+    files["several"].write_text(rows(labels=tuple("abcdef")))
     ok("cache", data, "-q", "-o", files["cache"])
     (tmp_path / "some.jsonl").write_text("".join(json.dumps(one) + "\n" for one in words[:5]))  # not all words
     ok("train", tmp_path / "some.jsonl", "--text", "text", "-q", "-o", files["named"])

@@ -314,8 +314,9 @@ class Dense(WeightCovariance):
         moved |= (np.diagonal(sigma) != prior) | (np.count_nonzero(sigma, axis=1) > 1)
         return moved
 
-    def _split_own(self, state: State, fraction: float, untouched: np.ndarray, multiclass: Covariance) -> None:
-        super()._split_own(state, fraction, untouched, multiclass)
+    def _split_own(self, state: State, fraction: float, multiclass: Covariance) -> None:
+        untouched = np.flatnonzero(~self.left_prior(state))
+        super()._split_own(state, fraction, multiclass)
         assert isinstance(multiclass, Dense)
         whole = flushed_matrices(state)[0]
         sigma = fraction * whole

@@ -32,6 +32,7 @@ class Diagonal(UncorrelatedWeights):
     name = DIAGONAL
     compiled_name = DIAGONAL
     is_diagonal = True
+    has_variances = True
 
     @classmethod
     def of(cls, settings: Settings) -> Covariance:
@@ -127,12 +128,8 @@ class Diagonal(UncorrelatedWeights):
         self._apply_forgetting(state)
         super().split(state, multiclass)
 
-    def _split_own(self, state: State, fraction: float, untouched: np.ndarray, multiclass: Covariance) -> None:
-        old = state["weights"][..., 0]
-        super()._split_own(state, fraction, untouched, multiclass)
-        weights = state["weights"]
-        weights[:, 1] = fraction * old[:, 1, None]
-        weights[untouched, 1] = old[untouched, 1, None]
+    def _split_own(self, state: State, fraction: float, multiclass: Covariance) -> None:
+        super()._split_own(state, fraction, multiclass)
         if self.settings.forget:
             state["kept"] = np.ones(multiclass.settings.learners(2))
 

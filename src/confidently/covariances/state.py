@@ -27,7 +27,8 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
-from ..arrays import array_of, zeros
+from .. import _core
+from ..arrays import array_of, joined, lies_within, type_of, zeros
 from ..late import numpy as np
 from ..rules.ranges import Range
 from .settings import Settings
@@ -154,8 +155,8 @@ def check_within(name: str, values: np.ndarray, allowed: Range) -> None:
 
 def check_rows(rows: np.ndarray, n: int) -> None:
     """Raise ``ValueError`` unless an array from a file has numbers of rows, ascending, of a table of ``n``."""
-    fits = rows.dtype == np.int64 and rows.ndim == 1
-    if not fits or (len(rows) and not (rows[0] >= 0 and rows[-1] < n and (np.diff(rows) > 0).all())):
+    fits = type_of(rows) == "int64" and rows.ndim == 1
+    if not (fits and lies_within(rows, 0, n - 1) and _core.ascend(rows, strictly=True)):
         raise ValueError(f"the numbers of stored rows must ascend within 0 to {n - 1}")
 
 
@@ -163,8 +164,9 @@ def put_rows(whole: np.ndarray, rows: np.ndarray, stored: np.ndarray, name: str)
     """Store the rows of a table that a file has; ``ValueError`` unless they are rows of this table and of its type."""
     check_rows(rows, len(whole))
     shape = len(rows), *whole.shape[1:]
-    if stored.shape != shape or stored.dtype != whole.dtype:
-        raise ValueError(f"{name} is {stored.dtype}{list(stored.shape)}, not {whole.dtype}{list(shape)}")
+    if stored.shape != shape or type_of(stored) != type_of(whole):
+        found, needed = (f"{type_of(array)}{list(size)}" for array, size in ((stored, stored.shape), (whole, shape)))
+        raise ValueError(f"{name} is {found}, not {needed}")
     whole[rows] = stored
 
 
@@ -172,8 +174,8 @@ def grow_common(settings: Settings, state: State, n_classes: int) -> int:
     """Add classes or labels to these entries; return the number of added learners."""
     more = settings.learners(n_classes) - len(state["scale"])
     for name in ("scale", "folded"):
-        state[name] = np.concatenate([state[name], np.ones(more)])
-    state["updates"] = np.concatenate([state["updates"], np.zeros(more, dtype=np.int64)])
+        state[name] = joined([state[name], array_of([1.0] * more)])
+    state["updates"] = joined([state["updates"], zeros((more,), "int64")])
     if settings.multilabel:
         calibration = np.tile(INITIAL_SIGMOID, n_classes)
         calibration[: len(state["calibration"])] = state["calibration"]
@@ -185,8 +187,8 @@ def split_common(state: State, multiclass: Settings) -> None:
     """Convert these entries of a binary learner into those of a multiclass one with the same beliefs."""
     if multiclass.independent:
         for name in ("scale", "folded", "updates"):
-            state[name] = np.repeat(state[name], 2)
-    slope, curvature = state["calibration"][[0, 2]]
+            state[name] = joined([state[name], state[name]])
+    slope, _, curvature = state["calibration"][:3].tolist()
     # one-vs-rest: the difference of the two scores is twice the binary one
     factor = 2 if multiclass.task == "one-vs-rest" else 1
-    state["calibration"] = np.array([slope / factor, curvature * factor**2])
+    state["calibration"] = array_of([slope / factor, curvature * factor**2])

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from .. import _core
-from ..arrays import contiguous, zeros
+from ..arrays import contiguous, type_of, zeros
 from ..late import numpy as np
 from ..rules.ranges import Range
 from .covariance import Covariance, draws, intercept_last
@@ -28,6 +28,7 @@ from .state import (
 )
 
 COLUMNS_PER_SPARE = 8  # columns of weights for each that is kept to spare
+FEW_COLUMNS = 32  # for which a plain array is copied
 
 
 class WeightCovariance(Covariance):
@@ -39,10 +40,13 @@ class WeightCovariance(Covariance):
         Name in the core's table of covariances, for training row by row.
     scoring_name : str, optional
         Name in that table for computing scores, which need only the mean; by default the same.
+    has_variances : bool
+        Whether plane 1 has the variances of weights.
     """
 
     compiled_name: ClassVar[str]
     scoring_name: ClassVar[str | None] = None
+    has_variances: ClassVar[bool] = False
 
     @property
     def planes(self) -> int:
@@ -102,7 +106,7 @@ class WeightCovariance(Covariance):
         grow_common(self.settings, state, n_classes)
         old, columns = state["weights"], self.settings.columns(n_classes)
         weights = state["weights"] = widened(old, columns)
-        weights[..., old.shape[2] :] = self.prior_weights(state, 1, columns)[..., old.shape[2] :]
+        weights[:, :, old.shape[2] :] = self.prior_weights(state, 1, columns)[:, :, old.shape[2] :]
 
     def bytes_per_feature(self, state: State) -> int:
         return state["weights"][:1].nbytes or 8 * self.planes
@@ -225,13 +229,14 @@ class WeightCovariance(Covariance):
         room made in advance must not change the result.
         """
         fraction = 1.0 if multiclass.settings.task == "one-vs-rest" else 0.5
-        self._split_own(state, fraction, np.flatnonzero(~self.left_prior(state)), multiclass)
+        self._split_own(state, fraction, multiclass)
         split_common(state, multiclass.settings)
 
-    def _split_own(self, state: State, fraction: float, untouched: np.ndarray, multiclass: Covariance) -> None:
-        old = state["weights"][..., 0]
-        # 0.0 - x instead of -x avoids -0.0, which later features do not have
-        state["weights"] = np.stack([0.0 - fraction * old, fraction * old], axis=2)
+    def _split_own(self, state: State, fraction: float, multiclass: Covariance) -> None:
+        old = contiguous(state["weights"])
+        pair = zeros((*old.shape[:2], 2), self.settings.dtype)
+        _core.split_column(old, self.prior_weights(state, 1, 1), fraction, self.has_variances, pair)
+        state["weights"] = pair
 
     def grouped(self, mean: np.ndarray) -> np.ndarray:
         return mean
@@ -241,10 +246,15 @@ def widened(old: np.ndarray, columns: int) -> np.ndarray:
     """Return an array of weights with more columns, whose values are undefined, after the old ones.
 
     It is a view of an array with columns to spare, which the next call takes, so that a growing number of classes is
-    copied rarely. The first number of a spare column is NaN until the column is taken: an array that two learners share
-    is extended for one of them only.
+    copied rarely; a plain array has none. The first number of a spare column is NaN until the column is taken: an
+    array that two learners share is extended for one of them only.
     """
     taken = old.shape[2]
+    if isinstance(old, _core.PlainArray) and columns <= FEW_COLUMNS:
+        few = zeros((*old.shape[:2], columns), type_of(old))
+        few[:, :, :taken] = old
+        return few
+    old = np.asarray(old)
     whole = old.base if isinstance(old.base, np.ndarray) else old
     fits = (
         whole.ndim == 3

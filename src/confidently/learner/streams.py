@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .. import _core
-from ..arrays import zeros
+from ..arrays import array_of, zeros
 from ..data import Batch, DataError
 from ..data.advice import warn_if_sorted
 from ..data.batch import NewLabel
@@ -165,7 +165,10 @@ class StreamLearner:
         if self.learner.n_classes:  # without a label so far there is nothing to train on
             options: dict[str, Any] = {"weight": part.weights, "calibrate": calibrate}
             if part.targets is None:
-                options |= {"log_loss": self.log_loss, "class_start": np.array(class_start) if class_start else None}
+                options |= {
+                    "log_loss": self.log_loss,
+                    "class_start": array_of(class_start, "int64") if class_start else None,
+                }
             else:
                 options["targets"] = part.targets[:, None]
             try:

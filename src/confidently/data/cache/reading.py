@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
-from ...arrays import numbered, row_numbers, zeros, zeros_like
+from ...arrays import array_of, numbered, row_numbers, zeros, zeros_like
 from ...late import numpy as np
 from ...wording import counted
 from ..batch import Batch, DataError, NewLabel, RowLocation
@@ -250,9 +249,7 @@ class _CacheRows:
             return zeros((n,), "int32"), numbered(0, n + 1, wide=True)
         labels = arrays["labels"]
         if self.number_of != list(range(len(self.number_of))):
-            table = zeros((len(self.number_of),), "int32")
-            table.data[:] = array("i", self.number_of)
-            labels = table[labels]
+            labels = array_of(self.number_of, "int32")[labels]
         return labels, arrays["label_start"] if "label_start" in arrays else numbered(0, n + 1, wide=True)
 
     def _refuse_large(self, details: RowDetails, arrays: Arrays) -> None:
