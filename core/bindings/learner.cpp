@@ -145,86 +145,6 @@ std::optional<std::tuple<Vector<std::int64_t>, Vector<std::int32_t>>> distinct_n
     return std::make_tuple(array_of(std::move(found->distinct)), array_of(std::move(found->position)));
 }
 
-// Numbers of the rows of weights that are not at the prior, which is one row.
-template <class Real>
-Vector<std::int64_t> moved_rows(Input<Real, 3> weights, Input<Real, 3> prior) {
-    const std::size_t n = weights.shape(0), size = weights.shape(1) * weights.shape(2);
-    require(prior.shape(0) == 1 && prior.shape(1) == weights.shape(1) && prior.shape(2) == weights.shape(2),
-            "the prior is not a row of the weights");
-    std::vector<std::int64_t> moved;
-    const Real *row = weights.data(), *const at_prior = prior.data();
-    for (std::size_t i = 0; i < n; ++i, row += size)
-        if (!std::equal(row, row + size, at_prior)) moved.push_back(std::int64_t(i));
-    return array_of(std::move(moved));
-}
-
-// The weights of two classes with the same beliefs as one column: means become their negative and themselves, times a fraction.
-// With `variances` these are in plane 1; those of rows that are not at the prior, which is one row, are multiplied as well.
-template <class Real>
-void split_column(Input<Real, 3> weights, Input<Real, 3> prior, double fraction, bool variances, Array<Real, 3> out) {
-    const std::size_t n = weights.shape(0), planes = weights.shape(1);
-    require(weights.shape(2) == 1 && prior.shape(0) == 1 && prior.shape(1) == planes && prior.shape(2) == 1,
-            "the prior is not a row of the weights");
-    require(out.shape(0) == n && out.shape(1) == planes && out.shape(2) == 2, "out does not have two columns");
-    const Real *row = weights.data(), *const at_prior = prior.data();
-    Real* pair = out.data();
-    for (std::size_t i = 0; i < n; ++i, row += planes) {
-        const double part = std::equal(row, row + planes, at_prior) ? 1.0 : fraction;
-        for (std::size_t p = 0; p < planes; ++p, pair += 2) {
-            if (variances && p == 1) {
-                pair[0] = pair[1] = Real(part * row[p]);
-            } else {
-                pair[1] = Real(fraction * row[p]);
-                pair[0] = Real(0) - pair[1];  // not -0, which later features do not have
-            }
-        }
-    }
-}
-
-// Copies rows of weights, in order.
-template <class Real>
-void copy_rows(Input<Real, 3> weights, Input<std::int64_t, 1> rows, Array<Real, 3> out) {
-    const std::size_t n = rows.shape(0), size = weights.shape(1) * weights.shape(2);
-    require(out.shape(0) == n && out.shape(1) == weights.shape(1) && out.shape(2) == weights.shape(2),
-            "out does not have the shape of the rows");
-    require_below(rows.data(), std::int64_t(n), std::int64_t(weights.shape(0)), "rows out of range");
-    for (std::size_t i = 0; i < n; ++i) std::copy_n(weights.data() + std::size_t(rows.data()[i]) * size, size, out.data() + i * size);
-}
-
-// Probabilities of both classes from the score of the second.
-void binary_probabilities(Input<double, 1> scores, double slope, double offset, Array<double, 2> out) {
-    const std::size_t n = scores.shape(0);
-    const double calibration[] = {slope, offset};
-    require(out.shape(0) == n && out.shape(1) == 2, "out does not have two columns");
-    const ReleasedLock released(n > kManyEntries);
-    for (std::size_t i = 0; i < n; ++i) {
-        const double p = answered(SigmoidCalibration::logit(calibration, scores.data()[i]));
-        out.data()[2 * i] = 1.0 - p;
-        out.data()[2 * i + 1] = p;
-    }
-}
-
-// Probabilities of labels, each by itself.
-void label_probabilities(Input<double, 2> scores, Input<double, 1> calibration, Array<double, 2> out) {
-    const std::size_t n = scores.shape(0), columns = scores.shape(1);
-    require(calibration.shape(0) == SigmoidCalibration::size * columns, "every label has one calibration");
-    require(out.shape(0) == n && out.shape(1) == columns, "out does not have the shape of the scores");
-    const ReleasedLock released(n * columns > kManyEntries);
-    for (std::size_t i = 0; i < n; ++i)
-        for (std::size_t k = 0; k < columns; ++k) {
-            const double* own = calibration.data() + k * SigmoidCalibration::size;
-            out.data()[i * columns + k] = answered(SigmoidCalibration::logit(own, scores.data()[i * columns + k]));
-        }
-}
-
-// Probabilities of several classes.
-void class_probabilities(Input<double, 2> scores, double slope, Array<double, 2> out) {
-    const std::size_t n = scores.shape(0), columns = scores.shape(1);
-    require(out.shape(0) == n && out.shape(1) == columns, "out does not have the shape of the scores");
-    const ReleasedLock released(n * columns > kManyEntries);
-    for (std::size_t i = 0; i < n; ++i) softmax(slope, scores.data() + i * columns, int(columns), out.data() + i * columns);
-}
-
 FaultTuple first_fault(const Matrix& m, double largest) {
     const ReleasedLock released(m.stored > kManyEntries);
     return as_tuple(m.rows->first_fault(largest));
@@ -286,25 +206,6 @@ void bind_learner(nb::module_& m) {
         const Suspects found = find_suspects(*x.rows, earliest, fraction);
         return std::make_tuple(found.n_columns, found.ids, found.late, found.dominant);
     }, "rows"_a, "earliest"_a, "fraction"_a);
-    m.def("positive_numbers", [](Input<double, 1> scores) {
-        std::vector<std::int32_t> numbers(scores.size());
-        std::transform(scores.data(), scores.data() + scores.size(), numbers.begin(), [](double score) { return score > 0.0; });
-        return array_of(std::move(numbers));
-    }, "scores"_a.noconvert());
-    m.def("largest_numbers", [](Input<double, 2> scores) {
-        const std::size_t columns = scores.shape(1);
-        require(columns > 0, "there are no scores");
-        std::vector<std::int32_t> numbers(scores.shape(0));
-        const double* row = scores.data();
-        for (std::int32_t& number : numbers) {
-            number = std::int32_t(std::max_element(row, row + columns) - row);
-            row += columns;
-        }
-        return array_of(std::move(numbers));
-    }, "scores"_a.noconvert());
-    m.def("binary_probabilities", &binary_probabilities, "scores"_a.noconvert(), "slope"_a, "offset"_a, "out"_a.noconvert());
-    m.def("label_probabilities", &label_probabilities, "scores"_a.noconvert(), "calibration"_a.noconvert(), "out"_a.noconvert());
-    m.def("class_probabilities", &class_probabilities, "scores"_a.noconvert(), "slope"_a, "out"_a.noconvert());
     m.def("column_counts", [](Input<std::int32_t, 1> columns, std::int64_t n) {
         require(n >= 0 && n <= kMaxColumns, "n must be a number from 0 to 2^31 - 1");
         require_below(columns.data(), std::int64_t(columns.size()), n, "columns out of range");
@@ -312,12 +213,6 @@ void bind_learner(nb::module_& m) {
         for (std::size_t k = 0; k < columns.size(); ++k) ++counts[std::size_t(columns.data()[k])];
         return array_of(std::move(counts));
     }, "columns"_a.noconvert(), "n"_a);
-    m.def("moved_rows", &moved_rows<float>, "weights"_a.noconvert(), "prior"_a.noconvert());
-    m.def("moved_rows", &moved_rows<double>, "weights"_a.noconvert(), "prior"_a.noconvert());
-    m.def("split_column", &split_column<float>, "weights"_a.noconvert(), "prior"_a.noconvert(), "fraction"_a, "variances"_a, "out"_a.noconvert());
-    m.def("split_column", &split_column<double>, "weights"_a.noconvert(), "prior"_a.noconvert(), "fraction"_a, "variances"_a, "out"_a.noconvert());
-    m.def("copy_rows", &copy_rows<float>, "weights"_a.noconvert(), "rows"_a.noconvert(), "out"_a.noconvert());
-    m.def("copy_rows", &copy_rows<double>, "weights"_a.noconvert(), "rows"_a.noconvert(), "out"_a.noconvert());
     m.def("dense", &dense<float>, "x"_a.noconvert());
     m.def("dense", &dense<double>, "x"_a.noconvert());
     m.def("csr", &csr<float>, "values"_a.noconvert(), "columns"_a.noconvert(), "start"_a.noconvert(), "n_columns"_a);

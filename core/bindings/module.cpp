@@ -6,6 +6,8 @@ NB_MODULE(_core, m) {
     nb::set_leak_warnings(false);  // a thread that waits for input may hold a reader when an interrupted program exits
     confidently::python::bind_plain_array(m);
     confidently::python::bind_learner(m);
+    confidently::python::bind_weights(m);
+    confidently::python::bind_predictions(m);
     confidently::python::bind_mira(m);
     confidently::python::bind_bandits(m);
     confidently::python::bind_batch_products(m);

@@ -1,0 +1,77 @@
+// What scores say: classes and their probabilities.
+#include <algorithm>
+#include <vector>
+
+#include "bindings/arrays.hpp"
+#include "bindings/interpreter_lock.hpp"
+#include "learner/calibration.hpp"
+
+namespace confidently::python {
+
+namespace {
+
+// Of two classes the number of each row's: 1 where the score is positive.
+Vector<std::int32_t> positive_numbers(Input<double, 1> scores) {
+    std::vector<std::int32_t> numbers(scores.size());
+    std::transform(scores.data(), scores.data() + scores.size(), numbers.begin(), [](double score) { return score > 0.0; });
+    return array_of(std::move(numbers));
+}
+
+// Of several classes the number of that with the largest score of each row.
+Vector<std::int32_t> largest_numbers(Input<double, 2> scores) {
+    const std::size_t columns = scores.shape(1);
+    require(columns > 0, "there are no scores");
+    std::vector<std::int32_t> numbers(scores.shape(0));
+    const double* row = scores.data();
+    for (std::int32_t& number : numbers) {
+        number = std::int32_t(std::max_element(row, row + columns) - row);
+        row += columns;
+    }
+    return array_of(std::move(numbers));
+}
+
+// Probabilities of both classes from the score of the second.
+void binary_probabilities(Input<double, 1> scores, double slope, double offset, Array<double, 2> out) {
+    const std::size_t n = scores.shape(0);
+    const double calibration[] = {slope, offset};
+    require(out.shape(0) == n && out.shape(1) == 2, "out does not have two columns");
+    const ReleasedLock released(n > kManyEntries);
+    for (std::size_t i = 0; i < n; ++i) {
+        const double p = answered(SigmoidCalibration::logit(calibration, scores.data()[i]));
+        out.data()[2 * i] = 1.0 - p;
+        out.data()[2 * i + 1] = p;
+    }
+}
+
+// Probabilities of labels, each by itself.
+void label_probabilities(Input<double, 2> scores, Input<double, 1> calibration, Array<double, 2> out) {
+    const std::size_t n = scores.shape(0), columns = scores.shape(1);
+    require(calibration.shape(0) == SigmoidCalibration::size * columns, "every label has one calibration");
+    require(out.shape(0) == n && out.shape(1) == columns, "out does not have the shape of the scores");
+    const ReleasedLock released(n * columns > kManyEntries);
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t k = 0; k < columns; ++k) {
+            const double* own = calibration.data() + k * SigmoidCalibration::size;
+            out.data()[i * columns + k] = answered(SigmoidCalibration::logit(own, scores.data()[i * columns + k]));
+        }
+}
+
+// Probabilities of several classes.
+void class_probabilities(Input<double, 2> scores, double slope, Array<double, 2> out) {
+    const std::size_t n = scores.shape(0), columns = scores.shape(1);
+    require(out.shape(0) == n && out.shape(1) == columns, "out does not have the shape of the scores");
+    const ReleasedLock released(n * columns > kManyEntries);
+    for (std::size_t i = 0; i < n; ++i) softmax(slope, scores.data() + i * columns, int(columns), out.data() + i * columns);
+}
+
+}  // namespace
+
+void bind_predictions(nb::module_& m) {
+    m.def("positive_numbers", &positive_numbers, "scores"_a.noconvert());
+    m.def("largest_numbers", &largest_numbers, "scores"_a.noconvert());
+    m.def("binary_probabilities", &binary_probabilities, "scores"_a.noconvert(), "slope"_a, "offset"_a, "out"_a.noconvert());
+    m.def("label_probabilities", &label_probabilities, "scores"_a.noconvert(), "calibration"_a.noconvert(), "out"_a.noconvert());
+    m.def("class_probabilities", &class_probabilities, "scores"_a.noconvert(), "slope"_a, "out"_a.noconvert());
+}
+
+}  // namespace confidently::python
