@@ -1,7 +1,9 @@
 """What the tests of the command line share."""
 
+import os
 import subprocess
 import sys
+from contextlib import suppress
 
 import numpy as np
 
@@ -21,3 +23,13 @@ def rows(n=300, labels=("-1", "+1"), seed=0, d=20):
 
 def process(*arguments, **options):
     return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, check=False, **options)
+
+
+def shown_on(terminal):
+    """Return what processes write to a pseudo-terminal until they close it, read from its other end."""
+    shown = b""
+    with suppress(OSError):  # how Linux reports the end
+        while part := os.read(terminal, 65536):
+            shown += part
+    os.close(terminal)
+    return shown

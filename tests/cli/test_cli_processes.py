@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from functools import partial
 from importlib.util import find_spec
 
@@ -19,7 +18,7 @@ import pytest
 
 from confidently.cli import COMMANDS, headers
 from confidently.late import THREAD_SETTINGS
-from tests.command_line import COMMAND, process, rows
+from tests.command_line import COMMAND, process, rows, shown_on
 
 WRONG = [
     (["train"], "Missing argument"),
@@ -269,16 +268,9 @@ def test_a_terminal_sees_a_live_bar(data, tmp_path):
         [*COMMAND, "train", path], stdout=subprocess.PIPE, stderr=terminal, env={**os.environ, "TERM": "xterm"}
     )
     os.close(terminal)
-    shown = b""
-    while done.poll() is None or not shown:
-        try:
-            shown += os.read(controller, 65536)
-        except OSError:  # the other end is closed
-            break
-        time.sleep(0.01)
+    shown = shown_on(controller)
     done.stdout.close()
     assert done.wait() == 0
-    os.close(controller)
     assert b"100 %" in shown and b"rows/s" in shown and b"60,000 rows" in shown and b"since last" not in shown
 
 

@@ -20,7 +20,7 @@ from confidently.cli import COMMANDS
 from confidently.data import DataError, open_stream
 from confidently.models.file import ModelFileError
 from confidently.printable import printable
-from tests.command_line import COMMAND
+from tests.command_line import COMMAND, shown_on
 from tests.model_files import contents_of, write_contents
 
 # the title of the window, the clipboard, colors, C1's form of these, text from right to left, the end of a line
@@ -114,15 +114,9 @@ def test_predictions_are_data_in_pipes_and_text_on_a_terminal(hostile, call):
     here, there = pty.openpty()
     process = subprocess.Popen([*COMMAND, *arguments], stdout=there, stderr=subprocess.PIPE)
     os.close(there)
-    found = b""
-    try:
-        while chunk := os.read(here, 65536):
-            found += chunk
-    except OSError:  # how Linux reports the end
-        pass
+    found = shown_on(here)
     assert process.wait() == 0, process.stderr.read()
     process.stderr.close()
-    os.close(here)
     shown = found.decode().replace("\r\n", "\n")  # the terminal's own line ends
     assert r"spam\x1b]0;t\x07" in shown and not [c for c in shown if is_raw(c)]
 
