@@ -1,5 +1,7 @@
 """Servers that cannot begin: one sentence says why, and the exit status is 2."""
 
+import threading
+
 import pytest
 
 from confidently.serve.engine import Engine
@@ -17,6 +19,14 @@ def test_a_second_server_is_refused(tmp_path):
         assert status == 2 and "another server uses this directory" in told
     finally:
         engine.stop()
+
+
+def test_a_server_that_is_about_to_stop_is_waited_for(tmp_path):
+    engine = Engine(tmp_path)
+    stopping = threading.Timer(0.5, engine.stop)
+    stopping.start()
+    Engine(tmp_path).stop()
+    stopping.join()
 
 
 def test_a_place_that_cannot_be_written(tmp_path):

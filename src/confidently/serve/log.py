@@ -21,6 +21,7 @@ from .problems import Problem
 
 FILE = "events.db"
 MAX_SEQ = 2**63 - 1
+STOP_SECONDS = 2  # for which a server that is about to stop is waited for
 BUSY_SENTENCE = "another server uses this directory; stop it first, or choose another directory"
 
 
@@ -40,7 +41,7 @@ class EventLog:
     Raises
     ------
     LogError
-        If another process has it open, or it is damaged or of a later version.
+        If another process has it open and does not close it within two seconds, or it is damaged or of a later version.
     OSError
         If the directory cannot be written.
     """
@@ -67,6 +68,7 @@ class EventLog:
 
     def _prepare(self) -> None:
         db = self._db
+        db.set_busy_timeout(1000 * STOP_SECONDS)
         db.execute("PRAGMA locking_mode = EXCLUSIVE")
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = FULL")
