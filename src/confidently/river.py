@@ -2,8 +2,10 @@
 
 from importlib.util import find_spec
 
+from .extras import install
+
 if find_spec("river") is None:
-    raise ImportError("confidently.river needs River: pip install 'confidently[river]'")
+    raise ImportError(f"confidently.river needs River; run {install('river')}")
 
 from .estimators.river import AutoClassifier, OnlineClassifier, OnlineMultiLabelClassifier
 from .estimators.river_regressor import OnlineRegressor

@@ -67,7 +67,7 @@ def test_a_file_that_may_not_be_written(call, folder, monkeypatch):
 )
 def test_pictures_without_matplotlib(call, folder, monkeypatch, module, arguments):
     monkeypatch.setattr(module, "can_plot", lambda: False)
-    assert "matplotlib is not installed; run pip install 'confidently[plots]'" in refused(call, folder, arguments)
+    assert "matplotlib is not installed; run pip install '.[plots]'" in refused(call, folder, arguments)
 
 
 def test_parquet_without_pyarrow(call, ok, folder, monkeypatch):
@@ -102,7 +102,7 @@ def test_a_cluster_without_dask(call, folder, monkeypatch):
     find = util.find_spec
     monkeypatch.setattr(util, "find_spec", lambda name, *more: None if name == "distributed" else find(name, *more))
     err = refused(call, folder, ["train", "{data}", "-q", "--workers", "2"])
-    assert "pip install 'confidently[dask]'" in err
+    assert "pip install '.[dask]'" in err
 
 
 def test_a_kept_column_that_json_needs(call, ok, folder):

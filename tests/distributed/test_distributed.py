@@ -436,7 +436,7 @@ util.find_spec = lambda name: None if name == "distributed" else found(name)
 try:
     import confidently.distributed
 except ImportError as error:
-    assert "pip install 'confidently[dask]'" in str(error)
+    assert "pip install '.[dask]'" in str(error)
 else:
     raise AssertionError
 """

@@ -169,7 +169,7 @@ def test_what_is_wrong_is_one_line(call, data, tmp_path, arguments, problem):
 def test_a_plot_without_matplotlib_is_refused_before_any_work(call, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     code, _, err = call("compare", tmp_path / "missing.svm", "--plot", tmp_path / "x.png")
-    assert code == 2 and "pip install 'confidently[plots]'" in err
+    assert code == 2 and "pip install '.[plots]'" in err
 
 
 def test_data_that_break_off_leave_no_plot(call, tmp_path):

@@ -112,7 +112,7 @@ def test_what_cannot_be_exported(task, settings, message):
 
 def test_an_onnx_graph_needs_onnx(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(ImportError, match=r"needs the package onnx; pip install confidently\[onnx\]"):
+    with pytest.raises(ImportError, match=r"needs the package onnx; run pip install '\.\[onnx\]' in a clone"):
         fitted("binary", {})[0].to_onnx()
 
 

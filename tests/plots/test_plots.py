@@ -251,7 +251,7 @@ assert "matplotlib" not in sys.modules
 try:
     ConfidenceLossDisplay.from_phis()
 except ImportError as error:
-    assert "confidently[plots]" in str(error)
+    assert "pip install '.[plots]'" in str(error)
 else:
     raise AssertionError
 """

@@ -1,4 +1,4 @@
-"""Training on a cluster of `dask.distributed <https://distributed.dask.org>`_ (``pip install confidently[dask]``).
+"""Training on a cluster of `dask.distributed <https://distributed.dask.org>`_ (the extra ``dask``).
 
 In every round each partition of the data trains a copy of the common model on its next chunk, and the copies are merged
 (docs/distributed.md).
@@ -6,8 +6,10 @@ In every round each partition of the data trains a copy of the common model on i
 
 from importlib.util import find_spec
 
+from ..extras import install
+
 if find_spec("distributed") is None:
-    raise ImportError("confidently.distributed needs dask.distributed: pip install 'confidently[dask]'")
+    raise ImportError(f"confidently.distributed needs dask.distributed; run {install('dask')}")
 
 from .fitting import fit, partial_fit
 from .rounds import Round

@@ -358,7 +358,7 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
         return LinearPredictor(form, getattr(self, "feature_names_in_", None))
 
     def to_onnx(self, dtype: str = "float32") -> ModelProto:
-        """Return the predictor as an ONNX graph (opset 17), for any runtime; needs ``pip install confidently[onnx]``.
+        """Return the predictor as an ONNX graph (opset 17), for any runtime; needs the extra ``onnx``.
 
         Parameters
         ----------

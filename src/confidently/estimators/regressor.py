@@ -310,7 +310,7 @@ class OnlineRegressor(BaseOnlineRegressor[Learner]):
         return LinearRegressionPredictor(form, self.calibration is not None, self._is_one_dimensional(), names)
 
     def to_onnx(self, dtype: str = "float32") -> ModelProto:
-        """Return the predictor as an ONNX graph (opset 17), for any runtime; needs ``pip install confidently[onnx]``.
+        """Return the predictor as an ONNX graph (opset 17), for any runtime; needs the extra ``onnx``.
 
         Parameters
         ----------

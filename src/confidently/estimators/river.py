@@ -1,6 +1,6 @@
 """Classifiers for River's pipelines, metrics and drift detectors.
 
-They need ``pip install confidently[river]``. Rows are dicts, which compiled code reads and learns.
+They need the extra ``river``. Rows are dicts, which compiled code reads and learns.
 Features are numbered in the order in which they appear.
 """
 

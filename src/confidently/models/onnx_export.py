@@ -1,4 +1,4 @@
-"""Export of classifiers to ONNX graphs, which run without this package; needs ``pip install confidently[onnx]``.
+"""Export of classifiers to ONNX graphs, which run without this package; needs the extra ``onnx``.
 
 With the means W, b and the variances S, t of weights and intercept, and the calibration a, c, two classes have::
 
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..extras import install
 from ..learner.learner import Learner
 from ..rules.ranges import check_choice
 from .linear_form import LinearForm, Spread
@@ -100,7 +101,7 @@ def new_graph(learner: Learner, dtype: str) -> Graph:
     try:
         import onnx  # noqa: F401
     except ImportError:
-        raise ImportError("the export to ONNX needs the package onnx; pip install confidently[onnx]") from None
+        raise ImportError(f"the export to ONNX needs the package onnx; run {install('onnx')}") from None
     graph = Graph(dtype)
     if learner.view is not None:
         graph.rows = learner.view.exported(graph, "X", learner.state)

@@ -1,4 +1,4 @@
-"""Export of regressions to ONNX graphs, which run without this package; needs ``pip install confidently[onnx]``.
+"""Export of regressions to ONNX graphs, which run without this package; needs the extra ``onnx``.
 
 With the means W, b and the variances S of weights, the offset o of the targets, the variance r of the rule's noise and
 the factor c of the noise that training has found::

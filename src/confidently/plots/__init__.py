@@ -1,4 +1,4 @@
-"""Plots of classifiers, in the style of scikit-learn's Display objects; needs matplotlib: ``confidently[plots]``.
+"""Plots of classifiers, in the style of scikit-learn's Display objects; needs the extra ``plots``.
 
 A class method whose name begins with ``from_`` creates a display and draws it on ``ax``, by default in a new figure.
 The display has the Axes ``ax_``, the ``figure_`` and its data as attributes. ``plot(ax=...)`` draws it again elsewhere

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..extras import install
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
@@ -56,7 +58,7 @@ def new_axes() -> Axes:
     try:
         from matplotlib import pyplot
     except ImportError as error:
-        raise ImportError("plots need matplotlib: pip install 'confidently[plots]'") from error
+        raise ImportError(f"plots need matplotlib; run {install('plots')}") from error
     return pyplot.subplots(layout="constrained")[1]
 
 

@@ -1,8 +1,7 @@
 """An online learning server: rows come in, answers go out, labels follow; nothing acknowledged is lost.
 
 The engine (:mod:`confidently.serve.engine`) knows nothing of HTTP: it keeps a log of events, one thread that writes the
-log and one that owns the models. :mod:`confidently.serve.app` is its HTTP face. Needs ``pip install
-confidently[serve]``.
+log and one that owns the models. :mod:`confidently.serve.app` is its HTTP face. Needs the extra ``serve``.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from ..extras import install
 from .engine import Engine
 from .examples import Taught, taught, teach
 from .hosted import Hosted
@@ -44,7 +45,7 @@ def sources_of(name: str) -> list[Source]:
     try:
         from .kafka import partitions  # needs an extra of its own
     except ImportError:
-        raise Problem("invalid-parameter", 'Kafka needs pip install "confidently[kafka]"') from None
+        raise Problem("invalid-parameter", f"Kafka needs confluent-kafka; run {install('kafka')}") from None
     return list(partitions(name))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ...extras import install
 from ..environment import environment
 from ..options.arguments import json_option
 from ..options.command import Command
@@ -60,6 +61,6 @@ def _library(library: dict[str, Any]) -> str:
 def _package(package: dict[str, Any]) -> str:
     if package["installed"] is None:
         extra = package["extra"]
-        return "not installed" + (f"; pip install 'confidently[{extra}]'" if extra else "")
-    extra = f", for confidently[{package['extra']}]" if package["extra"] else ""
+        return "not installed" + (f"; {install(extra)}" if extra else "")
+    extra = f", for the extra {package['extra']}" if package["extra"] else ""
     return f"{package['installed']} ({package['least']} or later{extra})"

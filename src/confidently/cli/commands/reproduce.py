@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...extras import install
 from ..options.arguments import NONNEGATIVE_INTEGER, POSITIVE_INTEGER, json_option, quiet_option
 from ..options.command import Command
 from ..options.files import InputFolder, OutputFolder
@@ -62,7 +63,7 @@ def reproduce(
     if paper not in PAPERS:
         raise click.UsageError(f"unknown paper {paper!r}; expected one of {', '.join(PAPERS)}")
     if not can_plot():
-        raise click.UsageError("reproduce: matplotlib is not installed; run pip install 'confidently[plots]'")
+        raise click.UsageError(f"reproduce: matplotlib is not installed; run {install('plots')}")
     began = time.monotonic()
     progress = Progress() if quiet else Live() if sys.stderr.isatty() else Plain()
     report = run_paper(paper, Run(seed, quick, data, jobs, axes, progress))

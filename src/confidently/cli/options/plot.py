@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from ...extras import install
 from .files import OUTPUT
 
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
@@ -23,7 +24,7 @@ def check_plot(path: str | None) -> None:
     if Path(path).suffix.lower() not in PLOT_SUFFIXES:
         raise click.UsageError(f"--plot: unknown file type, got {path}; expected one of {', '.join(PLOT_SUFFIXES)}")
     if not can_plot():
-        raise click.UsageError("--plot: matplotlib is not installed; run pip install 'confidently[plots]'")
+        raise click.UsageError(f"--plot: matplotlib is not installed; run {install('plots')}")
 
 
 def can_plot() -> bool:
