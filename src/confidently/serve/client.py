@@ -121,16 +121,23 @@ class Client:
         """Send the label of a row that was predicted with this id."""
         return self._json("POST", "/labels", {"id": id, "label": label, "correct": correct})
 
-    def learn_many(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-        """Learn rows such as ``{"features": {...}, "label": "spam"}``; yield a receipt or a problem for each."""
+    def learn_many(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Learn rows such as ``{"features": {...}, "label": "spam"}``; return a receipt or a problem for each.
+
+        All rows are durable when this returns, 10,000 in a request. An error leaves those of the requests before it
+        learned: give rows an ``"id"`` of your own to send them again.
+        """
         return self._lines("/learn", ({"id": new_id()} | dict(row) for row in rows))
 
-    def predict_many(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-        """Predict rows such as ``{"features": {...}}``; yield a prediction or a problem for each."""
+    def predict_many(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Predict rows such as ``{"features": {...}}``; return a prediction or a problem for each.
+
+        Rows with an ``"id"`` are stored, so that their labels can follow.
+        """
         return self._lines("/predict", rows)
 
-    def label_many(self, labels: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-        """Send labels such as ``{"id": "m-17", "label": "spam"}``; yield a receipt or a problem for each."""
+    def label_many(self, labels: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Send labels such as ``{"id": "m-17", "label": "spam"}``; return a receipt or a problem for each."""
         return self._lines("/labels", labels)
 
     def examples(self, after: int = 0) -> Iterator[dict[str, Any]]:
@@ -142,12 +149,13 @@ class Client:
             for line in answer.iter_lines():
                 yield msgspec.json.decode(line)
 
-    def _lines(self, path: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-        encoder, left = msgspec.json.Encoder(), iter(rows)
+    def _lines(self, path: str, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        encoder, left, found = msgspec.json.Encoder(), iter(rows), list[dict[str, Any]]()
         while some := list(islice(left, ROWS_PER_REQUEST)):
             body = b"".join(encoder.encode(row) + b"\n" for row in some)
             answer = self._send("POST", path, body, {"Content-Type": NDJSON})
-            yield from map(msgspec.json.decode, answer.content.splitlines())
+            found += map(msgspec.json.decode, answer.content.splitlines())
+        return found
 
     # --- requests ----------------------------------------------------------------------------------------------------
 
