@@ -29,7 +29,7 @@ LAYERS = (  # from the highest; a layer imports those below it, and folders of o
     ("stack",),
     ("learner",),
     ("data", "covariances", "views"),
-    ("rules", "samples", "arrays", "exclusive", "extras", "memory", "printable", "wording"),
+    ("rules", "samples", "arrays", "exclusive", "extras", "memory", "printable", "spreadsheets", "wording"),
     ("late",),
     ("_core",),
 )

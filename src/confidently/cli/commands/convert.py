@@ -17,6 +17,7 @@ from ..options.arguments import data_argument, json_option
 from ..options.command import Command
 from ..options.files import OUTPUT
 from ..options.reading import chosen_reading, on_error_option, reading_options
+from ..options.spreadsheets import check_csv_safe, csv_safe_option
 from ..output.text import say
 
 EXAMPLES = (
@@ -32,8 +33,11 @@ EXAMPLES = (
 @reading_options
 @on_error_option
 @click.option("--multilabel", is_flag=True, help="Read multiple labels per row, separated by commas.")
+@csv_safe_option
 @json_option
-def convert(data: tuple[str, ...], output_path: str, kind: str | None, as_json: bool, **options: Any) -> None:
+def convert(
+    data: tuple[str, ...], output_path: str, kind: str | None, csv_safe: bool, as_json: bool, **options: Any
+) -> None:
     """Convert data to another format.
 
     svmlight keeps labels, weights and values, but numbers features instead of naming them. VW text keeps names without
@@ -49,12 +53,14 @@ def convert(data: tuple[str, ...], output_path: str, kind: str | None, as_json: 
     keep = reading.file_format.keepable or ()
     with reported():
         kind = kind or format_for(output_path)
+        check_csv_safe(csv_safe, kind)
         if BY_NAME[kind].table_writer is not None and "-" in data:
             raise click.UsageError(f"{kind} is written in two passes over the data, got standard input; use a file")
         with new_file(output_path) as temporary:
             rows = write_rows(
                 temporary, kind,
                 lambda: open_data(data, reading, "float64", multilabel=multilabel, on_error=on_error, keep=keep),
+                csv_safe,
             )  # fmt: skip
     result = {"rows": rows, "format": kind, "file": output_path, "bytes": Path(output_path).stat().st_size}
     say(

@@ -10,6 +10,7 @@ import click
 from ...data.formats.table import FOR_PREDICTIONS
 from .arguments import FRACTION, POSITIVE_INTEGER, PROBABILITY, add_options, listed, quiet_option
 from .files import OUTPUT
+from .spreadsheets import csv_safe_option
 
 JSON_FORMAT = "jsonl"  # of --json
 NUMBERS = ("proba", "margin", "std", "variance")  # in the order of their columns
@@ -80,6 +81,7 @@ _OPTIONS = [
         type=OUTPUT,
         help="Write to FILE.  [default: standard output]",
     ),
+    csv_safe_option,
     quiet_option,
     click.option("--json", "as_json", is_flag=True, help=f"Same as --output-format {JSON_FORMAT}."),
 ]

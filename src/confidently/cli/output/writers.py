@@ -19,8 +19,10 @@ from ...arrays import contiguous
 from ...data.formats.table import BY_SUFFIX
 from ...data.sources.whole_files import new_file
 from ...late import numpy as np
+from ...spreadsheets import harmless
 from ..inputs import open_for, reported
 from ..options.predictions import JSON_FORMAT, Requested
+from ..options.spreadsheets import check_csv_safe
 from .files import output
 from .predictions import ABSTAINED, Column, Named
 from .reading import reported_batches
@@ -60,9 +62,10 @@ def write_predictions(predictions: Tabulated, data: Sequence[str], options: dict
     """
     path = options["output_path"]
     kind = options["output_format"] or (JSON_FORMAT if options["as_json"] else format_of(path))
+    check_csv_safe(options["csv_safe"], kind)
     with (
         reported(),
-        writer(kind, path, predictions.columns, predictions.names) as file,
+        writer(kind, path, predictions.columns, predictions.names, options["csv_safe"]) as file,
         open_for(predictions.model, data, ignore_labels=True, keep=predictions.requested.keep, **opening) as stream,
     ):
         for batch in reported_batches(stream, quiet=options["quiet"] or path is None):
@@ -76,12 +79,14 @@ def format_of(path: str | None) -> str:
 
 
 @contextmanager
-def writer(kind: str, path: str | None, columns: list[Column], names: Sequence[Any]) -> Iterator[Writer]:
+def writer(
+    kind: str, path: str | None, columns: list[Column], names: Sequence[Any], safe: bool = False
+) -> Iterator[Writer]:
     """Open a writer to standard output, or to a file that appears when all is written.
 
-    ``names`` are the names of the classes.
+    ``names`` are the names of the classes; ``safe``: a spreadsheet computes no text.
     """
-    with WRITERS[kind].opened(path, columns, names) as found:
+    with (SAFE if safe else WRITERS)[kind].opened(path, columns, names) as found:
         yield found
 
 
@@ -175,7 +180,11 @@ class Tsv(Lines):
         return self.separator.join(placeholders) + "\n"
 
     def text(self, value: Any) -> str:
-        return " ".join(_plain(value).splitlines()).replace("\t", " ")
+        return " ".join(self.plain(value).splitlines()).replace("\t", " ")
+
+    def plain(self, value: Any) -> str:
+        """Return a value as text, which may need quotes."""
+        return _plain(value)
 
 
 class Csv(Tsv):
@@ -188,8 +197,22 @@ class Csv(Tsv):
         return True
 
     def text(self, value: Any) -> str:
-        text = _plain(value)
+        text = self.plain(value)
         return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text
+
+
+class SafeTsv(Tsv):
+    """Columns separated by tabs, of which a spreadsheet computes none."""
+
+    def plain(self, value: Any) -> str:
+        return _harmless(value)
+
+
+class SafeCsv(Csv):
+    """Columns separated by commas, of which a spreadsheet computes none."""
+
+    def plain(self, value: Any) -> str:
+        return _harmless(value)
 
 
 class JsonLines(Lines):
@@ -222,6 +245,10 @@ def _plain(value: Any) -> str:
     if isinstance(value, list):
         return ",".join(map(_plain, value))
     return ABSENT if value is None else ABSTAIN_MARK if value is ABSTAINED else str(value)
+
+
+def _harmless(value: Any) -> str:
+    return _plain(value) if value is ABSTAINED else harmless(_plain(value))
 
 
 class Parquet:
@@ -283,3 +310,4 @@ def _array(kind: Any, values: Sequence[Any]) -> Any:
 
 
 WRITERS: dict[str, type[Lines] | type[Parquet]] = {found.format: found for found in (Tsv, Csv, JsonLines, Parquet)}
+SAFE: dict[str, type[Lines] | type[Parquet]] = {found.format: found for found in (SafeTsv, SafeCsv)}

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from ...spreadsheets import SPREADSHEETS
 from ..batch import DataError
 from ..formats.table import BY_NAME, BY_SUFFIX, WRITABLE, Format
 from ..stream import Stream
@@ -21,7 +22,7 @@ from . import lines, tables
 from .rows import Row, Rows
 
 
-def write_rows(path: str, kind: str, open_again: Callable[[], Stream]) -> int:
+def write_rows(path: str, kind: str, open_again: Callable[[], Stream], safe: bool = False) -> int:
     """Write all rows of a stream to a file.
 
     Parameters
@@ -33,6 +34,8 @@ def write_rows(path: str, kind: str, open_again: Callable[[], Stream]) -> int:
     open_again : callable
         Opens the stream; called twice for formats with a ``table_writer``. Its features should be read exactly and
         unscaled (``vocabulary=True, normalize="none"``).
+    safe : bool, default False
+        CSV and TSV: write an apostrophe before names and labels that a spreadsheet would compute.
 
     Returns
     -------
@@ -57,6 +60,8 @@ def write_rows(path: str, kind: str, open_again: Callable[[], Stream]) -> int:
     """
     if kind not in WRITABLE:
         raise ValueError(f"unknown kind {kind!r}; expected one of {', '.join(WRITABLE)}")
+    if safe and kind not in SPREADSHEETS:
+        raise ValueError(f"safe is for {' and '.join(SPREADSHEETS)}, got the kind {kind!r}")
     target = BY_NAME[kind]
     count = 0
     if target.line_writer is not None:
@@ -68,7 +73,7 @@ def write_rows(path: str, kind: str, open_again: Callable[[], Stream]) -> int:
         return count
     opened: tables.Opener = getattr(tables, str(target.table_writer))
     with open_again() as stream:
-        table = tables.Table(_rows(stream, target))
+        table = tables.Table(_rows(stream, target), safe)
     with open_again() as stream, opened(path, table, stream.multilabel) as writer:
         for row in _rows(stream, target):
             writer.write(table.cells(row))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
+from ...spreadsheets import harmless
 from ..batch import DataError
 from .rows import LABEL, TAG, WEIGHT, Row, Rows, number
 
@@ -15,10 +16,14 @@ ROWS_PER_GROUP = 2**14  # of Parquet and Feather
 
 
 class Table:
-    """The columns of a table: label, weight and tag if rows have them, then one per feature."""
+    """The columns of a table: label, weight and tag if rows have them, then one per feature.
 
-    def __init__(self, rows: Rows) -> None:
+    Where it is ``safe``, a spreadsheet computes none of its names and texts.
+    """
+
+    def __init__(self, rows: Rows, safe: bool = False) -> None:
         """Read all rows once."""
+        self.safe = safe
         self.tagged = self.weighted = False
         for batch in rows.batches:
             rows.learn_names(batch)
@@ -35,10 +40,14 @@ class Table:
         self.columns = [*self.beside, *map(str, self.keys)]
         if clash := set(self.beside) & set(self.columns[len(self.beside) :]):
             raise DataError(f"a feature is called {clash.pop()!r}, like another column; rename it")
+        if safe:
+            self.columns = [harmless(column) for column in self.columns]
 
     def cells(self, row: Row) -> list[Any]:
         """Return the cells of a row; ``None``: empty."""
         beside = {LABEL: row.labels, WEIGHT: row.weight, TAG: row.tag}
+        if self.safe:
+            beside = {name: _harmless(cell) for name, cell in beside.items()}
         values = dict(row.features)
         return [*(beside[name] for name in self.beside), *map(values.get, self.keys)]
 
@@ -71,6 +80,12 @@ class Tsv:
             if any(mark in text for mark in "\t\r\n"):
                 raise DataError(f"{text!r} has a tab or a line end, which TSV cannot hold; write csv")
         self.file.write("\t".join(texts) + "\n")
+
+
+def _harmless(cell: Any) -> Any:
+    if isinstance(cell, list):
+        return [_harmless(part) for part in cell]
+    return harmless(cell) if isinstance(cell, str) else cell
 
 
 def _text(cell: Any) -> str:
