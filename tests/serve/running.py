@@ -14,13 +14,25 @@ COMMAND = [sys.executable, "-m", "confidently", "serve"]
 PATIENCE = 60.0  # seconds, for what is soon there
 
 
+def command(limits):
+    """``confidently serve`` with other limits than its own, such as ``{"connections.HEAD_SECONDS": 0.2}``."""
+    if not limits:
+        return COMMAND
+    lines = [
+        f"import confidently.serve.{name.partition('.')[0]}; confidently.serve.{name} = {value!r}"
+        for name, value in limits.items()
+    ]
+    lines.append("from confidently.__main__ import main; main()")
+    return [sys.executable, "-c", "\n".join(lines), "serve"]
+
+
 class ServerProcess:
     """``confidently serve`` of one folder."""
 
-    def __init__(self, folder, *options):
+    def __init__(self, folder, *options, limits=None, **started):
         self.process = subprocess.Popen(
-            [*COMMAND, str(folder), "--port", "0", *map(str, options)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            [*command(limits), str(folder), "--port", "0", *map(str, options)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **started,
         )  # fmt: skip
         self.told = []
         self._reading = threading.Thread(target=self._read_errors, daemon=True)
@@ -53,9 +65,9 @@ class ServerProcess:
 
 
 @contextmanager
-def running(folder, *options):
+def running(folder, *options, **started):
     """A server that is killed at the end unless it was stopped."""
-    server = ServerProcess(folder, *options)
+    server = ServerProcess(folder, *options, **started)
     try:
         yield server
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from importlib.resources import files
@@ -37,6 +38,8 @@ PAGE_HEADERS = {
     "Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",
 }  # fmt: skip
+MAX_LOGIN = 4096  # bytes, of the one body that is read before a token is known
+LOGIN_SECONDS = 30.0  # for which it may take
 PATH_NAME = re.compile(r"/[A-Za-z0-9_-]+(\.[a-z]+)?(/[A-Za-z0-9_-]+\.[a-z]+)?")
 
 
@@ -77,15 +80,17 @@ def make_app(engine: Engine, guard: Guard | None = None) -> ASGIApp:
         return answered(openapi)
 
     async def log_in(request: HTTPRequest) -> Sendable:
-        body = decoded(await Call(request.scope, request.receive, engine, {}).body(), LogIn)
+        try:
+            async with asyncio.timeout(LOGIN_SECONDS):
+                body = decoded(await Call(request.scope, request.receive, engine, {}).body(MAX_LOGIN), LogIn)
+        except TimeoutError:
+            raise Problem("slow-body", f"the body did not come within {LOGIN_SECONDS:.0f} s") from None
         if not watch.tokens:
             return answered({"csrf": "", "scopes": ["admin", "label", "learn", "predict"]})
         key, session = watch.log_in(request.headers, body.token)
         told = encoder.encode({"csrf": session.csrf, "scopes": sorted(session.token.scopes)})
         response = Response(told, media_type=JSON)
-        response.set_cookie(
-            COOKIE, key, int(SESSION_SECONDS), httponly=True, samesite="strict", secure=request.url.scheme == "https"
-        )
+        response.set_cookie(COOKIE, key, int(SESSION_SECONDS), httponly=True, samesite="strict", secure=watch.is_secure)
         return response
 
     async def session(request: HTTPRequest) -> Reply:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -87,6 +87,8 @@ class Call:
     engine : Engine
     names : dict
         The variable parts of the address.
+    guard : callable, optional
+        Told the headers; raises a ``Problem`` unless who sends them may do what the call does.
 
     Attributes
     ----------
@@ -94,8 +96,12 @@ class Call:
         By their names in small letters; of several of one name, the first.
     """
 
-    def __init__(self, scope: Scope, receive: Receive, engine: Engine, names: dict[str, str]) -> None:
-        self.scope, self.engine, self.names, self._receive = scope, engine, names, receive
+    def __init__(
+        self, scope: Scope, receive: Receive, engine: Engine, names: dict[str, str],
+        guard: Callable[[dict[str, str]], None] = lambda headers: None,
+    ) -> None:  # fmt: skip
+        self.scope, self.engine, self.names, self._receive, self._guard = scope, engine, names, receive, guard
+        self._is_later = False  # the next part of the body
         self.headers: dict[str, str] = {
             name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])
         }
@@ -109,6 +115,10 @@ class Call:
     def hosted(self) -> Hosted:
         """The model that the address names."""
         return self.engine.find(self.names["m"])
+
+    def check_allowed(self) -> None:
+        """Raise a ``Problem`` unless the call is allowed: its token or its session may end while it lasts."""
+        self._guard(self.headers)
 
     async def is_disconnected(self) -> bool:
         """Return whether the client has gone; called after the body was read."""
@@ -162,6 +172,9 @@ class Call:
         message = await self._message()
         if message["type"] == "http.disconnect":
             raise Problem("invalid-json", "the connection ended before the body did")
+        if self._is_later:
+            self.check_allowed()
+        self._is_later = True
         return message.get("body", b""), message.get("more_body", False)
 
     async def _message(self) -> Message:
@@ -196,14 +209,13 @@ class Call:
         declared = self.headers.get("content-length", "0")
         if declared.isdigit() and int(declared) > limit:
             raise Problem("too-large", f"the body has {declared} bytes, at most {limit} are allowed; send fewer rows")
-        parts, size, more = list[bytes](), 0, True
+        body, more = bytearray(), True
         while more:
             piece, more = await self._piece()
-            parts.append(piece)
-            size += len(piece)
-            if size > limit:
+            body += piece  # many small pieces would take more memory than what they hold
+            if len(body) > limit:
                 raise Problem("too-large", f"the body has more than {limit} bytes, the most allowed; send fewer rows")
-        return b"".join(parts)
+        return bytes(body)
 
     async def message(self, kind: type[Body]) -> Body:
         """Return the message in the body."""
@@ -211,13 +223,17 @@ class Call:
 
     async def lines(self) -> AsyncGenerator[list[bytes], None]:
         """Yield the lines of an NDJSON body, some at a time, as they arrive, without empty ones."""
-        rest = b""
+        rest = bytearray()  # of a line whose end has not come; only what is new is searched for it
         async for piece in self.pieces():
-            *lines, rest = (rest + piece).split(b"\n")
-            yield [stripped for line in lines if (stripped := line.strip())]
+            end = piece.rfind(b"\n") + 1
+            if end:
+                lines = (bytes(rest) + piece[:end]).split(b"\n")
+                yield [stripped for line in lines if (stripped := line.strip())]
+                rest.clear()
+            rest += piece[end:]
             if len(rest) > MAX_LINE:
                 raise Problem("too-large", f"a line has more than {MAX_LINE} bytes, the most allowed")
-        if stripped := rest.strip():
+        if stripped := bytes(rest).strip():
             yield [stripped]
 
     async def log(self, request: Request) -> Any:

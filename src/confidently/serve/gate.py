@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from .api import ROUTES, Route
 from .calls import Call
+from .connections import admit
 from .engine import Engine
 from .models import check_name
 from .problems import Problem
@@ -41,7 +42,7 @@ class Gate:
         """Return the answer to a request, a problem too."""
         began = time.perf_counter()
         try:
-            call = Call(scope, receive, self.engine, names)
+            call = Call(scope, receive, self.engine, names, self._allow)
             self._check(call)
             reply = await self.route.handler(call)
         except Problem as problem:
@@ -52,8 +53,12 @@ class Gate:
         observed.observe(time.perf_counter() - began)
         return reply
 
+    def _allow(self, headers: dict[str, str]) -> None:
+        self.guard.check(self.route.method, headers, self.route.scope)
+
     def _check(self, call: Call) -> None:
-        self.guard.check(self.route.method, call.headers, self.route.scope)
+        call.check_allowed()
+        admit(call.scope, call.check_allowed)
         name = call.names.get("m")
         if name is not None:
             check_name(name)

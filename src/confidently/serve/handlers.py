@@ -268,10 +268,13 @@ async def events(call: Call) -> Sendable:
     call.engine.check_open()
 
     async def told() -> AsyncGenerator[bytes, None]:
+        """Yield events until the server stops, the client goes, or its token ends: it then asks again, in vain."""
         last = call.headers.get("last-event-id", "")
         number, before = int(last) if re.fullmatch("[0-9]{1,18}", last) else 0, b""
         yield b"retry: 2000\n\n"
         while not call.engine.stopping and not await call.is_disconnected():
+            if isinstance(tried(call.check_allowed), Problem):
+                return
             summary = [_facts(hosted) for hosted in list(call.engine.hosted.values())]
             data = encoder.encode({"models": summary})
             if data != before:
@@ -296,6 +299,7 @@ async def get_examples(call: Call) -> Sendable:
     async def lines() -> AsyncGenerator[bytes, None]:
         last, left = after, limit
         while left > 0:
+            call.check_allowed()
             found, last = await call.log(examples.export(hosted, last, min(left, ROWS_PER_CHUNK)))
             left -= len(found)
             if found:

@@ -12,7 +12,7 @@ from .problems import KINDS
 from .replies import JSON, NDJSON, PROBLEM
 
 FILE = "application/octet-stream"
-COMMON = ("400", "401", "403", "404", "405", "408", "409", "410", "413", "422", "503", "507")
+COMMON = ("400", "401", "403", "404", "405", "408", "409", "410", "413", "422", "431", "503", "507")
 PARAMETERS = {
     "m": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},
     "id": {"type": "string", "minLength": 1, "maxLength": 256},

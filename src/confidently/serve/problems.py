@@ -15,6 +15,7 @@ class Kind(NamedTuple):
 
 
 KINDS = {
+    "invalid-http": Kind(400, "The request is not HTTP"),
     "invalid-json": Kind(400, "The body is not JSON"),
     "invalid-body": Kind(422, "The body does not have the expected form"),
     "invalid-row": Kind(422, "The row cannot be read"),
@@ -33,6 +34,7 @@ KINDS = {
     "expired": Kind(410, "The prediction is too old"),
     "slow-body": Kind(408, "The body did not arrive in time"),
     "too-large": Kind(413, "The body is too large"),
+    "head-too-large": Kind(431, "Address and headers are too large"),
     "media-type": Kind(415, "The media type is not supported"),
     "unauthorized": Kind(401, "A token is needed"),
     "forbidden": Kind(403, "The token does not allow this"),

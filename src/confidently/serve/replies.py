@@ -70,9 +70,12 @@ class Flow:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.headers})
-        async with aclosing(self.parts) as parts:
-            async for part in parts:
-                await send({"type": "http.response.body", "body": part, "more_body": True})
+        try:
+            async with aclosing(self.parts) as parts:
+                async for part in parts:
+                    await send({"type": "http.response.body", "body": part, "more_body": True})
+        except Problem:
+            return  # without an end, so that nobody takes the parts for the whole: uvicorn cuts the connection
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

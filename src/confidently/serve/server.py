@@ -17,6 +17,7 @@ from pathlib import Path
 import uvicorn
 
 from .app import make_app
+from .connections import KEEP_SECONDS, Connection, most_connections
 from .demo import Demo
 from .engine import Engine
 from .follow import Follower, sources_of
@@ -46,6 +47,8 @@ class Server:
     port : int
         0: any that is free.
     token_file : path, optional
+    public_url : str, optional
+        As of :class:`Guard`.
     limits : Limits, optional
     vfs : str, optional
         The name of a virtual file system of SQLite, for the log.
@@ -56,11 +59,13 @@ class Server:
     ------
     UsageError
         For an address that others can reach, without tokens.
+    ValueError
+        For a file of tokens or a public address that cannot be used.
     """
 
     def __init__(
         self, folder: str | os.PathLike[str], host: str = "127.0.0.1", port: int = 8642, *,
-        token_file: str | os.PathLike[str] | None = None, limits: Limits | None = None,
+        token_file: str | os.PathLike[str] | None = None, public_url: str | None = None, limits: Limits | None = None,
         vfs: str | None = None, say: Callable[[str], None] = lambda line: None,
     ) -> None:  # fmt: skip
         if token_file is None and host not in LOOPBACK:
@@ -69,11 +74,12 @@ class Server:
             )
         self.folder, self.host, self.port, self.say = Path(folder), host, port, say
         self.token_file = token_file
-        self.guard = Guard([] if token_file is None else read_tokens(token_file))
+        self.guard = Guard([] if token_file is None else read_tokens(token_file), public_url)
         self.engine = Engine(folder, limits, vfs=vfs, say=say)
         config = uvicorn.Config(
             make_app(self.engine, self.guard), log_level="warning", access_log=False, lifespan="off",
-            timeout_graceful_shutdown=STOP_SECONDS, timeout_keep_alive=75, server_header=False, proxy_headers=False,
+            timeout_graceful_shutdown=STOP_SECONDS, timeout_keep_alive=KEEP_SECONDS, server_header=False,
+            proxy_headers=False, http=Connection, ws="none", limit_concurrency=most_connections(),
         )  # fmt: skip
         self.server = uvicorn.Server(config)
         self.engine.failure.notify = self.stop

@@ -24,6 +24,7 @@ CSRF = "x-csrf-token"
 SESSION_SECONDS = 12 * 3600.0
 LINE = re.compile(r"(\S+)\s+([a-z,]+)\s+([0-9a-fA-F]{64})")
 LOOPBACK = re.compile(r"(localhost|127\.[0-9.]+|\[::1\]|::1)(:[0-9]+)?")
+ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?/?", re.IGNORECASE)
 SAFE = ("GET", "HEAD", "OPTIONS")
 
 
@@ -85,6 +86,12 @@ def new_token(name: str, scopes: str) -> tuple[str, str]:
     return token, line
 
 
+def _origin(url: str) -> str:
+    """Return an address as browsers write it in the header ``Origin``."""
+    found = url.lower().rstrip("/")
+    return found.removesuffix(":443" if found.startswith("https:") else ":80")
+
+
 class Guard:
     """Decides whether a request may pass.
 
@@ -92,10 +99,26 @@ class Guard:
     ----------
     tokens : list of Token
         Empty: whoever can reach the server may do everything; it then listens to this machine only.
+    public_url : str, optional
+        Where browsers find the server, such as ``"https://learn.example.org"``: the address of a proxy before it.
+
+    Attributes
+    ----------
+    is_secure : bool
+        Whether cookies are for TLS only.
+
+    Raises
+    ------
+    ValueError
+        If the address is not that of a server alone.
     """
 
-    def __init__(self, tokens: list[Token]) -> None:
+    def __init__(self, tokens: list[Token], public_url: str | None = None) -> None:
+        if public_url is not None and ORIGIN.fullmatch(public_url) is None:
+            raise ValueError(f"--public-url: expected https://HOST or https://HOST:PORT, got {public_url!r}")
         self.tokens = tokens
+        self.public_origin = None if public_url is None else _origin(public_url)
+        self.is_secure = self.public_origin is not None and self.public_origin.startswith("https:")
         self._sessions: dict[str, Session] = {}
 
     def check(self, method: str, headers: Mapping[str, str], scope: str) -> None:
@@ -166,10 +189,9 @@ class Guard:
         if method not in SAFE:
             self._check_same_site(headers)
 
-    @staticmethod
-    def _check_same_site(headers: Mapping[str, str]) -> None:
+    def _check_same_site(self, headers: Mapping[str, str]) -> None:
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             raise Problem("cross-site", "the request comes from a page of another site")
         origin = headers.get("origin")
-        if origin is not None and origin.partition("://")[2] != headers.get("host"):
+        if origin not in (None, self.public_origin) and origin.partition("://")[2] != headers.get("host"):
             raise Problem("cross-site", f"the request comes from {origin[:100]}")

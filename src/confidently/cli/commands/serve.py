@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...extras import install
 from ..options.arguments import POSITIVE_INTEGER, add_options, json_option
 from ..options.command import Command
 from ..options.files import InputFolder, OneFile, OutputFolder
@@ -23,6 +24,11 @@ _OPTIONS = [
     click.option(
         "--token-file", metavar="FILE", type=OneFile(),
         help="Require the tokens in this file; SIGHUP reads it again.  [default: none]",
+    ),
+    click.option(
+        "--public-url", metavar="URL",
+        help="Browsers find the server here, behind a proxy; with https://, cookies are sent over TLS only.  "
+        "[default: none]",
     ),
     click.option(
         "--model", metavar="FILE", type=OneFile(),
@@ -86,9 +92,7 @@ def serve(ctx: click.Context, /, folder: str | None, as_json: bool, **options: A
         from ...serve.log import LogError
         from ...serve.problems import Problem
     except ImportError as error:
-        raise click.ClickException(
-            f'the server needs {error.name}; install it with pip install "confidently[serve]"'
-        ) from None
+        raise click.ClickException(f"the server needs {error.name}; run {install('serve')}") from None
     try:
         if chosen:
             _work_offline(ctx, folder, chosen[0], options[chosen[0]], as_json)
@@ -150,7 +154,7 @@ def _serve(ctx: click.Context, folder: str, options: dict[str, Any], as_json: bo
     try:
         server = Server(
             folder, options["host"], options["port"], token_file=options["token_file"],
-            limits=Limits(snapshot_events=options["snapshot_every"]), say=tell,
+            public_url=options["public_url"], limits=Limits(snapshot_events=options["snapshot_every"]), say=tell,
         )  # fmt: skip
     except ValueError as error:  # a UsageError is one
         raise click.ClickException(str(error)) from None

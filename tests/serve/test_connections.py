@@ -1,0 +1,519 @@
+"""Limits of connections, of what is kept before a token is known, and of streams whose token ends."""
+
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+import threading
+import time
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import pytest
+
+from confidently.serve import app, calls, connections, handlers, tokens
+from confidently.serve.waiting import Limits
+from tests.serve.running import PATIENCE, lines_of, not_served, running, wait_until
+from tests.serve.test_network import FIRST, connected, ids, row
+from tests.serve.test_tokens import bearer, token_file
+
+PAGE = Path(__file__).parents[2] / "docs" / "serve.md"
+HEAD = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n"
+linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+@pytest.fixture
+def guarded(tmp_path):
+    """Starts servers with one token, by their limits; returns a server and its token."""
+    with ExitStack() as stack:
+
+        def start(*options, scopes="predict,learn,label,admin", **started):
+            path, [token] = token_file(tmp_path, scopes)
+            server = stack.enter_context(running(tmp_path / "served", "--token-file", path, *options, **started))
+            return server, token
+
+        yield start
+
+
+def received(connection):
+    """All that a server sends until it closes the connection."""
+    found = b""
+    with suppress(ConnectionResetError):
+        while piece := connection.recv(65536):
+            found += piece
+    return found
+
+
+def answer_from(connection):
+    """One answer whose length is stated."""
+    found = b""
+    while b"\r\n\r\n" not in found:
+        found += connection.recv(65536)
+    head, _, body = found.partition(b"\r\n\r\n")
+    length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+    while len(body) < length:
+        body += connection.recv(65536)
+    return head + b"\r\n\r\n" + body
+
+
+def problem_in(answer):
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b"content-type: application/problem+json" in head
+    found = json.loads(body)
+    assert head.startswith(b"HTTP/1.1 %d " % found["status"])
+    return found["type"].removeprefix("urn:confidently:")
+
+
+def most_memory(server):
+    """The most memory that a server has had, in MB."""
+    with open(f"/proc/{server.process.pid}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
+
+
+def processor_seconds(server):
+    with open(f"/proc/{server.process.pid}/stat") as file:
+        times = file.read().rpartition(")")[2].split()
+    return (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def send_until_refused(connection, piece, n):
+    with suppress(ConnectionError):
+        for _ in range(n):
+            connection.sendall(piece)
+
+
+# --- heads -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_largest_head_is_answered_and_a_larger_one_refused(tmp_path):
+    fixed = len("/livez") + len("Hostlocalhost") + len("X")
+    with running(tmp_path / "served") as server:
+        for size, status in ((connections.MAX_HEAD - fixed, 200), (connections.MAX_HEAD - fixed + 1, 431)):
+            for pieces in (1, 7):
+                with connected(server) as one:
+                    content = HEAD + b"Connection: close\r\nX: " + b"x" * (size - len("Connectionclose")) + b"\r\n\r\n"
+                    for k in range(pieces):
+                        one.sendall(content[k * len(content) // pieces : (k + 1) * len(content) // pieces])
+                    answer = received(one)
+                    assert answer.startswith(b"HTTP/1.1 %d " % status)
+                    assert status == 200 or problem_in(answer) == "head-too-large"
+        for n, status in ((connections.MAX_HEADERS - 2, 200), (connections.MAX_HEADERS - 1, 431)):
+            with connected(server) as one:
+                one.sendall(HEAD + b"Connection: close\r\n" + b"X: x\r\n" * n + b"\r\n")
+                assert received(one).startswith(b"HTTP/1.1 %d " % status)
+        with connected(server) as one:
+            one.sendall(b"GET /" + b"x" * connections.MAX_HEAD + b" HTTP/1.1\r\n")
+            assert problem_in(received(one)) == "head-too-large"
+
+
+ENDLESS = {
+    "nothing": b"",
+    "address": b"GET /",
+    "name": b"GET / HTTP/1.1\r\nX",
+    "header": b"GET / HTTP/1.1\r\nX: ",
+    "trailer": b"POST /session HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ",
+    "chunk": b"POST /session HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1;",
+}
+
+
+@linux
+def test_what_never_ends_is_not_kept(tmp_path):
+    with running(tmp_path / "served") as server:
+        before = most_memory(server)
+        for name, begin in ENDLESS.items():
+            for piece in (b"x" * 60000, b"x: x\r\n" * 10000):
+                with connected(server) as endless:
+                    endless.sendall(begin)
+                    send_until_refused(endless, piece, 1000)
+                assert most_memory(server) < before + 15, name
+        with server.client() as client:
+            assert client.get("/livez").status_code == 200
+
+
+HALF = {
+    "nothing": (b"", 0, b""),
+    "line": (b"GET /livez HT", 0, b""),
+    "head": (HEAD, 0, b"X: x\r\n"),
+    "empty lines": (HEAD + b"\r\n", 1, b"\r\n"),
+    "second head": (HEAD + b"\r\n" + HEAD, 1, b"X"),
+    "body": (HEAD + b"Content-Length: 10\r\n\r\n", 1, b"x"),
+    "refused body": (b"POST /session HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000\r\n\r\n", 1, b"x"),
+}
+
+
+def test_a_request_whose_head_does_not_come_is_given_up(tmp_path):
+    """Also after an answer, and where an answer is there before the body, whose rest is dribbled."""
+    with running(tmp_path / "served", limits={"connections.HEAD_SECONDS": 0.5}) as server:
+        for name, (content, answers, further) in HALF.items():
+            with connected(server) as half:
+                half.sendall(content)
+                if answers:
+                    assert answer_from(half).startswith(b"HTTP/1.1 "), name
+                time.sleep(0.1)
+                with suppress(ConnectionError):
+                    half.sendall(further)
+                assert received(half) == b"", name
+
+
+def test_a_head_is_in_time_and_its_body_may_take_longer(tmp_path):
+    with running(tmp_path / "served", limits={"connections.HEAD_SECONDS": 1.0}) as server, connected(server) as slow:
+        with server.client() as client:
+            assert client.put(FIRST, json={}).status_code == 201
+        body = json.dumps(row("slow")).encode()
+        head = f"POST {FIRST}/learn HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        for part in (head[:40], head[40:], body[:10], body[10:20], body[20:]):
+            slow.sendall(part)
+            time.sleep(0.4)
+        assert b"200 OK" in answer_from(slow)
+        assert ids(server) == ["slow"]
+
+
+def test_a_connection_is_kept_for_a_while(tmp_path):
+    with running(tmp_path / "served", limits={"connections.KEEP_SECONDS": 1}) as server, connected(server) as kept:
+        for _ in range(3):
+            kept.sendall(HEAD + b"\r\n")
+            assert b"200 OK" in answer_from(kept)
+            time.sleep(0.4)
+        assert received(kept) == b""
+
+
+# --- how many there are ----------------------------------------------------------------------------------------------
+
+
+def few_files(n):
+    return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n))
+
+
+@linux
+def test_idle_connections_do_not_keep_others_out(guarded):
+    """More than there are file descriptors: the ones idle for longest go, one with a request under way stays."""
+    server, token = guarded(preexec_fn=few_files(164))  # 50 connections
+    with ExitStack() as stack, server.client(headers=bearer(token)) as client:
+        assert client.put(FIRST, json={}).status_code == 201
+        body = json.dumps(row("busy")).encode()
+        busy = stack.enter_context(connected(server))
+        head = f"POST {FIRST}/learn HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+        busy.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body[:10])
+        idle = [stack.enter_context(connected(server)) for _ in range(250)]
+        with server.client(headers=bearer(token)) as other:
+            assert other.post(f"{FIRST}/learn", json=row("other")).status_code == 200
+            assert other.get(f"{FIRST}/file").status_code == 409, "a file can be opened too"
+        busy.sendall(body[10:])
+        assert b"200 OK" in answer_from(busy)
+        assert received(idle[0]) == b"" and received(idle[100]) == b""
+        idle[-1].sendall(HEAD + b"\r\n")
+        assert b"200 OK" in answer_from(idle[-1]), "the newest are open"
+        assert client.get(FIRST).json()["rows"] == 2
+    assert server.stop() == 0
+
+
+@linux
+def test_a_connection_beyond_the_limit_is_refused_while_all_others_are_busy(guarded):
+    server, token = guarded(preexec_fn=few_files(84))  # 10 connections
+    with ExitStack() as stack:
+        for _ in range(10):
+            stream = stack.enter_context(connected(server))
+            stream.sendall(
+                f"GET /v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+            )
+            assert b"200 OK" in stream.recv(4096)
+        late = stack.enter_context(connected(server))
+        late.sendall(HEAD + b"\r\n")
+        answer = received(late)
+        assert answer.startswith(b"HTTP/1.1 503 ") and b"retry-after: 1" in answer
+        assert problem_in(answer) == "overloaded"
+        stream.close()
+
+        def is_served():
+            with connected(server) as again:
+                again.sendall(HEAD + b"Connection: close\r\n\r\n")
+                return received(again).startswith(b"HTTP/1.1 200 ")
+
+        wait_until(is_served)
+
+
+@linux
+def test_the_limit_of_files_is_raised_as_far_as_needed(tmp_path):
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    wanted = 2 * connections.MAX_CONNECTIONS + connections.SPARE_FILES
+    with running(
+        tmp_path / "served", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (100, hard))
+    ) as server:
+        soft = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)[0]
+        assert soft == min(wanted, hard if hard != resource.RLIM_INFINITY else wanted)
+
+
+# --- answers that nobody reads ---------------------------------------------------------------------------------------
+
+
+def unread(server, request, times=1):
+    """A connection that sends requests and reads nothing."""
+    host, port = server.url.removeprefix("http://").split(":")
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.settimeout(PATIENCE)
+    connection.connect((host, int(port)))
+    connection.sendall(request * times)
+    return connection
+
+
+def open_sockets(server):
+    folder = f"/proc/{server.process.pid}/fd"
+    with suppress(FileNotFoundError):
+        return sum(os.readlink(f"{folder}/{name}").startswith("socket:") for name in os.listdir(folder))
+    return 0
+
+
+@linux
+@pytest.mark.parametrize("ending", [b"", b"Connection: close\r\n", b"X: " + b"x" * 70_000], ids=["kept", "last", "bad"])
+def test_answers_that_nobody_reads_are_given_up(tmp_path, ending):
+    limits = {"connections.UNREAD_SECONDS": 0.5, "connections.KEEP_SECONDS": 1}
+    with running(tmp_path / "served", limits=limits) as server:
+        before = open_sockets(server)
+        one = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n"
+        with unread(server, (one + b"\r\n") * 200) as lazy:
+            with suppress(ConnectionError):
+                lazy.sendall(one + ending + b"\r\n")
+            wait_until(lambda: open_sockets(server) > before)
+            wait_until(lambda: open_sockets(server) == before)
+
+
+def test_whoever_has_shown_a_token_may_read_later(guarded):
+    server, token = guarded(limits={"connections.UNREAD_SECONDS": 0.3, "connections.KEEP_SECONDS": 1})
+    n = 6000
+    with server.client(headers=bearer(token)) as client:
+        client.put(FIRST, json={"view": "none"})
+        lines = "".join(json.dumps(row(f"m-{k}") | {"features": {"t": "x" * 2000}}) + "\n" for k in range(n))
+        told = client.post(
+            f"{FIRST}/learn?wait=learned", content=lines, headers={"Content-Type": "application/x-ndjson"}
+        )
+        assert told.text.count('"learned"') == n
+    head = f"GET {FIRST}/examples HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+    with unread(server, head) as later:
+        time.sleep(1.5)
+        later.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+        found = b""
+        while not found.endswith(b"\r\n0\r\n\r\n"):
+            piece = later.recv(1 << 20)
+            assert piece, "it was cut"
+            found += piece
+    assert found.count(b'"id":"m-') == n
+
+
+# --- before a token is known -----------------------------------------------------------------------------------------
+
+
+@linux
+def test_logins_take_no_memory_before_their_token_is_known(guarded):
+    server, _ = guarded()
+    before = most_memory(server)
+
+    def log_in(connection):
+        head = b"POST /session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        connection.sendall(head + b"Transfer-Encoding: chunked\r\n\r\n")
+        send_until_refused(connection, b"10000\r\n" + b"x" * 65536 + b"\r\n", 255)  # 16 MB
+
+    with ExitStack() as stack:
+        found = [stack.enter_context(connected(server)) for _ in range(60)]
+        senders = [threading.Thread(target=log_in, args=(one,)) for one in found]
+        for sender in senders:
+            sender.start()
+        for sender in senders:
+            sender.join()
+        assert most_memory(server) < before + 60 * 0.5
+    with server.client() as client:
+        too_long = client.post("/session", json={"token": "x" * app.MAX_LOGIN})
+        assert too_long.status_code == 413
+
+
+def test_a_login_has_to_come_in_time(guarded):
+    """As a whole: byte after byte it would take for ever."""
+    server, token = guarded(limits={"app.LOGIN_SECONDS": 0.5})
+    body = json.dumps({"token": token}).encode()
+    head = b"POST /session HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with connected(server) as slow:
+        slow.sendall(head)
+        with suppress(ConnectionError):
+            for k in range(len(body)):
+                slow.sendall(body[k : k + 1])
+                time.sleep(0.05)
+        assert problem_in(received(slow)) == "slow-body"
+    with connected(server) as quick:
+        quick.sendall(head + body)
+        assert received(quick).startswith(b"HTTP/1.1 200 ")
+
+
+# --- lines -----------------------------------------------------------------------------------------------------------
+
+
+@linux
+def test_a_long_line_that_comes_byte_by_byte_costs_what_a_short_one_does(tmp_path):
+    with running(tmp_path / "served") as server:
+        with server.client() as client:
+            client.put(FIRST, json={})
+        seconds = []
+        for begun in (0, 3 << 20):
+            with connected(server) as slow:
+                slow.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                head = f"POST {FIRST}/learn HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n"
+                slow.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
+                content = b'{"label": "a", "features": {"t": "' + b"x" * begun
+                slow.sendall(b"%x\r\n%s\r\n" % (len(content), content))
+                time.sleep(1)
+                before = processor_seconds(server)
+                for _ in range(1000):
+                    slow.sendall(b"1\r\nx\r\n")
+                    time.sleep(0.001)
+                time.sleep(0.2)
+                seconds.append(processor_seconds(server) - before)
+                slow.sendall(b'3\r\n"}}\r\n0\r\n\r\n')
+                answer = b""
+                while not answer.endswith(b"\r\n0\r\n\r\n"):
+                    answer += slow.recv(65536)
+                assert b'"status":"durable"' in answer
+        assert seconds[1] < 4 * seconds[0] + 0.1, "copied for each byte, a line of 3 MB took ten times as long"
+
+
+def test_lines_in_pieces_are_the_lines(tmp_path):
+    with running(tmp_path / "served") as server, server.client() as client:
+        client.put(FIRST, json={})
+        expected = []
+        for size in (1, 7, 64, 4096):
+            rows = [row(f"{size}-{k}") for k in range(40)]
+            expected += [one["id"] for one in rows]
+            body = "\n \n".join(json.dumps(one) for one in rows).encode()
+            pieces = (body[k : k + size] for k in range(0, len(body), size))
+            told = client.post(f"{FIRST}/learn", content=pieces, headers={"Content-Type": "application/x-ndjson"})
+            assert [one["id"] for one in lines_of(told)] == expected[-40:]
+        assert ids(server) == expected
+
+
+# --- tokens that end -------------------------------------------------------------------------------------------------
+
+
+def revoke(server, folder):
+    """Replace the tokens of a server."""
+    token_file(folder, "admin")
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: any("tokens read from" in line for line in server.told))
+
+
+def test_events_end_with_their_token(guarded, tmp_path):
+    server, token = guarded(scopes="predict")
+    with server.client() as client, client.stream("GET", "/v1/events", headers=bearer(token)) as stream:
+        lines = stream.iter_lines()
+        assert next(line for line in lines if line.startswith("id:"))
+        revoke(server, tmp_path)
+        list(lines)
+        assert client.get("/v1/events", headers=bearer(token)).status_code == 401
+
+
+def test_events_end_with_their_session(guarded):
+    server, token = guarded(limits={"tokens.SESSION_SECONDS": 3.0})
+    with server.client() as client:
+        assert client.post("/session", json={"token": token}).status_code == 200
+        with client.stream("GET", "/v1/events") as stream:
+            lines = stream.iter_lines()
+            assert next(line for line in lines if line.startswith("id:"))
+            list(lines)
+        assert client.get("/v1/models").status_code == 401
+
+
+def test_rows_are_learned_until_their_token_ends(guarded, tmp_path):
+    server, token = guarded()
+    with server.client() as client:
+        client.put(FIRST, json={}, headers=bearer(token))
+
+    def body():
+        yield (json.dumps(row("before")) + "\n").encode()
+        time.sleep(0.5)
+        revoke(server, tmp_path)
+        yield (json.dumps(row("after")) + "\n").encode()
+
+    with server.client() as client:
+        headers = bearer(token) | {"Content-Type": "application/x-ndjson"}
+        told = lines_of(client.post(f"{FIRST}/learn", content=body(), headers=headers))
+    assert told[-1]["type"] == "urn:confidently:unauthorized"
+    assert "after" not in [one.get("id") for one in told]
+
+
+def test_an_export_whose_token_ends_is_cut(guarded, tmp_path):
+    """It does not look complete."""
+    server, token = guarded()
+    with server.client(headers=bearer(token)) as client:
+        client.put(FIRST, json={"view": "none"})
+        lines = "".join(json.dumps(row(f"m-{k}") | {"features": {"t": "x" * 2000}}) + "\n" for k in range(6000))
+        client.post(f"{FIRST}/learn?wait=learned", content=lines, headers={"Content-Type": "application/x-ndjson"})
+    head = f"GET {FIRST}/examples HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+    with unread(server, head) as later:
+        time.sleep(0.5)
+        revoke(server, tmp_path)
+        later.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+        found = received(later)
+    assert b'"id":"m-0"' in found and b'"id":"m-5999"' not in found
+    assert not found.endswith(b"\r\n0\r\n\r\n")
+    assert not any("Traceback" in line for line in server.told)
+
+
+# --- behind a proxy --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("url", "secure"),
+    [
+        ("https://learn.example.org", True),
+        ("https://Learn.example.org:443/", True),
+        ("http://learn.example.org:80", False),
+    ],
+)
+def test_cookies_behind_a_proxy_with_tls(guarded, url, secure):
+    server, token = guarded("--public-url", url)
+    origin = {"Origin": "https://learn.example.org" if secure else "http://learn.example.org", "Host": "inside:8642"}
+    with server.client() as client:
+        answer = client.post("/session", json={"token": token}, headers=origin)
+        assert answer.status_code == 200
+        assert ("Secure" in answer.headers["set-cookie"]) == secure
+        for other in (
+            "https://evil.example",
+            "https://learn.example.org.evil.example",
+            "null",
+            "https://learn.example.org:8",
+        ):
+            wrong = client.post("/session", json={"token": token}, headers=origin | {"Origin": other})
+            assert wrong.status_code == 403
+
+
+def test_cookies_without_a_proxy(guarded):
+    server, token = guarded()
+    with server.client() as client:
+        assert "Secure" not in client.post("/session", json={"token": token}).headers["set-cookie"]
+
+
+@pytest.mark.parametrize("url", ["learn.example.org", "ftp://example.org", "https://", "https://a/b", "https://a\n"])
+def test_public_addresses_that_are_none(tmp_path, url):
+    status, told = not_served(tmp_path / "served", "--public-url", url)
+    assert status == 2 and "--public-url: expected https://HOST or https://HOST:PORT" in told
+
+
+def test_the_limits_of_the_documentation_are_those_of_the_server():
+    kib, mib, gib, spare = 1 << 10, 1 << 20, 1 << 30, connections.SPARE_FILES
+    told = {
+        "| connections": f"{connections.MAX_CONNECTIONS:,}, or half of the file descriptors less {spare}",
+        "| address and headers": f"{connections.MAX_HEAD // kib} KiB, {connections.MAX_HEADERS} headers",
+        "| time for address": f"{connections.HEAD_SECONDS:.0f} s",
+        "| time between two requests": f"{connections.KEEP_SECONDS} s",
+        "| an answer that is not read": f"{connections.UNREAD_SECONDS:.0f} s",
+        "| the body of a login": f"{app.MAX_LOGIN // kib} KiB, {app.LOGIN_SECONDS:.0f} s",
+        "| a body of JSON": f"{calls.MAX_BODY // mib} MiB",
+        "| a line of NDJSON": f"{calls.MAX_LINE // mib} MiB",
+        "| a model file": f"{handlers.MAX_FILE // gib} GiB",
+        "| time between two parts": f"{calls.BODY_SECONDS:.0f} s",
+        "| rows that wait": f"{Limits().waiting_rows:,}, {Limits().waiting_bytes // mib} MiB",
+        "| a session": f"{tokens.SESSION_SECONDS / 3600:.0f} hours",
+    }
+    lines = PAGE.read_text().splitlines()
+    for name, value in told.items():
+        [line] = [line for line in lines if line.startswith(name)]
+        assert line.split("|")[2].strip() == value
