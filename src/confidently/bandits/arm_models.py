@@ -34,7 +34,7 @@ class ArmModels(ABC):
 
     @abstractmethod
     def learn(self, arms: NDArray[np.intp], rewards: Floats, X: Any) -> None:
-        """Train on decisions for contexts in their order, with their rewards."""
+        """Train on decisions for contexts in their order, with their rewards; an error leaves all as it was."""
 
     @abstractmethod
     def add(self, features: Any = None) -> None:
@@ -74,11 +74,15 @@ class PerArm(ArmModels):
         return mean, variance
 
     def learn(self, arms: NDArray[np.intp], rewards: Floats, X: Any) -> None:
-        for arm in np.unique(arms):
-            rows = np.flatnonzero(arms == arm)
-            if self.estimators[arm] is None:
-                self.estimators[arm] = self.model.copied(self.prior)
-            self.model.learn(self.estimators[arm], X if len(rows) == X.shape[0] else X[rows], rewards[rows])
+        touched, learned = np.unique(arms), dict[int, Any]()
+        for arm in touched.tolist():
+            rows, estimator = np.flatnonzero(arms == arm), self.estimators[arm]
+            if estimator is None or len(touched) > 1:  # one alone takes back what it has learned before an error
+                estimator = self.model.copied(self.prior if estimator is None else estimator)
+            self.model.learn(estimator, X if len(rows) == X.shape[0] else X[rows], rewards[rows])
+            learned[arm] = estimator
+        for arm, estimator in learned.items():
+            self.estimators[arm] = estimator
 
     def add(self, features: Any = None) -> None:
         self.estimators.append(None)

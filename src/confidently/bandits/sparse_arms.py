@@ -59,6 +59,17 @@ class SparseArms(ArmModels):
         return found[:, 0], found[:, 1]
 
     def learn(self, arms: NDArray[np.intp], rewards: Floats, X: Any) -> None:
+        if len(arms) == 1:  # of which nothing is learned before an error
+            self._learn(arms, rewards, X)
+            return
+        saved = self.used, {name: array.copy() for name, array in self.state.items()}
+        try:
+            self._learn(arms, rewards, X)
+        except BaseException:
+            self.used, self.state = saved
+            raise
+
+    def _learn(self, arms: NDArray[np.intp], rewards: Floats, X: Any) -> None:
         for i, (arm, reward) in enumerate(zip(arms.tolist(), rewards.tolist(), strict=True)):
             columns, values = self._row(X, i)
             mean, variance = _core.arm_score(self.state, *self.variances, columns, values, arm)
