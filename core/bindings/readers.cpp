@@ -151,12 +151,12 @@ void bind_readers(nb::module_& m) {
     nb::class_<ReaderOptions>(m, "ReaderOptions")
         .def("__init__", [](ReaderOptions* self, double largest, std::int64_t max_columns, LabelCount labels, bool skip_errors,
                             bool l2, int bits, const std::vector<std::string>& classes, std::size_t n_kept,
-                            bool zeros, bool own_columns, const std::string& path) {
+                            bool zeros, bool own_columns, bool strict, const std::string& path) {
             require_table(bits, max_columns);
             new (self) ReaderOptions{largest, max_columns, labels, skip_errors, l2, bits, classes, n_kept, zeros, own_columns,
-                                     path.empty() ? usual_simd() : simd_named(path)};
+                                     strict, path.empty() ? usual_simd() : simd_named(path)};
         }, nb::kw_only(), "largest"_a, "max_columns"_a, "labels"_a, "skip_errors"_a, "l2"_a, "bits"_a, "classes"_a, "n_kept"_a,
-             "zeros"_a, "own_columns"_a, "path"_a = "");
+             "zeros"_a, "own_columns"_a, "strict"_a = false, "path"_a = "");
     nb::class_<NgramOptions>(m, "NgramOptions")
         .def("__init__", [](NgramOptions* self, bool characters, int shortest, int longest, bool binary) {
             require(1 <= shortest && shortest <= longest, "n-grams must have a length of at least 1");

@@ -88,7 +88,7 @@ class JsonLinesFormat {
     }
 
     const char* value(const char* p, Key& key, int depth, RowWriter& rows) {
-        const char* end = key.opaque ? json::skip_value(p, text_end_, depth) : read(p, key, depth, rows);
+        const char* end = key.opaque ? json::skip_value(p, text_end_, depth, rows.options.strict) : read(p, key, depth, rows);
         if (key.keep >= 0) keep(p, end, key, rows);
         return end;
     }
@@ -105,7 +105,7 @@ class JsonLinesFormat {
 
     const char* read(const char* p, Key& key, int depth, RowWriter& rows) {
         const bool ignored = key.role == Role::label && rows.options.labels == LabelCount::ignored;
-        if (ignored) return json::skip_value(p, text_end_, depth);
+        if (ignored) return json::skip_value(p, text_end_, depth, rows.options.strict);
         switch (*p) {
             case '{':
                 if (key.role == Role::label) throw RowError{p, "the label is an object; expected a string, a number or a list of them"};
@@ -162,6 +162,7 @@ class JsonLinesFormat {
             rows.check(x, token);
             add(key, x, rows);
         } else {
+            if (rows.options.strict) json::require_finite(x, p, end);
             word(p, token, key, rows);
         }
         return end;

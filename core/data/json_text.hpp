@@ -3,6 +3,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -189,9 +190,16 @@ inline int deeper(const char* p, int depth) {
     return depth + 1;
 }
 
-inline const char* skip_string(const char* p, const char* text_end) {
+inline void require_finite(double value, const char* p, const char* end) {
+    if (std::isfinite(value)) return;
+    const std::string token = excerpt({p, static_cast<std::size_t>(end - p)});
+    throw RowError{p, "the number " + token + " is beyond the range of double precision; write it in double quotes if it is a name"};
+}
+
+// strict: its text must be UTF-8.
+inline const char* skip_string(const char* p, const char* text_end, bool strict) {
     for (std::uint32_t code;;) {
-        p = pass_plain(p, text_end);
+        p = strict ? plain_end(p, text_end) : pass_plain(p, text_end);
         switch (byte_at(p)) {
             case Byte::quote: return p + 1;
             case Byte::control: wrong_in_string(p);
@@ -201,23 +209,27 @@ inline const char* skip_string(const char* p, const char* text_end) {
     }
 }
 
-// The end of the value at p. Its text need not be UTF-8.
-inline const char* skip_value(const char* p, const char* text_end, int depth) {
+// The end of the value at p. Only if strict its text must be UTF-8, and its numbers finite.
+inline const char* skip_value(const char* p, const char* text_end, int depth, bool strict) {
     double value;
+    const char* end;
     switch (*p) {
         case '{':
             depth = deeper(p, depth);
             return read_members(p + 1, [&](const char* key) {
-                return skip_value(behind_colon(skip_string(key, text_end)), text_end, depth);
+                return skip_value(behind_colon(skip_string(key, text_end, strict)), text_end, depth, strict);
             });
         case '[':
             depth = deeper(p, depth);
-            return read_elements(p + 1, [&](const char* element) { return skip_value(element, text_end, depth); });
-        case '"': return skip_string(p + 1, text_end);
+            return read_elements(p + 1, [&](const char* element) { return skip_value(element, text_end, depth, strict); });
+        case '"': return skip_string(p + 1, text_end, strict);
         case 't': return read_word(p, "true");
         case 'f': return read_word(p, "false");
         case 'n': return read_word(p, "null");
-        default: return read_number(p, text_end, value);
+        default:
+            end = read_number(p, text_end, value);
+            if (strict) require_finite(value, p, end);
+            return end;
     }
 }
 

@@ -61,6 +61,7 @@ struct ReaderOptions {
     std::size_t n_kept;
     bool zeros = false;        // numbers that are 0 are entries of a row, in formats with named columns
     bool own_columns = false;  // one of several readers: the features that are new to it get their columns later (numbering.hpp)
+    bool strict = false;       // JSON lines: what is not a feature must be UTF-8, and a number a finite one, too
     Simd path = usual_simd();
 };
 

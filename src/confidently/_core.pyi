@@ -583,6 +583,7 @@ class ReaderOptions:
         n_kept: int,
         zeros: bool,
         own_columns: bool,
+        strict: bool = False,
         path: str = "",
     ) -> None: ...
 

@@ -47,6 +47,9 @@ class ReadRequest(NamedTuple):
         The columns of features that there should be.
     parsers : int, optional
         Threads that parse lines; 0: nothing is read ahead.
+    strict : bool
+        In JSON lines, refuse text that is not UTF-8 and numbers beyond the range of double precision everywhere, also
+        in what is not read as a number or not read at all.
     """
 
     multilabel: bool | None = None
@@ -62,6 +65,7 @@ class ReadRequest(NamedTuple):
     first_row: int = 0
     expected: ExpectedColumns | None = None
     parsers: int | None = None
+    strict: bool = False
 
     def ahead(self, limit: int) -> int:
         """Return how many items a background thread may run ahead: ``limit``, or 0 if nothing is read ahead."""
@@ -80,6 +84,7 @@ class ReadRequest(NamedTuple):
             n_kept=len(self.keep),
             zeros=reading.zeros,
             own_columns=own_columns,
+            strict=self.strict,
         )
 
     def _labels(self) -> _core.LabelCount:

@@ -92,10 +92,16 @@ class QuestionReader:
         As of :class:`RowReader`.
     features : Features, optional
         Known features.
+    strict : bool
+        Whether everything in a row must be UTF-8 and within the range of numbers, also what is not read.
     """
 
-    def __init__(self, reading: ReaderOptions, dtype: str, features: Features | None = None) -> None:
-        request = ReadRequest(ignore_labels=True, largest=largest_value(dtype), freeze=True, parsers=0)
+    def __init__(
+        self, reading: ReaderOptions, dtype: str, features: Features | None = None, strict: bool = False
+    ) -> None:
+        request = ReadRequest(
+            ignore_labels=True, largest=largest_value(dtype), freeze=True, parsers=0, strict=strict
+        )  # fmt: skip
         self._parser = parser_of(reading, request, own_columns=False)
         self._numbering = _core.Numbering(request.options(reading))
         known = Features() if features is None else features
@@ -126,6 +132,9 @@ class QuestionReader:
 class RowCheck:
     """Checks rows before they are accepted, without a trace in any model.
 
+    The compiled reader is the only judge of what a row is; what it accepts here is text and numbers throughout, so that
+    whoever gets the row back can read all of it.
+
     Parameters
     ----------
     reading : ReaderOptions
@@ -141,8 +150,10 @@ class RowCheck:
     ) -> None:
         reading = replace(reading, normalize="none", vocabulary=False)
         self._label, self._classes = label, classes
-        self._questions = QuestionReader(reading, dtype)
-        request = ReadRequest(multilabel=multilabel, largest=largest_value(dtype), classes=tuple(classes), freeze=True)
+        self._questions = QuestionReader(reading, dtype, strict=True)
+        request = ReadRequest(
+            multilabel=multilabel, largest=largest_value(dtype), classes=tuple(classes), freeze=True, strict=True
+        )  # fmt: skip
         self._parser = parser_of(reading, request, own_columns=False)
         nothing = Features()
         self._parser.restore(nothing.key, nothing.names.text, nothing.names.start, True)
