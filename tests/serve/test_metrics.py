@@ -34,7 +34,7 @@ def test_a_curve_keeps_all_counts_in_few_points():
 def test_recent_rows_are_the_last_thousand():
     metrics = Metrics()
     for k in range(3 * RECENT_ROWS):
-        metrics.learned(1, int(k < 2 * RECENT_ROWS), 0.25, 0)
+        metrics.learned(1, int(k < 2 * RECENT_ROWS), 0.25)
     shown = metrics.shown()
     assert shown["rows"] == 3 * RECENT_ROWS
     assert shown["error"] == pytest.approx(2 / 3)

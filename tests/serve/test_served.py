@@ -196,19 +196,89 @@ def test_same_bytes_after_snapshots_beyond_the_rows_that_decide(tmp_path, name):
 # --- rows that are refused, classes that come late -------------------------------------------------------------------
 
 
+FAR = {  # asks for margins that rows of tiny values reach by weights beyond the range only
+    "rule": "iellip", "rule_parameters": {"gamma": 1e60}, "fit_intercept": False, "reading": Reading(normalize="none")
+}  # fmt: skip
+FAR_OPTIONS = ("--rule", "iellip", "--gamma", "1e60", "--no-intercept", "--normalize", "none")
+REFUSING = {
+    "none": (ModelSettings(**FAR, view="none"), (*FAR_OPTIONS, "--view", "none")),
+    "full": (
+        ModelSettings(**FAR, view="none", covariance="full"), (*FAR_OPTIONS, "--view", "none", "--covariance", "full")
+    ),
+}  # fmt: skip
+TINY = '"tiny":1e-90'
+
+
 @pytest.mark.parametrize("together", [False, True])
-def test_a_row_that_the_learner_refuses_is_left_out(tmp_path, together):
-    """Values may be valid and yet too large for the variances of a model in single precision."""
-    settings = ModelSettings(dtype="float32", rule="pa", view="none", reading=Reading(normalize="none"))
+def test_a_row_that_the_learner_refuses_is_set_aside(tmp_path, together):
+    settings, options = REFUSING["none"]
     rows = made(40, "numbers")
     rows = [(features, "spam" if label == "spam" else "ham") for features, label in rows]
-    bad = Example(b'{"label":"spam","a":3e38,"b":3e38,"c":3e38}')
+    bad = Example(f'{{"label":"spam",{TINY}}}'.encode(), 1.0, 1000)
     model = ServedModel(settings)
     given = [*examples(rows[:20]), bad, *examples(rows[20:])]
-    assert sum(model.learn(piece).refused for piece in ([given] if together else [[one] for one in given])) == 1
-    assert model.refused == 1
-    options = ["--dtype", "float32", "--rule", "pa", "--view", "none", "--normalize", "none"]
+    for piece in [given] if together else [[one] for one in given]:
+        model.learn(piece)
+    [aside] = model.take_aside()
+    assert aside.seq == 1000 and aside.reason.startswith("the rows take the model out of the range")
+    assert model.take_aside() == []
     assert saved(model, tmp_path) == trained(tmp_path, rows, *options)
+
+
+@pytest.mark.parametrize("name", REFUSING)
+@pytest.mark.parametrize("n", [40, 700, 1300])
+def test_a_row_that_is_set_aside_leaves_no_trace(tmp_path, name, n):
+    """Neither its class nor its features; and the blocks of a full covariance are those of the other rows."""
+    settings, options = REFUSING[name]
+    chance = random.Random(f"{name} {n}")
+    rows = made(n, "numbers", seed=n)
+    rows = [(features, "spam" if label == "spam" or k == 0 else "ham") for k, (features, label) in enumerate(rows)]
+    given, bad = examples(rows), []
+    for k in sorted(chance.sample(range(1, n), 7), reverse=True):
+        label, new = chance.choice(["spam", "odd", "ham"]), chance.choice(["", f',"new {k}":1e-80', ',"x":{"y":1e-70}'])
+        bad.append(Example(f'{{"label":"{label}",{TINY}{new}}}'.encode(), 1.0, 10_000 + k))
+        given.insert(k, bad[-1])
+    model = learn_in_pieces(ServedModel(settings), given, chance, 300)
+    model.judge()
+    assert saved(model, tmp_path) == trained(tmp_path, rows, *options)
+    assert sorted(one.seq for one in model.take_aside()) == sorted(one.seq for one in bad)
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_rows_before_one_that_is_set_aside_are_learned_once(tmp_path, together):
+    """Also those of weight 0, which the learner does not count."""
+    settings, options = REFUSING["none"]
+    rows = [(features, "spam" if label == "spam" else "ham") for features, label in made(60, "numbers", seed=6)]
+    weights = [0.0 if k % 3 == 0 or 18 <= k < 24 else 1.0 for k in range(60)]
+    given = examples(rows, weights)
+    for k in (24, 12):
+        given.insert(k, Example(f'{{"label":"odd",{TINY}}}'.encode(), 1.0, 100 + k))
+    model = ServedModel(settings)
+    for piece in [given] if together else [given[:22], given[22:]]:
+        model.learn(piece)
+    assert len(model.take_aside()) == 2
+    assert saved(model, tmp_path) == trained(tmp_path, rows, *options, weights=weights)
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_a_row_that_cannot_be_read_is_set_aside(tmp_path, settings):
+    """A log of an older version may have any; while the first rows decide, too."""
+    made_of, options = SETTINGS[settings]
+    rows = made(300, "mixed", seed=11)
+    given = examples(rows)
+    bad = [
+        b'{"label":"ham","a":1e300}',
+        b'{"label":"ham","a":[1,2',
+        b'{"a":1}',
+        b'{"label":"ham","subject":"\xff"}',
+        b"\xff",
+    ]
+    for k, line in enumerate(bad):
+        given.insert(1 + 60 * k, Example(line, 1.0, 1000 + k))
+    model = learn_in_pieces(ServedModel(made_of), given, random.Random(3), 90)
+    model.judge()
+    assert saved(model, tmp_path) == trained(tmp_path, rows, *options)
+    assert sorted(one.seq for one in model.take_aside()) == [1000, 1001, 1002, 1003, 1004]
 
 
 def test_a_class_that_comes_after_the_rows_that_decide(tmp_path):

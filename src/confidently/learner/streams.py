@@ -91,10 +91,7 @@ class StreamLearner:
             if batch.new_labels:
                 more = zeros((seen + len(batch.new_labels),), "int32")
                 more[:seen], number_of = number_of, more
-            new_classes, first = self._new_classes(batch), 0
-            while first < len(batch):
-                last = self._cut(batch, new_classes, first)
-                part = batch.rows(first, last) if last - first < len(batch) else batch
+            for part in self.parts(batch):
                 class_start = list[int]()
                 for label in part.new_labels:
                     known = len(self.classes)
@@ -105,8 +102,18 @@ class StreamLearner:
                     seen += 1
                 self._learn(part, part.labels if same else number_of[part.labels], class_start, calibrate)
                 self._keep_names(part)
-                first = last
             yield batch
+
+    def parts(self, batch: Batch) -> Iterator[Batch]:
+        """Yield the parts of a batch that :meth:`learn` learns at once, each after the one before is learned.
+
+        An error of a part undoes what was learned of it; the classes and columns that are new in it may stay.
+        """
+        new_classes, first = self._new_classes(batch), 0
+        while first < len(batch):
+            last = self._cut(batch, new_classes, first)
+            yield batch.rows(first, last) if last - first < len(batch) else batch
+            first = last
 
     def prepare(self, batches: Iterable[Batch]) -> None:
         """Choose the members of a stack by the first rows, whose features are then known; nothing is learned."""
@@ -188,7 +195,7 @@ class StreamLearner:
             raise DataError(
                 f"{batch.location}, or soon after it: feature {batch.n_columns - 1} (counted from 0) makes the model "
                 f"too large: {error}"
-            ) from None
+            ) from error  # which says that it is not the row's fault alone
         except ValueError as error:  # of a view
             raise DataError(f"{batch.location}, or soon after it: {error}") from None
 

@@ -14,6 +14,7 @@ from .labelling import UNDO_SECONDS, Candidate
 from .log import EventLog
 from .problems import Problem
 from .requests import Request
+from .rows import same_label
 
 
 def next_rows(hosted: Hosted, n: int, labeller: str, hold: Sequence[str] = ()) -> Request:
@@ -30,7 +31,7 @@ def answer(hosted: Hosted, id: str, label: Any, labeller: str) -> Request:
     """Return a request to store an answer, answered with its event. It is learned when it can no longer be undone."""
 
     def work(log: EventLog, request: Request) -> int:
-        hosted.check_living()
+        hosted.check_working()
         stored = log.get(hosted.number, id, "/id")
         if stored.features is None:
             raise Problem("expired", f"the row {id!r} is no longer stored", "/id")
@@ -38,7 +39,7 @@ def answer(hosted: Hosted, id: str, label: Any, labeller: str) -> Request:
         hosted.check_row(stored.features, encoded)
         given = log.waiting_answer(stored.seq)
         before = log.label_of(stored.seq) if given is None else given
-        if before is not None and str(msgspec.json.decode(before[1])) == str(label):
+        if before is not None and same_label(before[1], encoded):
             return before[0]
         if before is not None:
             told = before[1].decode()

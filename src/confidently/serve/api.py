@@ -80,6 +80,10 @@ ROUTES = (
     Route(
         "GET", f"{MODEL}/examples", handlers.get_examples, "admin", None, m.ExampleOut, (AFTER, LIMIT), lines="answer"
     ),
+    Route(
+        "GET", f"{MODEL}/set-aside", handlers.get_set_aside, "admin", None, m.SetAsideOut, (AFTER, LIMIT),
+        lines="answer",
+    ),
     Route("GET", f"{MODEL}/examples/{{id}}", handlers.get_example, "admin", None, m.StoredRow),
     Route("DELETE", f"{MODEL}/examples/{{id}}", handlers.delete_example, "admin", None, m.Erased),
     Route("GET", f"{MODEL}/queue", handlers.get_queue, "label", None, m.Queue, (N, LABELLER, HOLD)),

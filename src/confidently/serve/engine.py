@@ -9,22 +9,24 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-import time
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import apsw
 
 from ..wording import counted
-from .hosted import Hosted, examples_of
+from .events import StoredModel
+from .hosted import Hosted
 from .learner_thread import LearnerThread
 from .log import EventLog
-from .log_thread import LogThread
+from .log_thread import DISK_ERRORS, LogThread
 from .problems import Problem
+from .replay import replay
 from .requests import Request
 from .waiting import Failure, Limits, Waiting, stopping
 
-ROWS_PER_REPLAY = 4096
 MODELS = "models"  # the folder of snapshots
 PASSING = ".passing-"  # begins the names of files that are there while a request is answered
 
@@ -68,7 +70,9 @@ class Engine:
         self.log = EventLog(self.folder, vfs)
         self.hosted: dict[str, Hosted] = {}
         self.waiting, self.failure = Waiting(self.limits), Failure()
-        self.learner = LearnerThread(self.log, self.hosted, self.waiting, self.limits, self.failure, say)
+        self.learner = LearnerThread(
+            self.log, self.hosted, self.waiting, self.limits, self.failure, say, self._submit_aside
+        )
         self.writer = LogThread(self.log, self.hosted, self.waiting, self.failure, self.learner.take)
         self.ready = self.stopping = False
         self._begun = False
@@ -82,7 +86,7 @@ class Engine:
         try:
             self._clean()
             for stored in self.log.models():
-                self.hosted[stored.name] = self._load(Hosted(stored, self.folder_of(stored.number)))
+                self.hosted[stored.name] = self._load(stored)
         except (apsw.NotADBError, apsw.CorruptError) as error:
             self.log.close()
             raise self.log.damaged(error) from None
@@ -100,25 +104,38 @@ class Engine:
         if self._begun:
             self.writer.stop()
             self.learner.stop()
+            for hosted in self.hosted.values():
+                self._record_aside(hosted)
         self.log.close()
 
-    def _load(self, hosted: Hosted) -> Hosted:
-        """Return a model with its newest good snapshot loaded and the events after that replayed."""
-        since = self.log.last_rebuild(hosted.number)
-        hosted.load_newest(self.say, since)
-        began, told, rows = time.monotonic(), time.monotonic(), 0
-        while events := self.log.taught(hosted.number, hosted.cursor, ROWS_PER_REPLAY, erased_until=since):
-            examples = [one for one in examples_of(hosted, events) if one.line or one.seq > since]
-            hosted.learn_events(examples, live=False)
-            hosted.cursor, rows = events[-1].seq, rows + len(events)
-            if time.monotonic() - told > 1.0:
-                told = time.monotonic()
-                self.say(f"{hosted.name}: {counted(rows, 'event')} replayed")
-        self._complete_erasures(hosted)
-        hosted.restore_labelling(self.log)
-        if rows:
-            self.say(f"{hosted.name}: {counted(rows, 'event')} replayed in {time.monotonic() - began:.1f} s")
+    def _load(self, stored: StoredModel) -> Hosted:
+        """Return a model as it was when the server ended; one that cannot be made does not keep the others from it."""
+        folder = self.folder_of(stored.number)
+        try:
+            hosted = Hosted(stored, folder)
+            replay(self.log, hosted, self.say)
+        except apsw.Error:
+            raise
+        except Exception as error:
+            hosted = Hosted(stored, folder, broken=error)
+            self.say(f"{hosted.failed}; the other models are served")
+        self._record_aside(hosted)
+        if hosted.failed is None:
+            self._complete_erasures(hosted)
         return hosted
+
+    def _record_aside(self, hosted: Hosted) -> None:
+        """Write into the log which events a model could not learn; called while no thread runs."""
+        if not hosted.aside:
+            return
+        try:
+            self.log.begin()
+            events = hosted.record_aside(self.log)
+            self.log.commit()
+            hosted.recorded(events)
+        except (apsw.FullError, *DISK_ERRORS) as error:  # the next start finds the same
+            self.log.rollback()
+            self.say(f"{hosted.name}: {counted(len(hosted.aside), 'row')} set aside could not be recorded ({error})")
 
     def _complete_erasures(self, hosted: Hosted) -> None:
         """Overwrite rows whose erasure a kill has interrupted, once a snapshot has what was learned of them."""
@@ -148,6 +165,19 @@ class Engine:
     def folder_of(self, number: int) -> Path:
         """Return the folder of a model's snapshots."""
         return self.folder / MODELS / str(number)
+
+    def _submit_aside(self, hosted: Hosted) -> None:
+        """Have the log told which events a model could not learn; called by the learner thread.
+
+        If it cannot be told now, it is with the next ones, or at the end.
+        """
+
+        def work(log: EventLog, request: Request) -> None:
+            hosted.check_living()
+            request.committed.append(partial(hosted.recorded, hosted.record_aside(log)))
+
+        with suppress(Problem):
+            self.writer.submit(Request(work, rows=0))
 
     # --- requests ----------------------------------------------------------------------------------------------------
 

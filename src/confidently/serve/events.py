@@ -37,6 +37,10 @@ class Event(enum.IntEnum):
     PARKED = 8  # a label that came before its prediction: id, label
     REBUILD = 9  # the model was trained again of the rows before, without those that were erased
     SKIP = 10  # a labeller does not want to label the example; note: who
+    SET_ASIDE = 11  # the model could not learn an event, which counts as not there; example: that event; note: why
+
+
+NOT_SET_ASIDE = "NOT EXISTS (SELECT 1 FROM events s WHERE s.example = e.seq AND s.kind = 11)"
 
 
 class StoredModel(NamedTuple):

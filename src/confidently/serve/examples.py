@@ -14,10 +14,10 @@ from .engine import Engine
 from .events import Event, Stored
 from .hosted import Hosted, stored_answer
 from .labelling import candidate
-from .log import EventLog, now, refuse_other_content, same_json
+from .log import EventLog, now, reason_in, refuse_other_content, same_json
 from .problems import Problem, tried
 from .requests import Request, RowsQuestion
-from .rows import labelled_line, one_line
+from .rows import labelled_line, one_line, same_label
 from .served import Answer, Example
 
 DURABLE, LEARNED, PARKED = "durable", "learned", "parked"
@@ -69,6 +69,26 @@ def taught(hosted: Hosted, id: str | None, features: bytes, label: Any, weight: 
     return Taught(id, features, label, weight, hosted.check_row(features, label))
 
 
+def taught_line(hosted: Hosted, line: bytes) -> Taught:
+    """Check a line as ``confidently train`` reads it, which has its label among its keys; values keep their text.
+
+    Raises
+    ------
+    Problem
+        If it cannot be read, or its label is unknown.
+    """
+    line = one_line(line)
+    hosted.check_line(line)
+    try:
+        parts = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+        label = bytes(parts.pop(hosted.label_key))
+    except KeyError:
+        raise Problem("invalid-row", f"the row has no {hosted.label_key!r}") from None
+    except ValueError as error:  # half of a surrogate pair, which no text has
+        raise Problem("invalid-row", str(error)) from None
+    return Taught(None, msgspec.json.encode(parts), label, 1.0, line)
+
+
 def all_taught(hosted: Hosted, rows: Sequence[tuple[str | None, bytes, Any, float]]) -> list[Taught | Problem]:
     """Check rows as :func:`taught` does, all at once unless something is wrong with one."""
     found = list[Taught]()
@@ -108,7 +128,7 @@ def learn(engine: Engine, hosted: Hosted, rows: Sequence[Taught], wait: bool = F
     """Return a request to learn rows, answered with a ``Receipt`` or a ``Problem`` for each."""
 
     def work(log: EventLog, request: Request) -> list[Receipt | Problem]:
-        hosted.check_living()
+        hosted.check_working()
         return [tried(teach, engine, hosted, log, request, row) for row in rows]
 
     return Request(work, len(rows), sum(len(row.features) for row in rows), wait)
@@ -132,7 +152,7 @@ def teach(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: 
         stored = None
     if stored is None:
         seq = log.add(hosted.number, Event.LEARN, id, None, row.features, label, row.weight)
-        request.examples.append((hosted, Example(row.line, row.weight, seq)))
+        request.examples.append((hosted, Example(row.line, row.weight, seq, row.label)))
         return Receipt(id, seq, status)
     if stored.kind == Event.PARKED:
         return _learn_parked(hosted, log, request, row, stored)
@@ -142,10 +162,10 @@ def teach(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: 
     if before is not None:
         if stored.kind == Event.LEARN and stored.weight != row.weight:
             raise refuse_other_content(id)
-        if not _same_label(before[1], label):
+        if not same_label(before[1], label):
             raise refuse_other_content(id) if stored.kind == Event.LEARN else _other_label(id, before[1])
         if before[2]:
-            return Receipt(id, before[0], _status(hosted, request, before[0]))
+            return _receipt(hosted, log, request, id, before[0])
     seq = _add_label(hosted, log, request, stored, label)
     return Receipt(id, seq, status)
 
@@ -156,7 +176,7 @@ def _teach_new(engine: Engine, hosted: Hosted, log: EventLog, request: Request, 
         id = engine.new_id()
         with suppress(apsw.ConstraintError):
             seq = log.add(hosted.number, Event.LEARN, id, None, row.features, row.label, row.weight)
-            request.examples.append((hosted, Example(row.line, row.weight, seq)))
+            request.examples.append((hosted, Example(row.line, row.weight, seq, row.label)))
             return Receipt(id, seq, LEARNED if request.wait else DURABLE)
 
 
@@ -169,9 +189,13 @@ def _given(log: EventLog, example: int) -> tuple[int, bytes, bool] | None:
     return None if found is None else (*found, True)
 
 
-def _status(hosted: Hosted, request: Request, seq: int) -> str:
+def _receipt(hosted: Hosted, log: EventLog, request: Request, id: str, seq: int) -> Receipt:
     """Return what is sure of a label that an earlier request has brought."""
-    return LEARNED if request.wait and seq <= hosted.cursor else DURABLE
+    if not request.wait:
+        return Receipt(id, seq, DURABLE)
+    if (reason := hosted.why_aside(log, seq)) is not None:
+        raise Problem("set-aside", f"the model could not learn the row {id!r}: {reason}")
+    return Receipt(id, seq, LEARNED if seq <= hosted.cursor else DURABLE)
 
 
 def _is_expired(engine: Engine, log: EventLog, stored: Stored) -> bool:
@@ -184,24 +208,16 @@ def _is_expired(engine: Engine, log: EventLog, stored: Stored) -> bool:
 def _learn_parked(hosted: Hosted, log: EventLog, request: Request, row: Taught, stored: Stored) -> Receipt:
     """Learn a row whose label came first, if it is the same."""
     assert row.id is not None
-    if stored.label is None or not _same_label(stored.label, row.label):
+    if stored.label is None or not same_label(stored.label, row.label):
         raise _other_label(row.id, stored.label or b"null")
     log.unpark(stored.seq)
     seq = log.add(hosted.number, Event.LEARN, row.id, None, row.features, row.label, row.weight)
-    request.examples.append((hosted, Example(row.line, row.weight, seq)))
+    request.examples.append((hosted, Example(row.line, row.weight, seq, row.label)))
     return Receipt(row.id, seq, LEARNED if request.wait else DURABLE)
 
 
 def _example(hosted: Hosted, features: bytes, label: bytes, weight: float, seq: int) -> Example:
-    return Example(labelled_line(hosted.label_key, label, features), weight, seq)
-
-
-def _same_label(first: bytes, second: bytes) -> bool:
-    """Return whether two labels are the same class: 1 and "1" are; labels of a set may be in any order."""
-    a, b = msgspec.json.decode(first), msgspec.json.decode(second)
-    if isinstance(a, list) and isinstance(b, list):
-        return sorted(map(str, a)) == sorted(map(str, b))
-    return str(a) == str(b)
+    return Example(labelled_line(hosted.label_key, label, features), weight, seq, label)
 
 
 def _other_label(id: str, label: bytes) -> Problem:
@@ -219,7 +235,7 @@ def label_rows(
     """Return a request to label stored predictions, answered with a ``Receipt`` or a ``Problem`` for each."""
 
     def work(log: EventLog, request: Request) -> list[Receipt | Problem]:
-        hosted.check_living()
+        hosted.check_working()
         return [
             tried(_label, engine, hosted, log, request, label, may, park)
             for label, may in zip(labels, correct, strict=True)
@@ -242,7 +258,7 @@ def _label(
             "?park=true to keep the label until the row comes", "/id",
         )  # fmt: skip
     if stored.kind == Event.PARKED:
-        if stored.label is None or not _same_label(stored.label, label):
+        if stored.label is None or not same_label(stored.label, label):
             raise _other_label(given.id, stored.label or b"null")
         return Receipt(given.id, stored.seq, PARKED)
     if stored.features is None or _is_expired(engine, log, stored):
@@ -250,9 +266,9 @@ def _label(
         raise Problem("expired", f"the row {given.id!r} {told}", "/id")
     hosted.check_row(stored.features, label)
     before = _given(log, stored.seq)
-    same = before is not None and _same_label(before[1], label)
+    same = before is not None and same_label(before[1], label)
     if before is not None and same and before[2]:
-        return Receipt(given.id, before[0], _status(hosted, request, before[0]))
+        return _receipt(hosted, log, request, given.id, before[0])
     if before is not None and not same and not correct:
         raise _other_label(given.id, before[1])
     kind = Event.CORRECTION if before is not None and before[2] else Event.LABEL
@@ -287,7 +303,7 @@ def store_predictions(engine: Engine, hosted: Hosted, rows: Sequence[Question], 
     """
 
     def work(log: EventLog, request: Request) -> list[Answer | Problem]:
-        hosted.check_living()
+        hosted.check_working()
         return [
             answer if row.id is None else tried(_store, engine, hosted, log, request, row, answer)
             for row, answer in zip(rows, answers, strict=True)
@@ -348,7 +364,7 @@ def export(hosted: Hosted, after: int, limit: int) -> Request:
         rows = log.taught(hosted.number, after, limit)
         found = [
             {
-                "seq": row.seq, "id": row.id, "features": msgspec.Raw(row.features), "label": msgspec.Raw(row.label),
+                "seq": row.seq, "id": row.id, "features": shown(row.features), "label": shown(row.label),
                 "weight": row.weight, "time": row.time / 1000.0,
             }
             for row in rows
@@ -357,3 +373,32 @@ def export(hosted: Hosted, after: int, limit: int) -> Request:
         return found, rows[-1].seq if len(rows) == limit else None
 
     return Request(work)
+
+
+def set_aside(hosted: Hosted, after: int, limit: int) -> Request:
+    """Return a request for the rows that the model could not learn, in the order of setting them aside.
+
+    It is answered with a dict for each, and the number of the last event looked at; None if that was the last of all.
+    """
+
+    def work(log: EventLog, request: Request) -> tuple[list[dict[str, Any]], int | None]:
+        hosted.check_living()
+        rows = log.aside(hosted.number, after, limit)
+        found = [
+            {
+                "seq": row.example, "event": row.seq, "id": row.id, "features": shown(row.features),
+                "label": shown(row.label), "weight": row.weight, "time": row.time / 1000.0,
+                "reason": reason_in(row.note),
+            }
+            for row in rows
+        ]  # fmt: skip
+        return found, rows[-1].example if len(rows) == limit else None
+
+    return Request(work)
+
+
+def shown(text: bytes | None) -> msgspec.Raw | None:
+    """Return stored JSON as answers have it: text that is not UTF-8, which older versions took, is replaced."""
+    if text is None:
+        return None
+    return msgspec.Raw(text if text.isascii() else text.decode(errors="replace").encode())

@@ -11,12 +11,10 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from ..extras import install
 from .engine import Engine
-from .examples import Taught, taught, teach
-from .hosted import Hosted
+from .examples import Taught, taught_line, teach
+from .hosted import Hosted, told_of
 from .log import EventLog
 from .problems import Problem
 from .requests import Request
@@ -24,6 +22,8 @@ from .sources import FileSource, PipeSource, Some, Source
 
 PAUSE = 0.2  # seconds, until rows that found no room are sent again
 STDIN = "-"
+TOLD = 5  # rows that are left out
+PASSING = ("overloaded", "disk-full")  # problems after which the same rows are sent again
 
 
 def sources_of(name: str) -> list[Source]:
@@ -87,9 +87,10 @@ class Follower:
             position = self._call(lambda log, request: log.position(self.hosted.number, self.source.name))
             for some in self.source.rows(position, self._stopping):
                 self._learn(some)
-        except (OSError, Problem) as error:
+        except Exception as error:  # of the source, of the log, or a fault, which must not go unnoticed
             if not self.engine.stopping:
-                self.say(f"{self.source.name}: {error}")
+                told = error if isinstance(error, OSError | Problem) else told_of(error)
+                self.say(f"{self.source.name}: {told}; it is followed no more")
 
     def _learn(self, some: Some) -> None:
         rows = [row for line in some.lines if (row := self._row(line)) is not None]
@@ -103,7 +104,7 @@ class Follower:
             try:
                 self._call(work, len(rows))
             except Problem as problem:
-                if problem.kind != "overloaded":
+                if problem.kind not in PASSING:
                     raise
                 self._stopping.wait(PAUSE)
             else:
@@ -114,14 +115,12 @@ class Follower:
         if not line.strip():
             return None
         try:
-            found = msgspec.json.decode(line, type=dict[str, Any])
-            label = found.pop(self.hosted.label_key)
-            return taught(self.hosted, None, msgspec.json.encode(found), label, 1.0)
-        except (msgspec.DecodeError, KeyError, Problem) as error:
+            return taught_line(self.hosted, line)
+        except Problem as problem:
             self.refused += 1
-            reason = f"the row has no {self.hosted.label_key!r}" if isinstance(error, KeyError) else error
-            if self.refused <= 5:
-                self.say(f"{self.source.name}: a row is left out: {reason}")
+            if self.refused <= TOLD:
+                more = "; further ones are not told" if self.refused == TOLD else ""
+                self.say(f"{self.source.name}: a row is left out: {problem.detail}{more}")
             return None
 
     def _call(self, work: Callable[[EventLog, Request], Any], rows: int = 1) -> Any:

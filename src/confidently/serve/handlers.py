@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -155,7 +155,7 @@ async def explain(call: Call) -> Sendable:
     row = examples.question(hosted, None, bytes(body.features))
 
     def work(log: Any, request: Any) -> Any:
-        hosted.check_living()
+        hosted.check_working()
         try:
             return hosted.model.explanation(row.features, body.about)
         except ValueError as error:
@@ -292,6 +292,16 @@ async def events(call: Call) -> Sendable:
 
 async def get_examples(call: Call) -> Sendable:
     """Export learned rows in the order of learning, a line of JSON each."""
+    return _pages(call, examples.export)
+
+
+async def get_set_aside(call: Call) -> Sendable:
+    """Export the rows that the model could not learn, with the reason, a line of JSON each."""
+    return _pages(call, examples.set_aside)
+
+
+def _pages(call: Call, some: Callable[[Hosted, int, int], Request]) -> Flow:
+    """Send all rows that requests find, some at a time."""
     hosted = call.hosted
     after = call.number("after", 0, 0, 2**53)
     limit = call.number("limit", 2**53, 1, 2**53)
@@ -300,7 +310,7 @@ async def get_examples(call: Call) -> Sendable:
         last, left = after, limit
         while left > 0:
             call.check_allowed()
-            found, last = await call.log(examples.export(hosted, last, min(left, ROWS_PER_CHUNK)))
+            found, last = await call.log(some(hosted, last, min(left, ROWS_PER_CHUNK)))
             left -= len(found)
             if found:
                 yield b"".join(encoder.encode(row) + b"\n" for row in found)
@@ -315,7 +325,7 @@ async def get_example(call: Call) -> Sendable:
     hosted, id = call.hosted, call.names["id"]
     stored, label = await call.log(examples.find(hosted, id))
     return answered({
-        "id": id, "seq": stored.seq, "features": msgspec.Raw(stored.features),
+        "id": id, "seq": stored.seq, "features": examples.shown(stored.features),
         "label": None if label is None else msgspec.Raw(label),
         "prediction": None if stored.note is None else msgspec.Raw(stored.note),
     })  # fmt: skip
@@ -340,7 +350,7 @@ async def get_queue(call: Call) -> Sendable:
     hold = call.query.getlist("hold")[:100]
     rows = await call.log(answers.next_rows(hosted, n, labeller, hold))
     shown = [
-        {"id": row.id, "features": msgspec.Raw(row.features), "guess": row.guess, "certainty": row.certainty,
+        {"id": row.id, "features": examples.shown(row.features), "guess": row.guess, "certainty": row.certainty,
          "random": row.random}
         for row in rows
     ]  # fmt: skip

@@ -16,8 +16,8 @@ from .labelling import POOL, Labelling, candidate
 from .log import EventLog
 from .metrics import Metrics
 from .problems import Problem
-from .rows import RowCheck, labelled_line
-from .served import Answer, Example, ServedModel
+from .rows import RowCheck, label_names, labelled_line
+from .served import Answer, Example, Learned, ServedModel, raise_of_machine
 from .settings import ModelSettings
 from .snapshots import Snapshots
 from .waiting import Limits
@@ -35,17 +35,21 @@ class Hosted:
         As the log has it.
     folder : path
         Of its snapshots.
+    broken : exception, optional
+        Why the model could not be made; it is then there to be listed and deleted.
 
     Attributes
     ----------
     waiting : deque of Example
-        What is durable and not learned yet.
+        What is durable and not learned yet, with the requests that wait for that.
+    failed : str or None
+        Why the model answers and learns no more.
     """
 
-    def __init__(self, stored: StoredModel, folder: Path) -> None:
+    def __init__(self, stored: StoredModel, folder: Path, broken: BaseException | None = None) -> None:
         self.stored, self.folder = stored, folder
         self.number, self.name, self.created = stored.number, stored.name, stored.created
-        self.settings = msgspec.json.decode(stored.settings, type=ModelSettings)
+        self.settings = _settings_of(stored) if broken is None else ModelSettings()
         self.has_file, self.deleted = stored.has_file, False
         self.metrics, self.labelling = Metrics(), Labelling()
         self.waiting: deque[tuple[Example, Any]] = deque()
@@ -53,9 +57,14 @@ class Hosted:
         self.cursor = 0  # the last event learned
         self.snapshots = Snapshots(folder, self.name)
         self.row_seconds = 20e-6  # of learning, as measured
+        self.aside: dict[int, str] = {}  # events that were set aside and of which the log does not know yet, and why
+        self.told_aside: dict[int, str] = {}  # those that the log was asked to record last
+        self.failed: str | None = None
         self._check_lock = threading.Lock()
-        self.model = ServedModel(self.settings) if not self.has_file else self._of_base()
+        self.model = ServedModel(self.settings) if not self.has_file or broken else self._of_base()
         self._take_check()
+        if broken is not None:
+            self.fail(broken)
 
     def _of_base(self) -> ServedModel:
         return ServedModel(self.settings, Model.load(self.folder / BASE))
@@ -83,6 +92,11 @@ class Hosted:
         with self._check_lock:
             return self._check.labelled(features, label)
 
+    def check_line(self, line: bytes) -> None:
+        """Raise a ``Problem`` unless a line can be read that has its label among its keys."""
+        with self._check_lock:
+            self._check.line(line)
+
     def are_features(self, many: list[bytes]) -> bool:
         """Return whether all are features that can be read."""
         with self._check_lock:
@@ -97,14 +111,12 @@ class Hosted:
 
     def learn(self, examples: list[Example], live: bool = True) -> None:
         """Learn rows, after some of them were predicted to compare the predictions with the labels."""
-        for example, answer in self._sampled(examples):
-            label = msgspec.json.decode(example.line)[self.label_key]
-            if answer.label is not None and answer.probability and not isinstance(label, list):
-                self.metrics.judged(answer.probability[str(answer.label)], str(answer.label) == str(label))
-        found = self.model.learn(examples)
-        if found.anew:
-            self.metrics.began_again()
-        self.metrics.learned(found.rows, found.mistakes, found.log_loss, found.refused, live)
+        sampled = self._sampled(examples)
+        self._count(self.model.learn(examples), live)
+        for example, answer in sampled:
+            if answer.probability and not isinstance(answer.label, list):  # lists of labels are not compared
+                name = str(answer.label)
+                self.metrics.judged(answer.probability[name], [name] == label_names(example.label))
 
     def learn_events(self, examples: list[Example], live: bool = True) -> None:
         """Learn what events say, in order; at an erasure, which is a row without a line, the model settles."""
@@ -115,12 +127,18 @@ class Hosted:
                 continue
             if rows:
                 self.learn(rows, live)
-            self.model.settle()
+            self._count(self.model.settle(), live)
             rows = []
         if rows:
             self.learn(rows, live)
         if examples:
             self.cursor = examples[-1].seq
+
+    def _count(self, found: Learned, live: bool) -> None:
+        if found.anew:
+            self.metrics.began_again()
+        self.metrics.learned(found.rows, found.mistakes, found.log_loss, live)
+        self.take_aside()
 
     def _sampled(self, examples: list[Example]) -> list[tuple[Example, Answer]]:
         if self.model.waiting_rows:  # whose block would have to be learned for that
@@ -128,7 +146,53 @@ class Hosted:
         sample = [example for example in examples if example.seq // TOGETHER % SAMPLED == 1]
         if not sample:
             return []
-        return list(zip(sample, self.model.answers([example.line for example in sample]), strict=True))
+        try:
+            return list(zip(sample, self.model.answers([example.line for example in sample]), strict=True))
+        except Exception as error:  # a row among them cannot be read, as learning it will find out
+            raise_of_machine(error)
+            return []
+
+    # --- set aside ---------------------------------------------------------------------------------------------------
+
+    def take_aside(self) -> None:
+        """Take note of the rows that the model has set aside; the log is to be told of them."""
+        for one in self.model.take_aside():
+            self.aside[one.seq] = one.reason
+            self.metrics.refused += 1
+
+    def record_aside(self, log: EventLog) -> list[int]:
+        """Write into the log which events were set aside; return them. Called within a transaction."""
+        found = list(self.aside.items())
+        for seq, reason in found:
+            log.set_aside(self.number, seq, reason)
+        return [seq for seq, _ in found]
+
+    def recorded(self, events: list[int]) -> None:
+        """Forget events of which the log was told durably."""
+        for seq in events:
+            self.aside.pop(seq, None)
+
+    def why_aside(self, log: EventLog, seq: int) -> str | None:
+        """Return why an event was set aside, or None if it was not; called in the log thread."""
+        return self.aside.get(seq) or log.why_aside(seq)
+
+    # --- failure -----------------------------------------------------------------------------------------------------
+
+    def fail(self, error: BaseException) -> Problem:
+        """Answer and learn no more, while other models do; return the problem of whoever asks."""
+        self.failed = self.failed or f"the model {self.name!r} has stopped ({told_of(error)})"
+        return self.failure()
+
+    def failure(self) -> Problem:
+        """Return the problem of a request to a model that has stopped."""
+        remedy = "restart the server, or train the model again with POST .../rebuild"
+        return Problem("model-failed", f"{self.failed}; its rows are in the log: {remedy}")
+
+    def check_working(self) -> None:
+        """Raise a ``Problem`` if the model was deleted or has stopped."""
+        self.check_living()
+        if self.failed is not None:
+            raise self.failure()
 
     # --- snapshots ---------------------------------------------------------------------------------------------------
 
@@ -141,7 +205,7 @@ class Hosted:
 
     def begin_snapshot(self, limits: Limits, say: Callable[[str], None]) -> None:
         """Begin to write a snapshot if one is due."""
-        if not self.deleted:
+        if not self.deleted and self.failed is None:
             self.snapshots.begin_if_due(self.model, self.metrics, limits, say)
 
     def save(self) -> int:
@@ -152,7 +216,7 @@ class Hosted:
         OSError
             If it cannot be written.
         """
-        if not self.deleted:
+        if not self.deleted and self.failed is None:
             self.snapshots.save(self.model, self.metrics)
         return self.snapshots.seq
 
@@ -165,7 +229,8 @@ class Hosted:
     def become(self, other: Hosted) -> None:
         """Be what another training of the same model has made; snapshots of the one before are removed."""
         self.snapshots.forget()
-        self.model, self.metrics = other.model, other.metrics
+        self.model, self.metrics, self.failed = other.model, other.metrics, None
+        self.aside = {seq: reason for seq, reason in self.aside.items() if seq > other.cursor}
         self.cursor = max(self.cursor, other.cursor)
 
     # --- rows to label -----------------------------------------------------------------------------------------------
@@ -183,6 +248,17 @@ class Hosted:
             self.labelling.restore(seq, example, id, label)
 
 
+def _settings_of(stored: StoredModel) -> ModelSettings:
+    return msgspec.json.decode(stored.settings, type=ModelSettings)
+
+
+def told_of(error: BaseException) -> str:
+    """Return what an error says, or at least its type."""
+    if isinstance(error, MemoryError):
+        return f"the memory is full: {error}" if str(error) else "the memory is full"
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
 def stored_answer(note: bytes) -> Answer:
     """Return the answer that an event of a prediction keeps."""
     return Answer(**msgspec.json.decode(note))
@@ -195,5 +271,6 @@ def examples_of(hosted: Hosted, events: list[Row]) -> list[Example]:
         if row.kind == Event.ERASURE:
             found.append(Example(b"", 1.0, row.seq))
         elif row.features is not None and row.label is not None:
-            found.append(Example(labelled_line(hosted.label_key, row.label, row.features), row.weight, row.seq))
+            line = labelled_line(hosted.label_key, row.label, row.features)
+            found.append(Example(line, row.weight, row.seq, row.label))
     return found

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from .metrics import wilson
+from .rows import same_label
 from .served import Answer
 
 RANDOM_SHARE = 0.15
@@ -218,7 +219,7 @@ class Labelling:
         self.answers += n
         if random and guess is not None:
             self.random_answers += n
-            self.random_hits += n * (str(msgspec.json.decode(label)) == str(guess))
+            self.random_hits += n * same_label(label, msgspec.json.encode(guess))
 
     def due(self) -> list[Pending]:
         """Return the answers that can no longer be undone."""

@@ -14,6 +14,8 @@ from .hosted import Hosted
 from .log import EventLog
 from .problems import Problem, problem_of
 from .requests import Request, RequestQueue, RowsQuestion, deliver
+from .served import Example
+from .snapshots import not_written
 from .waiting import Failure, Limits, Waiting
 
 SLICE_SECONDS = 2e-3  # of learning between two looks at the questions
@@ -35,14 +37,16 @@ class LearnerThread:
     failure : Failure
     say : callable
         Told what is worth knowing.
+    record : callable
+        Given a model with rows that it has set aside, of which the log is to be told.
     """
 
     def __init__(
         self, log: EventLog, hosted: dict[str, Hosted], waiting: Waiting, limits: Limits, failure: Failure,
-        say: Callable[[str], None],
+        say: Callable[[str], None], record: Callable[[Hosted], None],
     ) -> None:  # fmt: skip
         self.log, self.hosted, self.waiting, self.limits, self.failure = log, hosted, waiting, limits, failure
-        self.say = say
+        self.say, self.record = say, record
         self.deleted: deque[Hosted] = deque()  # models whose rows and files are still to be forgotten
         self._queue = RequestQueue(Waiting(limits), "questions")
         self._thread = threading.Thread(target=self._run, name="learner", daemon=True)
@@ -60,13 +64,12 @@ class LearnerThread:
         rows, size, now = 0, 0, time.monotonic()
         with self._queue.changed:
             for request in requests:
-                last = len(request.examples) - 1
-                for k, (hosted, example) in enumerate(request.examples):
+                for hosted, example in request.examples:
                     if not hosted.waiting:
                         hosted.waiting_since = now
-                    hosted.waiting.append((example, request if request.wait and k == last else None))
+                    hosted.waiting.append((example, request if request.wait else None))
                     size += len(example.line)
-                rows += last + 1
+                rows += len(request.examples)
             self.waiting.add(rows, size)
             self._queue.changed.notify()
 
@@ -84,13 +87,17 @@ class LearnerThread:
                 worked = self._learn_some()
                 for hosted in list(self.hosted.values()):
                     hosted.begin_snapshot(self.limits, self.say)
+                    hosted.take_aside()  # of those that a question about an incomplete block has found
+                    if hosted.aside and hosted.aside != hosted.told_aside:
+                        hosted.told_aside = dict(hosted.aside)
+                        self.record(hosted)
                 if self._queue.closing and not worked and not questions:
                     break
             for hosted in list(self.hosted.values()):
                 try:
                     hosted.save()
-                except OSError as error:
-                    self.say(f"{hosted.name}: the snapshot was not written ({error}); the log has everything")
+                except (OSError, MemoryError, ValueError) as error:
+                    self.say(not_written(hosted.name, error))
         except BaseException as error:
             problem = self.failure.of_fault(error)
             self._queue.close()
@@ -153,22 +160,52 @@ class LearnerThread:
             worked, began = True, time.perf_counter()
             taken = [hosted.waiting.popleft() for _ in range(n)]
             hosted.waiting_since = time.monotonic()
-            hosted.learn_events([example for example, _ in taken])
+            try:
+                if hosted.failed is not None:
+                    raise hosted.failure()
+                hosted.learn_events([example for example, _ in taken])
+            except Exception as error:
+                self._fail(hosted, taken, error)
+                continue
             spent = (time.perf_counter() - began) / n
             hosted.row_seconds = max(0.9 * hosted.row_seconds + 0.1 * spent, 1e-6)
             self.waiting.add(-n, -sum(len(example.line) for example, _ in taken))
-            deliver([request for _, request in taken if request is not None])
+            self._answer_learned(hosted, taken)
         return worked
+
+    def _answer_learned(self, hosted: Hosted, taken: list[tuple[Example, Request | None]]) -> None:
+        """Answer the requests whose last row was just learned; a row that was set aside is not told as learned."""
+        complete = []
+        for example, request in taken:
+            if request is None:
+                continue
+            if (reason := hosted.aside.get(example.seq)) is not None:
+                request.refuse(example.seq, Problem("set-aside", f"the model could not learn the row: {reason}"))
+            if request.examples[-1][1] is example:
+                complete.append(request)
+        deliver(complete)
+
+    def _fail(self, hosted: Hosted, taken: list[tuple[Example, Request | None]], error: Exception) -> None:
+        """Let a model stop, since it is not known what it has learned; its rows are in the log."""
+        if hosted.failed is None and not isinstance(error, Problem):
+            problem = hosted.fail(error)
+            self.say(f"{problem.detail}; the other models go on")
+        rows, hosted.waiting = [*taken, *hosted.waiting], deque()
+        self._drop(rows, error if isinstance(error, Problem) else hosted.failure())
+
+    def _drop(self, rows: list[tuple[Example, Request | None]], problem: Problem) -> None:
+        """Forget rows that waited; those who wait for them are told why."""
+        self.waiting.add(-len(rows), -sum(len(example.line) for example, _ in rows))
+        waited = dict.fromkeys(request for _, request in rows if request is not None)
+        for request in waited:
+            request.result = problem
+        deliver(waited)
 
     def _forget(self, hosted: Hosted) -> None:
         """Drop the rows that wait for a deleted model, and its files."""
         hosted.snapshots.finish()
         rows, hosted.waiting = list(hosted.waiting), deque()
-        self.waiting.add(-len(rows), -sum(len(example.line) for example, _ in rows))
-        waited = [request for _, request in rows if request is not None]
-        for request in waited:
-            request.result = Problem("unknown-model", f"the model {hosted.name!r} was deleted")
-        deliver(waited)
+        self._drop(rows, Problem("unknown-model", f"the model {hosted.name!r} was deleted"))
         shutil.rmtree(hosted.folder, ignore_errors=True)
 
     def replace(self, hosted: Hosted, other: Hosted) -> None:
@@ -180,7 +217,7 @@ class LearnerThread:
                 hosted.waiting.popleft()
             self.waiting.add(-len(known), -sum(len(example.line) for example, _ in known))
             hosted.become(other)
-            deliver([waited for _, waited in known if waited is not None])
+            self._answer_learned(other, known)
 
         question = Request(work).blocking()
         self.ask(question)
@@ -190,7 +227,7 @@ class LearnerThread:
 def _answer_together(hosted: Hosted, questions: list[RowsQuestion]) -> None:
     """Answer all questions about rows of a model at once, which costs little more than to answer one."""
     try:
-        hosted.check_living()
+        hosted.check_working()
         answers = hosted.model.answers([line for question in questions for line in question.lines])
     except Exception as error:
         for question in questions:

@@ -16,7 +16,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from .events import SCHEMA, SCHEMA_VERSION, Event, Row, Stored, StoredModel
+from .events import NOT_SET_ASIDE, SCHEMA, SCHEMA_VERSION, Event, Row, Stored, StoredModel
 from .problems import Problem
 
 FILE = "events.db"
@@ -269,8 +269,9 @@ class EventLog:
     def overwrite(self, example: int) -> None:
         """Overwrite the features, labels and notes of an erased example."""
         self._db.execute(
-            "UPDATE events SET features = NULL, label = NULL, note = NULL WHERE seq = ?1 OR example = ?1", (example,)
-        )
+            "UPDATE events SET features = NULL, label = NULL, note = NULL WHERE seq = ?1 OR example = ?1 "
+            "OR kind = 11 AND example IN (SELECT seq FROM events WHERE example = ?1)", (example,),
+        )  # fmt: skip
 
     def to_overwrite(self, model: int) -> list[tuple[int, int]]:
         """Return the examples that are erased and not overwritten yet, and the events of their erasure."""
@@ -289,17 +290,60 @@ class EventLog:
         )
         return [id for (id,) in rows]
 
+    # --- set aside ---------------------------------------------------------------------------------------------------
+
+    def set_aside(self, model: int, seq: int, reason: str) -> None:
+        """Let an event count as not there, since the model could not learn it."""
+        if self.why_aside(seq) is None:
+            self.add(model, Event.SET_ASIDE, example=seq, note=msgspec.json.encode(reason))
+
+    def why_aside(self, seq: int) -> str | None:
+        """Return why an event was set aside, or None if it was not."""
+        row = self._db.execute("SELECT note FROM events WHERE example = ? AND kind = 11 LIMIT 1", (seq,)).fetchone()
+        return None if row is None else reason_in(row[0])
+
+    def n_aside(self, model: int) -> int:
+        """Return the number of events of a model that were set aside."""
+        return int(self._value(f"SELECT count(*) FROM events WHERE model = {model:d} AND kind >= 5 AND kind = 11"))
+
+    def aside(self, model: int, after: int, limit: int) -> list[Row]:
+        """Return the next events that were set aside, in the order of that.
+
+        ``example`` is the event of setting aside, ``note`` the reason; what is erased has neither features nor label.
+        """
+        rows: list[tuple[Any, ...]] = self._db.execute(
+            "SELECT e.seq, e.kind, coalesce(e.id, x.id), coalesce(e.features, x.features), e.label, "
+            "coalesce(e.weight, x.weight, 1.0), e.time, a.seq, a.note, coalesce(e.example, e.seq) "
+            "FROM events a JOIN events e ON e.seq = a.example LEFT JOIN events x ON x.seq = e.example "
+            "WHERE a.model = ? AND a.kind >= 5 AND a.kind = 11 AND a.seq > ? ORDER BY a.seq LIMIT ?",
+            (model, after, limit),
+        ).fetchall()
+        erased = {example for example, _ in self.to_overwrite(model)}
+        found = [(Row(row[0], Event(row[1]), *row[2:9]), row[9]) for row in rows]
+        return [
+            row._replace(features=None, label=None, note=None) if example in erased else row for row, example in found
+        ]
+
+    def was_set_aside_since(self, model: int, after: int, until: int) -> bool:
+        """Return whether an event up to ``until`` was set aside by an event after ``after``."""
+        row = self._db.execute(
+            "SELECT 1 FROM events WHERE model = ? AND kind >= 5 AND kind = 11 AND seq > ? AND example <= ? LIMIT 1",
+            (model, after, until),
+        ).fetchone()
+        return row is not None
+
     # --- reading in order --------------------------------------------------------------------------------------------
 
     def taught(self, model: int, after: int, limit: int, erased_until: int = MAX_SEQ) -> list[Row]:
         """Return the next events that a model learns, and the erasures of what it learned, in order.
 
-        What was erased by an event up to ``erased_until`` has no features, even if it is not overwritten yet.
+        What was set aside is not among them. What was erased by an event up to ``erased_until`` has no features, even
+        if it is not overwritten yet.
         """
         erased = {example for example, seq in self.to_overwrite(model) if seq <= erased_until}
         rows = self._rows(
-            "e.model = ? AND e.seq > ? AND (e.kind IN (2, 3, 4) OR e.kind = 5 AND (x.kind = 2 OR EXISTS "
-            "(SELECT 1 FROM events b WHERE b.example = e.example AND b.kind IN (3, 4))))",
+            f"e.model = ? AND e.seq > ? AND (e.kind IN (2, 3, 4) AND {NOT_SET_ASIDE} OR e.kind = 5 AND "
+            "(x.kind = 2 OR EXISTS (SELECT 1 FROM events b WHERE b.example = e.example AND b.kind IN (3, 4))))",
             (model, after, limit),
         )
         return [row._replace(features=None, label=None) if row.example in erased else row for row in rows]
@@ -373,11 +417,19 @@ def now() -> int:
     return time.time_ns() // 1_000_000
 
 
+def reason_in(note: bytes | None) -> str:
+    """Return the reason in the note of an event that sets another one aside."""
+    return "erased" if note is None else str(msgspec.json.decode(note))
+
+
 def same_json(first: bytes | None, second: bytes | None) -> bool:
     """Return whether two texts are the same JSON, whatever the order of keys and the spaces."""
     if first is None or second is None or first == second:
         return first == second
-    return bool(msgspec.json.decode(first) == msgspec.json.decode(second))
+    try:
+        return bool(msgspec.json.decode(first) == msgspec.json.decode(second))
+    except ValueError:  # of an older version, which took numbers and bytes that this decoder refuses
+        return False
 
 
 def refuse_other_content(id: str) -> Problem:

@@ -241,7 +241,7 @@ class LogThread:
                 stored = log.find(hosted.number, answer.id)
                 if stored is not None and stored.features is not None:
                     line = labelled_line(hosted.label_key, answer.label, stored.features)
-                    learned.examples.append((hosted, Example(line, 1.0, seq)))
+                    learned.examples.append((hosted, Example(line, 1.0, seq, answer.label)))
 
 
 def _refuse_all(requests: list[Request], reason: BaseException) -> None:

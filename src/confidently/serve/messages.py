@@ -156,6 +156,19 @@ class ExampleOut(Struct):
     time: float
 
 
+class SetAsideOut(Struct):
+    """A row that the model could not learn: ``event`` is that of the row, ``seq`` that of setting it aside."""
+
+    seq: int
+    event: int
+    id: str | None
+    features: dict[str, Any] | None
+    label: int | str | list[int | str] | None
+    weight: float
+    time: float
+    reason: str
+
+
 class StoredRow(Struct):
     """A stored row: its features, its last label if it has one, and what the model said of it if it was predicted."""
 

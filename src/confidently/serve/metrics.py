@@ -89,9 +89,8 @@ class Metrics:
         self._recent: deque[tuple[int, int, float]] = deque()
         self._recent_rows = 0
 
-    def learned(self, rows: int, mistakes: int, log_loss: float, refused: int, live: bool = True) -> None:
+    def learned(self, rows: int, mistakes: int, log_loss: float, live: bool = True) -> None:
         """Count learned rows, which were predicted before."""
-        self.refused += refused
         if rows <= 0:
             return
         self.rows, self.mistakes, self.log_loss = self.rows + rows, self.mistakes + mistakes, self.log_loss + log_loss

@@ -115,6 +115,7 @@ def download(hosted: Hosted, path: str | os.PathLike[str]) -> Request:
     """Return a question that writes the model file to a path."""
 
     def work(log: EventLog, request: Request) -> int:
+        hosted.check_working()
         model = hosted.model.model()
         if not model.learner.multilabel and sum(name is not None for name in model.classes) < 2:
             raise Problem("one-class", "the model has seen one class only; send rows of another one first")

@@ -39,6 +39,8 @@ KINDS = {
     "unauthorized": Kind(401, "A token is needed"),
     "forbidden": Kind(403, "The token does not allow this"),
     "cross-site": Kind(403, "The request comes from another site"),
+    "set-aside": Kind(422, "The model could not learn the row"),
+    "model-failed": Kind(503, "The model has stopped"),
     "overloaded": Kind(503, "The server has too much to do"),
     "not-ready": Kind(503, "The server is not ready"),
     "stopping": Kind(503, "The server is stopping"),

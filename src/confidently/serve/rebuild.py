@@ -24,7 +24,7 @@ def rebuild(engine: Engine, hosted: Hosted) -> Request:
         return steps(log)
 
     def steps(log: EventLog) -> Generator[int]:
-        fresh, erased = hosted.untrained(), log.last_erasure(hosted.number)
+        fresh, erased, last = begun()
         while events := log.taught(hosted.number, fresh.cursor, ROWS_PER_STEP):
             hosted.check_living()
             rows = [example for example in examples_of(fresh, events) if example.line]
@@ -32,11 +32,22 @@ def rebuild(engine: Engine, hosted: Hosted) -> Request:
                 fresh.learn(rows, live=False)
             fresh.cursor = events[-1].seq
             yield fresh.cursor
-            if log.last_erasure(hosted.number) != erased:  # of a row that is learned already, perhaps
-                fresh, erased = hosted.untrained(), log.last_erasure(hosted.number)
+            number = hosted.number
+            if log.last_erasure(number) != erased or log.was_set_aside_since(number, last, fresh.cursor):
+                fresh, erased, last = begun()  # of a row that is learned already, perhaps
         hosted.check_living()
-        seq = engine.writer.write(lambda log, request: log.add(hosted.number, Event.REBUILD))
+        seq = engine.writer.write(lambda log, request: done(log, fresh))
         engine.learner.replace(hosted, fresh)
         yield seq
+
+    def begun() -> tuple[Hosted, int, int]:
+        """Return the model before its first row, the last erasure, and the last event of all."""
+        return hosted.untrained(), engine.log.last_erasure(hosted.number), engine.log.last()
+
+    def done(log: EventLog, fresh: Hosted) -> int:
+        """Record what the new model could not learn, and that it is the model from now on; return the event of that."""
+        fresh.record_aside(log)
+        fresh.metrics.refused = log.n_aside(hosted.number)
+        return log.add(hosted.number, Event.REBUILD)
 
     return Request(work)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from .problems import Problem
 from .waiting import Waiting, stopping
 
 if TYPE_CHECKING:
@@ -72,6 +73,11 @@ class Request:
         if isinstance(self.result, BaseException):
             raise self.result
         return self.result
+
+    def refuse(self, seq: int, problem: Problem) -> None:
+        """Answer with a problem for the rows whose receipts name an event."""
+        if isinstance(self.result, list):
+            self.result = [problem if getattr(one, "seq", None) == seq else one for one in self.result]
 
     def _resolve(self) -> None:
         future = self._future

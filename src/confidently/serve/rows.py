@@ -37,6 +37,25 @@ def labelled_line(key: str, label: bytes, features: bytes) -> bytes:
     return b"".join((b"{", msgspec.json.encode(key), b":", label, b"" if rest == b"}" else b",", rest))
 
 
+def label_names(label: bytes) -> list[str]:
+    """Return the names of the classes in a label, as JSON, sorted; true and false are the classes 1 and 0.
+
+    >>> label_names(b'"spam"'), label_names(b'["b","a"]'), label_names(b"true")
+    (['spam'], ['a', 'b'], ['1'])
+    """
+    try:
+        found = msgspec.json.decode(label)
+    except ValueError:  # a number beyond the range, in a log of an older version
+        return [label.decode(errors="replace")]
+    several = found if isinstance(found, list) else [found]
+    return sorted(str(int(one) if isinstance(one, bool) else one) for one in several)
+
+
+def same_label(first: bytes, second: bytes) -> bool:
+    """Return whether two labels are the same class: 1 and "1" are; labels of a set may be in any order."""
+    return first == second or label_names(first) == label_names(second)
+
+
 class RowReader:
     """Reads the lines of one model, in the order of its log; features and labels are numbered as they appear.
 
@@ -188,6 +207,19 @@ class RowCheck:
         except ValueError:
             return False
         return True
+
+    def line(self, line: bytes) -> None:
+        """Check the line of a row, which has its label among its keys.
+
+        Raises
+        ------
+        Problem
+            If it cannot be read, or its label is unknown.
+        """
+        try:
+            self._parser.parse(b"", line + b"\n", 1)
+        except ValueError as error:
+            raise Problem("invalid-row", self._told(error, 0)) from None
 
     def labelled(self, features: bytes, label: bytes) -> bytes:
         """Check a row with its label, as JSON; return its line.

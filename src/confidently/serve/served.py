@@ -8,7 +8,9 @@ matrices has learned the complete blocks; what it would make of the rest is comp
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -34,15 +36,17 @@ from .settings import ModelSettings, Recipe
 ROWS_PER_DENSE_BLOCK = 256  # as confidently train has it
 EARLY_PARTS = 8  # the first rows grow by this part of them at least, where as many wait
 ROWS_FOR_STACK = 16  # worth learning at once
+WHERE = re.compile(r"^(rows, row [0-9]+(, or soon after it)?|line [0-9]+(, column [0-9]+)?): ")  # in what is learned
 UNSURE = 1.0  # standard deviations from zero below which a margin asks for a label
 
 
 class Example(NamedTuple):
-    """A row with its label, as a line of JSON, its weight, and the number of its event in the log."""
+    """A row with its label, as a line of JSON, its weight, the number of its event in the log, and its label alone."""
 
     line: bytes
     weight: float = 1.0
     seq: int = 0
+    label: bytes = b"null"
 
 
 class Answer(NamedTuple):
@@ -68,6 +72,13 @@ class Answer(NamedTuple):
     ask: bool
 
 
+class SetAside(NamedTuple):
+    """A row that a model could not learn, by its event, and why; the model is as if there were no such row."""
+
+    seq: int
+    reason: str
+
+
 class Learned(NamedTuple):
     """What the learning of some rows has added to the counts of a model.
 
@@ -77,7 +88,6 @@ class Learned(NamedTuple):
     rows: int
     mistakes: int
     log_loss: float
-    refused: int
     anew: bool
 
 
@@ -105,14 +115,13 @@ class ServedModel:
     ----------
     seq : int
         The event up to which :attr:`stream` has learned; rows of an incomplete block come after it.
-    refused : int
-        Rows that were left out because the learner refused them.
     """
 
     def __init__(self, settings: ModelSettings, model: Model | None = None, seq: int = 0) -> None:
         self.recipe = Recipe(settings)
-        self.settings, self.seq, self.refused = settings, seq, 0
+        self.settings, self.seq = settings, seq
         self.early: Early | None = None
+        self._aside: list[tuple[Example, str]] = []
         self._waiting: list[Example] = []  # of an incomplete block
         self._completed: ServedModel | None = None
         self._answering: StreamPredictor | None = None
@@ -128,44 +137,87 @@ class ServedModel:
     # --- learning ----------------------------------------------------------------------------------------------------
 
     def learn(self, examples: Sequence[Example]) -> Learned:
-        """Learn rows in order. A row that the learner refuses is left out, and counted."""
-        before, stream = self._counts(), self.stream
-        if self.early is not None:
-            self._learn_early(examples, self.early)
-        else:
-            self._learn_settled(examples)
-        anew = self.stream is not stream
-        before = (0, 0, 0.0, before[3]) if anew else before
-        rows, mistakes, log_loss, refused = (now - then for now, then in zip(self._counts(), before, strict=True))
-        return Learned(int(rows), int(mistakes), log_loss, int(refused), anew)
+        """Learn rows in order. A row that the learner refuses is set aside.
 
-    def settle(self) -> None:
+        Raises
+        ------
+        MemoryError, OSError
+            If the machine is to blame; of some rows it is then not known whether they were learned.
+        """
+        return self._counted(lambda: self._take_in(examples))
+
+    def settle(self) -> Learned:
         """Keep what the model is now, whatever the next rows are, and learn the rows of an incomplete block."""
-        self.early = None
-        self._flush()
+        return self._counted(self._settle)
 
-    def _counts(self) -> tuple[float, float, float, float]:
+    def take_aside(self) -> list[SetAside]:
+        """Return the rows that were set aside since the last call."""
+        found, self._aside = self._aside, []
+        return [SetAside(example.seq, reason) for example, reason in found]
+
+    def _counted(self, work: Callable[[], None]) -> Learned:
+        """Do some work; return what it has added to the counts."""
+        before, stream = self._counts(), self.stream
+        work()
+        anew = self.stream is not stream
+        before = (0, 0, 0.0) if anew else before
+        rows, mistakes, log_loss = (now - then for now, then in zip(self._counts(), before, strict=True))
+        return Learned(int(rows), int(mistakes), log_loss, anew)
+
+    def _counts(self) -> tuple[float, float, float]:
         learner = self.stream.learner
-        return learner.n_seen, learner.mistakes, float(self.stream.log_loss[0]), self.refused
+        return learner.n_seen, learner.mistakes, float(self.stream.log_loss[0])
 
-    def _learn_early(self, examples: Sequence[Example], early: Early) -> None:
+    def _settle(self) -> None:
+        self.early = None
+        while self._waiting:
+            self._flush()
+
+    def _take_in(self, examples: Sequence[Example]) -> None:
+        """Learn rows; some of the first ones decide on what the model is."""
+        rest = list(examples)
+        while rest and self.early is not None:
+            room = ROWS_TO_INFER - len(self.early.examples)
+            first, rest = rest[:room], rest[room:]
+            self._learn_early(first, self.early)
+            if len(self.early.examples) >= ROWS_TO_INFER:
+                self.early = None
+        self._learn_settled(rest)
+
+    def _learn_early(self, examples: list[Example], early: Early) -> None:
         """Learn some of the first rows; begin again with all of them if they show another kind of rows."""
-        room = ROWS_TO_INFER - len(early.examples)
-        first, rest = examples[:room], examples[room:]
-        early.examples += first
-        standardized, members = self._decision(early.examples)
-        if (standardized, members) == (early.standardized, early.members):
-            self._learn_settled(first)
-        else:
-            early.standardized, early.members = standardized, members
-            self._begin(standardized)
-            self._learn_settled(early.examples)
-        if len(early.examples) >= ROWS_TO_INFER:
-            self.early = None
-            self._learn_settled(rest)
+        try:
+            decision = self._decision([*early.examples, *examples])
+        except Exception as error:
+            raise_of_machine(error)
+            examples = [example for example in examples if self._can_decide(example)]
+            decision = self._decision([*early.examples, *examples])
+        early.examples += examples
+        while decision != (early.standardized, early.members) or examples:
+            if decision != (early.standardized, early.members):
+                early.standardized, early.members = decision
+                self._begin(early.standardized)
+                examples = early.examples
+            before = len(self._aside)
+            self._learn_settled(examples)
+            if len(self._aside) == before:
+                return
+            decision, examples = self._decision(early.examples), []
+
+    def _can_decide(self, example: Example) -> bool:
+        """Return whether a row can be looked at to decide what the model is; otherwise set it aside."""
+        try:
+            self._decision([example])
+        except Exception as error:
+            raise_of_machine(error)
+            self._set_aside(example, error)
+            return False
+        return True
 
     def _decision(self, examples: Sequence[Example]) -> tuple[bool, tuple[str, ...]]:
         """Return whether rows are a table of numbers, and which members a stack has."""
+        if not examples:
+            return False, ()
         if not self.settings.auto:
             return has_numbers(self._first_batch(examples, standardized=True)), ()
         trial = self.recipe.learner(self.recipe.reading())
@@ -188,31 +240,104 @@ class ServedModel:
         self._completed = None
 
     def _flush(self) -> None:
+        """Learn the rows of a block together; without a row that is set aside, it is not complete yet."""
         waiting, self._waiting = self._waiting, []
-        self._learn(waiting)
+        _, error = self._learn_together(waiting)
+        if error is not None:
+            self._waiting = waiting
+            self._set_aside_first(error)
+        self._completed = None
+
+    def _set_aside_first(self, error: Exception) -> None:
+        """Set aside the first row with which those that wait before it cannot be learned together.
+
+        Which one that is does not depend on the rows after it.
+        """
+        accepted, refused = 0, len(self._waiting)  # rows, together
+        while refused - accepted > 1:
+            n = (refused + accepted) // 2
+            _, found = self._twin()._learn_together(self._waiting[:n])
+            if found is None:
+                accepted = n
+            else:
+                refused, error = n, found
+        self._set_aside(self._waiting.pop(refused - 1), error)
 
     def _learn(self, examples: Sequence[Example]) -> None:
-        """Learn rows together; where the learner refuses one, learn those around it."""
-        if not examples:
+        """Learn rows; where the learner refuses some, learn them one by one."""
+        done, error = self._learn_together(examples)
+        if error is None:
             return
-        n_seen = self.stream.learner.n_seen
+        if len(examples) == 1:
+            self._set_aside(examples[0], error)
+            self.seq = examples[0].seq
+            return
+        for example in examples[done:]:
+            self._learn([example])
+
+    def _learn_together(self, examples: Sequence[Example]) -> tuple[int, Exception | None]:
+        """Learn rows together; return how many were learned before an error, which leaves no trace, and the error.
+
+        Raises
+        ------
+        MemoryError, OSError
+            If the machine is to blame.
+        """
+        if not examples:
+            return 0, None
+        done = 0
         try:
             batch = self._reader.batch([example.line for example in examples], [example.weight for example in examples])
-            self._batches.append(batch)
-            next(self._steps)
-        except ValueError:  # a DataError is one
-            done = _learned_rows(examples, self.stream.learner.n_seen - n_seen)
-            self._restart()
-            if len(examples) == 1:
-                self.refused += 1
+            if self._by_blocks:
+                self._learn_block(batch)
             else:
-                for example in examples[done:]:
-                    self._learn([example])
-        else:
-            if batch.new_features is not None:
-                self._questions.learn_features(batch.new_features)
-            self._answering = None
-        self.seq = examples[-1].seq
+                for part in self.stream.parts(batch):
+                    self._learn_part(_own_columns(part, batch, done))
+                    done += len(part)
+        except Exception as error:
+            raise_of_machine(error)
+            self._restart()
+            return done, error
+        if batch.new_features is not None:
+            self._questions.learn_features(batch.new_features)
+        self._answering, self.seq = None, examples[-1].seq
+        return len(examples), None
+
+    def _learn_part(self, part: Batch) -> None:
+        """Learn rows that the learner learns at once; an error leaves the model as it was."""
+        learner, classes = self.stream.learner, self.stream.classes
+        before = copy(learner)
+        before.state = dict(before.state)
+        names, numbers = (list(classes.names), dict(classes.numbers)) if part.new_labels else (None, None)
+        try:
+            self._step(part)
+        except BaseException:
+            vars(learner).clear()
+            vars(learner).update(vars(before))
+            if names is not None and numbers is not None:
+                classes.names, classes.numbers = names, numbers
+            raise
+
+    def _learn_block(self, batch: Batch) -> None:
+        """Learn a block of rows, in parts if there are new classes; an error leaves the model as it was."""
+        if len(next(self.stream.parts(batch))) == len(batch):
+            self._learn_part(batch)
+            return
+        before = vars(deepcopy(self.stream))
+        try:
+            self._step(batch)
+        except BaseException:
+            vars(self.stream).update(before)
+            raise
+
+    def _step(self, batch: Batch) -> None:
+        self._batches.append(batch)
+        next(self._steps)
+
+    def _set_aside(self, example: Example, error: Exception) -> None:
+        self._aside.append((example, reason_of(error)))
+        if self.early is not None:
+            self.early.examples = [one for one in self.early.examples if one is not example]
 
     # --- what the model is -------------------------------------------------------------------------------------------
 
@@ -254,16 +379,27 @@ class ServedModel:
         while True:  # asked only when there is one
             yield self._batches.pop()
 
+    def _twin(self) -> ServedModel:
+        """Return a model that has learned the same complete blocks, to try rows on."""
+        twin = copy(self)
+        twin._aside = []
+        twin._take(deepcopy(self.stream))
+        return twin
+
     def _complete(self) -> ServedModel:
         """Return the model that has learned all rows, those of an incomplete block too."""
-        if not self._waiting:
-            return self
-        if self._completed is None:
-            twin = copy(self)
-            twin._take(deepcopy(self.stream))
-            twin._learn(self._waiting)
-            self._completed = twin
-        return self._completed
+        while self._waiting and self._completed is None:
+            twin = self._twin()
+            _, error = twin._learn_together(self._waiting)
+            if error is None:
+                self._completed = twin
+            else:
+                self._set_aside_first(error)
+        return self._completed or self
+
+    def judge(self) -> None:
+        """Find out whether the rows of an incomplete block can be learned."""
+        self._complete()
 
     @property
     def least_rows(self) -> int:
@@ -289,8 +425,8 @@ class ServedModel:
 
     def answers(self, lines: Sequence[bytes]) -> list[Answer]:
         """Return what the model says of rows without labels."""
-        if self._waiting:
-            return self._complete().answers(lines)
+        if self._waiting and (complete := self._complete()) is not self:
+            return complete.answers(lines)
         batch, learner = self._questions.batch(lines), self.stream.learner
         if not learner.n_classes or (isinstance(learner, Stack) and not learner.members):
             return [Answer(None, {}, 0.0, 0.0, True)] * len(batch)
@@ -349,9 +485,7 @@ class ServedModel:
         Problem
             Before the first row.
         """
-        if self._waiting:
-            return self._complete().model()
-        return self.learned()
+        return self._complete().learned()
 
     @property
     def has_classes(self) -> bool:
@@ -373,10 +507,23 @@ class ServedModel:
         return Model(stream.learner, list(stream.classes.names), stream.features, self.estimator, source)
 
 
-def _learned_rows(examples: Sequence[Example], learned: int) -> int:
-    """Return the number of rows up to the last learned one; rows of weight 0 do not count as learned."""
-    for k, example in enumerate(examples):
-        if learned == 0:
-            return k
-        learned -= example.weight > 0
-    return len(examples)
+def _own_columns(part: Batch, batch: Batch, first: int) -> Batch:
+    """Return a part of a batch, from its row ``first`` on, without the columns that are new in the rows after it."""
+    if batch.new_features is not None and part is not batch:
+        later = len(batch.new_features.row) - bisect_left(batch.new_features.row, first + len(part))
+        part.n_columns = batch.n_columns - later
+    return part
+
+
+def raise_of_machine(error: Exception) -> None:
+    """Raise an error again that says nothing about a row: the machine has no memory left, or a disk fails."""
+    if isinstance(error, MemoryError | OSError):
+        raise error
+    if isinstance(error.__cause__, MemoryError):
+        raise MemoryError(str(error)) from error
+
+
+def reason_of(error: Exception) -> str:
+    """Return why a row was set aside; a fault of the program is named by its type."""
+    told = WHERE.sub("", str(error), count=1) or "no reason given"
+    return told if isinstance(error, ValueError) else f"{type(error).__name__}: {told}"

@@ -66,7 +66,6 @@ class Snapshots:
                 seq, metrics = int(saved["seq"]), Metrics(saved["metrics"])
                 model.training = {}
                 served = ServedModel(settings, model, seq)
-                served.refused = metrics.refused
                 served.stream.log_loss[0] = metrics.log_loss
             except (ModelFileError, OSError, KeyError, TypeError, ValueError) as error:
                 say(f"{self.name}: {path.name} cannot be used ({error}); the one before is loaded")
@@ -82,14 +81,22 @@ class Snapshots:
             return
         if (self._writer is not None and self._writer.is_alive()) or time.monotonic() < self._not_before:
             return
-        packed = _packed(model, metrics)
+
+        def failed(error: Exception) -> None:
+            self._not_before = time.monotonic() + limits.snapshot_seconds
+            say(not_written(self.name, error))
+
+        try:
+            packed = _packed(model, metrics)
+        except (MemoryError, ValueError) as error:  # no room for a copy, or values that a file may not hold
+            failed(error)
+            return
 
         def write() -> None:
             try:
                 self._write(packed)
-            except OSError as error:
-                self._not_before = time.monotonic() + limits.snapshot_seconds
-                say(f"{self.name}: the snapshot was not written ({error}); the log has everything")
+            except (OSError, MemoryError) as error:
+                failed(error)
 
         self._writer = threading.Thread(target=write, name="snapshot")
         self._writer.start()
@@ -135,6 +142,12 @@ def _packed(served: ServedModel, metrics: Metrics) -> Packed:
     model.training = {"seq": served.seq, "metrics": metrics.as_dict()}
     arrays = {name: np.array(array) for name, array in model.arrays().items()}
     return Packed(served.seq, model.header(), arrays)
+
+
+def not_written(name: str, error: Exception) -> str:
+    """Return what is told of a snapshot that could not be written."""
+    told = str(error) or type(error).__name__
+    return f"{name}: the snapshot was not written ({told}); the log has everything"
 
 
 def snapshots(folder: Path) -> list[Path]:
