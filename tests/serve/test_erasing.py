@@ -12,6 +12,7 @@ from confidently.serve.hosted import Hosted
 from confidently.serve.log import EventLog
 from confidently.serve.models import create
 from confidently.serve.rebuild import rebuild
+from confidently.serve.requests import Request
 from confidently.serve.settings import ModelSettings
 from tests.serve.rows import made, trained
 from tests.serve.running import lines_of, running
@@ -88,6 +89,28 @@ def test_a_kill_before_any_step_of_an_erasure(engine, tmp_path, monkeypatch, ste
     assert log.to_overwrite(hosted.number) == []
     assert log.find(hosted.number, "r7").features is None
     log.close()
+
+
+def test_nobody_gets_an_erased_row_before_it_is_overwritten(local, monkeypatch):
+    server = local()
+    server("PUT", MODEL, {"view": "none"})
+    secret = {"features": {"name": "secret"}, "label": "ham"}
+    assert server("POST", f"{MODEL}/learn?wait=learned", {"id": "m-1"} | secret).status_code == 200
+    assert (
+        server("POST", f"{MODEL}/learn?wait=learned", {"id": "m-2", "features": {}, "label": "spam"}).status_code == 200
+    )
+    assert server("POST", f"{MODEL}/predict", {"id": "p-1", "features": {"name": "secret"}}).status_code == 200
+    monkeypatch.setattr(EventLog, "overwrite", lambda log, example: None)
+    for id in ("m-1", "p-1"):
+        assert server("DELETE", f"{MODEL}/examples/{id}").status_code == 200
+        assert server("GET", f"{MODEL}/examples/{id}").status_code == 410
+        assert server("POST", f"{MODEL}/labels", {"id": id, "label": "ham", "correct": True}).status_code == 410
+    for path in ("examples", "queue?n=10"):
+        assert "secret" not in server("GET", f"{MODEL}/{path}").text
+    number = server.engine.find("m").number
+    for id in ("m-1", "p-1"):
+        stored = ask(server.engine, Request(lambda log, request, id=id: log.find(number, id)))
+        assert (stored.features, stored.label, stored.note) == (None, None, None)
 
 
 def test_rows_that_were_not_learned_leave_the_model_as_it_is(local, tmp_path):

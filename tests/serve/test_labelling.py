@@ -83,6 +83,18 @@ def test_a_skipped_row_goes_to_another_labeller(server):
     assert first in queue(server, 40, "bob") or len(queue(server, 40, "bob")) == 0
 
 
+def test_skipping_a_row_of_somebody_else_leaves_it_to_them():
+    labelling = Labelling()
+    labelling.add(row(1))
+    labelling.next_rows(1, "ann")
+    labelling.skip("row-1", "bob")
+    assert labelling.holder("row-1") == "ann"
+    assert labelling.next_rows(1, "carl") == [] and [one.id for one in labelling.next_rows(1, "ann")] == ["row-1"]
+    labelling.skip("row-1", "ann")
+    assert labelling.holder("row-1") is None
+    assert labelling.next_rows(1, "bob") == [] and [one.id for one in labelling.next_rows(1, "carl")] == ["row-1"]
+
+
 def test_a_lease_ends(monkeypatch):
     labelling, now = Labelling(), time.monotonic()
     labelling.add(row(1))
@@ -117,6 +129,49 @@ def test_the_least_certain_rows_come_first_beside_the_random_share():
     assert len(drawn) == round(100 * RANDOM_SHARE)
     assert [one.certainty for one in unsure] == sorted(one.certainty for one in rows if not one.random)[:85]
     assert [one.seq for one in drawn] == [one.seq for one in rows if one.random][:15], "in the order of their coming"
+
+
+def labelled_one_by_one(labelling, n, times=1):
+    """The ids of the next rows, each asked for some times before it is answered, and the notes of the answers."""
+    ids, notes = [], []
+    for k in range(n):
+        [asked] = [labelling.next_rows(1, "ann") for _ in range(times)][-1]
+        note = {"by": "ann", "random": asked.random, "guess": asked.guess, "likeness": asked.likeness}
+        labelling.answered(10_000 + k, asked.seq, asked.id, b'"ham"', asked, 0.0)
+        ids.append(asked.id)
+        notes.append(msgspec.json.encode(note))
+    return ids, notes
+
+
+def pool(without=()):
+    labelling, chance = Labelling(), random.Random(1)
+    rows = [row(k, margin=chance.gauss(0, 3)) for k in range(1, 401)]
+    return labelling, [one for one in rows if one.id not in without]
+
+
+def test_asking_again_moves_no_place_of_random_rows():
+    """Rows that a labeller has already are not handed out again, so that the random share stays what it is."""
+    (once, rows), (often, _) = pool(), pool()
+    for one in rows:
+        once.add(one)
+        often.add(one)
+    expected, _ = labelled_one_by_one(once, 100)
+    assert labelled_one_by_one(often, 100, times=3)[0] == expected
+    assert sum(is_random(int(id.removeprefix("row-"))) for id in expected) == round(100 * RANDOM_SHARE)
+
+
+@pytest.mark.parametrize("n", [3, 10, 33])
+def test_places_of_random_rows_survive_a_restart(n):
+    labelling, rows = pool()
+    for one in rows:
+        labelling.add(one)
+    first, notes = labelled_one_by_one(labelling, n)
+    after, left = pool(without=first)
+    for note in notes:
+        after.counted(b'"ham"', note)
+    for one in left:
+        after.add(one)
+    assert labelled_one_by_one(after, 60)[0] == labelled_one_by_one(labelling, 60)[0]
 
 
 def test_the_pool_keeps_the_newest_rows():

@@ -1,6 +1,7 @@
 """Training again from the log: the model is then that of the rows that are left."""
 
 import json
+import shutil
 import threading
 
 import pytest
@@ -9,6 +10,7 @@ from confidently.cli import run
 from confidently.serve.engine import Engine
 from confidently.serve.erasing import erase
 from confidently.serve.examples import export, learn, taught
+from confidently.serve.hosted import Hosted
 from confidently.serve.models import create, download
 from confidently.serve.rebuild import rebuild
 from confidently.serve.settings import ModelSettings
@@ -65,6 +67,34 @@ def test_a_rebuilt_model_is_that_of_the_rows_that_are_left(tmp_path, capsys, n):
     again.start()
     assert again.log.last_rebuild(hosted.number) == seq
     assert model_file(again, again.find("m"), tmp_path / "again.cw") == last
+    again.stop()
+
+
+def test_a_kill_before_snapshots_are_forgotten_does_not_bring_erased_rows_back(tmp_path, capsys, monkeypatch):
+    """A copy of the directory is what a kill leaves: the event of the rebuild is durable, the old snapshot is there."""
+    engine = Engine(tmp_path / "served")
+    engine.start()
+    ask(engine, create(engine, "m", ModelSettings(classes=["ham", "spam"], view="none")))
+    hosted = engine.find("m")
+    teach(engine, hosted, range(60))
+    erase(engine, hosted, "r3")
+    assert list((tmp_path / "served").glob("models/*/m-*.cw")), "there is a snapshot with the erased row"
+    become = Hosted.become
+
+    def copied(*arguments):
+        shutil.copytree(tmp_path / "served", tmp_path / "killed")
+        become(*arguments)
+
+    monkeypatch.setattr(Hosted, "become", copied)
+    before = model_file(engine, hosted, tmp_path / "before.cw")
+    ask(engine, rebuild(engine, hosted))
+    rebuilt = model_file(engine, hosted, tmp_path / "rebuilt.cw")
+    engine.stop()
+    assert rebuilt != before
+    again = Engine(tmp_path / "killed")
+    again.start()
+    assert list((tmp_path / "killed").glob("models/*/m-*.cw"))
+    assert model_file(again, again.find("m"), tmp_path / "again.cw") == rebuilt
     again.stop()
 
 

@@ -2,12 +2,15 @@
 
 import hashlib
 import signal
+import time
+from types import SimpleNamespace
 
 import pytest
 
+from confidently.serve import tokens
 from confidently.serve.api import ROUTES
 from confidently.serve.server import Server, UsageError
-from confidently.serve.tokens import COOKIE, CSRF, SCOPES, Guard, new_token, read_tokens
+from confidently.serve.tokens import COOKIE, CSRF, SCOPES, SESSION_SECONDS, Guard, new_token, read_tokens
 from tests.serve.running import running, wait_until
 
 FIRST = "/v1/models/m"
@@ -147,6 +150,17 @@ def test_a_browser_shows_its_token_once(guarded):
     assert kind_of(server("POST", f"{FIRST}/predict", {}, headers=found | {CSRF: csrf})) == "forbidden"
     forged = {"Cookie": f"{COOKIE}=forged"}
     assert kind_of(server("GET", "/v1/models", headers=forged)) == "unauthorized"
+
+
+def test_a_session_ends_after_its_time(guarded, monkeypatch):
+    server, tokens_of = guarded
+    answer = server("POST", "/session", {"token": tokens_of["predict"]})
+    found, began = {"Cookie": answer.headers["set-cookie"].partition(";")[0]}, time.monotonic()
+    assert f"Max-Age={SESSION_SECONDS:.0f}" in answer.headers["set-cookie"]
+    for seconds, status in ((SESSION_SECONDS - 60, 200), (SESSION_SECONDS + 60, 401)):
+        monkeypatch.setattr(tokens, "time", SimpleNamespace(monotonic=lambda at=began + seconds: at))
+        assert server("GET", "/v1/models", headers=found).status_code == status
+        assert server("GET", "/session", headers=found).json()["needed"] == (status == 401)
 
 
 def test_a_session_ends_with_its_token(local, tmp_path):

@@ -1,0 +1,51 @@
+"""Snapshots that are written while rows come in."""
+
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+
+from confidently.serve import snapshots
+from confidently.serve.engine import Engine
+from confidently.serve.models import create
+from confidently.serve.settings import ModelSettings
+from confidently.serve.waiting import Limits
+from tests.serve.running import wait_until
+from tests.serve.test_rebuild import ask, model_file, teach
+
+KINDS = [{}, {"covariance": "full"}, {"rule": "cw_stdev"}]
+
+
+@pytest.mark.parametrize("settings", KINDS, ids=str)
+def test_a_snapshot_is_of_one_moment_while_learning_goes_on(tmp_path, monkeypatch, settings):
+    """A start from it learns the rows after it once: they are not in it already."""
+    begun, release, write = threading.Event(), threading.Event(), snapshots.file.write
+
+    def slow(path, header, arrays):
+        if snapshots.SNAPSHOT.fullmatch(Path(path).name):
+            if begun.is_set():
+                raise OSError("there is one snapshot")
+            begun.set()
+            release.wait()
+        write(path, header, arrays)
+
+    monkeypatch.setattr(snapshots.file, "write", slow)
+    engine = Engine(tmp_path / "served", Limits(snapshot_events=200))
+    engine.start()
+    ask(engine, create(engine, "m", ModelSettings(classes=["ham", "spam"], view="none", **settings)))
+    hosted = engine.find("m")
+    teach(engine, hosted, range(300))
+    wait_until(begun.is_set)
+    teach(engine, hosted, range(300, 600))
+    expected = model_file(engine, hosted, tmp_path / "before.cw")
+    release.set()
+    hosted.snapshots.finish()
+    shutil.copytree(tmp_path / "served", tmp_path / "killed")
+    engine.stop()
+    [found] = (tmp_path / "killed").glob("models/*/m-*.cw")
+    assert 200 <= snapshots.number_of(found) <= 300
+    again = Engine(tmp_path / "killed")
+    again.start()
+    assert model_file(again, again.find("m"), tmp_path / "again.cw") == expected
+    again.stop()
