@@ -69,9 +69,9 @@ def fit(
     Parameters
     ----------
     estimator : OnlineClassifier, AutoClassifier or OnlineRegressor
-        Without a kernel. It makes ``passes`` passes; its ``shuffle=True`` means "within". The members of an
-        AutoClassifier, unless given, are chosen once, by the first 1000 rows of all, so that all partitions
-        train the same; each member is merged as a single classifier is. Ridge regressions with a full or shared
+        Without a kernel. It makes ``passes`` passes; its ``shuffle=True`` means "within", and "auto" None. The members
+        of an AutoClassifier, unless given, are chosen once, by the first 1000 rows of all, so that all partitions train
+        the same; each member is merged as a single classifier is. Ridge regressions with a full or shared
         covariance are those of one pass over all rows, up to rounding.
     data : path, list or dask.bag of paths; or dask.array or dask.dataframe
         Files, folders and globs as for :func:`confidently.data.open_stream`, which every worker can open; or rows of
@@ -182,7 +182,7 @@ class _Training:
         check_choice("shuffle", shuffle, SHUFFLE)
         self.estimator, self.base, self.progress = estimator, base, progress
         self.client, self.workers, self.partitions, self.rounds = client, workers, partitions, rounds
-        self.shuffle = shuffle or ("within" if estimator.shuffle else None)
+        self.shuffle = shuffle or ("within" if estimator.shuffle not in (False, AUTO) else None)
         self.seed = int(check_random_state(estimator.random_state).randint(2**31))
 
     def run(

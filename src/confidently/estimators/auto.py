@@ -22,7 +22,7 @@ from ..views.table import make_view
 from .base import BaseOnlineClassifier
 from .classifier import OnlineClassifier
 from .fitted import classifier_of
-from .parameters import check_settings, check_training, saved_training, settings_of
+from .parameters import check_settings, check_shuffle, check_training, saved_training, settings_of
 from .stack_members import check_members, take_columns
 
 AUTO = "auto"
@@ -45,12 +45,14 @@ class AutoClassifier(BaseOnlineClassifier[Stack]):
         rule, covariance and view count.
     passes : int, default=1
         Number of passes of :meth:`fit` over the rows; calibration and weights are learned in the first.
-    shuffle : bool, default=False
-        Whether :meth:`fit` visits the rows in a new random order in each pass.
+    shuffle : "auto" or bool, default="auto"
+        Whether :meth:`fit` visits the rows in a new random order in each pass. "auto" is yes: the rows of an array are
+        all there, and may be sorted. Use False for rows in the order of time, of which the last count most.
+        ``partial_fit`` and streams are never shuffled.
     class_weight : dict, "balanced" or None, default=None
         Factor on the weight of the examples of each class.
-    random_state : int, RandomState or None, default=None
-        Seed of the shuffling.
+    random_state : int, RandomState or None, default=0
+        Seed of the shuffling: with the same one, the same rows give the same model. None: another order each time.
     dtype : {"float64", "float32"}, default="float64"
         Type of the members' states.
 
@@ -97,9 +99,9 @@ class AutoClassifier(BaseOnlineClassifier[Stack]):
         members: str | Sequence[OnlineClassifier] = AUTO,
         *,
         passes: int = 1,
-        shuffle: bool = False,
+        shuffle: bool | str = AUTO,
         class_weight: dict[Any, float] | str | None = None,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: int | np.random.RandomState | None = 0,
         dtype: str = "float64",
     ) -> None:
         self.members = members
@@ -114,6 +116,7 @@ class AutoClassifier(BaseOnlineClassifier[Stack]):
     def _check_parameters(self, partial: bool) -> None:
         check_choice("dtype", self.dtype, DTYPES)
         check_training(self, partial)
+        check_shuffle(self.shuffle)
         if self.members != AUTO:
             _check_members(self.members)
 

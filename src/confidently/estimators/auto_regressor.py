@@ -24,7 +24,7 @@ from ..views.columns import ZERO, Columns
 from ..views.table import make_view
 from .base_regressor import BaseOnlineRegressor
 from .fitted import regressor_of
-from .parameters import check_passes, plain_training
+from .parameters import check_passes, check_shuffle, plain_training
 from .regressor import OnlineRegressor
 from .stack_members import check_members, take_columns
 
@@ -47,10 +47,12 @@ class AutoRegressor(BaseOnlineRegressor[NumberStack]):
         rows of unit norm and on ``idf``. Of an OnlineRegressor, its rule, covariance and view count.
     passes : int, default=1
         Number of passes of :meth:`fit` over the rows; calibration and weights are learned in the first.
-    shuffle : bool, default=False
-        Whether :meth:`fit` visits the rows in a new random order in each pass.
-    random_state : int, RandomState or None, default=None
-        Seed of the shuffling.
+    shuffle : "auto" or bool, default="auto"
+        Whether :meth:`fit` visits the rows in a new random order in each pass. "auto" is yes: the rows of an array are
+        all there, and may be sorted. Use False for rows in the order of time, of which the last count most.
+        ``partial_fit`` and streams are never shuffled.
+    random_state : int, RandomState or None, default=0
+        Seed of the shuffling: with the same one, the same rows give the same model. None: another order each time.
     dtype : {"float64", "float32"}, default="float64"
         Type of the members' states.
 
@@ -98,8 +100,8 @@ class AutoRegressor(BaseOnlineRegressor[NumberStack]):
         members: str | Sequence[OnlineRegressor] = AUTO,
         *,
         passes: int = 1,
-        shuffle: bool = False,
-        random_state: int | np.random.RandomState | None = None,
+        shuffle: bool | str = AUTO,
+        random_state: int | np.random.RandomState | None = 0,
         dtype: str = "float64",
     ) -> None:
         self.members = members
@@ -113,6 +115,7 @@ class AutoRegressor(BaseOnlineRegressor[NumberStack]):
     def _check_parameters(self) -> None:
         check_choice("dtype", self.dtype, DTYPES)
         check_passes(self.passes)
+        check_shuffle(self.shuffle)
         if not isinstance(self.members, str) or self.members != AUTO:
             _check_members(self.members)
 

@@ -47,7 +47,7 @@ class BaseOnlineClassifier(ClassPredictions[AnyClasses]):
     """
 
     passes: int
-    shuffle: bool
+    shuffle: bool | str
     class_weight: dict[Any, float] | str | None
     random_state: int | np.random.RandomState | None
     dtype: str
@@ -163,7 +163,7 @@ class BaseOnlineClassifier(ClassPredictions[AnyClasses]):
         elif not followed:
             self._follow_parameters()
         following = self.learner_
-        shuffle = self.shuffle and not partial
+        shuffle = bool(self.shuffle) and not partial
         if not multilabel and not shuffle:
             warn_if_labels_sorted(labels)
         try:

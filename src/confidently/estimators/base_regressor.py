@@ -33,7 +33,7 @@ class BaseOnlineRegressor(NumberPredictions[AnyRegression]):
     _is_plain_y = staticmethod(is_plain_targets)
 
     passes: int
-    shuffle: bool
+    shuffle: bool | str
     random_state: int | np.random.RandomState | None
 
     # --- what a regressor defines --------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ from functools import cache
 from operator import is_
 from typing import Any
 
+import numpy as np
+
 from ..covariances.settings import DTYPES, Settings
 from ..covariances.table import make_covariance, of_classes
 from ..data.memory.labels import check_class_weight, plain_class_weight
@@ -25,6 +27,7 @@ REGRESSION_SHARED = tuple(
 REGRESSION_SAVED = ("calibration", "passes", "shuffle", "random_state")  # what a model file keeps besides these
 CONSTANT = (str, int, float, type(None), Rule)  # types of parameters that do not change in place
 WHOLES: tuple[tuple[str, Callable[..., Any]], ...] = (("rule", make_rule), ("view", make_view))  # with parameters
+AUTO = "auto"  # of ``shuffle``: the rows of arrays are shuffled, those of streams are not
 TRAINING = ("passes", "shuffle", "class_weight", "random_state")
 
 
@@ -51,6 +54,12 @@ def check_passes(passes: Any) -> None:
     """Raise ``ValueError`` unless it is an integer >= 1."""
     if isinstance(passes, bool) or not isinstance(passes, numbers.Integral) or passes < 1:
         raise ValueError(f"passes must be an integer >= 1, got {passes!r}")
+
+
+def check_shuffle(shuffle: Any) -> None:
+    """Raise ``ValueError`` unless it is "auto", True or False."""
+    if not (isinstance(shuffle, bool | np.bool_) or (isinstance(shuffle, str) and shuffle == AUTO)):
+        raise ValueError(f'shuffle must be "auto", True or False, got {shuffle!r}')
 
 
 def check_unchanged(settings: Settings, wanted: Settings, same_view: bool) -> Settings:
@@ -140,4 +149,5 @@ def saved_regression(regressor: Any) -> dict[str, Any]:
 def plain_training(estimator: Any) -> dict[str, Any]:
     """Return the settings of the passes as plain data; a generator of random numbers is not saved."""
     seed = int(estimator.random_state) if isinstance(estimator.random_state, numbers.Integral) else None
-    return {"passes": int(estimator.passes), "shuffle": bool(estimator.shuffle), "random_state": seed}
+    shuffle = AUTO if estimator.shuffle == AUTO else bool(estimator.shuffle)
+    return {"passes": int(estimator.passes), "shuffle": shuffle, "random_state": seed}

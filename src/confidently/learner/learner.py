@@ -129,7 +129,7 @@ class Learner(Predictor):
         """The number of first rows that :meth:`prepare` wants to see together: none."""
         return 0
 
-    def prepare(self, X: _core.Matrix) -> None:
+    def prepare(self, X: _core.Matrix, n_classes: int = 0) -> None:
         """Do nothing: only a stack is chosen by its first rows."""
 
     def sizes(self) -> np.ndarray:

@@ -125,7 +125,9 @@ class StreamLearner:
         """Yield the same rows, after the first of them have chosen the members of a stack."""
         for batch in first_together(batches, self.learner.rows_to_prepare):
             self._make_room(batch)
-            self.learner.prepare(batch.matrix)
+            known = sum(name is not None for name in self.classes.names)
+            new = sum(self.classes.get(label.name) is None for label in batch.new_labels)
+            self.learner.prepare(batch.matrix, known + new)
             yield batch
 
     def _new_classes(self, batch: Batch) -> list[int]:

@@ -21,7 +21,7 @@ class SavedRegressor:
     covariance: str | None = None
     calibration: Literal["progressive"] | None = None
     passes: Count = 1
-    shuffle: bool = False
+    shuffle: bool | Literal["auto"] = False
     random_state: Count | None = None
     one_dimensional: bool = True
     members: Literal["auto"] | None = None

@@ -16,6 +16,7 @@ from ..rules.rule import Rule
 from ..views.columns import MISSING, ZERO, Columns
 from ..views.first import First
 from ..views.pairs import Pairs
+from ..views.standard import Standard
 from ..views.table import make_view
 from ..views.view import View
 from .members import ROWS_TO_CHOOSE, Member, Recipe
@@ -29,7 +30,10 @@ MAX_PAIRS = 64  # nonzero values of a row up to which they are multiplied with e
 MAX_SPARSE_PAIRS = 40  # the same where rows are not tables, whose products are many more
 MAX_FULL = 128  # columns up to which their correlations are learned
 MANY = 128  # columns: more, if sparse, have members for text, and if dense, cosines
+MANY_CLASSES = 64  # more of them have no members whose size grows with classes and products, or with classes twice
 PAIR_TERMS = 2**18
+OF_ANY_LENGTH = "without unit norm"
+LINEAR: tuple[tuple[Rule, float], ...] = ((AROW(r=0.1), 1.0), (Logistic(), 3.0))  # rules and their prior variances
 
 
 class Seen(NamedTuple):
@@ -83,37 +87,54 @@ def look(X: _core.Matrix, columns: Columns) -> Seen:
     return Seen(d, int(numbers), float(plain), bool(alike))
 
 
-def choose(X: _core.Matrix, columns: Columns, dtype: str = "float64") -> list[Recipe]:
-    """Return the members for rows like the first ones of a matrix.
+def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "float64") -> list[Recipe]:
+    """Return the members for rows like the first ones of a matrix, in which there are so many classes.
 
     A table is dense, or has numeric columns by name; its columns are standardized, and other rows are scaled to unit
     norm. All members see rows of this kind: AROW and logistic; with few values a row, both on products of two; with up
     to 128 columns, AROW with all covariances, of the first 128 if more follow; with many sparse columns, AROW on two
     views for text, and naive Bayes; with many dense columns, AROW on cosines.
+
+    On a narrow table, the members on standardized columns and on their products have twins without unit norm, since
+    the length of a row may say what its class is. Rows that are no narrow table have a weight for every class and
+    product, or count every feature in every class: with many classes, there are no members that do this.
     """
     seen = look(X, columns)
     numbers, plain, d, width = seen.numbers, seen.plain, seen.columns, seen.width
     base = "standard" if numbers and not seen.alike else "unit"
-    found = [_gaussian(AROW(r=0.1), base, dtype=dtype), _gaussian(Logistic(), base, 3.0, dtype=dtype)]
     words = d - numbers > MANY
-    if width <= (MAX_PAIRS if numbers and not words else MAX_SPARSE_PAIRS):
+    narrow = 0 < numbers <= MANY and not words
+    few_classes = n_classes <= MANY_CLASSES
+    made = partial(_gaussian, dtype=dtype)
+    first = First(n=MAX_FULL)  # a stream may bring more, of which a matrix would have the square
+    found = [made(AROW(r=0.1), base), made(Logistic(), base, 3.0)]
+    paired = width <= (MAX_PAIRS if numbers and not words else MAX_SPARSE_PAIRS) and (narrow or few_classes)
+    if paired:
         pairs = [make_view(base), Pairs(max_terms=PAIR_TERMS)]
         found += [
-            _gaussian(AROW(r=0.1), pairs, dtype=dtype, name=f"{base},pairs"),
-            _gaussian(Logistic(), pairs, 30.0, dtype=dtype, name=f"{base},pairs"),
+            made(AROW(r=0.1), pairs, name=f"{base},pairs"),
+            made(Logistic(), pairs, 30.0, name=f"{base},pairs"),
         ]
     if words:
         before = "standard," if numbers else ""
+        if few_classes:
+            found.append(made(AROW(r=0.3), f"{before}nb"))
         found += [
-            _gaussian(AROW(r=0.3), f"{before}nb", dtype=dtype),
             Recipe("naive Bayes", lambda n_classes, n_features, columns: NaiveBayes(n_classes, n_features)),
-            _gaussian(AROW(r=0.3), f"{before}idf", dtype=dtype),
+            made(AROW(r=0.3), f"{before}idf"),
         ]
     if d <= MAX_FULL:
-        few = [make_view(base), First(n=MAX_FULL)]  # a stream may bring more, of which a matrix would have the square
-        found.append(_gaussian(AROW(r=0.1), few, dtype=dtype, name=base, correlated=True))
+        found.append(made(AROW(r=0.1), [make_view(base), first], name=base, correlated=True))
     if numbers > MANY and plain < MANY:
-        found.append(_gaussian(AROW(r=0.1), f"{base},cosines", dtype=dtype))
+        found.append(made(AROW(r=0.1), f"{base},cosines"))
+    if narrow:
+        free = Standard(unit_norm=False)
+        found += [made(rule, free, prior, name=f"standard {OF_ANY_LENGTH}") for rule, prior in LINEAR]
+        if paired:
+            pairs = [free, Pairs(max_terms=PAIR_TERMS, unit_norm=False)]
+            found += [made(rule, pairs, prior, name=f"standard,pairs {OF_ANY_LENGTH}") for rule, prior in LINEAR]
+        if d <= MAX_FULL:
+            found.append(made(AROW(r=0.1), [free, first], name=f"standard {OF_ANY_LENGTH}", correlated=True))
     return found
 
 
@@ -138,8 +159,8 @@ def _alike(values: np.ndarray, used: np.ndarray) -> bool:
 
 
 def _gaussian(
-    rule: Rule, view: str | list[View | None], prior_variance: float = 1.0, *, dtype: str, name: str | None = None,
-    correlated: bool = False,
+    rule: Rule, view: str | View | list[View | None], prior_variance: float = 1.0, *, dtype: str,
+    name: str | None = None, correlated: bool = False,
 ) -> Recipe:  # fmt: skip
     covariance = "shared" if correlated else "diag"
     settings = Settings(rule, covariance, prior_variance=prior_variance, dtype=dtype)

@@ -47,6 +47,9 @@ class Recipe(NamedTuple):
     multiclass: str | None = None
 
 
+Choose = Callable[[_core.Matrix, Columns, int], list[Recipe]]
+
+
 class Members:
     """Base of the stacks: several learners on the same rows. A stack has the interface of a learner.
 
@@ -55,7 +58,7 @@ class Members:
     recipes : sequence of Recipe, optional
         The members; by default ``choose`` says which.
     choose : callable, optional
-        Returns the recipes, from the first rows and the columns.
+        Returns the recipes, from the first rows, the columns and the number of classes.
     n_classes, n_features : int
         Both may grow later.
     columns : Columns, optional
@@ -78,7 +81,7 @@ class Members:
     undoes = True  # whether an error or an interruption undoes what was learned from the rows before: always
 
     def __init__(
-        self, recipes: Sequence[Recipe] = (), choose: Callable[[_core.Matrix, Columns], list[Recipe]] | None = None,
+        self, recipes: Sequence[Recipe] = (), choose: Choose | None = None,
         n_classes: int = 2, n_features: int = 0, columns: Columns | None = None, dtype: str = "float64",
     ) -> None:  # fmt: skip
         self.n_classes, self.n_features, self.dtype, self._choose = n_classes, n_features, dtype, choose
@@ -170,12 +173,12 @@ class Members:
         found: np.ndarray = np.max(sizes, axis=0, initial=0.0) if sizes else np.zeros(self.n_features)
         return found
 
-    def prepare(self, X: _core.Matrix) -> None:
-        """Choose the members by the first rows, if that is to be done."""
+    def prepare(self, X: _core.Matrix, n_classes: int = 0) -> None:
+        """Choose the members by the first rows and the classes that these have, if that is to be done."""
         if not self.members:
             assert self._choose is not None
             check_rows(X, self.dtype)
-            self._take(self._choose(X, self._columns))
+            self._take(self._choose(X, self._columns, max(n_classes, self.n_classes)))
 
     def grow(
         self, n_features: int = 0, n_classes: int = 0, multiclass: str | None = None, columns: Columns | None = None

@@ -29,8 +29,8 @@ COSINES = 400
 KERNELS = (("wide", 0.1, 10.0), ("medium", 0.5, 100.0), ("narrow", 2.0, 1000.0))
 
 
-def choose_numbers(X: _core.Matrix, columns: Columns, dtype: str = "float64") -> list[Recipe]:
-    """Return the members for rows like the first ones of a matrix.
+def choose_numbers(X: _core.Matrix, columns: Columns, n_classes: int = 1, dtype: str = "float64") -> list[Recipe]:
+    """Return the members for rows like the first ones of a matrix; there are no classes.
 
     Ridge regression on the rows as they are. For tables, also on products of two standardized columns, if there are
     few, and on random cosines of all, for three widths of a Gaussian kernel. For many sparse columns also on rows of

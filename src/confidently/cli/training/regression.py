@@ -56,7 +56,7 @@ class RegressionTraining(ClassifierTraining):
         self.closed = self.undecided = False
         features = Features(bounded=not self.reading.vocabulary) if self.reading.named else None
         self.learner = new_number_stack(self.options, features, self.reading)
-        self.estimator = {"members": "auto", "passes": 1, "shuffle": False, "random_state": None}
+        self.estimator = {"members": "auto", "passes": 1, "shuffle": "auto", "random_state": 0}
 
     def start_regression(self, n_columns: int) -> None:
         """Begin with an untrained learner for rows with so many columns."""
