@@ -37,7 +37,7 @@ def test_a_stack_is_trained_evaluated_and_asked(ok, table, tmp_path):
     )
     assert all((row[0] == "yes") == (float(row[2]) > 0.5) for row in predicted)
     text = ok("train", table, "--label", "label", "--auto", "-q")
-    assert "5 members, binary" in text and "arow on standard,pairs" in text
+    assert "10 members, binary" in text and "arow on standard,pairs" in text
 
 
 def test_the_same_model_as_in_python(ok, table, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -13,12 +14,16 @@ from scipy.sparse import csr_array, random_array
 from scipy.special import expit, softmax
 from scipy.stats import entropy
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris
-from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_circles
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from confidently import AROW, AutoClassifier, Logistic, OnlineClassifier, active, load
-from confidently.data import open_stream
+from confidently import AROW, AutoClassifier, AutoRegressor, Logistic, OnlineClassifier, active, load
+from confidently.data import DataWarning, open_stream
 from confidently.data.memory.matrix import as_matrix
 from confidently.stack.naive_bayes import NaiveBayes
 from tests.data_sets import load as real
@@ -52,14 +57,16 @@ def data(name):
 
 
 TABLE = ["arow on standard", "logistic on standard", "arow on standard,pairs", "logistic on standard,pairs"]
+NARROW = [*TABLE, "arow with all covariances on standard"]
+NARROW += [f"{name} without unit norm" for name in NARROW]
 TEXT = ["arow on unit", "logistic on unit", "arow on nb", "naive Bayes", "arow on idf"]
 
 
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("cancer", [*TABLE, "arow with all covariances on standard"]),
-        ("iris", [*TABLE, "arow with all covariances on standard"]),
+        ("cancer", NARROW),
+        ("iris", NARROW),
         ("words", TEXT),
         ("words of 3", TEXT),
     ],
@@ -70,6 +77,111 @@ def test_members_follow_from_what_the_columns_are(name, expected):
     assert list(model.members_) == expected
     assert model.weights_.shape == (len(expected),)
     assert all(isinstance(m, NaiveBayes if n == "naive Bayes" else OnlineClassifier) for n, m in model.members_.items())
+
+
+def narrow(name):
+    """Return a narrow table sorted by class, whose classes a learner of rows of unit norm cannot tell apart, or cannot
+    learn in this order."""
+    generator = np.random.default_rng(0)
+    if name == "iris":
+        return load_iris(return_X_y=True)
+    if name == "rings":
+        X, y = make_circles(1000, noise=0.1, factor=0.5, random_state=0)
+    elif name == "threshold":
+        X = generator.normal(size=(2000, 5))
+        y = (X[:, 0] > 1.2).astype(int)
+    else:
+        y = generator.integers(0, 2, 2000)
+        X = generator.normal(size=(2000, 20)) * np.where(y, 1.5, 1.0)[:, None]
+    order = np.argsort(y, kind="stable")
+    return X[order], y[order]
+
+
+def error_of_folds(model, X, y):
+    return 1 - float(np.mean(cross_val_score(model, X, y, cv=5)))
+
+
+@pytest.mark.parametrize(("name", "limit"), [("rings", 0.02), ("threshold", 0.02), ("variance", 0.35)])
+def test_the_length_of_a_row_of_a_narrow_table_counts(name, limit):
+    X, y = narrow(name)
+    assert error_of_folds(AutoClassifier(), X, y) < limit
+    members = [
+        OnlineClassifier(rule, view=view) for rule in ("arow", "logistic") for view in ("standard", "standard,pairs")
+    ]
+    assert error_of_folds(AutoClassifier(members), X, y) > limit + 0.03  # of rows of unit norm
+
+
+@pytest.mark.parametrize("name", ["iris", "threshold"])
+def test_sorted_rows_of_an_array_are_learned_as_well_as_by_a_batch_learner(name):
+    X, y = narrow(name)
+    batch = error_of_folds(make_pipeline(StandardScaler(), LogisticRegression()), X, y)
+    assert error_of_folds(AutoClassifier(), X, y) < batch + 0.01
+    with pytest.warns(DataWarning, match="sorted"):
+        assert error_of_folds(AutoClassifier(shuffle=False), X, y) > 0.2
+
+
+def test_arrays_are_shuffled_and_streams_are_not():
+    X, y = narrow("rings")
+    once, again, other = (AutoClassifier(random_state=seed).fit(X, y).predict_proba(X) for seed in (0, 0, 1))
+    assert (AutoClassifier().fit(X, y).predict_proba(X) == once).all()
+    assert (once == again).all()
+    assert (once != other).any()
+    assert (AutoClassifier(shuffle=True).fit(X, y).predict_proba(X) == once).all()
+    order = np.random.RandomState(0).permutation(len(y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # of sorted rows
+        in_order = AutoClassifier(shuffle=False)
+        by_hand = in_order.fit(X[order], y[order]).predict_proba(X)
+        unshuffled = in_order.fit(X, y).predict_proba(X)
+        part = AutoClassifier().partial_fit(X, y, classes=[0, 1]).predict_proba(X)
+    assert by_hand == pytest.approx(once, rel=1e-9)  # other rows have chosen the same members
+    assert (part == unshuffled).all()
+    assert (unshuffled != once).any()
+
+
+@pytest.mark.parametrize("shuffle", ["yes", None, 2, "automatic"])
+def test_an_invalid_shuffle_is_refused(shuffle):
+    X, y = data("iris")
+    for model, targets in ((AutoClassifier(shuffle=shuffle), y), (AutoRegressor(shuffle=shuffle), X[:, 0])):
+        with pytest.raises(ValueError, match=r'shuffle must be "auto", True or False, got'):
+            model.fit(X, targets)
+
+
+def many_intents(n_classes=100, per_class=20):
+    """Return short texts of many classes, each of which has a few words of its own."""
+    generator = np.random.default_rng(0)
+    y = np.repeat(np.arange(n_classes), per_class)
+    own = generator.integers(300, 3000, (n_classes, 12))
+    common, mine = generator.integers(0, 300, (len(y), 5)), generator.integers(0, 12, (len(y), 4))
+    texts = [
+        " ".join(f"w{j}" for j in (*words, *own[k, chosen])) for k, words, chosen in zip(y, common, mine, strict=True)
+    ]
+    return texts, y
+
+
+def test_a_stack_of_many_classes_is_no_larger_than_five_of_its_members(tmp_path):
+    texts, y = many_intents()
+    X = CountVectorizer(binary=True, dtype=float).fit_transform(texts)
+    model, alone = AutoClassifier().fit(X, y), OnlineClassifier(view="unit").fit(X, y)
+    assert list(model.members_) == ["arow on unit", "logistic on unit", "naive Bayes", "arow on idf"]
+    sizes = []
+    for k, one in enumerate((model, alone)):
+        one.save(tmp_path / f"{k}.cw")
+        sizes.append((tmp_path / f"{k}.cw").stat().st_size)
+    assert sizes[0] < 5 * sizes[1]
+    assert model.score(X, y) > 0.9
+    few = y < 64
+    assert "logistic on unit,pairs" in AutoClassifier().fit(X[few], y[few]).members_
+
+
+@pytest.mark.parametrize("per_batch", [500, 2**20])
+def test_the_classes_of_the_first_rows_of_a_stream_choose_its_members(tmp_path, per_batch):
+    texts, y = many_intents(80)
+    order = np.random.default_rng(0).permutation(len(y))
+    path = tmp_path / "intents.txt"
+    path.write_text("".join(f"c{y[k]}\t{texts[k]}\n" for k in order))
+    model = AutoClassifier().fit_stream(open_stream(str(path), chunk_bytes=per_batch))
+    assert list(model.members_) == ["arow on unit", "logistic on unit", "naive Bayes", "arow on idf"]
 
 
 def test_indicators_are_no_table_and_their_products_count():
@@ -163,9 +275,11 @@ def test_columns_in_any_order_are_sorted(passes):
 def test_passes_shuffling_and_class_weights():
     X, y = data("iris")
     order = np.argsort(y, kind="stable")
-    model = AutoClassifier(passes=3, shuffle=True, random_state=0, class_weight="balanced").fit(X[order], y[order])
+    model = AutoClassifier(passes=3, random_state=0, class_weight="balanced").fit(X[order], y[order])
     assert model.n_seen_ == 3 * len(y)
-    assert model.score(X, y) > AutoClassifier().fit(X[order], y[order]).score(X, y)
+    with pytest.warns(DataWarning, match="sorted"):
+        in_order = AutoClassifier(shuffle=False).fit(X[order], y[order])
+    assert model.score(X, y) > in_order.score(X, y)
 
 
 def test_a_failed_call_leaves_the_classifier_unchanged(tmp_path):
@@ -223,7 +337,7 @@ def test_streams_do_not_depend_on_their_batches(tmp_path, table):
 
 def test_members_continue_by_themselves():
     X, y = data("cancer")
-    model = AutoClassifier(GIVEN).fit(X[:200], y[:200])
+    model = AutoClassifier(GIVEN, shuffle=False).fit(X[:200], y[:200])
     alone = clone(GIVEN[0]).fit(X[:200], y[:200])
     member = model.members_["1. arow on standard"]
     assert (member.predict_proba(X) == alone.predict_proba(X)).all()

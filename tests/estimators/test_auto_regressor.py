@@ -179,7 +179,7 @@ def test_streams(tmp_path, suffix):
     how = {"normalize": "none", "zeros": True} if suffix == "csv" else {"normalize": "none"}
     model = AutoRegressor().fit_stream(open_stream(file, targets=True, **how))
     assert list(model.members_) == TABLE
-    expected = AutoRegressor().fit(X, y)
+    expected = AutoRegressor(shuffle=False).fit(X, y)
     predicted = np.concatenate(list(model.predict_stream(file)))
     np.testing.assert_allclose(predicted, expected.predict(X), rtol=1e-6)
     wide, narrow = (
@@ -231,3 +231,24 @@ def test_what_is_not_supported_is_one_error():
     with pytest.raises(TypeError, match="merge takes fitted classifiers or OnlineRegressors, got AutoReg"):
         merge([model, model])
     assert Ridge(r=None).get_params() == {"r": None}
+
+
+def test_arrays_are_shuffled_and_streams_are_not():
+    X, y = friedman(600)
+    once, again, other = (AutoRegressor(random_state=seed).fit(X, y).predict(X) for seed in (0, 0, 1))
+    assert (AutoRegressor().fit(X, y).predict(X) == once).all()
+    assert (once == again).all()
+    assert (once != other).any()
+    order = np.random.RandomState(0).permutation(len(y))
+    unshuffled = AutoRegressor(shuffle=False)
+    np.testing.assert_allclose(unshuffled.fit(X[order], y[order]).predict(X), once, rtol=1e-9)
+    assert (unshuffled.fit(X, y).predict(X) == AutoRegressor().partial_fit(X, y).predict(X)).all()
+
+
+def test_sorted_targets_are_learned_as_well_as_others():
+    X, y = friedman(1200)
+    order = np.argsort(y[:1000])
+    models = [AutoRegressor(shuffle=shuffle).fit(X[order], y[order]) for shuffle in ("auto", False)]
+    shuffled, in_order = (model.score(X[1000:], y[1000:]) for model in models)
+    assert shuffled > 0.85
+    assert shuffled > in_order

@@ -33,7 +33,6 @@ MANY = 128  # columns: more, if sparse, have members for text, and if dense, cos
 MANY_CLASSES = 64  # more of them have no members whose size grows with classes and products, or with classes twice
 PAIR_TERMS = 2**18
 OF_ANY_LENGTH = "without unit norm"
-LINEAR: tuple[tuple[Rule, float], ...] = ((AROW(r=0.1), 1.0), (Logistic(), 3.0))  # rules and their prior variances
 
 
 class Seen(NamedTuple):
@@ -129,12 +128,13 @@ def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "
         found.append(made(AROW(r=0.1), f"{base},cosines"))
     if narrow:
         free = Standard(unit_norm=False)
-        found += [made(rule, free, prior, name=f"standard {OF_ANY_LENGTH}") for rule, prior in LINEAR]
+        name = f"standard {OF_ANY_LENGTH}"
+        found += [made(AROW(r=0.1), free, name=name), made(Logistic(), free, 30.0, name=name)]
         if paired:
-            pairs = [free, Pairs(max_terms=PAIR_TERMS, unit_norm=False)]
-            found += [made(rule, pairs, prior, name=f"standard,pairs {OF_ANY_LENGTH}") for rule, prior in LINEAR]
+            pairs, of_pairs = [free, Pairs(max_terms=PAIR_TERMS, unit_norm=False)], f"standard,pairs {OF_ANY_LENGTH}"
+            found += [made(AROW(r=0.1), pairs, name=of_pairs), made(Logistic(), pairs, 3.0, name=of_pairs)]
         if d <= MAX_FULL:
-            found.append(made(AROW(r=0.1), [free, first], name=f"standard {OF_ANY_LENGTH}", correlated=True))
+            found.append(made(AROW(r=0.1), [free, first], name=name, correlated=True))
     return found
 
 
