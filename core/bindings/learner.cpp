@@ -201,6 +201,12 @@ void bind_learner(nb::module_& m) {
     m.def("are_within", [](Input<std::int32_t, 1> labels, std::int64_t n_classes) {
         return are_within(labels.data(), labels.size(), n_classes);
     }, "labels"_a.noconvert(), "n_classes"_a);
+    m.def("least_positive", [](Input<double, 1> numbers) {  // infinite if there is none
+        double least = std::numeric_limits<double>::infinity();
+        for (std::size_t i = 0; i < numbers.size(); ++i)
+            if (numbers.data()[i] > 0.0) least = std::min(least, numbers.data()[i]);
+        return least;
+    }, "numbers"_a.noconvert());
     m.def("distinct_numbers", &distinct_numbers, "labels"_a.noconvert());
     m.def("suspects", [](const Matrix& x, double earliest, double fraction) {
         const Suspects found = find_suspects(*x.rows, earliest, fraction);

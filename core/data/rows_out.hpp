@@ -204,6 +204,7 @@ class RowWriter {
     void weight(double w, std::string_view token) {
         if (!(w >= 0.0 && w <= kMaxExampleWeight))
             fail(token, "weight", "is not a number from 0 to 1e9");
+        if (w > 0.0 && w < kMinExampleWeight) fail(token, "weight", "is above 0 and below 1e-100; use 0 to leave the row out");
         weight_ = w;
     }
 
@@ -278,6 +279,7 @@ class RowWriter {
 
   private:
     static constexpr double kMaxExampleWeight = 1e9;
+    static constexpr double kMinExampleWeight = 1e-100;  // unless it is 0: a noise divided by it stays finite
     static constexpr std::int64_t kMaxSkippedShown = 5;
 
     // Looks up the columns of the first n features that wait.

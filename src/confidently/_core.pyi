@@ -66,6 +66,9 @@ def are_within(
     labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     n_classes: int,
 ) -> bool: ...
+def least_positive(
+    numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> float: ...
 def distinct_numbers(
     labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
 ) -> (
@@ -932,7 +935,7 @@ class DictLearner:
 
 def view_names() -> list[str]: ...
 def see(
-    view: str, unit_norm: bool, state: dict[str, Any], matrix: Matrix, first: int, n: int
+    view: str, unit_norm: bool, state: dict[str, Any], matrix: Matrix, first: int, n: int, limit: int = -1
 ) -> tuple[
     Annotated[NDArray[numpy.float64], dict(shape=(None,))],
     Annotated[NDArray[numpy.int32], dict(shape=(None,))],
@@ -963,6 +966,11 @@ def meet_pairs(
     order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     first: int,
     n: int,
+    labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    class_weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | None,
+    done: int,
     limit: int,
     add: bool,
 ) -> int: ...

@@ -10,8 +10,9 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import QuantileRegressor, Ridge
 from sklearn.metrics import mean_pinball_loss
 
-from confidently import OnlineRegressor, Quantile
+from confidently import REGRESSION_RULES, OnlineRegressor, Quantile
 from confidently import Ridge as RidgeRule
+from confidently.rules import make_rule
 
 
 def tall(n=400, d=12, seed=0):
@@ -106,14 +107,53 @@ def test_unknown_noise_is_the_normal_inverse_gamma_posterior():
     np.testing.assert_allclose(model.predict_interval(x, 0.95)[0], limits, rtol=1e-9)
 
 
+def test_the_standard_deviation_of_unknown_noise_is_that_of_the_student_t_distribution():
+    X, y = tall(n=40, d=3)
+    for n in (1, 2, 3, 5, 40):
+        model = OnlineRegressor(RidgeRule(r=None), fit_intercept=False, calibration=None).fit(X[:n], y[:n])
+        _, std = model.predict(X[:4], return_std=True)
+        # The half-width of an interval is a quantile times the scale of the distribution.
+        low, high = model.predict_interval(X[:4], 0.5).T
+        scale = 0.5 * (high - low) / student(df=n).ppf(0.75)
+        np.testing.assert_allclose(std, student(df=n, scale=scale).std() if n > 2 else np.full(4, np.inf), rtol=1e-9)
+
+
 def test_known_noise_gives_normal_intervals():
     X, y = tall(n=50, d=3)
     model = OnlineRegressor(RidgeRule(r=4.0), "full", prior_variance=2.0, fit_intercept=False, calibration=None)
     mean, std = model.fit(X, y).predict(X[:4], return_std=True)
     sigma = np.linalg.inv(X.T @ X / 4.0 + np.eye(3) / 2.0)
-    np.testing.assert_allclose(std**2, 4.0 + np.einsum("ij,jk,ik->i", X[:4], sigma, X[:4]), rtol=1e-10)
+    spread = 4.0 + np.einsum("ij,jk,ik->i", X[:4], sigma, X[:4])
+    np.testing.assert_allclose(std**2, np.mean(y**2) * spread, rtol=1e-10)  # r is in units of the targets
     limits = model.predict_interval(X[:4], 0.6826894921370859)
     np.testing.assert_allclose(limits, np.stack([mean - std, mean + std], axis=1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("calibration", ["progressive", None])
+@pytest.mark.parametrize("rule", [rule for rule in REGRESSION_RULES if rule != "poisson"])
+def test_a_change_of_the_unit_of_the_targets_changes_nothing(rule, calibration):
+    X, y = tall(n=300, d=4)
+    one = OnlineRegressor(rule, calibration=calibration).fit(X, y)
+    for unit in (1e-3, 1e5):
+        other = OnlineRegressor(rule, calibration=calibration).fit(X, unit * y)
+        for found, expected in zip(other.predict(X, return_std=True), one.predict(X, return_std=True), strict=True):
+            np.testing.assert_allclose(found, unit * expected, rtol=1e-6)
+        np.testing.assert_allclose(other.predict_interval(X), unit * one.predict_interval(X), rtol=1e-6)
+        np.testing.assert_allclose(other.margin_distribution(X)[1], one.margin_distribution(X)[1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize("rule", ["ridge", "arow_eps"])
+def test_intervals_of_the_model_cover_if_the_model_is_right(rule, unit):
+    generator = np.random.default_rng(4)
+    X = generator.normal(size=(4000, 6))
+    y = unit * (X @ generator.normal(size=6) + 2.0 * generator.normal(size=4000) + 7.0)
+    share = 4.0 / np.var(y[:2000] / unit)  # of the noise in the variance of the targets
+    model = OnlineRegressor(rule, prior_variance=100.0, calibration=None).set_params(rule=make_rule(rule, r=share))
+    model.fit(X[:2000], y[:2000])
+    for coverage in (0.5, 0.9):
+        low, high = model.predict_interval(X[2000:], coverage).T
+        assert np.mean((low <= y[2000:]) & (y[2000:] <= high)) == pytest.approx(coverage, abs=0.03)
 
 
 @pytest.mark.parametrize("noise", ["normal", "skewed", "heavy"])

@@ -116,7 +116,7 @@ def test_unseen_features_have_the_priors_variance(covariance):
     ours = OnlineRegressor(covariance=covariance, fit_intercept=False, prior_variance=0.5, calibration=None)
     ours.learn_one({"a": 1.0}, 2.0)
     known, unseen = (ours.predict_one(x, with_dist=True).sigma ** 2 for x in ({"a": 1.0}, {"a": 1.0, "b": 2.0, "c": 1}))
-    assert unseen == pytest.approx(known + 0.5 * 5.0)
+    assert unseen == pytest.approx(known + 2.0**2 * 0.5 * 5.0)  # Sigma is in units of the targets
     assert list(ours.weights) == ["a"]  # asking teaches nothing
 
 

@@ -1,9 +1,20 @@
-"""Large weights of examples neither diverge nor overshoot, with any rule."""
+"""Large weights of examples neither diverge nor overshoot, with any rule; small ones are learned, or refused."""
 
 import numpy as np
 import pytest
 
-from confidently import RULES, OnlineClassifier, load
+from confidently import (
+    REGRESSION_RULES,
+    RULES,
+    AutoClassifier,
+    AutoRegressor,
+    OnlineClassifier,
+    OnlineRegressor,
+    load,
+    river,
+)
+from confidently.data import DataError, open_stream
+from confidently.views.table import VIEWS
 
 
 def contradicting(n=800):
@@ -49,3 +60,63 @@ def test_a_file_of_weighted_rows_gives_a_model_that_can_be_read(ok, tmp_path):
     (tmp_path / "rows.vw").write_text("".join(f"{label} 20 |a x:{x:.4f} y:{y:.4f}\n" for label, x, y in rows))
     assert "nan" not in ok("train", tmp_path / "rows.vw", "-o", tmp_path / "model.cw", "--rule", "pa")
     assert "nan" not in ok("inspect", tmp_path / "model.cw")
+
+
+LEAST = 1e-100
+
+
+def weighted_rows(n=120):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(n, 4))
+    y = X @ [1.0, 2.0, 3.0, 4.0] + rng.normal(size=n)
+    return X, y, np.where(np.arange(n) % 3 == 0, 1.0, LEAST)
+
+
+def assert_finite(model, X):
+    regression = not hasattr(model, "predict_proba")
+    found = (*model.predict(X, return_std=True), model.predict_interval(X)) if regression else (model.predict_proba(X),)
+    learner = model.learner_
+    parts = [learner, *getattr(learner, "members", ())]
+    assert all(np.isfinite(numbers).all() for numbers in found)
+    assert all(np.isfinite(array).all() for part in parts for array in part.state.values())
+
+
+@pytest.mark.parametrize("weights", ["all", "most"])
+def test_the_smallest_weights_leave_finite_numbers(weights):
+    X, y, weight = weighted_rows()
+    weight = np.full(len(y), LEAST) if weights == "all" else weight
+    labels = (y > 0).astype(int) + (y > 2)
+    for covariance in ("full", "diag"):
+        for rule in REGRESSION_RULES:
+            targets = np.abs(y) if rule == "poisson" else y
+            for calibration in ("progressive", None):
+                model = OnlineRegressor(rule, covariance, calibration=calibration)
+                assert_finite(model.fit(X, targets, sample_weight=weight), X)
+        for rule in RULES:
+            assert_finite(OnlineClassifier(rule, covariance).fit(X, labels, sample_weight=weight), X)
+    for view in VIEWS:
+        assert_finite(OnlineClassifier(view=view).fit(X, labels, sample_weight=weight), X)
+    assert_finite(AutoClassifier().fit(X, labels, sample_weight=weight), X)
+    assert_finite(AutoRegressor().fit(X, y, sample_weight=weight), X)
+
+
+@pytest.mark.parametrize("small", [5e-324, 1e-310, 9e-101])
+def test_smaller_weights_are_refused(small, tmp_path):
+    """They gave intervals of NaN, and a model with them was saved."""
+    X, y, weight = weighted_rows()
+    weight[7] = small
+    labels = (y > 0).astype(int)
+    message = "weights of examples must be 0 or at least 1e-100"
+    for model, targets in (
+        (OnlineRegressor(), y), (OnlineClassifier(), labels), (AutoClassifier(), labels), (AutoRegressor(), y),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, targets, sample_weight=weight)
+    with pytest.raises(ValueError, match=message):
+        OnlineClassifier(class_weight={0: 1e-60, 1: 1.0}).fit(X, labels, sample_weight=np.full(len(y), 1e-60))
+    for model, target in ((river.OnlineClassifier(), "a"), (river.OnlineRegressor(), 1.0)):
+        with pytest.raises(ValueError, match="weight must be 0 or at least 1e-100"):
+            model.learn_one({"x": 1.0}, target, w=small)
+    (tmp_path / "rows.vw").write_text(f"1 1.0 | x\n-1 {small!r} | x y\n")
+    with pytest.raises(DataError, match=r"line 2.*is above 0 and below 1e-100; use 0 to leave the row out"):
+        OnlineClassifier().fit_stream(open_stream(tmp_path / "rows.vw"))

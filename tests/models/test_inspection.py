@@ -12,7 +12,7 @@ from confidently.data.features import Features, NewFeatures, Strings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.models.explanation import explain
-from confidently.models.inspection import INTERCEPT, class_views, unseen_variances
+from confidently.models.inspection import INTERCEPT, class_views
 from confidently.models.model import Model
 from tests.command_line import process, rows
 from tests.covariance_cases import OVER_WEIGHTS, has_task, serves
@@ -120,7 +120,7 @@ def test_unseen_features_add_the_prior_variance_and_leave_the_model_unchanged(ta
     found = explain(model, one_row(x))
     known = explain(model, one_row(x[:D]), found.supported)
     assert found.mean == pytest.approx(known.mean)
-    prior = unseen_variances(model.learner)
+    prior = model.learner.unseen_variances()
     expected = prior[0] * (1 if task in ("binary", *MULTILABEL) else 2)
     assert found.variance - known.variance == pytest.approx(expected * (2.0**2 + 1.5**2))
     assert [(c.feature, c.weight) for c in found.contributions if not c.known] == [(D + 1, 0.0), (D + 3, 0.0)]

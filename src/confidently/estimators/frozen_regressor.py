@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import validate_data
 
-from ..learner.regression import Prediction, deviation, interval, offset, prediction
+from ..learner.regression import Prediction, interval, offset, prediction, standard_deviation
 from ..models.regression_form import RegressionForm
 from ..rules.ranges import UNIT, check_number
 from .frozen import score_variances
@@ -87,8 +87,7 @@ class LinearRegressionPredictor(RegressorMixin, BaseEstimator):
         return prediction(form.settings, form.targets, scores, v)
 
     def _deviation(self, found: Prediction) -> np.ndarray:
-        known = self.form.settings.rule.get_params().get("r", 1.0) is not None
-        return np.sqrt(found.spread) if known and not self.calibrated else deviation(found, self.form.targets)
+        return standard_deviation(self.form.settings, self.form.targets, found, self.calibrated)
 
     def _shaped(self, numbers: np.ndarray) -> np.ndarray:
         return numbers[:, 0] if self.one_dimensional else numbers

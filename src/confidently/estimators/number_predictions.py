@@ -47,7 +47,9 @@ class NumberPredictions(RegressorMixin, OnlineEstimator[AnyRegression]):
         -------
         mean : ndarray of shape (n,) or (n, n_outputs)
         std : ndarray of the same shape, if ``return_std``
-            Standard deviation of the target around it: noise and uncertainty of the weights.
+            Standard deviation of the target around it: noise and uncertainty of the weights. With ``calibration=None``
+            it is that of the model's distribution; of the Student t distribution of ``Ridge(r=None)``, which has one
+            only after more than two predictions, it is ``inf`` before. It is never the scale.
         """
         if not return_std:
             return self._shaped(self._answer(lambda matrix: self.learner_.numbers(matrix), X))

@@ -16,7 +16,7 @@ from ..covariances.table import COVARIANCES, kind_of, resolved
 from ..data.features import Features
 from ..learner.learner import Learner
 from ..learner.posterior import Marginal
-from ..learner.regression import offset
+from ..learner.regression import offset, variance_factor
 from ..learner.regression_settings import automatic_covariance, regression_settings
 from ..models.regression import RegressionModel
 from ..rules import REGRESSION_RULES, RegressionRule, make_rule
@@ -76,8 +76,9 @@ class OnlineRegressor(BaseOnlineRegressor[Learner]):
         Type of the state, and of ``coef_`` and the other attributes about the Gaussian.
     calibration : {"progressive", None}, default="progressive"
         What intervals and standard deviations are made of: the errors of the predictions made in training, each before
-        its target was used, or the noise that the rule assumes. ``Ridge(r=None)`` with None gives the exact Student t
-        distribution of Bayesian regression with unknown noise.
+        its target was used, or the noise that the rule assumes, in units of the standard deviation of the targets:
+        ``r`` times their variance. ``Ridge(r=None)`` with None gives the exact Student t distribution of Bayesian
+        regression with unknown noise.
     rows_per_product, device, kernel, kernel_params, budget, forget, projection
         As in :class:`OnlineClassifier`.
     view : str, View or list of these, optional
@@ -334,9 +335,7 @@ class OnlineRegressor(BaseOnlineRegressor[Learner]):
         from ..models.regression_onnx import regression_to_onnx
 
         check_is_fitted(self)
-        known = self.learner_.settings.rule.get_params().get("r", 1.0) is not None
-        factor = self._targets().noise_factor()
-        factor = np.ones_like(factor) if known and self.calibration is None else factor
+        factor = variance_factor(self.learner_.settings, self._targets(), self.calibration is not None)
         form = regression_form(self.learner_)
         return regression_to_onnx(self.learner_, form, factor, self._feature_names(), dtype)
 

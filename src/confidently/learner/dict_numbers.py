@@ -14,7 +14,7 @@ from ..covariances.settings import Settings
 from ..covariances.state import MAX_TARGET, out_of_range
 from ..covariances.table import kind_of
 from ..data.classes import ClassTable
-from ..data.memory.matrix import MAX_COLUMNS, MAX_WEIGHT, as_matrix, csr_matrix, largest_value
+from ..data.memory.matrix import MAX_COLUMNS, as_matrix, check_weight, csr_matrix, largest_value
 from ..data.request import EXACT
 from ..views.center import Center
 from ..views.columns import ZERO, Columns
@@ -23,7 +23,7 @@ from ..wording import counted
 from .dict_frames import FrameRows
 from .dicts import Row, check_bits
 from .learner import Learner
-from .regression import Prediction, Targets, deviation, prediction
+from .regression import Prediction, Targets, prediction, variance_factor
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,8 +69,8 @@ class NumberRows(FrameRows):
 
     def learn(self, x: Row, y: Any, weight: float = 1.0) -> None:
         """Train on a row and its number."""
-        if weight != 1.0 and not 0.0 <= weight <= MAX_WEIGHT:
-            raise ValueError(f"weight must be in 0 to {MAX_WEIGHT:g}, got {weight!r}")
+        if weight != 1.0:
+            check_weight(weight)
         if not -MAX_TARGET <= y <= MAX_TARGET or (y < 0 and self.learner.settings.rule.counts):
             self._refuse(y)
         try:
@@ -153,7 +153,7 @@ class NumberRows(FrameRows):
     def distribution(self, x: Row) -> tuple[float, float]:
         """Return mean and variance of the number of a row."""
         found = self._predicted(x)
-        variance = deviation(found, self.targets()) ** 2 if self.calibrated else found.spread
+        variance = found.spread * variance_factor(self.learner.settings, self.targets(), self.calibrated)
         return float(found.mean[0, 0]), float(variance[0, 0])
 
     def _predicted(self, x: Row) -> Prediction:

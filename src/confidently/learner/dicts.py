@@ -21,7 +21,7 @@ from ..covariances.table import kind_of, with_classes
 from ..data.class_order import sorted_numbers
 from ..data.classes import ClassTable
 from ..data.features import Features, Strings
-from ..data.memory.matrix import MAX_COLUMNS, MAX_WEIGHT, as_matrix, csr_matrix, largest_value
+from ..data.memory.matrix import MAX_COLUMNS, as_matrix, check_weight, csr_matrix, largest_value
 from ..data.request import EXACT
 from ..exclusive import ConcurrentUse, Exclusive
 from ..rules.ranges import Range, check_choice, check_number
@@ -73,8 +73,8 @@ class DictRows:
 
     def learn(self, x: Row, y: Any, weight: float = 1.0) -> None:
         """Train on a row of one class."""
-        if weight != 1.0 and not 0.0 <= weight <= MAX_WEIGHT:
-            raise ValueError(f"weight must be in 0 to {MAX_WEIGHT:g}, got {weight!r}")
+        if weight != 1.0:
+            check_weight(weight)
         try:
             if not self.growing and self.core.learn(x, y, weight):  # the usual case
                 return

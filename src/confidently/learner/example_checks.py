@@ -6,7 +6,7 @@ from .. import _core
 from ..covariances.examples import Examples
 from ..covariances.settings import Settings
 from ..covariances.state import MAX_TARGET
-from ..data.memory.matrix import MAX_WEIGHT
+from ..data.memory.matrix import MAX_WEIGHT, MIN_WEIGHT
 from ..late import numpy as np
 from ..wording import counted
 
@@ -42,17 +42,23 @@ def _check_labels(n: int, labels: np.ndarray, start: np.ndarray | None, settings
 def _check_weights(
     n: int, weight: np.ndarray | None, class_weight: np.ndarray | None, settings: Settings, n_classes: int
 ) -> None:
-    largest = 1.0
+    smallest = largest = 1.0  # of all products; that of weights that are 0 does not count
     for name, weights, length in (("weight", weight, n), ("class_weight", class_weight, n_classes)):
         if weights is None:
             continue
         if weights.shape != (length,):
             raise ValueError(f"{name} must have shape ({length},), got {weights.shape}")
         largest *= weights.max(initial=0.0)
+        smallest *= min(_core.least_positive(weights), MAX_WEIGHT)
     if class_weight is not None and settings.multilabel:
         raise ValueError("class weights need one class per row; leave them out for multilabel data")
     if not largest <= MAX_WEIGHT:
         raise ValueError(f"weights of examples must be at most {MAX_WEIGHT:g}, got {largest:g}; scale them down")
+    if smallest < MIN_WEIGHT:
+        raise ValueError(
+            f"weights of examples must be 0 or at least {MIN_WEIGHT:g}, got {smallest:g}; scale them up, or use 0 to "
+            "leave rows out"
+        )
 
 
 def _check_targets(n: int, targets: np.ndarray | None, settings: Settings, n_outputs: int) -> None:

@@ -98,6 +98,11 @@ class Posterior:
         """
         return self.covariance.column_variances(self.state, self.size)
 
+    def unseen_variances(self) -> np.ndarray:
+        """Return the variance of the weight of what was never seen, one per row of :meth:`mean`."""
+        columns = self.covariance.unseen_variances(self.state)
+        return columns[1:] + columns[0] if self.settings.has_threshold else columns
+
     def covariance_matrix(self) -> np.ndarray:
         """Return Sigma, shape (learners, D, D), the intercept last in each class."""
         return self.covariance.matrix(self.state, self.size)

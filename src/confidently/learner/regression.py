@@ -3,8 +3,9 @@
 The score of a row, s = mean.x, has the variance v = x' Sigma x under the Gaussian over weights. With the offset o, the
 mean of the targets, and the variance r of the noise that the rule assumes, the prediction is o + s with the spread
 r + v (+ r/W, the uncertainty of the offset, where rows are centered). Its variance is the spread times the noise
-factor, the mean of error^2/spread over the predictions made in training (core/learner/targets.hpp). With a log link,
-the prediction is exp(o + s + v/2), and the spread that of a Poisson distribution with this uncertain rate.
+factor, the mean of error^2/spread over the predictions made in training (core/learner/targets.hpp), or, where only the
+rule's assumption is asked for, times the square of the unit that r and v are in. With a log link, the prediction is
+exp(o + s + v/2), and the spread that of a Poisson distribution with this uncertain rate.
 """
 
 from __future__ import annotations
@@ -70,6 +71,12 @@ class Targets(NamedTuple):
         factor: np.ndarray = np.where(self.predicted > 0, self.noise / np.maximum(self.predicted, 1.0), 1.0)
         return factor
 
+    def unit(self) -> np.ndarray:
+        """Return the unit in which rules have their parameters: the standard deviation, or 1 while all are equal."""
+        variance = np.divide(self.squares, self.weight, out=np.zeros_like(self.weight), where=self.weight > 0)
+        deviation: np.ndarray = np.sqrt(np.where(variance > 0, variance, 1.0))
+        return deviation
+
     def error_quantiles(self, p: np.ndarray) -> np.ndarray:
         """Return quantiles of the standardized errors, shape (K, len(p)): linear within bins of the counted errors.
 
@@ -128,17 +135,34 @@ def prediction(settings: Settings, targets: Targets, scores: np.ndarray, varianc
 
 
 def deviation(found: Prediction, targets: Targets) -> np.ndarray:
-    """Return the standard deviation of targets around their predictions, shape (n, K)."""
+    """Return the standard deviation of targets around their predictions in training, shape (n, K)."""
     sd: np.ndarray = np.sqrt(found.spread * targets.noise_factor())
     return sd
 
 
+def variance_factor(settings: Settings, targets: Targets, calibrated: bool) -> np.ndarray:
+    """Return the factor from spreads to variances of targets, shape (K,): by the errors in training, or the model's.
+
+    Where the model does not know its noise, the factor is that of a Student t distribution with ``predicted`` degrees
+    of freedom, whose variance is infinite for 2 or fewer.
+    """
+    factor = targets.noise_factor()
+    if calibrated:
+        return factor
+    if _knows_noise(settings):
+        return np.ones_like(factor) if settings.rule.counts else targets.unit() ** 2
+    degrees = targets.predicted
+    return np.where(degrees > 2.0, factor * degrees / np.maximum(degrees - 2.0, MIN_SPREAD), np.inf)
+
+
 def standard_deviation(settings: Settings, targets: Targets, found: Prediction, calibrated: bool) -> np.ndarray:
     """Return the standard deviation of targets, shape (n, K): of the errors in training, or of the model's noise."""
-    if calibrated or settings.rule.get_params().get("r", 1.0) is None:
-        return deviation(found, targets)
-    assumed: np.ndarray = np.sqrt(found.spread)
-    return assumed
+    sd: np.ndarray = np.sqrt(found.spread * variance_factor(settings, targets, calibrated))
+    return sd
+
+
+def _knows_noise(settings: Settings) -> bool:
+    return settings.rule.get_params().get("r", 1.0) is not None
 
 
 def interval(settings: Settings, targets: Targets, found: Prediction, coverage: float, calibrated: bool) -> np.ndarray:
@@ -174,8 +198,9 @@ def _of_the_model(
 ) -> tuple[np.ndarray, np.ndarray]:
     from scipy.special import ndtri, stdtrit  # imported here since SciPy is slow to import
 
-    if settings.rule.get_params().get("r", 1.0) is not None:
-        return np.tile(ndtri(tails), (len(targets.mean), 1)), np.sqrt(found.spread)
+    if _knows_noise(settings):
+        z = np.tile(ndtri(tails), (len(targets.mean), 1))
+        return z, standard_deviation(settings, targets, found, calibrated=False)
     degrees = np.maximum(targets.predicted, 1.0)
     return stdtrit(degrees[:, None], tails), deviation(found, targets)
 

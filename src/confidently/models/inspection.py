@@ -19,7 +19,7 @@ from ..covariances.state import State
 from ..data.class_order import positive_number, sorted_numbers
 from ..data.formats.table import BY_NAME
 from ..learner.learner import Learner
-from ..learner.regression import Targets
+from ..learner.regression import Targets, variance_factor
 from ..views.view import View
 from .model import Model, SavedModel
 
@@ -109,9 +109,11 @@ def class_views(model: Model, top: int = 20) -> list[ClassView]:
     learner = model.learner
     learner.require("explain")
     mean, variance = learner.mean(), learner.variance()
-    left = variance / unseen_variances(learner)[:, None]
+    left = variance / learner.unseen_variances()[:, None]
     if learner.settings.regression and not learner.settings.rule.counts:  # Sigma is in units of the noise
-        variance = variance * Targets.of(learner.state["calibration"]).noise_factor()[:, None]
+        calibrated = model.estimator.get("calibration", "progressive") is not None
+        targets = Targets.of(learner.state["calibration"])
+        variance = variance * variance_factor(learner.settings, targets, calibrated)[:, None]
     names, sign = _names_of_rows(model)
     mean, naming = sign * mean, Naming(model)
     learns = learner.settings.rule.learns_precision
@@ -220,12 +222,6 @@ def _names_of_rows(model: Model) -> tuple[list[Any], float]:
         return model.classes, 1.0
     positive = positive_number(model.classes)
     return [[*model.classes, None][positive]], 1.0 if positive == 1 else -1.0
-
-
-def unseen_variances(learner: Learner) -> np.ndarray:
-    """Return the variance of an unseen feature's weight, one per class or label, and one in all for two classes."""
-    columns = learner.covariance.unseen_variances(learner.state)
-    return columns[1:] + columns[0] if learner.settings.has_threshold else columns
 
 
 class Naming:

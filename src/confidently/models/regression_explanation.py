@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..data import Batch
-from ..learner.regression import Targets, offset, standard_deviation
+from ..learner.regression import Targets, offset, standard_deviation, variance_factor
 from .explanation import Contribution, SeenRow
 from .model import Model
 
@@ -57,7 +57,7 @@ def explain_number(model: Model, batch: Batch) -> NumberExplanation:
     targets = Targets.of(model.learner.state["calibration"])
     found = row.learner.number_distribution(row.matrix)
     calibrated = model.estimator.get("calibration", "progressive") is not None
-    unit = 1.0 if settings.rule.counts else float(targets.noise_factor()[0])  # Sigma is in units of the noise
+    unit = 1.0 if settings.rule.counts else float(variance_factor(settings, targets, calibrated)[0])
     contributions = [replace(one, variance=unit * one.variance) for one in row.contributions(0, None)]
     return NumberExplanation(
         predicted=float(found.mean[0, 0]),

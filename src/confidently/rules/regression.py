@@ -36,7 +36,8 @@ class Ridge(RegressionRule):
     With a full covariance the mean of the weights w after n rows minimizes ``sum_i (y_i - w.x_i)^2/r + |w|^2/p`` for
     the prior variance p, as scikit-learn's ``Ridge(alpha=r/p)`` does. With ``r=None`` the variance of the noise is
     unknown: Sigma is in units of it, and after each row a <- a + 1/2, b <- b + (y - s)^2/(2 (1 + v)), so that the
-    prediction is a Student t distribution with 2a degrees of freedom.
+    prediction is a Student t distribution with 2a degrees of freedom. With an intercept, the first row is skipped: it
+    only gives the mean that later rows are compared with.
     """
 
     name = "ridge"

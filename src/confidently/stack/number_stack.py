@@ -32,8 +32,8 @@ class NumberStack(Members):
     """Several regressions on the same rows; their predictions are mixed by weights learned online.
 
     With m_g the prediction of member g before the target y is used, the mixture predicts sum_g w_g m_g. The weights add
-    up to 1 and may be negative; they begin at 1/G, the mean of G members, and after every row are those with the least
-    discounted squared error, by ridge regression around the beginning::
+    up to 1 and may be negative; they begin at 1/G, the mean of G members, and after every row but the first, which no
+    member can predict, are those with the least discounted squared error, by ridge regression around the beginning::
 
         P <- kappa P + e e',    e_g = y - m_g,    w = argmin_(sum w = 1) w'P w/(2 s) + tau |w - 1/G|^2/2
 

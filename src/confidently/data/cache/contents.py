@@ -15,7 +15,7 @@ from ... import _core
 from ...arrays import is_finite, lies_within, numbered
 from ...late import numpy as np
 from ..batch import NewLabel
-from ..memory.matrix import MAX_WEIGHT, csr_matrix
+from ..memory.matrix import MAX_WEIGHT, MIN_WEIGHT, csr_matrix
 from ..reading import ReaderOptions
 from ..sources.json_schema import Count, FileText, Interval, conform
 from .file import Arrays, Kind
@@ -121,8 +121,8 @@ def check_rows(header: Header, details: RowDetails, arrays: Arrays, n_labels: in
     else:
         _check_labels(details, arrays, n_labels)
     if (weights := arrays.get("weights")) is not None:
-        if not lies_within(weights, 0.0, MAX_WEIGHT):
-            raise ValueError(f"its weights are not numbers from 0 to {MAX_WEIGHT:g}")
+        if not lies_within(weights, 0.0, MAX_WEIGHT) or _core.least_positive(weights) < MIN_WEIGHT:
+            raise ValueError(f"its weights are not 0 or numbers from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}")
         if len(weights) != n:
             raise ValueError("its weights do not match its rows")
     for name in header.keep:

@@ -11,6 +11,7 @@ from ...late import numpy as np
 # Larger values are errors: their squares, times variances, must fit the type of the state.
 MAX_VALUE = {"float64": 1e100, "float32": 1e10}
 MAX_WEIGHT = 1e9  # of an example
+MIN_WEIGHT = 1e-100  # of an example, unless it is 0: a noise divided by it stays finite
 MAX_COLUMNS = 2**31 - 2  # the core has 32-bit columns, and the intercept takes one
 
 
@@ -56,6 +57,14 @@ def as_matrix(X: Any, dtype: np.dtype | str = "float64", check: bool = True) -> 
         matrix = _csr(X)
         check_rows(matrix, dtype)
     return matrix
+
+
+def check_weight(weight: float) -> None:
+    """Raise ``ValueError`` unless an example may have this weight."""
+    if not 0.0 <= weight <= MAX_WEIGHT:
+        raise ValueError(f"weight must be in 0 to {MAX_WEIGHT:g}, got {weight!r}")
+    if 0.0 < weight < MIN_WEIGHT:
+        raise ValueError(f"weight must be 0 or at least {MIN_WEIGHT:g}, got {weight!r}; use 0 to leave the row out")
 
 
 def check_rows(matrix: _core.Matrix, dtype: np.dtype | str) -> None:
