@@ -49,9 +49,12 @@ void open_view(const std::string& name, bool unit_norm, const Dict& state, UndoL
     });
 }
 
-PythonRows see(const std::string& name, bool unit_norm, const Dict& state, const Matrix& matrix, std::int64_t first, std::int64_t n) {
+// limit: that of the view "pairs", where rows are made for predictions.
+PythonRows see(const std::string& name, bool unit_norm, const Dict& state, const Matrix& matrix, std::int64_t first, std::int64_t n,
+               std::int64_t limit) {
     MadeRows rows;
     open_view(name, unit_norm, state, nullptr, matrix, std::nullopt, first, n, [&](auto& view) {
+        if constexpr (requires { view.limit; }) view.limit = limit;
         const ReleasedLock released(matrix.stored > kManyEntries);
         rows = made(view, *matrix.rows, values_of(matrix, n), nullptr, first, n, nullptr);
     });
@@ -79,19 +82,26 @@ PythonRows learn(const std::string& name, bool unit_norm, const Dict& state, con
     return python_rows(std::move(rows));
 }
 
-// Numbers the terms of rows, or without `add` looks them up; returns how many rows have all their terms numbered, up to the
-// first that has not.
+// Numbers the terms of rows, those of weight 0 excepted, or without `add` looks them up; returns how many rows have all their
+// terms numbered, up to the first that has not, of n rows of which the first `done` have been met.
 std::int64_t meet(const Dict& state, const Matrix& matrix, Optional<std::int64_t> order, std::int64_t first, std::int64_t n,
+                  Input<std::int32_t, 1> labels, Optional<double> weight, Optional<double> class_weight, std::int64_t done,
                   std::int64_t limit, bool add) {
     if (add) require_writable(state);
     const StateArrays arrays{state};
-    const Pairs view = Pairs::open(arrays, nullptr);
+    Pairs view = Pairs::open(arrays, nullptr);
+    view.limit = limit;
     require_rows(matrix, Pairs::n_features(arrays), order, first, n);
+    require(done >= 0 && done <= n, "rows out of range");
+    require(!weight || std::int64_t(weight->size()) == n, "weights do not match the rows");
+    require(!class_weight || std::int64_t(labels.size()) == n, "class weights need one class per row");
+    if (class_weight) require_below(labels.data(), n, std::int64_t(class_weight->size()), "labels out of range");
+    const Counted counted{{labels.data(), nullptr}, data_or_null(weight), data_or_null(class_weight)};
     const std::int64_t* rows = data_or_null(order);
     nb::gil_scoped_release release;
     RowBuffer buffer;
-    for (std::int64_t i = 0; i < n; ++i)
-        if (!view.meet(matrix.rows->at(rows ? rows[first + i] : first + i, false, buffer), limit, add)) return i;
+    for (std::int64_t i = done; i < n; ++i)
+        if (counted.weight_of(i) > 0.0 && !view.meet(matrix.rows->at(rows ? rows[first + i] : first + i, false, buffer), add)) return i;
     return n;
 }
 
@@ -104,11 +114,12 @@ void index(const Dict& state) {
 
 void bind_views(nb::module_& m) {
     m.def("view_names", &view_names);
-    m.def("see", &see, "view"_a, "unit_norm"_a, "state"_a, "matrix"_a, "first"_a, "n"_a);
+    m.def("see", &see, "view"_a, "unit_norm"_a, "state"_a, "matrix"_a, "first"_a, "n"_a, "limit"_a = -1);
     m.def("see_and_learn", &learn, "view"_a, "unit_norm"_a, "state"_a, "matrix"_a, "order"_a.noconvert().none(), "first"_a,
           "labels"_a.noconvert(), "label_start"_a.noconvert().none(), "weight"_a.noconvert().none(),
           "class_weight"_a.noconvert().none(), "n_classes"_a, "undo"_a.none());
-    m.def("meet_pairs", &meet, "state"_a, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "n"_a, "limit"_a, "add"_a);
+    m.def("meet_pairs", &meet, "state"_a, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "n"_a, "labels"_a.noconvert(),
+          "weight"_a.noconvert().none(), "class_weight"_a.noconvert().none(), "done"_a, "limit"_a, "add"_a);
     m.def("index_pairs", &index, "state"_a);
 }
 

@@ -34,7 +34,8 @@ struct Idf {
 
     void learn(const Row& row, double w) {
         rows.add(0, w);
-        for (std::int32_t i = 0; i < row.size; ++i) frequency.add(row.column[i], w);
+        for (std::int32_t i = 0; i < row.size; ++i)
+            if (row.value[i] != 0.0) frequency.add(row.column[i], w);  // a stored 0 is no occurrence
     }
 
   private:

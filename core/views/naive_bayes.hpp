@@ -44,7 +44,8 @@ struct NaiveBayesScale {
     void learn(const Row& row, const std::int32_t* label, const std::int32_t* label_end, double w) {
         for (; label != label_end; ++label) {
             rows.add(*label, w);
-            for (std::int32_t i = 0; i < row.size; ++i) frequency.add(row.column[i] * stride + *label, w);
+            for (std::int32_t i = 0; i < row.size; ++i)
+                if (row.value[i] != 0.0) frequency.add(row.column[i] * stride + *label, w);  // a stored 0 is no occurrence
         }
     }
 

@@ -81,6 +81,11 @@ class Center:
             self.values[j].append((Fraction(w), Fraction(x)))
 
 
+def present(row):
+    """The features that a row has: a stored 0 is the same as none."""
+    return sorted(j for j, x in row.items() if x)
+
+
 class Idf:
     def __init__(self):
         self.rows, self.having = 0.0, {}
@@ -90,7 +95,7 @@ class Idf:
 
     def learn(self, row, labels, w):
         self.rows += w
-        for j in row:
+        for j in present(row):
             self.having[j] = self.having.get(j, 0.0) + w
 
 
@@ -109,7 +114,7 @@ class NaiveBayes:
     def learn(self, row, labels, w):
         for k in labels:
             self.rows[k] += w
-            for j in row:
+            for j in present(row):
                 self.having.setdefault(j, [0.0] * len(self.rows))[k] += w
 
 
@@ -120,7 +125,7 @@ class Pairs:
         self.wanted, self.known, self.unit_norm = wanted, set(), unit_norm
 
     def terms(self, row):
-        columns = sorted(row)
+        columns = present(row)
         yield from ((j,) for j in columns)
         yield from ((i, j) for i in columns for j in columns if i <= j and self.wanted(i, j))
 
@@ -129,7 +134,11 @@ class Pairs:
         for term in self.terms(x):
             factor = 1.0 if len(term) == 1 or term[0] == term[1] else sqrt(2.0)
             made[term] = factor * np.prod([x[j] for j in term])
-        return {term: value for term, value in unit(made, self.unit_norm).items() if learning or term in self.known}
+        made = unit(made, self.unit_norm)
+        if learning:
+            return made
+        rest = sqrt(sum(value**2 for term, value in made.items() if term not in self.known))
+        return {term: value for term, value in made.items() if term in self.known} | ({"unseen": rest} if rest else {})
 
     def learn(self, row, labels, w):
         self.known.update(self.terms(row))

@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.model_selection import GridSearchCV
 
 import confidently
-from confidently import OnlineClassifier, _core
+from confidently import OnlineClassifier, _core, river
 from confidently.covariances.settings import MULTILABEL, Settings
 from confidently.covariances.table import COVARIANCES
 from confidently.data.memory.matrix import as_matrix
@@ -45,7 +45,7 @@ def seen_by(view, X, labels, start=None):
     """The rows that a view makes of all rows, one after the other, and its arrays."""
     arrays = view.grown(view.new_arrays(K), Columns.alike(D, ZERO), K)
     arrays, seen = view.learn(arrays, Labelled(as_matrix(X), None, 0, labels, start, None, None, K), _core.UndoLog())
-    return csr_array(tuple(seen), shape=(N, view.n_columns(arrays, D))), arrays
+    return csr_array(seen[:3], shape=(N, view.n_columns(arrays, D))), arrays
 
 
 @pytest.mark.parametrize("task", ["joint", "one-vs-rest", *MULTILABEL])
@@ -288,3 +288,146 @@ def test_the_view_cannot_change_after_training_has_begun():
     with pytest.raises(ValueError, match=r"view, and .* cannot change"):
         model.set_params(view="idf").partial_fit(X, y)
     model.set_params(view=[Standard()]).partial_fit(X, y)
+
+
+def occurrences(seed=3, n=240, d=7):
+    """Counts of few features a row, so that many products are rare, and classes."""
+    generator = np.random.default_rng(seed)
+    X = generator.integers(1, 4, size=(n, d)) * (generator.random((n, d)) < 0.25) * 1.0
+    return X, (X[:, 0] * X[:, 1] > 0).astype(np.int32) + (X[:, 2] > 1)
+
+
+def with_zeros(X):
+    """The same sparse matrix with some, or all, of its zeros stored."""
+    n, d = X.shape
+    for kept in ((X != 0) | (np.random.default_rng(0).random((n, d)) < 0.3), np.ones((n, d), dtype=bool)):
+        row, column = np.nonzero(kept)
+        found = csr_array((X[row, column], (row, column)), shape=X.shape)
+        assert found.nnz == kept.sum() > np.count_nonzero(X)
+        yield found
+
+
+@pytest.mark.parametrize("name", [*EVERY, "idf,pairs", "nb,pairs"])
+def test_a_stored_zero_is_the_same_as_none(name):
+    X, y = occurrences()
+    expected = OnlineClassifier(view=view_of(name)).fit(csr_array(X), y)
+    dense = OnlineClassifier(view=view_of(name)).fit(X, y)
+    assert np.array_equal(dense.predict_proba(X), expected.predict_proba(X))
+    for stored in with_zeros(X):
+        found = OnlineClassifier(view=view_of(name)).fit(stored, y)
+        for one in (X, stored):
+            assert np.allclose(found.predict_proba(one), expected.predict_proba(csr_array(X)), rtol=0.0, atol=1e-12)
+        counts = [key for key in expected.learner_.state if key.startswith(("idf.", "nb.", "pairs."))]
+        assert all(np.array_equal(found.learner_.state[key], expected.learner_.state[key]) for key in counts)
+
+
+@pytest.mark.parametrize("name", ["idf", "nb", "pairs"])
+def test_a_stored_zero_of_a_file_is_the_same_as_none(name, tmp_path):
+    X, y = occurrences()
+    models = []
+    for write_zeros in (False, True):
+        lines = [
+            f"{label} " + " ".join(f"{j}:{x:g}" for j, x in enumerate(row, 1) if x or write_zeros)
+            for label, row in zip(y, X, strict=True)
+        ]
+        (tmp_path / "rows.svm").write_text("\n".join(lines) + "\n")
+        with confidently.data.open_stream(tmp_path / "rows.svm") as stream:
+            models.append(OnlineClassifier(view=view_of(name)).fit_stream(stream))
+    plain, zeros = models
+    assert np.allclose(plain.predict_proba(X), zeros.predict_proba(X), rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["idf", "nb", "pairs", "standard", "standard,pairs"])
+def test_a_zero_of_a_dict_is_the_same_as_none(name):
+    X, y = occurrences(n=80)
+    if name.startswith("standard"):
+        X = X + 1.0  # where a column is 0 or missing makes a difference
+    models = [river.OnlineClassifier(view=view_of(name)) for _ in range(2)]
+    for row, label in zip(X, y, strict=True):
+        full = {f"x{j}": x for j, x in enumerate(row)}
+        models[0].learn_one({key: x for key, x in full.items() if x}, label)
+        models[1].learn_one(full, label)
+    for row in X[:20]:
+        row = {f"x{j}": x for j, x in enumerate(row)}
+        assert models[1].predict_proba_one(row) == pytest.approx(models[0].predict_proba_one(row), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", [*EVERY, "nb,pairs"])
+def test_rows_of_weight_0_change_nothing(name):
+    """A row of weight 0 numbered its products, which then counted in the variances of predictions."""
+    X, y = occurrences()
+    weight = (np.random.default_rng(1).random(len(y)) < 0.5).astype(float)
+    weight[:3] = 1.0
+    kept = weight > 0
+    one = OnlineClassifier(view=view_of(name)).partial_fit(X, y, [0, 1, 2], sample_weight=weight)
+    other = OnlineClassifier(view=view_of(name)).partial_fit(X[kept], y[kept], [0, 1, 2])
+    by_class = OnlineClassifier(view=view_of(name), class_weight={0: 1.0, 1: 1.0, 2: 0.0}).fit(X, y)
+    without = OnlineClassifier(view=view_of(name)).partial_fit(X[y < 2], y[y < 2], [0, 1, 2])
+    for found, expected in ((one, other), (by_class, without)):
+        assert np.array_equal(found.predict_proba(X), expected.predict_proba(X))
+        assert np.array_equal(found.coef_, expected.coef_)
+
+
+@pytest.mark.parametrize("unit_norm", [True, False])
+@pytest.mark.parametrize("task", ["binary", "joint", "one-vs-rest", "softmax", "multilabel", "multilabel-one-vs-rest"])
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_unseen_products_add_their_prior_variance(covariance, task, unit_norm):
+    """What a row has that training has not: as where its products have got their numbers, without being learned."""
+    if not serves(covariance, task):
+        pytest.skip("the covariance does not serve the task")
+    X, labels = occurrences()
+    start = None
+    if task == "binary":
+        labels = np.minimum(labels, 1)
+    if task in MULTILABEL:
+        start = np.arange(0, 2 * len(X) + 1, 2)
+        labels = np.stack([labels, (labels + 1) % K], axis=1).ravel().astype(np.int32)
+    rule = "logistic" if task == "softmax" else "arow"
+    kernel = "linear" if covariance == "kernel" else None
+    settings = Settings(rule, covariance, task, kernel=kernel, prior_variance=0.7)
+    view, n = Pairs(unit_norm=unit_norm), 12
+    stop = None if start is None else start[: n + 1]
+    learner = Learner(settings, 2 if task == "binary" else K, 7, view=view, columns=Columns.alike(7, ZERO))
+    learner.learn(as_matrix(X[:n]), labels[: n if start is None else stop[-1]], stop)
+    rows = as_matrix(X)
+    seen = view.see(learner.state, rows, 0, len(X))
+    assert seen.unseen
+    mean, variance = learner.margin_distribution(rows)
+    probabilities = learner.probabilities(rows)
+    # the same Gaussian, in which all terms have numbers
+    counted = Labelled(rows, None, 0, np.zeros(len(X), dtype=np.int32), None, None, None, K)
+    width = learner.width
+    arrays, _ = view.learn(learner.state, counted, None)
+    arrays = {name: array for name, array in arrays.items() if name.startswith("pairs.")}
+    wider = view.n_columns(arrays, 7)
+    assert wider > width
+    size = learner.size
+    learner.state = learner.state | arrays
+    _, learner.state = learner.covariance.grown(learner.state, size, learner.size)
+    assert not view.see(learner.state, rows, 0, len(X)).unseen
+    found = learner.margin_distribution(rows)
+    assert np.allclose(found[0], mean, rtol=1e-9, atol=1e-12)
+    assert np.allclose(found[1], variance, rtol=1e-9, atol=1e-12)
+    assert np.allclose(learner.probabilities(rows), probabilities, rtol=1e-9, atol=1e-12)
+
+
+def view_width(view, X, y):
+    return OnlineClassifier(view=view).fit(X, y).learner_.width
+
+
+def test_products_beyond_the_limit_have_no_variance():
+    """Training would not number them, so they are no part of the model."""
+    X, y = occurrences()
+    full = OnlineClassifier(view=Pairs(max_terms=8)).fit(X, y)
+    assert full.learner_.width < view_width(Pairs(), X, y)
+    assert not full.learner_.view.see(full.learner_.state, as_matrix(X), 0, len(X)).unseen
+    more = Pairs(
+        max_terms=10
+    )  # two more terms have room: those of a row come in the order in which training numbers them
+    learner = Learner(Settings("arow"), 2, 4, view=more, columns=Columns.alike(4, ZERO))
+    learner.learn(as_matrix(np.array([[1.0, 1.0, 1.0, 0.0]])), np.array([1], dtype=np.int32))  # 3 + 6 terms
+    row = as_matrix(np.array([[0.0, 0.0, 1.0, 1.0]]))
+    seen = more.see(learner.state, row, 0, 1)
+    assert seen.columns.max() == learner.width == 9
+    # the new feature is numbered; then no room is left for its products
+    assert seen.values[seen.columns == 9] == pytest.approx(0.5)

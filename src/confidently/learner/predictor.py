@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import _core
 from ..arrays import joined, predicted_numbers
-from ..covariances.state import InvalidRows
+from ..covariances.state import InvalidRows, Size, State
 from ..data.memory.matrix import check_rows, is_checked, largest_value, refuse
 from ..late import numpy as np
 from ..wording import counted
@@ -143,7 +143,7 @@ class Predictor(Posterior):
 
     def _margin_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         decision = self._decision(X)
-        variance = self.covariance.variances(self.state, X, self.size)
+        variance = self._variances(X)
         if self.settings.task == "binary":
             variance = variance[:, 0]
         elif self.settings.has_threshold:
@@ -151,7 +151,7 @@ class Predictor(Posterior):
         return decision, variance
 
     def _score_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
-        return self._scores(X), self.covariance.variances(self.state, X, self.size)
+        return self._scores(X), self._variances(X)
 
     def _with_probabilities(self, X: _core.Matrix, method: str | None) -> tuple[np.ndarray, np.ndarray]:
         state = self.state["calibration"]
@@ -187,10 +187,7 @@ class Predictor(Posterior):
         return float(factor[0])
 
     def _slopes(self, X: _core.Matrix) -> np.ndarray:
-        if self.settings.task == "binary":
-            variance = self.covariance.variances(self.state, X, self.size)[:, 0]
-        else:
-            variance = self._top_margins(X)[1]
+        variance = self._variances(X)[:, 0] if self.settings.task == "binary" else self._top_margins(X)[1]
         shrunk = calibration.moderated(np.ones(len(variance)), variance, self.settings.prior_variance)
         slopes: np.ndarray = self.state["calibration"][0] * shrunk
         return slopes
@@ -201,10 +198,7 @@ class Predictor(Posterior):
             found: tuple[np.ndarray, np.ndarray] = self._checking(self.covariance.moderated, X)
             return found
         scores = self._scores(X)
-        if self.settings.several:
-            variance = self.covariance.top_variances(self.state, X, scores, self.size)
-        else:
-            variance = self.covariance.variances(self.state, X, self.size)
+        variance = self._top_variances(X, scores) if self.settings.several else self._variances(X)
         return scores, calibration.moderated(scores, variance, self.settings.prior_variance)
 
     def _with_posterior_probabilities(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
@@ -223,21 +217,39 @@ class Predictor(Posterior):
             return self._margin_distribution(X)
         scores = self._scores(X)
         second, first = np.partition(scores, -2, axis=1)[:, -2:].T
-        return first - second, self.covariance.top_variances(self.state, X, scores, self.size)
+        return first - second, self._top_variances(X, scores)
 
     def _scores(self, X: _core.Matrix) -> np.ndarray:
         if self.covariance.checks_rows:
             scores: np.ndarray = self._checking(self.covariance.scores, X)
             return scores
-        return self.covariance.scores(self.state, X, self.size)
+        state, size = self._reaching(X)
+        return self.covariance.scores(state, X, size)
+
+    def _variances(self, X: _core.Matrix) -> np.ndarray:
+        state, size = self._reaching(X)
+        return self.covariance.variances(state, X, size)
+
+    def _top_variances(self, X: _core.Matrix, scores: np.ndarray) -> np.ndarray:
+        state, size = self._reaching(X)
+        return self.covariance.top_variances(state, X, scores, size)
+
+    def _reaching(self, X: _core.Matrix) -> tuple[State, Size]:
+        """Return state and size with all columns of rows, of which one may be for what the view has not seen before."""
+        size = self.size
+        if X.shape[1] <= size.n_features:
+            return self.state, size
+        wider = Size(X.shape[1], size.n_classes)
+        return self.covariance.grown(self.state, size, wider)[1], wider
 
     def _checking(self, scores: Callable[..., Any], X: _core.Matrix) -> Any:
         """Return scores of rows, which are checked unless that was done before."""
+        state, size = self._reaching(X)
         if is_checked(X, self.settings.dtype):
-            return scores(self.state, X, self.size)
+            return scores(state, X, size)
         largest = largest_value(self.settings.dtype)
         try:
-            found = scores(self.state, X, self.size, largest)
+            found = scores(state, X, size, largest)
         except InvalidRows as invalid:
             fault = invalid.fault
         else:

@@ -25,11 +25,14 @@ class Spread:
     matrix : bool
     prior : float
         The prior variance, with which variances are compared.
+    unseen : array of shape (columns,), or (1,) with a matrix
+        The variance of a weight that has not been learned.
     """
 
     weights: np.ndarray
     matrix: bool
     prior: float
+    unseen: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -118,12 +121,12 @@ def linear_form(learner: Learner, order: ClassOrder, calibration: str | None) ->
 
 def _spread(learner: Learner, order: ClassOrder) -> Spread:
     settings = learner.settings
-    found = learner.covariance.score_covariance(learner.state, learner.size)
+    found, unseen = learner.covariance.score_covariance(learner.state, learner.size), learner.unseen_variances()
     is_matrix = found.ndim == 3
     if is_matrix:
-        found = found[0]
+        found, unseen = found[0], unseen[:1]
     elif learner.task != "binary":
-        found = order.columns(found.T).T
+        found, unseen = order.columns(found.T).T, order.columns(unseen)
     if not settings.fit_intercept:
         found = np.pad(found, (0, 1) if is_matrix else ((0, 0), (0, 1)))
-    return Spread(found, is_matrix, settings.prior_variance)
+    return Spread(found, is_matrix, settings.prior_variance, unseen)

@@ -39,6 +39,8 @@ class Graph:
         Type of its real numbers.
     rows : str
         The rows that are scored.
+    unseen : str, optional
+        The sum of squares of what these rows have besides, without a weight so far.
     """
 
     def __init__(self, dtype: str) -> None:
@@ -46,6 +48,7 @@ class Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self.rows = "X"
+        self.unseen: str | None = None
 
     def constant(self, value: Any, dtype: Any = None) -> str:
         """Add a constant and return its name."""
@@ -159,12 +162,20 @@ def variances(graph: Graph, spread: Spread) -> str:
     if not spread.matrix:
         weights, intercept = spread.weights[:, :-1], spread.weights[:, -1]
         squares = graph.add("Mul", graph.rows, graph.rows)
-        return graph.add("Gemm", squares, graph.constant(weights), graph.constant(intercept), transB=1)
+        found = graph.add("Gemm", squares, graph.constant(weights), graph.constant(intercept), transB=1)
+        return _with_unseen(graph, spread, found)
     matrix = spread.weights
     product = graph.add("Gemm", graph.rows, graph.constant(matrix[:-1, :-1]), graph.constant(2.0 * matrix[-1, :-1]))
     form = graph.add("ReduceSum", graph.add("Mul", graph.rows, product), graph.constant([1], np.int64), keepdims=1)
     whole = graph.add("Add", form, graph.constant([matrix[-1, -1]]))
-    return graph.add("Max", whole, graph.constant([0.0]))
+    return _with_unseen(graph, spread, graph.add("Max", whole, graph.constant([0.0])))
+
+
+def _with_unseen(graph: Graph, spread: Spread, variances: str) -> str:
+    """Add what the view makes of a row and has no weight so far: it has the prior's variance."""
+    if graph.unseen is None:
+        return variances
+    return graph.add("Add", variances, graph.add("Mul", graph.unseen, graph.constant(spread.unseen)))
 
 
 def _of_the_best_two(graph: Graph, spread: Spread, scores: str, variances: str) -> str:

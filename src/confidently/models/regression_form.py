@@ -53,8 +53,9 @@ def regression_form(learner: Learner, centered: bool = False) -> RegressionForm:
     coef, intercept = mean[:, : learner.width].copy(), np.zeros(len(mean))
     found = learner.covariance.score_covariance(state, learner.size)
     matrix = found.ndim == 3
+    unseen = learner.unseen_variances()
     if matrix:
-        found = found[0]
+        found, unseen = found[0], unseen[:1]
     if settings.fit_intercept:
         intercept = mean[:, -1].copy()
     else:
@@ -64,5 +65,5 @@ def regression_form(learner: Learner, centered: bool = False) -> RegressionForm:
         intercept -= coef @ by
         found[-1, :-1] = found[:-1, -1] = -found[:-1, :-1] @ by
         found[-1, -1] = by @ found[:-1, :-1] @ by
-    spread = Spread(found, matrix, settings.prior_variance)
+    spread = Spread(found, matrix, settings.prior_variance, unseen)
     return RegressionForm(coef, intercept, spread, settings, Targets.of(state["calibration"].copy()))

@@ -10,7 +10,15 @@ TINY = 1e-30  # below the norm of every row but empty ones, and within single pr
 
 
 class Graph(Protocol):
-    """A graph under construction, of the operators of ONNX: :class:`confidently.models.onnx_export.Graph`."""
+    """A graph under construction, of the operators of ONNX: :class:`confidently.models.onnx_export.Graph`.
+
+    Attributes
+    ----------
+    unseen : str, optional
+        Name of the sum of squares of what a row of the view has without a weight so far, shape (n, 1).
+    """
+
+    unseen: str | None
 
     def constant(self, value: Any, dtype: Any = None) -> str:
         """Add a constant, by default of the type of the graph's real numbers, and return its name."""

@@ -17,6 +17,7 @@ FIRST, SECOND, SIZE, SLOTS, GROUP, CROSSED = (
     f"pairs.{name}" for name in ("first", "second", "size", "slots", "group", "crossed")
 )
 NO_FEATURE = -1  # the second feature of a term that is a feature
+UNSEEN = "terms not seen in training"
 MAX_TERMS = 2**30
 LEAST_ROOM = 64  # terms
 
@@ -27,8 +28,10 @@ class Pairs(View):
     x/||x|| becomes [x_i; x_i^2; sqrt(2) x_i x_j for i < j]/sqrt(2): a linear learner of these terms is a quadratic one
     of the features. For rows of at most a few dozen numbers and categories; of longer ones, pair chosen columns.
 
-    Every term is a column of its own, without hashing. Terms are numbered as rows bring them, so that the learner has
-    weights only for those that occur. A term that has not occurred counts towards a row's length, without a weight.
+    Every term is a column of its own, without hashing. Terms are numbered as rows bring them in training, so that the
+    learner has weights only for those that occur: a feature whose value is 0 does not, nor does a row of weight 0
+    count. A term that has not occurred counts towards a row's length, and its weight has mean 0 and the prior variance,
+    with which it adds to the variance of a prediction.
 
     Parameters
     ----------
@@ -111,6 +114,8 @@ class Pairs(View):
         return len(state[GROUP])
 
     def column_name(self, state: Arrays, column: int, name_of: Callable[[int], str]) -> str:
+        if column >= self.n_columns(state, 0):
+            return UNSEEN
         first, second = int(state[FIRST][column]), int(state[SECOND][column])
         return name_of(first) if second == NO_FEATURE else f"{name_of(first)} * {name_of(second)}"
 
@@ -165,26 +170,64 @@ class Pairs(View):
 
     # --- rows -----------------------------------------------------------------------------------------------------
 
+    def see(self, state: Arrays, X: _core.Matrix, first: int, n: int) -> SeenRows:
+        """Return what the view makes of n rows, those of their terms that are unseen as one column behind the others.
+
+        The column's value is the root of the sum of their squares, and its weight is at the prior, as theirs are.
+        """
+        seen = SeenRows(*_core.see(self.name, self.unit_norm, state, X, first, n, self.max_terms))
+        width = self.n_columns(state, 0)
+        return seen._replace(unseen=bool(len(seen.columns)) and int(seen.columns.max()) >= width)
+
     def learn(self, state: Arrays, rows: Labelled, undo: _core.UndoLog | None) -> tuple[Arrays, SeenRows]:
         return super().learn(state | self._with_terms(state, rows), rows, undo)
 
     def exported(self, graph: Graph, x: str, state: Arrays) -> str:
-        x, (first, second) = unit_rows(graph, x) if self.unit_norm else x, self.terms(state)
+        """Add the terms, and the sum of squares of those that are unseen as ``graph.unseen``."""
+        x = unit_rows(graph, x) if self.unit_norm else x
+        terms = self._exported_terms(graph, x, state, None)
+        # A difference of sums of squares; in double precision, since mostly nothing is left of them.
+        wide = graph.cast(x, np.float64)
+        whole = self._exported_squares(graph, wide, state, np.float64)
+        unseen = self._exported_unseen(graph, wide, whole, state)
+        if not self.unit_norm:
+            graph.unseen = graph.cast(unseen)
+            return terms
+        whole = graph.add("Max", whole, graph.constant([1.0], np.float64))  # 0 for an empty row, otherwise more than 1
+        graph.unseen = graph.cast(graph.add("Div", unseen, whole))
+        return graph.add("Div", terms, graph.cast(graph.add("Sqrt", whole)))
+
+    def _exported_terms(self, graph: Graph, x: str, state: Arrays, dtype: Any) -> str:
+        first, second = self.terms(state)
         product, square = second != NO_FEATURE, first == second
         left, right = (
             graph.add("Gather", x, graph.constant(np.maximum(of, 0), np.int64), axis=1) for of in (first, second)
         )
-        right = graph.add("Add", graph.add("Mul", right, graph.constant(product)), graph.constant(~product))
-        factor = graph.constant(np.where(product & ~square, np.sqrt(2.0), 1.0))
-        terms = graph.add("Mul", graph.add("Mul", left, right), factor)
-        if not self.unit_norm:
-            return terms
-        # all terms have the squared length 1 + sum_ab C_ab s_a s_b, s_a: the sum of squares of the features of group a
+        right = graph.add(
+            "Add", graph.add("Mul", right, graph.constant(product, dtype)), graph.constant(~product, dtype)
+        )
+        factor = graph.constant(np.where(product & ~square, np.sqrt(2.0), 1.0), dtype)
+        return graph.add("Mul", graph.add("Mul", left, right), factor)
+
+    def _exported_squares(self, graph: Graph, x: str, state: Arrays, dtype: Any) -> str:
+        """Add the squared length of all terms: |x|^2 + sum_ab C_ab s_a s_b, s_a: that of the features of group a."""
+        squares = graph.add("Mul", x, x)
         of_group = state[GROUP][:, None] == np.arange(len(self._groups))
-        s = graph.add("MatMul", graph.add("Mul", x, x), graph.constant(of_group))
-        of_pairs = graph.add("Mul", graph.add("MatMul", s, graph.constant(state[CROSSED])), s)
-        squares = graph.add("ReduceSum", of_pairs, graph.constant([1], np.int64), keepdims=1)
-        return graph.add("Div", terms, graph.add("Sqrt", graph.add("Add", squares, graph.constant([1.0]))))
+        s = graph.add("MatMul", squares, graph.constant(of_group, dtype))
+        of_pairs = graph.add("Mul", graph.add("MatMul", s, graph.constant(state[CROSSED], dtype)), s)
+        return graph.add("Add", _row_sums(graph, squares), _row_sums(graph, of_pairs))
+
+    def _exported_unseen(self, graph: Graph, x: str, whole: str, state: Arrays) -> str:
+        """Add the sum of squares of the terms without a number, once there are ``max_terms`` of the features only."""
+        first, second = self.terms(state)
+        if len(first) >= self.max_terms:
+            missing = np.ones(self.n_known(state))
+            missing[first[second == NO_FEATURE]] = 0.0
+            left = graph.add("Mul", x, graph.constant(missing, np.float64))
+            return _row_sums(graph, graph.add("Mul", left, left))
+        known = self._exported_terms(graph, x, state, np.float64)
+        rest = graph.add("Sub", whole, _row_sums(graph, graph.add("Mul", known, known)))
+        return graph.add("Max", rest, graph.constant([0.0], np.float64))
 
     def _with_terms(self, state: Arrays, rows: Labelled) -> Arrays:
         """Return the arrays with the terms of rows; those given stay unchanged."""
@@ -202,14 +245,20 @@ class Pairs(View):
 
     def _meet(self, arrays: Arrays, rows: Labelled, done: int, add: bool) -> int:
         """Return the first row from ``done`` on with a term that has no number, which terms get while there is room."""
-        first, left = rows.first + done, rows.n - done
-        return done + _core.meet_pairs(arrays, rows.X, rows.order, first, left, self.max_terms, add)
+        return _core.meet_pairs(
+            arrays, rows.X, rows.order, rows.first, rows.n, rows.labels, rows.weight, rows.class_weight, done,
+            self.max_terms, add,
+        )  # fmt: skip
 
 
 def column_of(feature: str) -> str:
     """Return the column or namespace of a feature of this name."""
     ends = [end for end in map(feature.find, "=:^") if end >= 0]
     return feature[: min(ends)] if ends else feature
+
+
+def _row_sums(graph: Graph, x: str) -> str:
+    return graph.add("ReduceSum", x, graph.constant([1], np.int64), keepdims=1)
 
 
 def _terms_in(part: Placed) -> np.ndarray:

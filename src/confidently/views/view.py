@@ -28,15 +28,19 @@ MAX_FILLED = 10_000  # columns of a row that become nonzero, since 0 is not thei
 
 
 class SeenRows(NamedTuple):
-    """Rows that a view made, as CSR arrays with ascending columns."""
+    """Rows that a view made, as CSR arrays with ascending columns.
+
+    ``unseen``: whether there is one more column than the view makes, for all that has no weight so far.
+    """
 
     values: np.ndarray
     columns: np.ndarray
     start: np.ndarray
+    unseen: bool = False
 
     def matrix(self, n_columns: int) -> _core.Matrix:
-        """Return them as a matrix of the core, whose rows need no check."""
-        matrix = _core.csr(self.values, self.columns, self.start, n_columns)
+        """Return them as a matrix of the core, whose rows need no check; ``n_columns``: those that the view makes."""
+        matrix = _core.csr(self.values, self.columns, self.start, n_columns + self.unseen)
         matrix.checked = LARGEST
         return matrix
 
