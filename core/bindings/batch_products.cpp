@@ -1,4 +1,6 @@
 // The pass over a chunk of rows for Python, and what it needs: rows written out and products.
+#include <nanobind/stl/pair.h>
+
 #include "bindings/product_learner.hpp"
 
 namespace confidently::python {
@@ -12,38 +14,56 @@ struct RowRange {
     const std::int64_t* order;
     std::int64_t from, n;
 
-    RowRange(const Matrix& matrix, const Optional<std::int64_t>& order, std::int64_t from, std::int64_t n,
-             std::int64_t features, bool intercept)
+    RowRange(const Matrix& matrix, const Optional<std::int64_t>& order, std::int64_t from, std::int64_t n)
         : order(order ? order->data() : nullptr), from(from), n(n) {
         require(n >= 0 && (order ? std::int64_t(order->shape(0)) == n : from >= 0 && n <= matrix.rows->n_rows - from),
                 "rows out of range");
         if (order) require_below(order->data(), n, matrix.rows->n_rows, "rows out of range");
         require_columns(matrix);
-        require(matrix.rows->n_columns + intercept <= features, "more columns than features");
     }
 };
 
 template <class Real>
 void fill(const Matrix& matrix, Optional<std::int64_t> order, std::int64_t from, bool intercept, Array<Real, 2> out) {
     const std::int64_t n = out.shape(0), width = out.shape(1);
-    const RowRange range(matrix, order, from, n, width, intercept);
+    const RowRange range(matrix, order, from, n);
     nb::gil_scoped_release release;
     fill_rows(*matrix.rows, range.order, from, n, intercept, width, out.data());
 }
 
 template <class Real>
-void multiply(const Matrix& matrix, Optional<std::int64_t> order, std::int64_t from, bool intercept, Input<Real, 2> s,
-              Array<Real, 2> out) {
-    const std::int64_t n = out.shape(0), width = out.shape(1);
-    const RowRange range(matrix, order, from, n, std::int64_t(s.shape(0)), intercept);
-    require(std::int64_t(s.shape(1)) == width, "the product has as many columns as the matrix");
+std::int64_t multiply_sparse(Input<Real, 2> rows, Input<Real, 2> s, Array<Real, 2> out) {
+    require(s.shape(0) == rows.shape(1) && out.shape(0) == rows.shape(0) && out.shape(1) == s.shape(1),
+            "the product does not fit the matrices");
     nb::gil_scoped_release release;
-    multiply_rows(*matrix.rows, range.order, from, n, intercept, s.data(), width, out.data());
+    return multiply_sparse_rows(rows.data(), std::int64_t(rows.shape(0)), std::int64_t(rows.shape(1)), s.data(),
+                                std::int64_t(s.shape(1)), out.data());
+}
+
+template <class Real>
+Vector<double> squares(Input<Real, 2> rows) {
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    require(d < kMaxVectors, "there are too many columns");
+    std::vector<double> found(n);
+    for (std::size_t i = 0; i < n; ++i) found[i] = dot(rows.data() + i * d, rows.data() + i * d, int(d));
+    return array_of(std::move(found));
+}
+
+std::pair<std::int64_t, std::int64_t> wider_row(const Matrix& matrix, Optional<std::int64_t> order, std::int64_t first,
+                                                std::int64_t last, std::int64_t width) {
+    const std::int64_t n = order ? std::int64_t(order->shape(0)) : matrix.rows->n_rows;
+    require(0 <= first && first <= last && last <= n, "rows out of range");
+    if (order) require_below(order->data() + first, last - first, matrix.rows->n_rows, "rows out of range");
+    require_columns(matrix);
+    std::int64_t wider = width;
+    nb::gil_scoped_release release;
+    const std::int64_t at = first_wider(*matrix.rows, data_or_null(order), first, last, width, wider);
+    return {at, wider};
 }
 
 // copies of some rows, in order
 CsrArrays take_rows(const Matrix& matrix, Optional<std::int64_t> order, std::int64_t from, std::int64_t n) {
-    const RowRange range(matrix, order, from, n, matrix.rows->n_columns, false);
+    const RowRange range(matrix, order, from, n);
     std::vector<double> values;
     std::vector<std::int32_t> columns;
     std::vector<std::int64_t> start{0};
@@ -110,15 +130,17 @@ void bind_type(Module& m, Class& learner) {
     learner.def("learn", &ProductLearner::learn<Real>, "state"_a, "gram"_a.noconvert(), "start"_a.noconvert(),
                 "norm"_a.noconvert(), "labels"_a.noconvert(), "label_start"_a.noconvert().none(), "weight"_a.noconvert().none(),
                 "class_weight"_a.noconvert().none(), "calibrate"_a, "log_loss"_a.noconvert().none(),
-                "logits"_a.noconvert().none() = nb::none(), "targets"_a.noconvert().none() = nb::none(), "evidence"_a.noconvert().none() = nb::none());
+                "logits"_a.noconvert().none() = nb::none(), "targets"_a.noconvert().none() = nb::none(), "evidence"_a.noconvert().none() = nb::none(),
+                "known"_a.none() = nb::none(), "first"_a = 0, "room"_a = 0);
     learner.def("learn_blocks", &ProductLearner::learn_blocks<Real>, "state"_a, "weights"_a.noconvert(), "covariance"_a.noconvert(),
                 "pending"_a.noconvert(), "blas"_a, "matrix"_a, "labels"_a.noconvert(), "label_start"_a.noconvert().none(),
                 "weight"_a.noconvert().none(), "class_weight"_a.noconvert().none(), "order"_a.noconvert().none(), "first"_a,
                 "last"_a, "rows_per_block"_a, "intercept"_a, "calibrate"_a, "log_loss"_a.noconvert().none(),
-                "logits"_a.noconvert().none() = nb::none(), "targets"_a.noconvert().none() = nb::none(), "evidence"_a.noconvert().none() = nb::none());
+                "logits"_a.noconvert().none(), "targets"_a.noconvert().none(), "evidence"_a.noconvert().none(),
+                "may_wait"_a, "pending_before"_a, "weights_before"_a.noconvert(), "products"_a.noconvert(), "known"_a);
     m.def("fill_rows", &fill<Real>, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "intercept"_a, "out"_a.noconvert());
-    m.def("multiply_rows", &multiply<Real>, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "intercept"_a, "s"_a.noconvert(),
-          "out"_a.noconvert());
+    m.def("multiply_sparse_rows", &multiply_sparse<Real>, "rows"_a.noconvert(), "s"_a.noconvert(), "out"_a.noconvert());
+    m.def("row_squares", &squares<Real>, "rows"_a.noconvert());
     m.def("add_gram", &add_gram<Real>, "blas"_a, "s"_a.noconvert(), "rows"_a.noconvert(), "sign"_a, "first"_a, "last"_a);
     m.def("add_product", &add_product<Real>, "blas"_a, "s"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(), "first"_a,
           "last"_a);
@@ -145,6 +167,7 @@ void bind_batch_products(nb::module_& m) {
                 "along"_a.noconvert(), "start"_a.noconvert(), "norm"_a.noconvert(), "labels"_a.noconvert(),
                 "label_start"_a.noconvert().none(), "weight"_a.noconvert().none(), "class_weight"_a.noconvert().none(),
                 "calibrate"_a, "log_loss"_a.noconvert().none(), "logits"_a.noconvert().none() = nb::none(), "targets"_a.noconvert().none() = nb::none());
+    m.def("wider_row", &wider_row, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "last"_a, "width"_a);
     m.def("take_rows", &take_rows, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "rows"_a);
     nb::class_<PythonBlas>(m, "Blas").def(nb::init<Dict>(), "functions"_a);
     bind_type<float>(m, learner);

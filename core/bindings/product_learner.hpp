@@ -25,21 +25,28 @@ struct ProductLearner {
     Sharing sharing;
     double prior_variance, min_variance;
 
-    // Trains on the rows of a chunk as long as one Gram matrix is precise enough. Returns their number and the updates.
+    // Trains on rows of a chunk, its rows first, first + 1, ... of at most `room`, as long as one Gram matrix is precise enough.
+    // known: the updates by the rows of the chunk before these. Returns the number of rows, and all updates of the chunk.
     template <class Real>
     Learned learn(const Dict& state, Input<Real, 3> gram, Input<double, 2> start, Input<double, 1> norm,
                   Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start, Optional<double> weight,
                   Optional<double> class_weight, bool calibrate, std::optional<Array<double, 1>> log_loss,
                   std::optional<Array<double, 2>> logits, std::optional<Input<double, 2>> targets,
-                  std::optional<Array<double, 2>> evidence) const {
+                  std::optional<Array<double, 2>> evidence, std::optional<nb::list> known, int first, int room) const {
         const Chunk chunk(*this, state, start, norm);
-        const std::size_t vectors = std::size_t(chunk.rows) * (sharing == Sharing::joint ? std::size_t(chunk.columns) : 1);
+        if (room == 0) room = chunk.rows;
+        require(0 <= first && first <= room - chunk.rows, "a chunk has no room for the rows");
+        const std::size_t parts = sharing == Sharing::joint ? std::size_t(chunk.columns) : 1;
+        const std::size_t vectors = chunk.rows * parts, positions = room * parts;
         require(gram.shape(0) == std::size_t(sharing == Sharing::independent ? chunk.columns : 1) && gram.shape(1) == vectors &&
-                    gram.shape(2) == vectors && vectors < kMaxVectors, "the Gram matrix does not fit the rows");
+                    gram.shape(2) == positions && positions < kMaxVectors, "the Gram matrix does not fit the rows");
         auto pass = chunk.pass<Real, WholeGram<Real>>(
-            [&](std::size_t l) { return WholeGram<Real>{gram.data() + l * vectors * vectors, int(vectors)}; });
+            [&](std::size_t l) {
+                return WholeGram<Real>{gram.data() + l * vectors * positions, chunk.rows, first, room, int(positions)};
+            }, room);
+        if (known) resume(pass, *known, positions, room);
         const std::int64_t done = run<Real>(pass, chunk, {labels, label_start, weight, class_weight, kNoOrder, 0, chunk.rows, {}, targets}, calibrate,
-                                            log_loss, logits, evidence);
+                                            log_loss, logits, evidence, first);
         return nb::make_tuple(done, updates(pass));
     }
 
@@ -71,7 +78,7 @@ struct ProductLearner {
         auto pass = chunk.pass<double, SupportGram>([&](std::size_t) {
             return SupportGram(inverse ? inverse->data() : nullptr, kernel.data(), own.data(), sides.data(), int(support), chunk.rows,
                                chunk.columns, likely);
-        });
+        }, chunk.rows);
         const std::int64_t done = run<double>(pass, chunk, {labels, label_start, weight, class_weight, kNoOrder, 0, chunk.rows, {}, targets}, calibrate,
                                               log_loss, logits);
         nb::list found = updates(pass);
@@ -87,22 +94,26 @@ struct ProductLearner {
     }
 
     // Trains on rows first .. last - 1 in their order, with all products, where every covariance is one matrix over the features.
+    // The block that the rows continue is given by what was pending before it, the weights then, the products of its rows
+    // so far (learners x rows x d) and the updates by them; returns the same of the block that the next rows will continue.
     template <class Real>
-    void learn_blocks(const Dict& state, Array<Real, 3> weights, Array<Real, 3> covariance, Array<Real, 3> pending,
+    nb::tuple learn_blocks(const Dict& state, Array<Real, 3> weights, Array<Real, 3> covariance, Array<Real, 3> pending,
                       const PythonBlas& blas, const Matrix& matrix, Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start,
                       Optional<double> weight, Optional<double> class_weight, Optional<std::int64_t> order, std::int64_t first,
                       std::int64_t last, int rows_per_block, bool intercept, bool calibrate,
                       std::optional<Array<double, 1>> log_loss, std::optional<Array<double, 2>> logits,
-                      std::optional<Input<double, 2>> targets, std::optional<Array<double, 2>> evidence) const {
+                      std::optional<Input<double, 2>> targets, std::optional<Array<double, 2>> evidence, std::int64_t may_wait,
+                      std::int64_t pending_before, Input<Real, 3> weights_before, Input<Real, 3> products, const nb::list& known) const {
         const std::size_t d = weights.shape(0), learners = covariance.shape(0), columns = weights.shape(2);
         require(d < kMaxVectors && columns < kMaxVectors && pending.shape(1) < kMaxVectors && weights.shape(1) > 0, "there are too many weights");
         require(covariance.shape(1) == d && covariance.shape(2) == d && pending.shape(0) == learners && pending.shape(2) == d &&
                     learners == (sharing == Sharing::independent ? columns : 1) && (sharing != Sharing::joint || columns == 1),
                 "the matrices do not fit the weights");
         require(rows_per_block > 0, "a block has one row at least");
+        const std::int64_t capacity = std::int64_t(rows_per_block) * updates_per_row();
+        require(may_wait >= 0 && may_wait + capacity <= std::int64_t(pending.shape(1)), "there is no room for the updates of a block");
         require_numbers(state, int(columns));
         require_columns(matrix);
-        require(matrix.rows->n_columns + intercept <= std::int64_t(d), "more columns than features");
         require(entry<std::int64_t, 1>(state, "pending_rows").size() == 1, "there must be one number of pending rows");
         std::int64_t* pending_rows = data<std::int64_t>(state, "pending_rows");
         require(*pending_rows >= 0 && *pending_rows <= std::int64_t(pending.shape(1)), "there are more pending rows than room");
@@ -118,21 +129,49 @@ struct ProductLearner {
         const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), independent};
         const DenseState<Real> arrays{weights.data(), covariance.data(), pending.data(), pending_rows, int(d), int(weights.shape(1)),
                                       int(columns), int(learners), int(pending.shape(1))};
-        DenseBlocks<Real> blocks(blas.of<Real>(), arrays, sharing);
-        using Pass = GramPass<Real>;
-        nb::gil_scoped_release release;
-        for (std::int64_t at = first; at < last;) {
-            const int n = int(std::min<std::int64_t>(rows_per_block, last - at));
-            blocks.begin(*matrix.rows, batch.order ? batch.order + at : nullptr, at, n, intercept);
-            Pass pass(sharing, [&](int l) { return blocks.gram(l); }, blocks.start.data(), blocks.norm.data(), n, int(columns), updates_per_row(), scales,
-                      floor<Real>());
-            int done = 0;
-            with_task<ProductCovariance<Pass>>(task, [&](auto kind) {
-                done = run_rows<Real>(pass, kind, n, units, batch, at, statistics, calibrate, progressive, count, independent);
-            });
-            if (!blocks.end(pass, done == n, kLargestWeight<Real>)) throw std::overflow_error("a weight is too large");
-            at += done;
+        DenseBlocks<Real> blocks(blas.of<Real>(), arrays, sharing, rows_per_block, may_wait);
+        if (const std::size_t rows = products.shape(1)) {
+            require(rows < std::size_t(rows_per_block) && products.shape(0) == learners && products.shape(2) == d,
+                    "the products do not fit the block");
+            require(weights_before.shape(0) == d && weights_before.shape(1) == weights.shape(1) && weights_before.shape(2) == columns,
+                    "the weights before the block do not fit the weights");
+            require(pending_before >= 0 && pending_before <= may_wait && pending_before <= *pending_rows, "more rows were pending than are");
+            blocks.resume(int(rows), pending_before, weights_before.data(), products.data());
         }
+        using Pass = GramPass<Real>;
+        std::optional<Pass> pass;
+        bool resumed = blocks.rows > 0;
+        nb::list none;
+        {
+            std::optional<nb::gil_scoped_release> release(std::in_place);
+            for (std::int64_t at = first; at < last;) {
+                const std::int64_t left = std::min<std::int64_t>(rows_per_block - blocks.rows, last - at);
+                const int n = blocks.begin(*matrix.rows, batch.order ? batch.order + at : nullptr, at, int(left), intercept);
+                if (n == 0) {  // the next block begins
+                    resumed = false;
+                    continue;
+                }
+                pass.emplace(sharing, [&](int l) { return blocks.gram(l, n); }, blocks.start.data(), blocks.norm.data(), n, int(columns),
+                             int(capacity), scales, floor<Real>());
+                if (resumed) {
+                    release.reset();
+                    resume(*pass, known, std::size_t(rows_per_block), rows_per_block);
+                    release.emplace();
+                }
+                resumed = false;
+                int done = 0;
+                with_task<ProductCovariance<Pass>>(task, [&](auto kind) {
+                    done = run_rows<Real>(*pass, kind, n, units, batch, at, statistics, calibrate, progressive, count, independent,
+                                          blocks.rows);
+                });
+                if (!blocks.end(*pass, done, done < left || pass->folded(), kLargestWeight<Real>)) throw std::overflow_error("a weight is too large");
+                at += done;
+            }
+        }
+        if (first == last && blocks.rows) return nb::make_tuple(pending_before, weights_before, products, known);
+        auto [before, made] = blocks.open();
+        return nb::make_tuple(blocks.pending_before(), array_of(std::move(before)), array_of(std::move(made)),
+                              blocks.rows ? updates(*pass) : none);
     }
 
   private:
@@ -151,14 +190,15 @@ struct ProductLearner {
         std::int32_t position = 0;
     };
 
-    // Trains on rows from .. from + n - 1 of a batch until one lacks precision; returns their number.
+    // Trains on rows from .. from + n - 1 of a batch until one lacks precision; returns their number. The first is row `first` of
+    // its chunk.
     template <class Real, class Pass, class Kind>
     int run_rows(Pass& pass, Kind& kind, int n, PositionRows& units, Batch& batch, std::int64_t from, double* statistics,
-                 bool calibrate, Progressive& progressive, const Counters& count, bool independent) const {
+                 bool calibrate, Progressive& progressive, const Counters& count, bool independent, int first) const {
         ProductCovariance<Pass> covariance{&pass};
         const Inspector inspector{units, 0.0, HUGE_VAL};
         int done = 0;
-        for (; done < n && (done == 0 || pass.precise(done)); ++done) {
+        for (; done < n && !pass.folded() && (first + done == 0 || pass.precise(done)); ++done) {
             units.position = done;
             batch.from = from + done;
             batch.to = batch.from + 1;
@@ -210,10 +250,11 @@ struct ProductLearner {
 
         bool independent() const { return learner.sharing == Sharing::independent; }
 
+        // room: rows of the whole chunk
         template <class Real, class Gram, class GramOf>
-        GramPass<Real, Gram> pass(GramOf&& gram_of) const {
+        GramPass<Real, Gram> pass(GramOf&& gram_of, int room) const {
             const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), independent()};
-            return {learner.sharing, gram_of, start.data(), norm.data(), rows, columns, learner.updates_per_row(),
+            return {learner.sharing, gram_of, start.data(), norm.data(), rows, columns, room * learner.updates_per_row(),
                     scales, learner.template floor<Real>()};
         }
     };
@@ -222,7 +263,7 @@ struct ProductLearner {
     template <class Real, class Pass>
     std::int64_t run(Pass& pass, const Chunk& chunk, const Examples& examples, bool calibrate,
                      std::optional<Array<double, 1>>& log_loss, std::optional<Array<double, 2>>& logits,
-                     const std::optional<Array<double, 2>>& evidence = std::nullopt) const {
+                     const std::optional<Array<double, 2>>& evidence = std::nullopt, int first = 0) const {
         examples.check(task, chunk.columns, chunk.rows);
         std::int64_t* counters = data<std::int64_t>(chunk.state, "counters");
         const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(chunk.state, "updates")};
@@ -233,9 +274,34 @@ struct ProductLearner {
         int done = 0;
         with_task<ProductCovariance<Pass>>(task, [&](auto kind) {
             nb::gil_scoped_release release;
-            done = run_rows<Real>(pass, kind, chunk.rows, units, batch, 0, statistics, calibrate, progressive, count, chunk.independent());
+            done = run_rows<Real>(pass, kind, chunk.rows, units, batch, 0, statistics, calibrate, progressive, count, chunk.independent(), first);
         });
         return done;
+    }
+
+    // Continues with the updates() of a pass over earlier rows of the same chunk.
+    template <class Pass>
+    void resume(Pass& pass, const nb::list& known, std::size_t positions, int room) const {
+        require(known.size() == pass.covariances.size(), "the updates do not fit the covariances");
+        const std::size_t capacity = std::size_t(room) * updates_per_row();
+        for (std::size_t l = 0; l < pass.covariances.size(); ++l) {
+            const auto learner = nb::cast<nb::dict>(known[l]);
+            const auto plus = entry<std::int32_t, 1>(learner, "plus"), minus = entry<std::int32_t, 1>(learner, "minus");
+            const auto weight = entry<double, 1>(learner, "weight"), share = entry<double, 1>(learner, "share");
+            const auto mean = entry<double, 1>(learner, "mean"), age = entry<double, 1>(learner, "age");
+            const std::size_t n = plus.size(), first = sharing == Sharing::independent ? l : 0;
+            const std::size_t last = sharing == Sharing::independent ? l + 1 : pass.means.size();
+            require(n <= capacity && minus.size() == n && weight.size() == n && share.size() == n * n && age.size() == n &&
+                        mean.size() == n * (last - first), "the updates do not fit the rows");
+            for (std::size_t u = 0; u < n; ++u)
+                require(plus.data()[u] >= 0 && std::size_t(plus.data()[u]) < positions && minus.data()[u] >= kNone &&
+                            (minus.data()[u] == kNone || std::size_t(minus.data()[u]) < positions) &&
+                            (minus.data()[u] == kNone) == (minus.data()[0] == kNone), "updates out of range");
+            pass.covariances[l].resume({plus.data(), minus.data(), weight.data(), share.data(), int(n)});
+            pass.ages[l].assign(age.data(), age.data() + n);
+            for (std::size_t k = first; k < last; ++k)
+                pass.means[k].assign(mean.data() + (k - first) * n, mean.data() + (k - first + 1) * n);
+        }
     }
 
     // one dict per learner

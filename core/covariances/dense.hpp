@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
-#include <type_traits>
 #include <vector>
 
 #include "covariances/columns.hpp"
@@ -172,14 +171,14 @@ struct DenseCovariance {
     }
 };
 
-// What the two dense rows of the table have in common. Matrices in single precision are widened for the duration of the
-// call: rounded after every row, they would lose three digits in a few thousand.
+// What the two dense rows of the table have in common. The matrices have double precision: rounded after every row, they would
+// lose three digits in a few thousand.
 template <Sharing unless_independent>
 struct Dense {
     static constexpr int planes = 1;
     static constexpr bool forgets = false;
     template <class Real>
-    static constexpr bool outlives_call = std::is_same_v<Real, double>;
+    static constexpr bool outlives_call = true;
 
     template <class Real, class State, class F>
     static void open(const State& state, const Weights<Real>& weights, const Scales& scales,
@@ -187,20 +186,12 @@ struct Dense {
         const Sharing sharing = settings.independent ? Sharing::independent : unless_independent;
         const std::int64_t n = weights.n_features * (sharing == Sharing::joint ? weights.columns : 1);
         const std::int64_t learners = settings.independent ? weights.columns : 1;
-        Real* stored = state.template array<Real>("covariance", learners, n, n);
+        double* stored = state.template array<double>("covariance", learners, n, n);
         if (*state.template array<std::int64_t>("pending_rows", 1) != 0)
             throw std::invalid_argument("pending rows must be flushed first");
-        DenseCovariance<Real> covariance{weights, scales, {nullptr, n}, sharing,
+        DenseCovariance<Real> covariance{weights, scales, {stored, n}, sharing,
                                          dense_floor<Real>(settings.min_variance) * settings.prior_variance};
-        if constexpr (std::is_same_v<Real, double>) {
-            covariance.sigma.base = stored;
-            f(covariance);
-        } else {
-            std::vector<double> wide(stored, stored + learners * n * n);
-            covariance.sigma.base = wide.data();
-            f(covariance);
-            std::transform(wide.begin(), wide.end(), stored, [](double s) { return static_cast<Real>(s); });
-        }
+        f(covariance);
     }
 };
 

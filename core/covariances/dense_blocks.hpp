@@ -25,70 +25,134 @@ struct DenseState {
     Real* rows(int l) const { return pending + std::size_t(l) * room * features; }
 };
 
+// Rows are learned in blocks, which continue from one call to the next: where a block begins and ends depends on the rows alone.
+// What the rows of a block need is computed in products of one size, that of a whole block, so that its bits do not depend on
+// which of the rows a call has.
 template <class Real>
 class DenseBlocks {
   public:
-    DenseBlocks(const Blas<Real>& blas, const DenseState<Real>& state, Sharing sharing) : blas_(blas), s_(state), sharing_(sharing) {}
+    // may_wait: pending rows with which a block may begin
+    DenseBlocks(const Blas<Real>& blas, const DenseState<Real>& state, Sharing sharing, int rows_per_block, std::int64_t may_wait)
+        : blas_(blas), s_(state), sharing_(sharing), room_(rows_per_block), may_wait_(may_wait),
+          product_(std::size_t(state.learners) * rows_per_block * state.features),
+          gram_(std::size_t(state.learners) * rows_per_block * rows_per_block) {}
 
-    // Makes all products that the recursion needs of rows order[0 .. n-1] (nullptr: first, first + 1, ...).
-    void begin(const Rows& rows, const std::int64_t* order, std::int64_t first, int n, bool intercept) {
-        n_ = n;
-        const std::size_t d = std::size_t(s_.features), k = std::size_t(n);
-        block_.resize(k * d);
-        fill_rows(rows, order, first, n, intercept, s_.features, block_.data());
-        if (!multiply()) {  // too many digits cancel
-            flush();
-            multiply();
-        }
-        scores_.resize(k * s_.columns);
-        start.resize(scores_.size());
-        const int stride = s_.planes * s_.columns;
-        blas_.multiply(1, block_.data(), s_.features, s_.weights, stride, 0, scores_.data(), s_.columns, n, s_.columns, s_.features);
-        std::copy(scores_.begin(), scores_.end(), start.begin());
-        norm.resize(k);
-        for (std::size_t i = 0; i < k; ++i) norm[i] = dot(block_.data() + i * d, block_.data() + i * d, s_.features);
+    // Continues a block: its rows so far, what was pending before it, the weights then, and the products of these rows.
+    void resume(int rows_so_far, std::int64_t pending_before, const Real* weights, const Real* products) {
+        rows = rows_so_far, before_ = pending_before;
+        weights_.assign(weights, weights + weights_size());
+        const std::size_t size = std::size_t(rows) * s_.features;
+        for (int l = 0; l < s_.learners; ++l) std::copy_n(products + l * size, size, products_of(l));
     }
 
-    WholeGram<Real> gram(int l) const { return {gram_.data() + std::size_t(l) * n_ * n_, n_}; }
+    // Makes all products that the recursion needs of rows order[0 .. n-1] (nullptr: first, first + 1, ...). Returns how many of the
+    // rows keep their digits; if none does, the block has ended.
+    int begin(const Rows& all, const std::int64_t* order, std::int64_t first, int n, bool intercept) {
+        const std::size_t d = std::size_t(s_.features), k = std::size_t(room_);
+        block_.assign(k * d, Real(0));
+        fill_rows(all, order, first, n, intercept, s_.features, block_.data() + rows * d);
+        if (rows == 0) {
+            if (*s_.pending_rows > may_wait_) flush();
+            before_ = *s_.pending_rows;
+            weights_.assign(s_.weights, s_.weights + weights_size());
+        }
+        int precise = multiply(n);
+        if (precise == 0 && rows == 0) {  // too many digits cancel
+            flush();
+            before_ = 0;
+            precise = multiply(n);
+        }
+        if (precise == 0) {
+            rows = 0;
+            return 0;
+        }
+        scores_.resize(k * s_.columns);
+        const int stride = s_.planes * s_.columns;
+        blas_.multiply(1, block_.data(), s_.features, weights_.data(), stride, 0, scores_.data(), s_.columns, room_, s_.columns, s_.features);
+        start.assign(scores_.begin() + std::size_t(rows) * s_.columns, scores_.begin() + std::size_t(rows + n) * s_.columns);
+        norm.resize(std::size_t(n));
+        for (int i = 0; i < n; ++i) {
+            const Real* row = block_.data() + std::size_t(rows + i) * d;
+            norm[i] = dot(row, row, s_.features);
+        }
+        return precise;
+    }
 
-    // Updates means and covariances by what the recursion has found. more: whether the next rows are of another block.
-    // Returns whether all weights are in range.
+    // of the first n of the rows of begin()
+    WholeGram<Real> gram(int l, int n) const {
+        return {gram_.data() + (std::size_t(l) * room_ + rows) * room_, n, rows, room_, room_};
+    }
+
+    // Updates means and covariances by what the recursion has found of the block so far, `done` more rows of it; ended: whether
+    // the next row begins another block. Returns whether all weights are in range.
     template <class Pass>
-    bool end(const Pass& pass, bool more, double largest) {
+    bool end(const Pass& pass, int done, bool ended, double largest) {
         std::vector<int> kept(std::size_t(s_.learners), 0);
         lost_.resize(std::size_t(s_.learners));
+        std::copy(weights_.begin(), weights_.end(), s_.weights);
         for (int l = 0; l < s_.learners; ++l) kept[l] = update(pass, l);
-        const std::int64_t size = std::int64_t(s_.features) * s_.planes * s_.columns;
         bool in_range = true;
-        for (std::int64_t i = 0; i < size; ++i) in_range &= std::fabs(double(s_.weights[i])) <= largest;
-        if (in_range) subtract(kept, more);
+        for (std::size_t i = 0; i < weights_.size(); ++i) in_range &= std::fabs(double(s_.weights[i])) <= largest;
+        if (in_range) wait(kept);
+        rows = ended || rows + done == room_ ? 0 : rows + done;
         return in_range;
     }
 
+    // Returns the weights before the block that the next row continues, and the products of its rows; nothing if there is none.
+    std::pair<std::vector<Real>, std::vector<Real>> open() const {
+        if (rows == 0) return {};
+        std::vector<Real> products;
+        for (int l = 0; l < s_.learners; ++l) {
+            const Real* from = product_.data() + std::size_t(l) * room_ * s_.features;
+            products.insert(products.end(), from, from + std::size_t(rows) * s_.features);
+        }
+        return {weights_, products};
+    }
+
+    std::int64_t pending_before() const { return before_; }
+
+    int rows = 0;  // of the block so far
     std::vector<double> start, norm;  // rows x columns scores; |x|^2 of the rows
 
   private:
-    // Returns whether all variances keep their digits.
-    bool multiply() {
-        const int d = s_.features, count = int(*s_.pending_rows);
-        const std::size_t k = std::size_t(n_);
-        product_.resize(std::size_t(s_.learners) * k * d);
-        gram_.resize(std::size_t(s_.learners) * k * k);
+    std::size_t weights_size() const { return std::size_t(s_.features) * s_.planes * s_.columns; }
+    Real* products_of(int l) { return product_.data() + std::size_t(l) * room_ * s_.features; }
+
+    // Returns the number of rows, of n, before the first whose variance has lost its digits.
+    int multiply(int n) {
+        const int d = s_.features, count = int(before_);
+        const std::size_t k = std::size_t(room_), from = std::size_t(rows) * d, size = std::size_t(n) * d;
         projected_.resize(k * count);
-        bool precise = true;
+        int precise = n;
         for (int l = 0; l < s_.learners; ++l) {
-            Real *g = product_.data() + l * k * d, *gram = gram_.data() + l * k * k;
-            blas_.multiply(1, block_.data(), d, s_.sigma(l), d, 0, g, d, n_, d, d);
-            if (count) {
-                blas_.multiply_transposed(block_.data(), s_.rows(l), projected_.data(), n_, count, d);
-                blas_.multiply(-1, projected_.data(), count, s_.rows(l), d, 1, g, d, n_, d, count);
+            Real *products = products_of(l), *g = products, *gram = gram_.data() + l * k * k;
+            if (rows) {  // those of the rows before stay
+                part_.resize(k * d);
+                g = part_.data();
             }
-            blas_.multiply_transposed(g, block_.data(), gram, n_, n_, d);
-            for (std::size_t i = 0; i < k && count; ++i) {
+            if (multiply_sparse_rows(block_.data() + from, n, d, s_.sigma(l), d, products + from) > 0) {
+                blas_.multiply(1, block_.data(), d, s_.sigma(l), d, 0, g, d, room_, d, d);
+                multiply_sparse_rows(block_.data() + from, n, d, s_.sigma(l), d, g + from);
+            } else {
+                std::copy_n(products + from, size, g + from);
+                std::fill(g, g + from, Real(0));
+                std::fill(g + from + size, g + k * d, Real(0));
+            }
+            if (count) {
+                blas_.multiply_transposed(block_.data(), s_.rows(l), projected_.data(), room_, count, d);
+                blas_.multiply(-1, projected_.data(), count, s_.rows(l), d, 1, g, d, room_, d, count);
+            }
+            if (rows) {
+                std::copy_n(g + from, size, products + from);
+                std::fill(products + from + size, products + k * d, Real(0));
+            }
+            blas_.multiply_transposed(block_.data(), products, gram, room_, room_, d);
+            for (int i = 0; i < precise && count; ++i) {
+                const std::size_t at = std::size_t(rows + i);
                 double lost = 0.0;
-                for (int u = 0; u < count; ++u) lost += double(projected_[i * count + u]) * double(projected_[i * count + u]);
-                const double left = gram[i * k + i];
-                precise &= !(left < kMinFraction * (left + lost));
+                for (int u = 0; u < count; ++u) lost += double(projected_[at * count + u]) * double(projected_[at * count + u]);
+                const double left = gram[at * k + at];
+                if (left < kMinFraction * (left + lost)) precise = i;
             }
         }
         return precise;
@@ -119,7 +183,7 @@ class DenseBlocks {
         q.resize(std::size_t(n) * d);
         change_.resize(std::size_t(columns) * planes * d);
         const BlockUpdate<Real> update{plus_.data(), nullptr, lower_.data(), mean_.data(), size_.data(), n, columns * planes};
-        update.compute(blas_, product_.data() + std::size_t(l) * n_ * d, d, q.data(), change_.data(), 0, d, scratch_);
+        update.compute(blas_, products_of(l), d, q.data(), change_.data(), 0, d, scratch_);
         if (c.factor != 1.0) {
             for (std::int64_t i = 0; i < std::int64_t(d) * d; ++i) s_.sigma(l)[i] *= Real(c.factor);
             for (std::int64_t i = 0; i < std::int64_t(s_.room) * d; ++i) s_.rows(l)[i] *= Real(std::sqrt(c.factor));
@@ -139,21 +203,15 @@ class DenseBlocks {
         return kept;
     }
 
-    // Subtracts the Gram matrices of the rows in lost_ from the covariances, now or when enough rows are pending.
-    void subtract(const std::vector<int>& kept, bool may_wait) {
-        const int d = s_.features, count = int(*s_.pending_rows), more = *std::max_element(kept.begin(), kept.end());
-        if (may_wait && count + more <= s_.room) {
-            for (int l = 0; l < s_.learners; ++l) {
-                Real* to = s_.rows(l) + std::size_t(count) * d;
-                std::copy_n(lost_[l].data(), std::size_t(kept[l]) * d, to);
-                std::fill_n(to + std::size_t(kept[l]) * d, std::size_t(more - kept[l]) * d, Real(0));
-            }
-            *s_.pending_rows = count + more;
-            return;
+    // Keeps the rows in lost_, whose Gram matrices are to be subtracted from the covariances, after what was pending before the block.
+    void wait(const std::vector<int>& kept) {
+        const int d = s_.features, count = int(before_), more = *std::max_element(kept.begin(), kept.end());
+        for (int l = 0; l < s_.learners; ++l) {
+            Real* to = s_.rows(l) + std::size_t(count) * d;
+            std::copy_n(lost_[l].data(), std::size_t(kept[l]) * d, to);
+            std::fill_n(to + std::size_t(kept[l]) * d, std::size_t(more - kept[l]) * d, Real(0));
         }
-        flush();
-        for (int l = 0; l < s_.learners; ++l)
-            if (kept[l]) blas_.add_gram(s_.sigma(l), d, lost_[l].data(), kept[l], -1, 0, d);
+        *s_.pending_rows = count + more;
     }
 
     void flush() {
@@ -168,8 +226,11 @@ class DenseBlocks {
     const Blas<Real>& blas_;
     DenseState<Real> s_;
     Sharing sharing_;
-    int n_ = 0;
-    std::vector<Real> block_, product_, gram_, projected_, scores_, lower_, size_, mean_, change_, scratch_;
+    int room_;  // rows of a block
+    std::int64_t may_wait_, before_ = 0;  // pending rows before the block
+    std::vector<Real> product_, gram_;  // learners x room x d, learners x room x room
+    std::vector<Real> weights_;  // before the block
+    std::vector<Real> block_, part_, projected_, scores_, lower_, size_, mean_, change_, scratch_;
     std::vector<std::vector<Real>> lost_;  // one list of rows per learner
     std::vector<std::int64_t> plus_;
 };

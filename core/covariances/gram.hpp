@@ -37,20 +37,23 @@ double dot(const Real* a, const Real* b, int n) {
     return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
 }
 
-// A Gram matrix of which every entry is given. A Gram says what z' S0 x is of a direction z = (one vector) - (another, or
-// nothing); support_gram.hpp has one that computes what is asked for.
+// A Gram matrix of which every entry is given: of the vectors of some rows against those of all rows of their chunk, of which
+// they are the rows first, first + 1, ... A Gram says what z' S0 x is of a direction z = (one vector) - (another, or nothing);
+// support_gram.hpp has one that computes what is asked for. A vector's position is its number among those of the whole chunk.
 template <class Real>
 struct WholeGram {
     struct Direction {
         std::int32_t plus, minus;
     };
 
-    const Real* gram;
-    int vectors;
+    const Real* gram;  // vectors x positions
+    int rows, first, room, positions;
 
-    Direction direction(int a, int b) const { return {a, b}; }
+    int position(int vector) const { return vector / rows * room + first + vector % rows; }
+    Direction direction(int a, int b) const { return {position(a), b == kNone ? kNone : position(b)}; }
+    Direction known(std::int32_t plus, std::int32_t minus) const { return {plus, minus}; }
     double product(int vector, Direction z) const {
-        const Real* g = gram + std::size_t(vector) * vectors;
+        const Real* g = gram + std::size_t(vector) * positions;
         return double(g[z.plus]) - (z.minus == kNone ? 0.0 : double(g[z.minus]));
     }
     double square(int a, int b) const {
@@ -66,7 +69,14 @@ struct WholeGram {
     }
 
   private:
-    double entry(int a, int b) const { return gram[std::size_t(a) * vectors + b]; }
+    double entry(int a, int b) const { return gram[std::size_t(a) * positions + position(b)]; }
+};
+
+// Updates that were made in a chunk, in their order: z as positions of vectors, d, and the shares d_w p_w(z_u) of those before.
+struct KnownUpdates {
+    const std::int32_t *plus, *minus;
+    const double *weight, *share;  // n; n x n
+    int n;
 };
 
 // One covariance within a chunk. Its vectors are those of the Gram matrix: a row, or with a joint covariance a row in the
@@ -77,6 +87,17 @@ class GramCovariance {
     GramCovariance(Gram gram, int n_vectors, int capacity)
         : gram(std::move(gram)), n_vectors_(n_vectors), capacity_(capacity), known_(n_vectors, 0),
           product_(std::size_t(n_vectors) * capacity), share_(std::size_t(capacity) * capacity) {}
+
+    // Continues after updates by earlier rows of the chunk.
+    void resume(const KnownUpdates& known) {
+        plus.assign(known.plus, known.plus + known.n);
+        minus.assign(known.minus, known.minus + known.n);
+        weight.assign(known.weight, known.weight + known.n);
+        for (int u = 0; u < known.n; ++u) {
+            direction.push_back(gram.known(plus[u], minus[u]));
+            std::copy_n(known.share + std::size_t(u) * known.n, u, share_.data() + std::size_t(u) * capacity_);
+        }
+    }
 
     int size() const { return static_cast<int>(weight.size()); }
     const double* shares(int u) const { return share_.data() + std::size_t(u) * capacity_; }
@@ -107,8 +128,8 @@ class GramCovariance {
         double* share = share_.data() + std::size_t(size()) * capacity_;
         for (int u = 0; u < size(); ++u) share[u] = weight[u] * (q ? p[u] - q[u] : p[u]);
         direction.push_back(gram.direction(a, b));
-        plus.push_back(a);
-        minus.push_back(b);
+        plus.push_back(gram.position(a));
+        minus.push_back(b == kNone ? kNone : gram.position(b));
         weight.push_back(d);
     }
 
@@ -120,7 +141,7 @@ class GramCovariance {
         for (double& d : weight) d /= by;
     }
 
-    std::vector<std::int32_t> plus, minus;  // the directions of the updates, as vectors
+    std::vector<std::int32_t> plus, minus;  // the directions of the updates, as positions of vectors
     std::vector<double> weight;             // d_u
     std::vector<typename Gram::Direction> direction;
     double factor = 1.0;                    // multiplies S0 and all S_u
@@ -136,14 +157,14 @@ class GramCovariance {
 template <class Real, class Gram = WholeGram<Real>>
 class GramPass {
   public:
-    // gram_of(learner): its Gram; start: rows x columns scores; norm: |x|^2 of the rows
+    // gram_of(learner): its Gram; start: rows x columns scores; norm: |x|^2 of the rows; capacity: updates in a chunk
     template <class GramOf>
     GramPass(Sharing sharing, GramOf&& gram_of, const double* start, const double* norm, int rows, int columns,
-             int updates_per_row, Scales scales, double floor)
+             int capacity, Scales scales, double floor)
         : columns(columns), sharing_(sharing), start_(start), norm_(norm), rows_(rows), scales_(scales), floor_(floor),
           means(sharing == Sharing::joint ? 1 : columns) {
         const int learners = sharing == Sharing::independent ? columns : 1;
-        const int vectors = sharing == Sharing::joint ? rows * columns : rows, capacity = rows * updates_per_row;
+        const int vectors = sharing == Sharing::joint ? rows * columns : rows;
         for (int l = 0; l < learners; ++l)
             covariances.emplace_back(gram_of(l), vectors, capacity);
         ages.resize(learners);
@@ -210,6 +231,11 @@ class GramPass {
     }
 
     bool shared() const { return sharing_ == Sharing::shared; }
+
+    // whether a scale was multiplied into a covariance, which ends the chunk
+    bool folded() const {
+        return std::any_of(covariances.begin(), covariances.end(), [](auto& covariance) { return covariance.factor != 1.0; });
+    }
 
     const int columns;
     std::vector<GramCovariance<Gram>> covariances;  // one per learner

@@ -46,6 +46,7 @@ class SupportGram {
         return at->second;
     }
 
+    int position(int vector) const { return vector; }
     double product(int vector, Direction z) const { return along(z)[vector]; }
     double square(int a, int b) {
         const double* z = along(direction(a, b));

@@ -370,6 +370,9 @@ class ProductLearner:
         targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
         | None = None,
         evidence: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
+        known: list | None = None,
+        first: int = 0,
+        room: int = 0,
     ) -> tuple[int, list[dict[str, Any]]]: ...
     @overload
     def learn(
@@ -392,6 +395,9 @@ class ProductLearner:
         targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
         | None = None,
         evidence: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
+        known: list | None = None,
+        first: int = 0,
+        room: int = 0,
     ) -> tuple[int, list[dict[str, Any]]]: ...
     @overload
     def learn_blocks(
@@ -415,11 +421,20 @@ class ProductLearner:
         intercept: bool,
         calibrate: bool,
         log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
-        logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
+        logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None,
         targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
-        | None = None,
-        evidence: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
-    ) -> None: ...
+        | None,
+        evidence: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None,
+        may_wait: int,
+        pending_before: int,
+        weights_before: Annotated[
+            NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
+        ],
+        products: Annotated[
+            NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
+        ],
+        known: list,
+    ) -> tuple: ...
     @overload
     def learn_blocks(
         self,
@@ -442,12 +457,28 @@ class ProductLearner:
         intercept: bool,
         calibrate: bool,
         log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
-        logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
+        logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None,
         targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
-        | None = None,
-        evidence: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
-    ) -> None: ...
+        | None,
+        evidence: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None,
+        may_wait: int,
+        pending_before: int,
+        weights_before: Annotated[
+            NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
+        ],
+        products: Annotated[
+            NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
+        ],
+        known: list,
+    ) -> tuple: ...
 
+def wider_row(
+    matrix: Matrix,
+    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    first: int,
+    last: int,
+    width: int,
+) -> tuple[int, int]: ...
 def take_rows(
     matrix: Matrix,
     order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
@@ -479,23 +510,25 @@ def fill_rows(
     out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
 ) -> None: ...
 @overload
-def multiply_rows(
-    matrix: Matrix,
-    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    first: int,
-    intercept: bool,
+def multiply_sparse_rows(
+    rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     s: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
-) -> None: ...
+) -> int: ...
 @overload
-def multiply_rows(
-    matrix: Matrix,
-    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    first: int,
-    intercept: bool,
+def multiply_sparse_rows(
+    rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     s: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-) -> None: ...
+) -> int: ...
+@overload
+def row_squares(
+    rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+@overload
+def row_squares(
+    rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
 @overload
 def add_gram(
     blas: Blas,

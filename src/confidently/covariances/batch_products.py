@@ -11,12 +11,17 @@ the block (core/covariances/gram.hpp). Around it, for binary and shared covarian
 
 One-vs-rest has one S per class. With a joint covariance a row takes K positions: x as the features of each class.
 The entries ``covariance`` and ``pending`` of the state represent Sigma = scale (covariance - pending' pending).
+
+Where a block begins and ends depends on the rows alone. A call that ends within a block leaves it open
+(:mod:`confidently.covariances.open_block`). Products are those of a whole tile of a block, with zeros for the rows that
+a call does not have, so that their rounding is the same however rows are cut into calls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,13 +29,14 @@ import numpy as np
 from .. import _core
 from .block_update import BlockUpdate
 from .devices import namespace
-from .examples import Block, Examples, Progressive
+from .examples import Examples, Progressive
 from .host_arrays import scipy_blas
+from .open_block import OpenBlock
 from .settings import TASKS, Settings
 from .state import State
 from .threads import WORTHWHILE, Crew, crew
 
-SPARSE_BELOW = 0.03  # fraction of nonzero values below which a sparse product is assumed to be faster than a dense one
+TILE = 64  # rows of a product, at least; fewer make products slower, more make calls of one row slower
 ROWS_PER_CALL = 4096  # of the core, where it makes all products; an interrupt waits for a call
 
 
@@ -38,6 +44,7 @@ def learn(
     settings: Settings,
     sharing: _core.Sharing,
     state: State,
+    block: OpenBlock,
     examples: Examples,
     *,
     rows_per_block: int,
@@ -45,64 +52,77 @@ def learn(
     progressive: Progressive,
     device: str | None,
     progress: Callable[[int], None] | None,
-) -> None:
-    """Train on checked rows, ``rows_per_block`` per product; ``state`` is updated in place."""
+) -> OpenBlock:
+    """Train on checked rows, ``rows_per_block`` per block; ``state`` is updated in place.
+
+    Return the block that the next rows continue, given the one that these do.
+    """
     first, n = 0, len(examples)
     with crew() if device is None else nullcontext() as threads:
-        learner = ProductLearner(settings, sharing, state, device, threads)
-        if device is None and learner.is_small(examples.X, rows_per_block):
-            learner.learn_small(examples, rows_per_block, calibrate, progressive, progress)
-            return
+        learner = ProductLearner(settings, sharing, state, rows_per_block, block, device, threads)
+        if device is None and learner.is_small():
+            learner.learn_small(examples, calibrate, progressive, progress)
+            return learner.block
         try:
             while first < n:
-                last = min(first + rows_per_block, n)
-                first += learner.learn(examples.block(first, last), calibrate, progressive.block(first, last))
+                first += learner.learn(examples, first, calibrate, progressive)
                 if progress is not None:
                     progress(first)
         finally:
             learner.close()
+        return learner.block
 
 
 class ProductLearner:
     """The dense covariances of a state during training, on the device that computes the products."""
 
     def __init__(
-        self, settings: Settings, sharing: _core.Sharing, state: State, device: str | None = None,
-        threads: Crew | None = None,
+        self, settings: Settings, sharing: _core.Sharing, state: State, rows_per_block: int = 1,
+        block: OpenBlock | None = None, device: str | None = None, threads: Crew | None = None,
     ) -> None:  # fmt: skip
         self.settings, self.state, self.xp = settings, state, namespace(device, threads)
         self.dtype = state["weights"].dtype
         self.sigma, self.pending = self.xp.put(state["covariance"]), self.xp.put(state["pending"])
         self.rows, _, self.columns = state["weights"].shape
         self.parts = state["covariance"].shape[1] // max(self.rows, 1)  # classes within one covariance
+        self.block, self.room = block or OpenBlock(), rows_per_block
+        self.tile = -(-rows_per_block // max(1, rows_per_block // TILE))
+        self.may_wait = most_pending(rows_per_block * settings.updates_per_row)
+        self._products: Any = None
         self.core: Any = _core.ProductLearner(  # whose overloads are too many for a checker
             settings.rule.compiled, TASKS[settings.task], sharing, settings.prior_variance,
             settings.min_variance,
         )  # fmt: skip
 
-    def is_small(self, X: _core.Matrix, rows_per_block: int) -> bool:
+    def is_small(self) -> bool:
         """Return whether the core makes all products: of one matrix over the features, too small to share."""
-        operations = 2.0 * rows_per_block * self.rows**2
-        whole = self.state["weights"].flags.c_contiguous  # not with columns to spare
-        return self.parts == 1 and operations < WORTHWHILE and whole and not self._is_sparse(X)
+        operations = 2.0 * self.room * self.rows**2
+        return self.parts == 1 and operations < WORTHWHILE and self.tile == self.room
 
     def learn_small(
-        self, examples: Examples, rows_per_block: int, calibrate: bool, progressive: Progressive,
-        progress: Callable[[int], None] | None,
-    ) -> None:  # fmt: skip
+        self, examples: Examples, calibrate: bool, progressive: Progressive, progress: Callable[[int], None] | None
+    ) -> None:
         """Train on rows where the core makes all products, some blocks in one call."""
-        n, rows = len(examples), rows_per_block * max(1, ROWS_PER_CALL // rows_per_block)
+        n, rows = len(examples), self.room * max(1, ROWS_PER_CALL // self.room)
+        block, learners, none = self.block, len(self.sigma), np.zeros((0, 0, 0), self.dtype)
+        before, made, known = none, none, list[dict[str, Any]]()
+        if block.rows:
+            before, made, known = block.weights, block.products[:, 0], block.updates
         for first in range(0, n, rows):
             last = min(first + rows, n)
             part = progressive.block(first, last)
-            self.core.learn_blocks(
+            pending, before, made, known = self.core.learn_blocks(
                 self.state, self.state["weights"], self.sigma, self.pending, scipy_blas(), examples.X, examples.labels,
                 examples.label_start, examples.weight, examples.class_weight, examples.order, first, last,
-                rows_per_block, self.settings.fit_intercept, calibrate, part.log_loss, part.logits,
-                examples.targets, part.evidence,
+                self.room, self.settings.fit_intercept, calibrate, part.log_loss, part.logits,
+                examples.targets, part.evidence, self.may_wait, block.pending, before, made, known,
             )  # fmt: skip
+            before = before.reshape(-1, *self.state["weights"].shape[1:])
+            made = made.reshape(learners, -1, self.rows) if made.size else none
+            block = OpenBlock(made.shape[1], pending, before, made, known)
             if progress is not None:
                 progress(last)
+        self.block = replace(block, products=block.products[:, None]) if block.rows else OpenBlock()
 
     def close(self) -> None:
         """Copy everything back from the device."""
@@ -112,71 +132,134 @@ class ProductLearner:
 
     def flush(self) -> None:
         """Subtract everything pending from the covariances."""
-        self._subtract([])
+        count = int(self.state["pending_rows"][0])
+        if count:
+            self.xp.subtract_gram([(sigma, rows[:count]) for sigma, rows in zip(self.sigma, self.pending, strict=True)])
+        self.pending[:, :count] = 0.0  # so that equal states are equal bit for bit
+        self.state["pending_rows"][0] = 0
 
-    def learn(self, block: Block, calibrate: bool, progressive: Progressive) -> int:
-        """Train on the first rows of a block, on all of them if one Gram matrix suffices; return how many."""
-        A = block.dense(self.settings, self.rows)
-        products = self._products(block, A)
-        if products is None:
+    def learn(self, examples: Examples, first: int, calibrate: bool, progressive: Progressive) -> int:
+        """Train on the next rows of a block, from row ``first`` in the order of training on; return how many."""
+        start, n = self.block.rows, len(examples)
+        at = start % self.tile
+        last = min(first + min(self.tile - at, self.room - start), n)
+        rows = examples.block(first, last)
+        if start == 0:
+            self._begin()
+        A = np.zeros((self.tile, self.rows), self.dtype)
+        A[at : at + rows.n] = rows.dense(self.settings, self.rows)
+        gram, precise = self._multiply(A, at, rows.n)
+        if precise == 0 and start == 0:  # too many digits cancel
             self.flush()
-            products = self._products(block, A)
-            assert products is not None  # since nothing is pending
-        G, gram = products
-        start = (A @ self.state["weights"][:, 0]).astype(np.float64, order="C", copy=False)
+            self.block.pending = 0
+            gram, precise = self._multiply(A, at, rows.n)
+        if precise == 0:
+            self._end(ended=True)
+            return 0
+        if precise < rows.n:
+            rows = examples.block(first, first + precise)
+            parts = gram.reshape(len(gram), self.parts, -1, gram.shape[2])[:, :, :precise]
+            gram = np.ascontiguousarray(parts).reshape(len(gram), self.parts * precise, -1)
+        taken = slice(at, at + rows.n)
+        scores = A @ np.ascontiguousarray(self.block.weights[:, 0])
+        own = progressive.block(first, first + rows.n)
         done: int
         done, found = self.core.learn(
-            self.state, self.xp.get(gram), start, np.einsum("ij,ij->i", A, A, dtype=np.float64), block.labels,
-            block.label_start, block.weight, block.class_weight, calibrate, progressive.log_loss,
-            progressive.logits, block.targets, progressive.evidence,
+            self.state, gram, scores[taken].astype(np.float64, order="C"), _core.row_squares(A)[taken].copy(),
+            rows.labels, rows.label_start, rows.weight, rows.class_weight, calibrate, own.log_loss, own.logits,
+            rows.targets, own.evidence, self.block.updates or None, start, self.room,
         )  # fmt: skip
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
-            subtracted = self._update(G, found)
-        if not (np.abs(self.state["weights"]) <= _core.largest_weight(self.settings.dtype == "float32")).all():
-            raise OverflowError("a weight is too large")
-        self._subtract(subtracted, done == block.n)
+        folded = any(learned["factor"] != 1.0 for learned in found)
+        self.block.rows, self.block.updates = start + done, found
+        ended = done < last - first or folded or self.block.rows == self.room
+        if ended or first + done == n:
+            self._end(ended)
         return done
 
-    def _products(self, block: Block, A: np.ndarray) -> tuple[Any, Any] | None:
-        """Return G = (positions) S and the Gram matrices: learners x positions x D, learners x positions x positions.
+    def _begin(self) -> None:
+        """Begin a block."""
+        if self.state["pending_rows"][0] > self.may_wait:
+            self.flush()
+        self.block = OpenBlock(0, int(self.state["pending_rows"][0]), self.state["weights"].copy())
 
-        Return None if too many digits would cancel, so that pending updates must be subtracted first.
+    def _end(self, ended: bool) -> None:
+        """Write the weights and pending rows after the rows of the block so far; open another if it has ended."""
+        before = self.block.pending
+        self.state["weights"][:] = self.block.weights
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+            subtracted = self._update(self.block.updates)
+        if not (np.abs(self.state["weights"]) <= _core.largest_weight(self.settings.dtype == "float32")).all():
+            raise OverflowError("a weight is too large")
+        more = max((len(rows) for rows in subtracted), default=0)
+        for learner, rows in enumerate(subtracted):
+            self.pending[learner, before : before + len(rows)] = rows
+            self.pending[learner, before + len(rows) : before + more] = 0
+        self.state["pending_rows"][0] = before + more
+        if ended:
+            self.block = OpenBlock()
+        else:
+            self.block.products = self.xp.get(self._of_block()[:, :, : self.block.rows]).copy()
+
+    def _of_block(self) -> Any:
+        """Return the products of the rows of the block, shape (learners, parts, rows of a block, D)."""
+        if self._products is None:
+            shape = (len(self.sigma), self.parts, self.room, self.parts * self.rows)
+            whole = np.zeros(shape, self.dtype)
+            if self.block.rows:
+                whole[:, :, : self.block.rows] = self.block.products
+            self._products = self.xp.put(whole)
+        return self._products
+
+    def _multiply(self, A: np.ndarray, at: int, n: int) -> tuple[np.ndarray, int]:
+        """Compute products of n rows of a tile, from its row ``at`` on: with S - U'U, and with the block's products.
+
+        Return the latter, shape (learners, parts x n, parts x rows of a block), and the number of rows before the first
+        for which too many digits cancel.
         """
-        n, rows, parts, learners = block.n, self.rows, self.parts, len(self.sigma)
-        count, positions, rows_on_device = int(self.state["pending_rows"][0]), parts * n, self.xp.put(A)
-        G = self.xp.empty("G", (learners, parts, n, parts * rows), A.dtype)
-        gram = self.xp.empty("gram", (learners, positions, positions), A.dtype)
+        tile, rows, parts, learners, start = self.tile, self.rows, self.parts, len(self.sigma), self.block.rows
+        count, on_device, products = self.block.pending, self.xp.put(A), self._of_block()
+        G = self.xp.empty("G", (learners, parts, tile, parts * rows), A.dtype)
         sigmas = self.sigma.reshape(learners, parts, rows, parts * rows)
         each = [(learner, part) for learner in range(learners) for part in range(parts)]
-        if self._is_sparse(block.X):
-            for at in each:
-                _core.multiply_rows(block.X, block.order, block.first, self.settings.fit_intercept, sigmas[at], G[at])
-        else:
-            self.xp.multiply([(rows_on_device, sigmas[at], G[at]) for at in each])
-        G = G.reshape(learners, positions, parts * rows)
+        new = slice(at, at + n)
+        others = n
+        for of in each if isinstance(self.sigma, np.ndarray) else []:
+            others = _core.multiply_sparse_rows(A[new], sigmas[of], G[of][new])
+        if others:
+            self.xp.multiply([(on_device, sigmas[of], G[of]) for of in each])
+        for of in each if 0 < others < n else []:
+            _core.multiply_sparse_rows(A[new], sigmas[of], G[of][new])
+        if not others:
+            G[:, :, :at], G[:, :, at + n :] = 0.0, 0.0
+        lost = np.zeros((learners, parts, n))
         if count:
             pending = self.pending[:, :count]
-            projected = self.xp.empty("projections", (learners, parts, n, count), A.dtype)
+            projected = self.xp.empty("projections", (learners, parts, tile, count), A.dtype)
             by_part = pending.reshape(learners, count, parts, rows)
-            self.xp.multiply([(rows_on_device, by_part[k, :, part].T, projected[k, part]) for k, part in each])
-            projected = projected.reshape(learners, positions, count)
-            self.xp.multiply(list(zip(projected, pending, G, strict=True)), subtract=True)
+            self.xp.multiply([(on_device, by_part[k, :, part].T, projected[k, part]) for k, part in each])
+            self.xp.multiply([
+                (p.reshape(parts * tile, count), u, g.reshape(parts * tile, parts * rows))
+                for p, u, g in zip(projected, pending, G, strict=True)
+            ], subtract=True)  # fmt: skip
+            kept = self.xp.get(projected)[:, :, new]
+            lost = np.einsum("lpiu,lpiu->lpi", kept, kept, dtype=np.float64)
+        products[:, :, start : start + n] = G[:, :, new]
+        gram = self.xp.empty("gram", (learners, tile, parts * self.room * parts), A.dtype)
         self.xp.multiply([
-            (g.reshape(positions * parts, rows), rows_on_device.T, k.reshape(positions * parts, n))
-            for g, k in zip(G, gram, strict=True)
+            (on_device, p.reshape(parts * self.room * parts, rows).T, k) for p, k in zip(products, gram, strict=True)
         ])  # fmt: skip
-        for k in range(learners if count else 0):
-            left, lost = gram[k].diagonal(), (projected[k] * projected[k]).sum(1)
-            if bool((left < _core.min_fraction * (left + lost)).any()):
-                return None
-        return G, gram
+        found = self.xp.get(gram).reshape(learners, tile, parts, self.room, parts)[:, new].transpose(0, 4, 1, 2, 3)
+        precise = n
+        if count:
+            every = np.arange(n)
+            left = np.stack([found[:, part, every, part, start + every] for part in range(parts)], axis=1)
+            bad = (left < _core.min_fraction * (left + lost)).any(axis=(0, 1))
+            precise = int(np.argmax(bad)) if bad.any() else n
+        return np.ascontiguousarray(found).reshape(learners, parts * n, parts * self.room), precise
 
-    def _is_sparse(self, X: _core.Matrix) -> bool:
-        n, d = X.shape
-        return isinstance(self.sigma, np.ndarray) and X.stored < SPARSE_BELOW * n * d
-
-    def _update(self, G: Any, found: list[dict[str, Any]]) -> list[Any]:
+    def _update(self, found: list[dict[str, Any]]) -> list[Any]:
         """Update the means; return the rows whose Gram matrices are to be subtracted from the covariances."""
+        G = self._of_block().reshape(len(self.sigma), self.parts * self.room, self.parts * self.rows)
         subtracted = [g[:0] for g in G]
         moved = [learner for learner, learned in enumerate(found) if len(learned["plus"])]
         updates = [self._block_update(G[learner], found[learner]) for learner in moved]
@@ -210,18 +293,7 @@ class ProductLearner:
         else:
             self.state["weights"][:, plane] += change.reshape(-1, self.rows).T
 
-    def _subtract(self, subtracted: list[Any], may_wait: bool = False) -> None:
-        """Subtract the Gram matrices of rows from the covariances, now or when enough rows are pending."""
-        count, room = int(self.state["pending_rows"][0]), self.pending.shape[1]
-        more = max((len(rows) for rows in subtracted), default=0)
-        if may_wait and count + more <= room:
-            for learner, rows in enumerate(subtracted):
-                self.pending[learner, count : count + len(rows)] = rows
-                self.pending[learner, count + len(rows) : count + more] = 0
-            self.state["pending_rows"][0] = count + more
-            return
-        if count:
-            self.xp.subtract_gram([(sigma, rows[:count]) for sigma, rows in zip(self.sigma, self.pending, strict=True)])
-        self.xp.subtract_gram([(self.sigma[learner], rows) for learner, rows in enumerate(subtracted) if len(rows)])
-        self.pending[:, :count] = 0.0  # so that equal states are equal bit for bit
-        self.state["pending_rows"][0] = 0
+
+def most_pending(updates: int) -> int:
+    """Return the most pending rows with which a block of so many updates may begin: more would cost more time."""
+    return updates // 2

@@ -6,28 +6,31 @@ pending        (L, P, D) real    rows U whose U'U is still to be subtracted from
 pending_rows   (1,) int64        number of these rows
 =============  ================  ===================================================================================
 
-Sigma = scale (S - U'U). D is K F for a full joint covariance, otherwise F. P is half the maximum number of updates per
-block. Large matrices train on blocks of rows by matrix products (:mod:`confidently.covariances.batch_products`), small
-ones row by row.
+Sigma = scale (S - U'U). D is K F for a full joint covariance, otherwise F. P is the maximum number of updates per block
+and half of it. Large matrices train on blocks of rows by matrix products
+(:mod:`confidently.covariances.batch_products`), small ones row by row, in double precision. A block may continue in the
+next call (:mod:`confidently.covariances.open_block`).
+
+Which features there is room for depends on how a stream is cut into calls, but what is learned must not. So the sizes
+of blocks and of products follow from the features in the rows so far, which are the first ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
 
 from .. import _core
 from ..late import numpy as np
 from ..memory import require_memory
 from ..rules.ranges import Range
-from . import normal_equations
+from . import normal_equations, open_block
 from .covariance import Covariance, NaturalParameters, Placement, draws, intercept_last
 from .examples import Block, Examples, Progressive
 from .host_arrays import NumpyArrays
 from .identity import Identity
 from .settings import Settings
-from .state import COUNT, MAX_PRECISION, MAX_VARIANCE, Shapes, Size, State, within
+from .state import COUNT, MAX_MEAN, MAX_PRECISION, MAX_VARIANCE, REAL, Shapes, Size, State, within
 from .threads import crew
 from .weights import WeightCovariance
 
@@ -36,6 +39,11 @@ from .weights import WeightCovariance
 BLOCK_FRACTION, MIN_BLOCK, MAX_BLOCK, MAX_PAIRS = 8, 64, 256, 1024
 SMALL = 96  # D up to which training is row by row: from 64 on blocks are faster, but for calls of few rows slower
 ROWS_PER_VARIANCE_BLOCK = 1024  # rows whose variances are computed at a time
+
+
+def _from(first: int, progress: Callable[[int], None] | None) -> Callable[[int], None] | None:
+    """Return a callable for the rows done after the first ones."""
+    return None if progress is None else lambda done: progress(first + done)
 
 
 class Dense(WeightCovariance):
@@ -70,39 +78,58 @@ class Dense(WeightCovariance):
         return _core.Sharing.independent if self.settings.independent else _core.Sharing.joint
 
     def _pending_room(self, rows: int, columns: int) -> int:
-        """Return the maximum number of pending rows: half a block's updates; keeping more would cost more time."""
+        """Return the maximum number of pending rows, those of a block included."""
+        return self._may_wait(rows, columns) + self.rows_per_block(rows, columns) * self.settings.updates_per_row
+
+    def _may_wait(self, rows: int, columns: int) -> int:
+        """Return the most pending rows with which a block may begin: keeping more would cost more time."""
         return self.rows_per_block(rows, columns) * self.settings.updates_per_row // 2
+
+    def _is_small(self, rows: int, columns: int) -> bool:
+        """Return whether matrices over so many features (with the intercept) are trained row by row."""
+        small = self.settings.rows_per_product is None and self.matrix_size(self.settings, rows, columns) <= SMALL
+        return small and not normal_equations.applies(self.settings)
+
+    def _stored_type(self, used: int, columns: int) -> str:
+        """Return the type of the matrices: float32, rounded after every row, would lose three digits in thousands."""
+        return REAL if self._is_small(used, columns) else self.settings.dtype
 
     # --- the state ----------------------------------------------------------------------------------------------------
 
     def own_shapes(self, size: Size, arrays: State | None) -> Shapes:
         rows, columns = self._shape(size)
         learners, d = self.settings.learners(size.n_classes), self.matrix_size(self.settings, rows, columns)
-        real = self.settings.dtype
-        return super().own_shapes(size, arrays) | {
-            "covariance": ((learners, d, d), real),
+        real, used = self.settings.dtype, rows_in_use(arrays, rows)
+        found = super().own_shapes(size, arrays) | {
+            "covariance": ((learners, d, d), self._stored_type(used, columns)),
             "pending": ((learners, self._pending_room(rows, columns), d), real),
             "pending_rows": ((1,), COUNT),
-            **(normal_equations.shapes(rows, columns) if normal_equations.applies(self.settings) else {}),
+            **open_block.shapes(
+                real, arrays, learners=learners, parts=d // max(rows, 1), planes=self.planes, columns=columns
+            ),
         }
+        if normal_equations.applies(self.settings):
+            found |= normal_equations.shapes(rows, columns, arrays, used)
+        return found
 
     def add_entries(self, state: State, size: Size) -> None:
         super().add_entries(state, size)
         rows, columns = self._shape(size)
-        state["covariance"] = self._prior_matrices(state, rows, columns)
+        state |= open_block.closed(rows, self.settings.dtype)
+        state["covariance"] = self._prior_matrices(state, rows, columns, self._stored_type(rows, columns))
         self._clear_pending(state, rows, columns)
         if normal_equations.applies(self.settings):
             state.update(normal_equations.grown(state, rows, columns))
 
-    def _prior_matrices(self, state: State, rows: int, columns: int) -> np.ndarray:
+    def _prior_matrices(self, state: State, rows: int, columns: int, dtype: str) -> np.ndarray:
         learners, d = len(state["scale"]), self.matrix_size(self.settings, rows, columns)
         require_memory(
-            learners * d * d * np.dtype(self.settings.dtype).itemsize,
+            learners * d * d * np.dtype(dtype).itemsize,
             f'covariance="{self.name}" over {d} weights',
             'use covariance="diag", hash the features into fewer columns or, with many classes, use '
             'covariance="shared"',
         )
-        matrices = np.zeros((learners, d, d), dtype=self.settings.dtype)
+        matrices = np.zeros((learners, d, d), dtype=dtype)
         matrices[:, np.arange(d), np.arange(d)] = self.settings.prior_variance * state["folded"][:, None]
         return matrices
 
@@ -123,34 +150,72 @@ class Dense(WeightCovariance):
         super().grow_features(state, n_features)
 
     def _embed(self, state: State, old_rows: int, rows: int, columns: int) -> None:
-        """Copy the old matrices into larger ones, at the positions of their weights."""
-        old, new = flushed_matrices(state), self._prior_matrices(state, rows, columns)
-        state["covariance"] = new
+        """Copy the old matrices and pending rows into larger ones, at the positions of their weights.
+
+        Nothing that is pending is subtracted, since room may be made at any row, before the features are used.
+        """
+        old, pending, count = state["covariance"], state["pending"], state["pending_rows"]
+        used = rows_in_use(state, old_rows)
+        new = state["covariance"] = self._prior_matrices(state, rows, columns, self._stored_type(used, columns))
         self._clear_pending(state, rows, columns)
         if old_rows == 0:
             return
-        parts, old_parts = new.shape[1] // rows, old.shape[1] // old_rows
-        target = new.reshape(len(new), parts, rows, parts, rows)
-        target[: len(old), :old_parts, :old_rows, :old_parts, :old_rows] = old.reshape(
+        old_parts = old.shape[1] // old_rows
+        leading(new, rows, old_rows, old_parts)[: len(old)] = old.reshape(
             len(old), old_parts, old_rows, old_parts, old_rows
         )
+        n = int(count[0])
+        if n > state["pending"].shape[1]:  # more columns, so fewer rows per block
+            self._subtract(state, used, leading_rows(pending, old_rows, used)[:, :n])
+            return
+        target = leading_rows(state["pending"], rows, old_rows, old_parts)
+        target[: len(old), :n] = leading_rows(pending, old_rows, old_rows)[:, :n]
+        state["pending_rows"] = count.copy()
+
+    def grow_classes(self, state: State, n_classes: int) -> None:
+        state.update(open_block.closed(rows_in_use(state, len(state["weights"])), self.settings.dtype))
+        super().grow_classes(state, n_classes)
 
     def flush(self, state: State) -> None:
+        """Subtract what is pending, and end the block; all features count as used from now on."""
+        rows, _, columns = state["weights"].shape
+        used = rows_in_use(state, rows)
+        if normal_equations.applies(self.settings):
+            normal_equations.add_held(state, used)
         if state["pending_rows"][0]:
-            from .batch_products import ProductLearner  # imported here since it is slow and only products need it
+            pending = state["pending"][:, : state["pending_rows"][0]]
+            self._subtract(state, used, leading_rows(pending, rows, used))
+            self._clear_pending(state, rows, columns)
+        state.update(open_block.closed(rows, self.settings.dtype))
+        dtype = self._stored_type(rows, columns)
+        state["covariance"] = state["covariance"].astype(dtype, copy=False)
 
-            with crew() as threads:
-                ProductLearner(self.settings, self.sharing, state, threads=threads).flush()
+    def _subtract(self, state: State, used: int, pending: np.ndarray) -> None:
+        """Subtract pending rows, shape (learners, n, parts, used), from the matrices of a state."""
+        subtract_pending(state["covariance"], len(state["weights"]), used, pending)
 
     def packed(self, state: State, n_features: int) -> State:
         packed = super().packed(state, n_features)
         packed["pending"] = np.ascontiguousarray(packed["pending"][:, : state["pending_rows"][0]])
-        return packed
+        if not state["block.products"].size:
+            rows = n_features + self.settings.fit_intercept
+            optional = [name for name in packed if name.startswith(open_block.PREFIX)]
+            for name in optional if rows_in_use(state, rows) == rows else optional[1:]:
+                del packed[name]
+        return normal_equations.packed(packed)
 
     def unpacked(self, arrays: State, size: Size) -> State:
         """Return the state; files hold only the pending rows in use, and those of format 1 none."""
         arrays = super().unpacked(arrays, size)
-        shape, dtype = self.own_shapes(size, arrays)["pending"]
+        rows, columns = self._shape(size)
+        for name, array in open_block.closed(rows, self.settings.dtype).items():
+            arrays.setdefault(name, array)
+        if normal_equations.applies(self.settings):
+            normal_equations.add_entries(arrays, rows_in_use(arrays, rows), columns)
+        shapes = self.own_shapes(size, arrays)
+        if arrays["covariance"].dtype == self.settings.dtype:  # of an earlier version
+            arrays["covariance"] = arrays["covariance"].astype(shapes["covariance"][1], copy=False)
+        shape, dtype = shapes["pending"]
         found = arrays.pop("pending", np.zeros((shape[0], 0, shape[2]), dtype))
         count = arrays.setdefault("pending_rows", np.zeros(1, dtype=np.int64))
         fits = (
@@ -167,54 +232,162 @@ class Dense(WeightCovariance):
         largest = MAX_VARIANCE[self.settings.dtype] / max(float(state["scale"].max(initial=0.0)), 1.0)
         yield "covariance", state["covariance"], within(largest)
         yield "pending", state["pending"], within(largest**0.5)
+        yield from open_block.values(state, MAX_MEAN)
         if normal_equations.applies(self.settings):
             yield "precision", state["precision"], within(MAX_PRECISION)
             yield "shift", state["shift"], within(MAX_PRECISION)
+            yield from normal_equations.held_values(state)
+
+    def check_values(self, state: State, size: Size) -> None:
+        super().check_values(state, size)
+        rows, columns = self._shape(size)
+        used = rows_in_use(state, rows)
+        means = columns if self.sharing == _core.Sharing.shared else 1
+        open_block.check(state, rows, self.rows_per_block(used, columns), self._may_wait(used, columns), means)
+
+    def changed_in_place(self, state: State) -> State:
+        replaced = (open_block.PREFIX, normal_equations.PREFIX)
+        return {name: array for name, array in state.items() if not name.startswith(replaced)}
 
     # --- training -----------------------------------------------------------------------------------------------------
 
     def is_row_by_row(self, state: State, device: str | None) -> bool:
         rows, _, columns = state["weights"].shape
-        small = self.settings.rows_per_product is None and self.matrix_size(self.settings, rows, columns) <= SMALL
-        return device is None and small and not normal_equations.applies(self.settings)
+        return device is None and self._is_small(rows, columns)
 
     def learn(
         self, state: State, examples: Examples, size: Size, *, device: str | None, calibrate: bool,
         progressive: Progressive, progress: Callable[[int], None] | None,
     ) -> State:  # fmt: skip
+        state = dict(state)
+        state["weights"] = np.ascontiguousarray(state["weights"])  # without columns to spare
+        rows = len(state["weights"])
+        first, n, used = 0, len(examples), min(max(rows_in_use(state, rows), 1), rows)
+        while first < n:
+            last, wider = n, used
+            if used < rows:
+                intercept = self.settings.fit_intercept
+                last, wider = _core.wider_row(examples.X, examples.order, first, n, used - intercept)
+                wider += intercept
+            if last > first:
+                part = examples if last - first == n else examples.part(first, last)
+                own = progressive.block(first, last)
+                self._learn_part(state, used, part, device, calibrate, own, _from(first, progress))
+                first = last
+            if wider > used:
+                used = wider
+                self._use(state, used)
+        return state
+
+    def _use(self, state: State, used: int) -> None:
+        """Count more features as used, which ends the block."""
+        before, columns = rows_in_use(state, used), state["weights"].shape[2]
+        if normal_equations.applies(self.settings):
+            normal_equations.add_held(state, before)
+        state.update(open_block.closed(used, self.settings.dtype))
+        dtype = self._stored_type(used, columns)
+        state["covariance"] = state["covariance"].astype(dtype, copy=False)
+
+    def _learn_part(
+        self, state: State, used: int, examples: Examples, device: str | None, calibrate: bool,
+        progressive: Progressive, progress: Callable[[int], None] | None,
+    ) -> None:  # fmt: skip
+        """Train on rows whose features are all in use; the entries of the state are replaced or written to."""
+        columns = state["weights"].shape[2]
+        if device is None and self._is_small(used, columns):
+            fault = self.compiled().learn(
+                state, examples.X, examples.labels, examples.label_start, examples.weight, examples.class_weight,
+                examples.order, 0, len(examples), calibrate, 0.0, progressive.log_loss, None, None, progressive.logits,
+                examples.targets,
+            )  # fmt: skip
+            if fault is not None:
+                raise OverflowError("a row takes the learner out of range")
+            if progress is not None:
+                progress(len(examples))
+            return
+        work = self._of_used(state, used, self.settings.dtype)
+        try:
+            if normal_equations.applies(self.settings):
+                self._learn_least_squares(work, examples, device, calibrate, progressive, progress)
+            else:
+                self._learn_blocks(work, examples, device, calibrate, progressive, progress)
+        finally:
+            self._put_used(state, work, used)
+
+    def _learn_blocks(
+        self, state: State, examples: Examples, device: str | None, calibrate: bool, progressive: Progressive,
+        progress: Callable[[int], None] | None,
+    ) -> None:  # fmt: skip
         from .batch_products import learn  # imported here since it is slow and only products need it
 
-        rows, _, columns = state["weights"].shape
-        options: dict[str, Any] = {
-            "rows_per_block": self.rows_per_block(rows, columns), "device": device, "calibrate": calibrate,
-        }  # fmt: skip
-        if not normal_equations.applies(self.settings):
-            learn(self.settings, self.sharing, state, examples, progressive=progressive, progress=progress, **options)
-            return state
+        used, _, columns = state["weights"].shape
+        block = learn(
+            self.settings, self.sharing, state, open_block.OpenBlock.of(state), examples,
+            rows_per_block=self.rows_per_block(used, columns), device=device, calibrate=calibrate,
+            progressive=progressive, progress=progress,
+        )  # fmt: skip
+        state.update(block.entries(used, self.settings.dtype))
+
+    def _learn_least_squares(
+        self, state: State, examples: Examples, device: str | None, calibrate: bool, progressive: Progressive,
+        progress: Callable[[int], None] | None,
+    ) -> None:  # fmt: skip
+        used, _, columns = state["weights"].shape
         first, n = 0, len(examples)
         while first < n:
             rows_until_due = normal_equations.rows_until_due(state)
             due, last = int(state["counters"][0]) + rows_until_due, min(first + rows_until_due, n)
             part, evidence = examples.part(first, last), np.zeros((last - first, 1 + columns))
             own = replace(progressive.block(first, last), evidence=evidence)
-            learn(self.settings, self.sharing, state, part, progressive=own, progress=None, **options)
+            self._learn_blocks(state, part, device, calibrate, own, None)
             with crew() as threads:
                 normal_equations.add(state, part, evidence, self.settings, NumpyArrays(threads))
             if state["counters"][0] == due:
+                normal_equations.add_held(state, used)
                 self.solve(state)
             first = last
             if progress is not None:
                 progress(first)
-        return state
+
+    def _of_used(self, state: State, used: int, dtype: str) -> State:
+        """Return the state without what belongs to features that are not in use: the same arrays, or copies."""
+        rows = len(state["weights"])
+        work = state | {"covariance": state["covariance"].astype(dtype, copy=False)}
+        if used == rows:
+            return work
+        matrices = leading(work["covariance"], rows, used)
+        work["covariance"] = np.ascontiguousarray(matrices).reshape(len(matrices), matrices.shape[1] * used, -1)
+        pending = leading_rows(state["pending"], rows, used)
+        work["pending"] = np.ascontiguousarray(pending).reshape(*pending.shape[:2], -1)
+        work["weights"] = state["weights"][:used]
+        if normal_equations.applies(self.settings):
+            work["precision"] = np.ascontiguousarray(state["precision"][:used, :used])
+            work["shift"] = state["shift"][:used]
+        return work
+
+    def _put_used(self, state: State, work: State, used: int) -> None:
+        """Write what :meth:`_of_used` has returned, after training, to the state."""
+        rows = len(state["weights"])
+        if work["covariance"] is not state["covariance"]:
+            into = leading(state["covariance"], rows, used)
+            into[:] = work["covariance"].reshape(into.shape)
+        if work["pending"] is not state["pending"]:
+            into = leading_rows(state["pending"], rows, used)
+            into[:] = work["pending"].reshape(into.shape)
+        if used < rows and normal_equations.applies(self.settings):
+            state["precision"][:used, :used] = work["precision"]
+        replaced = (open_block.PREFIX, normal_equations.PREFIX, "pending_rows")
+        state.update({name: array for name, array in work.items() if name.startswith(replaced)})
 
     def solve(self, state: State) -> None:
         """Compute Sigma and the mean again, from the normal equations."""
         with crew():  # whose BLAS has one thread, since others would spin after so short a call
             found = normal_equations.solve(state, self.settings.prior_variance)
         if found is not None:
-            rows, _, columns = state["weights"].shape
             state["covariance"][0], state["weights"][:, 0] = found
-            self._clear_pending(state, rows, columns)
+            state["pending"][:] = 0.0
+            state["pending_rows"][:] = 0
+            state.update(open_block.closed(len(state["weights"]), self.settings.dtype))
 
     # --- scores -------------------------------------------------------------------------------------------------------
 
@@ -321,8 +494,10 @@ class Dense(WeightCovariance):
         whole = flushed_matrices(state)[0]
         sigma = fraction * whole
         sigma[untouched, untouched] = whole[untouched, untouched]
-        state["covariance"] = multiclass.of_two_classes(sigma)
+        used = rows_in_use(state, len(sigma))
+        state["covariance"] = multiclass.of_two_classes(sigma).astype(multiclass._stored_type(used, 2), copy=False)
         multiclass._clear_pending(state, len(sigma), 2)
+        state.update(open_block.closed(used, self.settings.dtype))
 
     def of_two_classes(self, sigma: np.ndarray) -> np.ndarray:
         """Return the matrices of two independent classes that each have this covariance."""
@@ -350,13 +525,43 @@ class Dense(WeightCovariance):
             state["shift"][:] = merged.shift.reshape(columns, rows).T
 
 
+def rows_in_use(state: State | None, rows: int) -> int:
+    """Return how many rows of the weights the rows so far have used, of all; in states of earlier versions all."""
+    counts = None if state is None else state.get("block.counts")
+    return rows if counts is None or counts.shape != (2,) else min(max(int(counts[0]), 0), rows)
+
+
+def leading(matrices: np.ndarray, rows: int, used: int, parts: int | None = None) -> np.ndarray:
+    """Return the entries of the first features in every part, shape (learners, parts, used, parts, used), a view."""
+    whole = matrices.shape[1] // max(rows, 1)
+    shaped = matrices.reshape(len(matrices), whole, rows, whole, rows)
+    return shaped[:, :parts, :used, :parts, :used]
+
+
+def leading_rows(pending: np.ndarray, rows: int, used: int, parts: int | None = None) -> np.ndarray:
+    """Return the entries of the first features in every part of pending rows, shape (learners, n, parts, used)."""
+    shaped = pending.reshape(*pending.shape[:2], pending.shape[2] // max(rows, 1), rows)
+    return shaped[:, :, :parts, :used]
+
+
+def subtract_pending(matrices: np.ndarray, rows: int, used: int, pending: np.ndarray) -> None:
+    """Subtract U'U of pending rows, shape (learners, n, parts, used), from matrices, in place."""
+    into = leading(matrices, rows, used)
+    d = into.shape[1] * used
+    compact = np.ascontiguousarray(into).reshape(-1, d, d)
+    with crew() as threads:
+        NumpyArrays(threads).subtract_gram(
+            [(s, np.ascontiguousarray(u, dtype=s.dtype).reshape(-1, d)) for s, u in zip(compact, pending, strict=True)]
+        )
+    into[:] = compact.reshape(into.shape)
+
+
 def flushed_matrices(state: State) -> np.ndarray:
     """Return a copy of the stored matrices with pending updates subtracted; the state stays unchanged."""
-    matrices = state["covariance"].copy()
-    rows = int(state["pending_rows"][0])
-    if rows:
-        with crew() as threads:
-            NumpyArrays(threads).subtract_gram([(s, u[:rows]) for s, u in zip(matrices, state["pending"], strict=True)])
+    matrices, rows = state["covariance"].copy(), len(state["weights"])
+    count, used = int(state["pending_rows"][0]), rows_in_use(state, rows)
+    if count:
+        subtract_pending(matrices, rows, used, leading_rows(state["pending"][:, :count], rows, used))
     return matrices
 
 

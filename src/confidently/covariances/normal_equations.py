@@ -14,20 +14,30 @@ entry          shape, type              meaning
 =============  =======================  ==========================================================================
 precision      (F, F) float64           what the rows have added to the precision
 shift          (F, K) float64           what they have added to the product of precision and mean
+held.rows      (h, F') float64          rows that are still to be added, the features in use only
+held.evidence  (h, 1 + K) float64       zeta, and the targets less their offset
 =============  =======================  ==========================================================================
+
+Rows are added some at a time, the same ones together however they are cut into calls.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..late import numpy as np
+from ..rules.ranges import Range
 from .examples import Examples
 from .host_arrays import NumpyArrays
 from .settings import Settings
-from .state import REAL, Shapes, State
+from .state import REAL, Shapes, State, within
+from .threads import crew
 
 LEAST_ROWS, PERIOD = 16, 1024
 PERIODS_PER_COLUMN = 16
-ROWS_PER_CHUNK = 1024
+ROWS_PER_CHUNK = 128
+PREFIX = "held."
+MAX_HELD = 1e120
 
 
 def applies(settings: Settings) -> bool:
@@ -35,9 +45,19 @@ def applies(settings: Settings) -> bool:
     return settings.squared_loss and settings.dtype == "float64"
 
 
-def shapes(rows: int, columns: int) -> Shapes:
-    """Return shape and type of the entries, for the rows of the weights and the numbers per example."""
-    return {"precision": ((rows, rows), REAL), "shift": ((rows, columns), REAL)}
+def shapes(rows: int, columns: int, arrays: State | None = None, used: int = 0) -> Shapes:
+    """Return shape and type of the entries, for the rows of the weights (``used``: in use) and the numbers per row.
+
+    ``arrays`` determines how many rows are held.
+    """
+    held = None if arrays is None else arrays.get("held.evidence")
+    n = 0 if held is None or held.ndim != 2 else min(len(held), ROWS_PER_CHUNK)
+    return {
+        "precision": ((rows, rows), REAL),
+        "shift": ((rows, columns), REAL),
+        "held.rows": ((n, used if n else 0), REAL),
+        "held.evidence": ((n, 1 + columns if n else 0), REAL),
+    }
 
 
 def grown(state: State, rows: int, columns: int) -> State:
@@ -47,7 +67,27 @@ def grown(state: State, rows: int, columns: int) -> State:
         n = len(state["shift"])
         found["precision"][:n, :n] = state["precision"]
         found["shift"][:n] = state["shift"]
+        found |= {name: state[name] for name in ("held.rows", "held.evidence")}
     return found
+
+
+def add_entries(arrays: State, used: int, columns: int) -> None:
+    """Add the entries of rows that are held to the arrays of a file that has none."""
+    for name, (shape, dtype) in shapes(used, columns).items():
+        if name.startswith(PREFIX):
+            arrays.setdefault(name, np.zeros(shape, dtype))
+
+
+def packed(arrays: State) -> State:
+    """Return the arrays of a file, without rows that are held if there are none."""
+    return {name: array for name, array in arrays.items() if not name.startswith(PREFIX) or array.size}
+
+
+def held_values(state: State) -> Iterator[tuple[str, np.ndarray, Range]]:
+    """Yield name, numbers and range of the rows that are held."""
+    yield "held.rows", state["held.rows"], within(MAX_HELD)
+    yield "the weight of held rows", state["held.evidence"][:, :1], Range(0.0, MAX_HELD, closed_low=True)
+    yield "held.evidence", state["held.evidence"], within(MAX_HELD)
 
 
 def rows_until_due(state: State) -> int:
@@ -60,14 +100,36 @@ def rows_until_due(state: State) -> int:
 
 
 def add(state: State, examples: Examples, evidence: np.ndarray, settings: Settings, arrays: NumpyArrays) -> None:
-    """Add examples, with the evidence that training has recorded of them."""
-    rows = len(state["shift"])
-    for first in range(0, len(examples), ROWS_PER_CHUNK):
-        block = examples.block(first, min(first + ROWS_PER_CHUNK, len(examples)))
+    """Add examples, with the evidence that training has recorded of them; the last ones are held until others come."""
+    rows, first = len(state["shift"]), 0
+    while first < len(examples):
+        held = len(state["held.evidence"])
+        block = examples.block(first, min(first + ROWS_PER_CHUNK - held, len(examples)))
         A, own = block.dense(settings, rows), evidence[first : first + block.n]
-        zeta = own[:, :1]
-        state["shift"] += A.T @ (zeta * own[:, 1:])
-        arrays.add_gram([(state["precision"], A * np.sqrt(zeta))])
+        if held:
+            A = np.concatenate([state["held.rows"], A])
+            own = np.concatenate([state["held.evidence"], own])
+        if len(A) == ROWS_PER_CHUNK:
+            _add(state, A, own, arrays)
+            A, own = np.zeros((0, 0)), np.zeros((0, 0))
+        state["held.rows"], state["held.evidence"] = A, own.copy()
+        first += block.n
+
+
+def add_held(state: State, used: int) -> None:
+    """Add the rows that are held, of which ``used`` features are stored."""
+    if len(state["held.evidence"]):
+        whole = {"precision": np.ascontiguousarray(state["precision"][:used, :used]), "shift": state["shift"][:used]}
+        with crew() as threads:
+            _add(whole, state["held.rows"], state["held.evidence"], NumpyArrays(threads))
+        state["precision"][:used, :used] = whole["precision"]
+        state["held.rows"], state["held.evidence"] = np.zeros((0, 0)), np.zeros((0, 0))
+
+
+def _add(state: State, A: np.ndarray, evidence: np.ndarray, arrays: NumpyArrays) -> None:
+    zeta = evidence[:, :1]
+    state["shift"] += A.T @ (zeta * evidence[:, 1:])
+    arrays.add_gram([(state["precision"], A * np.sqrt(zeta))])
 
 
 def solve(state: State, prior_variance: float) -> tuple[np.ndarray, np.ndarray] | None:

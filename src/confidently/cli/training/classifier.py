@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 from ...data.classes import check_classes
 from ...data.expected_columns import ExpectedColumns
 from ...data.features import Features
-from ...data.selection import cut_at, in_blocks
+from ...data.selection import cut_at
 from ...data.shuffling import DEFAULT_BUFFER
 from ..inputs import BadInput
 from ..options.learner import (
@@ -40,10 +40,6 @@ if TYPE_CHECKING:
     from ..output.progress import Quiet
     from .checkpoint import Checkpoints
     from .position import Validation
-
-# A dense covariance trains with products of matrices, whose last digits depend on the number of rows. So each block has
-# the same number of rows, whatever files they come from and wherever a checkpoint is due.
-ROWS_PER_DENSE_BLOCK = 256
 
 
 class ClassifierTraining(TrainingLoop):
@@ -126,11 +122,9 @@ class ClassifierTraining(TrainingLoop):
             batches = self.prepared(batches)
             self._leave_no_way_back()
             self.begin_report(self.data.total_bytes)
-            if self.learner.learner.by_products:
-                batches = in_blocks(batches, ROWS_PER_DENSE_BLOCK)
-                batches = batches if position.passes or rows else self._with_cost(batches)
-            else:
-                batches = cut_at(batches, rows, self._next_cut)
+            batches = cut_at(batches, rows, self._next_cut)
+            if self.learner.learner.by_products and not position.passes and not rows:
+                batches = self._with_cost(batches)
             yield self._steps(self.interruptions.watch(batches))
 
     def _leave_no_way_back(self) -> None:

@@ -1,0 +1,136 @@
+"""What holds for the members of every stack: copies, growth before they are chosen, errors and weights of classes."""
+
+import pickle
+from copy import copy
+
+import numpy as np
+import pytest
+
+from confidently import AROW
+from confidently.covariances.settings import Settings
+from confidently.data.memory.matrix import as_matrix
+from confidently.learner.learner import Learner
+from confidently.river import AutoClassifier
+from confidently.stack.members import COUNTERS, ROWS, ROWS_PER_STRIDE, WEIGHTS, Recipe
+from confidently.stack.stack import HESSIAN, Stack
+from confidently.views.columns import Columns
+from confidently.views.table import make_view
+
+D = 6
+
+
+def recipe(name, rule, view=None):
+    def make(n_classes, n_features, columns):
+        settings = Settings(rule, task="binary" if n_classes == 2 else "joint")
+        return Learner(settings, n_classes, n_features, view=make_view(view), columns=columns)
+
+    return Recipe(name, make)
+
+
+def new_stack(n_classes=2):
+    members = [recipe("one", AROW(r=0.1)), recipe("other", AROW(r=10.0), "standard")]
+    return Stack(members, n_classes=n_classes, n_features=D, columns=Columns.alike(D))
+
+
+def data(n, n_classes=2, seed=0):
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, D))
+    return as_matrix(X), (np.abs(X[:, 0] + generator.normal(size=n)) * n_classes / 3).astype(np.int32).clip(
+        max=n_classes - 1
+    )
+
+
+def arrays(stack):
+    parts = {"mixture": stack, **dict(zip(stack.names, stack.members, strict=True))}
+    return {(part, name): array.copy() for part, of in parts.items() for name, array in of.state.items()}
+
+
+def assert_equal(found, expected):
+    assert found.keys() == expected.keys()
+    for key, array in expected.items():
+        np.testing.assert_array_equal(found[key], array, err_msg=str(key))
+
+
+def test_a_copy_that_replaces_arrays_leaves_the_stack_as_it_was():
+    """As where joblib has mapped the arrays: they cannot be written to, so that training replaces them."""
+    stack = new_stack()
+    stack.learn(*data(200))
+    for part in (stack, *stack.members):
+        for array in part.state.values():
+            array.flags.writeable = False
+    before, other = arrays(stack), copy(stack)
+    other.state = {name: array.copy() for name, array in other.state.items()}
+    other.learn(*data(100, seed=1))
+    assert_equal(arrays(stack), before)
+    assert other.members[0].n_seen == 300
+
+
+def test_columns_that_come_before_the_members_are_chosen_are_known_then():
+    def choose(X, columns):
+        seen.append(columns)
+        return [recipe("one", AROW())]
+
+    names, seen = ["a", "b", "town=Rom", "c", "town=Bonn", "d"], []
+    expected = Columns.named(names)
+    for parts in ([6], [1, 4, 6], [4, 4, 6]):
+        stack, known = Stack(choose=choose), 0
+        for n in parts:
+            stack.grow(n_features=n, columns=Columns.named(names[known:n]))
+            known = n
+        stack.prepare(as_matrix(np.ones((1, D))))
+    for columns in seen:
+        np.testing.assert_array_equal(columns.kind, expected.kind)
+        assert list(columns.names) == names
+
+
+def test_an_error_undoes_what_the_mixture_has_learned_in_strides_before_it():
+    stack = new_stack()
+    stack.learn(*data(300))
+    before, cost = arrays(stack), np.ones(1)
+
+    def interrupt(done):
+        assert done == ROWS_PER_STRIDE
+        assert stack.state[COUNTERS][0] == 300 + done
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stack.learn(*data(2 * ROWS_PER_STRIDE, seed=1), log_loss=cost, progress=interrupt)
+    assert_equal(arrays(stack), before)
+    assert cost == [1.0]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_weights_of_classes_multiply_those_of_rows(weighted):
+    X, labels = data(400, 3)
+    weight = np.random.default_rng(1).choice([0.0, 0.5, 2.0], 400) if weighted else None
+    of_classes = np.array([0.25, 1.0, 3.0])
+    one, other = new_stack(3), new_stack(3)
+    one.learn(X, labels, weight=weight, class_weight=of_classes)
+    other.learn(X, labels, weight=of_classes[labels] * (1.0 if weight is None else weight))
+    assert_equal(arrays(one), arrays(other))
+    plain = new_stack(3)
+    plain.learn(X, labels, weight=weight)
+    assert not np.array_equal(plain.state[WEIGHTS], one.state[WEIGHTS])
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, HESSIAN, ROWS])
+def test_without_calibration_the_mixture_stays(name):
+    stack = new_stack()
+    stack.learn(*data(300))
+    before, seen = stack.state[name].copy(), stack.n_seen
+    stack.learn(*data(300, seed=1), calibrate=False)
+    np.testing.assert_array_equal(stack.state[name], before)
+    assert stack.n_seen == seen + 300
+    stack.learn(*data(300, seed=1))
+    assert not np.array_equal(stack.state[name], before)
+
+
+def test_dicts_are_kept_until_the_members_are_chosen_for_good():
+    generator, model, sizes = np.random.default_rng(0), AutoClassifier(), {}
+    for n in range(1, 401):
+        x = {f"f{j}": float(v) for j, v in enumerate(generator.normal(size=30))}
+        model.learn_one(x, bool(x["f0"] > 0))
+        sizes[n] = len(pickle.dumps(model))
+        assert (model._rows.kept is None) == (n >= 100)
+    assert sizes[99] > sizes[50] + 49 * 30 * 8  # with the rows so far
+    assert sizes[400] < sizes[99]
