@@ -252,10 +252,9 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("line", "place", "problem"), WRONG)
-@pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")  # of what broken rows lack
 def test_what_is_wrong_is_named_with_its_place(tmp_path, line, place, problem):
     file = tmp_path / "bad.jsonl"
-    file.write_bytes(b'{"label":1}\r\n\n \t\n' + line.encode() + b'\n{"label":2}\n')
+    file.write_bytes(b'{"label":1}\r\n\n \t\n' + line.encode() + b'\n{"label":2,"w":1,"d":1,"a":{"id":1}}\n')
     with pytest.raises(DataError) as error:
         list(open_stream(file, weight="w", drop="d", keep=["a.id"], multilabel=False))
     message = str(error.value)

@@ -9,13 +9,13 @@ import pytest
 
 import confidently
 from confidently import OnlineClassifier
-from confidently.data import DataError, DataWarning, ReaderOptions, open_stream
+from confidently.data import DataError, ReaderOptions, open_stream
 from tests.command_line import process
 
 NAMES = ["", "a", "b", "ab", "long_name"]
 CHOICES = [
     {"drop": ["a"]}, {"only": ["a"]}, {"drop": ["a", "long_name"]}, {"only": ["", "ab"]}, {"drop": [""]},
-    {"only": ["a", "b"], "drop": ["ab"]}, {"only": ["unknown"]}, {"drop": ["unknown"]},
+    {"only": ["a", "b"], "drop": ["ab"]},
 ]  # fmt: skip
 
 
@@ -61,8 +61,7 @@ def test_namespaces_of_vw_text(choice, tmp_path):
     whole = written(tmp_path / "whole.vw", rows)
     without = written(tmp_path / "without.vw", rows, lambda name: is_read(name, **choice))
     assert contents(whole, **choice) == contents(without)
-    if "unknown" not in str(choice):
-        assert contents(whole, **choice) != contents(whole)
+    assert contents(whole, **choice) != contents(whole)
 
 
 def test_what_is_left_out_is_not_checked(tmp_path):
@@ -117,13 +116,6 @@ def test_a_column_to_read_must_be_there_in_training(suffix, tmp_path):
     with pytest.raises(DataError, match="has no column 'z'; there are a,"):
         names_of(path, only=["z", "a"])
     assert names_of(path, only=["z", "a"], freeze=True, ignore_labels=True) == {"a"}
-
-
-def test_a_key_to_read_that_is_missing_is_named(tmp_path):
-    path = table(tmp_path, "jsonl")
-    path.write_text(path.read_text() * 2)
-    with pytest.warns(DataWarning, match=r"no column 'z' \(--only\) in the first 16 rows"):
-        names_of(path, only=["z", "a"])
 
 
 @pytest.mark.parametrize(

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 
 from .. import _core
 from ..late import numpy as np
 from ..wording import first_of
 from .batch import Batch
-from .reading import MAX_LISTED, ReaderOptions, date_features
-from .request import ReadRequest
-from .sources.compression import Chunk
+from .reading import ReaderOptions
 from .warning import warn
 
 MIN_TEXT_BYTES = 24  # of a cell that looks like text
@@ -29,7 +25,7 @@ MIN_SORTED_ROWS = 1000  # fewer may be in any order
 MIN_EXPECTED_CHANGES = 100  # of the label, in random order
 MAX_SORTED_FRACTION = 0.02  # of the changes expected in random order
 SHUFFLE_ROWS = "shuffle the rows"
-MIN_ROWS, MAX_ROWS = 10, 1000  # of the first rows, one of which should have a column that is used
+MIN_ROWS = 10  # of the first batch, one of which should have a feature that the model knows
 
 
 def warn_of_categories(batch: Batch, reading: ReaderOptions) -> None:
@@ -111,52 +107,3 @@ def warn_if_sorted(batches: Iterable[Batch], remedy: str = SHUFFLE_ROWS) -> Iter
             order.add(batch.labels)
         yield batch
     warn_of_order(order, remedy)
-
-
-def warn_if_columns_missing(
-    name: str, chunks: Iterable[Chunk], reading: ReaderOptions, request: ReadRequest
-) -> Iterator[Chunk]:
-    """Yield the same text of JSON lines; warn of columns with a use that its first rows do not have."""
-    missing = _columns_with_a_use(reading, request)
-    for number, chunk in enumerate(chunks):
-        if number == 0 and missing:
-            _warn_of_missing(name, chunk.data, missing)
-        yield chunk
-
-
-def _columns_with_a_use(reading: ReaderOptions, request: ReadRequest) -> dict[str, str]:
-    """Return the columns that should be there, with the option that names each."""
-    uses = dict.fromkeys(reading.text, "text") | dict.fromkeys(reading.category, "category")
-    uses |= dict.fromkeys(reading.dates, "dates")
-    if not request.freeze:  # to predict, what was dropped in training need not be there
-        uses |= dict.fromkeys(reading.drop, "drop") | dict.fromkeys(reading.only, "only")
-    if reading.weight is not None and not request.ignore_labels:
-        uses[reading.weight] = "weight"
-    # without multilabel, the absence of labels is an error
-    if reading.label is not None and request.multilabel and not request.ignore_labels:
-        uses[reading.label] = "label"
-    uses |= dict.fromkeys(request.keep, "keep")
-    features = {name for column in reading.dates for name in date_features(column)}
-    return {column: use for column, use in uses.items() if column not in features}
-
-
-def _warn_of_missing(name: str, text: bytes, missing: dict[str, str]) -> None:
-    seen, rows = dict[str, None](), 0
-    for row in text.split(b"\n", MAX_ROWS)[:MAX_ROWS]:
-        with suppress(ValueError, RecursionError):  # the reader reports it, or the row is cut off here
-            seen |= dict.fromkeys(_columns(json.loads(row)))
-            rows += 1
-        if missing.keys() <= seen.keys():
-            return
-    listed = ", ".join(list(seen)[:MAX_LISTED]) + (", ..." if len(seen) > MAX_LISTED else "")
-    for column, use in missing.items():
-        if column not in seen and rows >= (1 if use == "keep" else MIN_ROWS):
-            warn(f"{name}: no column {column!r} (--{use}) in the {first_of(rows, 'row')}; there are {listed}")
-
-
-def _columns(row: object, prefix: str = "") -> Iterator[str]:
-    """Yield the keys of an object and of the objects in it: ``a``, ``a.b``."""
-    if isinstance(row, dict):
-        for key, value in row.items():
-            yield prefix + key
-            yield from _columns(value, f"{prefix}{key}.")

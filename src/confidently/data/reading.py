@@ -49,7 +49,7 @@ class ReaderOptions:
         CSV and TSV: columns of numbers, in which ``?``, ``NA`` and the like are missing values; others that the first
         rows show are added. Parquet and Feather: those of the first file.
     header : tuple of str, optional
-        Formats with a header: the columns of features in the first file; ``None``: not looked at yet.
+        The columns of features in the first file, in formats with a header; ``None``: not looked at yet.
     analyzer : {"word", "char"}
         Unit of the n-grams.
     ngrams : (int, int)
@@ -174,7 +174,8 @@ class ReaderOptions:
         ValueError
             If an option is not of its type, or not allowed.
         """
-        options: ReaderOptions = conform({"codes": (), "header": ()} | dict(source), cls, "source")
+        given = {"codes": ()} | dict(source) | {"header": source.get("header") or ()}
+        options: ReaderOptions = conform(given, cls, "source")
         return options
 
 

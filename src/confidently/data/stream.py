@@ -15,6 +15,7 @@ from .batch import Batch, DataError
 from .cache.origin import is_cache
 from .expected_columns import ExpectedColumns
 from .features import Features
+from .formats.first_names import check_requested_names
 from .formats.inference import infer_columns
 from .formats.table import Format, format_of
 from .reading import ReaderOptions
@@ -256,7 +257,7 @@ def open_stream(
     elif format is not None or how:
         reading = replace(reading, format=format or reading.format, **how)
     if cached is None:
-        reading = infer_columns(files, reading)
+        reading = infer_columns(files, reading, training=not freeze)
     skip = on_error != "stop"
     request = ReadRequest(
         multilabel=False if targets or (skip and multilabel is None) else multilabel, targets=targets,
@@ -264,6 +265,8 @@ def open_stream(
         keep=tuple(keep), features=features, freeze=freeze, first_row=first_row, expected=expected, parsers=parsers,
     )  # fmt: skip
     max_skipped = _max_skipped(on_error)
+    if cached is None and reading.file_format.lines:
+        check_requested_names(files[0], reading, request)
     if expected is not None and not reading.file_format.columns:
         expected = None
     if cached is not None:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ..inputs import open_data, reported
-from ..options.arguments import data_argument, json_option, quiet_option
+from ..options.arguments import all_names, data_argument, json_option, quiet_option
 from ..options.command import Command
 from ..options.files import CACHE_OUTPUT
 from ..options.reading import caching_options, multilabel_option, on_error_option, targets_option
@@ -31,8 +31,8 @@ EXAMPLES = (
 @multilabel_option
 @targets_option
 @click.option(
-    "--keep", metavar="NAME", multiple=True,
-    help="Keep this column unchanged for predict --keep; tag is the tag of VW text. Repeatable.",
+    "--keep", metavar="NAMES", multiple=True, callback=all_names,
+    help="Keep these columns unchanged for predict --keep; tag is the tag of VW text. Repeatable.",
 )  # fmt: skip
 @click.option(
     "-o", "--output", "output_path", metavar="FILE", required=True, type=CACHE_OUTPUT, help="Write the cache to FILE."

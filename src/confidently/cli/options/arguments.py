@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -39,6 +40,26 @@ model_argument = click.argument("model_path", metavar="MODEL", type=INPUT)
 data_argument = click.argument("data", metavar="DATA...", nargs=-1, required=True, type=INPUT)
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON to standard output.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Do not report progress.")
+
+
+def names_of(text: str) -> tuple[str, ...]:
+    """Return the names in a list with commas; a name with a comma or a quote is quoted as in CSV.
+
+    >>> names_of('a,"b, c",d'), names_of("a")
+    (('a', 'b, c', 'd'), ('a',))
+    """
+    if "," not in text and '"' not in text:
+        return (text,)
+    try:
+        [names] = csv.reader([text], skipinitialspace=True, strict=True)
+    except (csv.Error, ValueError) as error:
+        raise click.BadParameter(f"expected names separated by commas, got {text!r}: {error}") from None
+    return tuple(names)
+
+
+def all_names(ctx: click.Context, parameter: click.Parameter, texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of an option that is repeatable and takes lists, as the callback of the option."""
+    return tuple(name for text in texts for name in names_of(text))
 
 
 def add_options(command: Any, options: Iterable[Any]) -> Any:

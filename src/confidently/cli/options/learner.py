@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...covariances.names import AUTO, DIAGONAL, OVER_WEIGHTS
-from .arguments import add_options, is_given
+from .arguments import add_options, is_given, names_of
 from .reading import multilabel_option
 from .sections import LEARNER, in_section
 from .view import VIEW_OPTIONS
@@ -214,7 +214,7 @@ def continued_learner(model: Model) -> StreamLearner:
 def chosen_classes(text: str | None) -> list[int | str]:
     """Return the classes of ``--classes``; all spellings of an integer are one class, as in data."""
     names: list[int | str] = []
-    for name in text.split(",") if text else []:
+    for name in names_of(text) if text else []:
         number = re.fullmatch(r"([+-]?[0-9]+)(\.0*)?", name.strip())
         names.append(int(number[1]) if number else name.strip())
     if text is not None and (len(names) < 2 or "" in names or len(set(names)) < len(names)):

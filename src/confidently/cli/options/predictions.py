@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ...data.formats.table import FOR_PREDICTIONS
-from .arguments import FRACTION, POSITIVE_INTEGER, PROBABILITY, add_options, listed, quiet_option
+from .arguments import FRACTION, POSITIVE_INTEGER, PROBABILITY, add_options, all_names, listed, quiet_option
 from .files import OUTPUT
 from .spreadsheets import csv_safe_option
 
@@ -65,6 +65,7 @@ _OPTIONS = [
         "--keep",
         metavar="NAMES",
         multiple=True,
+        callback=all_names,
         help="Write these input columns, separated by commas, before the prediction; tag is the tag of VW text. "
         "Repeatable.",
     ),
@@ -108,7 +109,7 @@ def check_one_class(option: str, task: str) -> None:
 
 def requested(options: dict[str, Any], further: tuple[str, ...] = ()) -> Requested:
     """Return what to predict: what the options name, and ``further`` columns of numbers."""
-    keep = tuple(name.strip() for names in options["keep"] for name in names.split(","))
+    keep = options["keep"]
     if "" in keep:
         raise click.UsageError(f"--keep: empty column name, got {','.join(keep)!r}; use names separated by commas")
     if twice := [name for name in keep if keep.count(name) > 1]:

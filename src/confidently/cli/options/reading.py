@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...data.formats.table import BY_NAME, FORMATS, SELECTABLE, WITH_COLUMNS, format_of
-from .arguments import add_options, listed
+from .arguments import add_options, all_names, listed, names_of
 from .sections import in_section
 
 if TYPE_CHECKING:
@@ -35,9 +35,10 @@ def _only(*names: str) -> Any:
     return click.option(
         *names,
         "only",
-        metavar="NAME",
+        metavar="NAMES",
         multiple=True,
-        help="Tables: read no features but those of this column. VW text: of this namespace. Repeatable.",
+        callback=all_names,
+        help="Tables: read no features but those of these columns. VW text: of these namespaces. Repeatable.",
     )
 
 
@@ -51,7 +52,7 @@ _OPTIONS = [
     click.option(
         "--columns",
         metavar="NAMES",
-        callback=lambda ctx, parameter, value: tuple(value.split(",")) if value else (),
+        callback=lambda ctx, parameter, value: names_of(value) if value else (),
         help="CSV and TSV without a header: name the columns, separated by commas.",
     ),
     click.option("--label", metavar="NAME", help="Tables: read labels from this column.  [default: label]"),
@@ -62,25 +63,32 @@ _OPTIONS = [
         "--drop",
         "--ignore",
         "drop",
-        metavar="NAME",
+        metavar="NAMES",
         multiple=True,
-        help="Tables: leave out this column. VW text: leave out this namespace. Repeatable.",
+        callback=all_names,
+        help="Tables: leave out these columns. VW text: leave out these namespaces. Repeatable.",
     ),
     _only("--only", "--keep"),
     click.option(
         "--category",
-        metavar="NAME",
+        metavar="NAMES",
         multiple=True,
-        help="Tables: read this column's numbers as categories. Repeatable.",
+        callback=all_names,
+        help="Tables: read the numbers of these columns as categories. Repeatable.",
     ),
     click.option(
-        "--text", metavar="NAME", multiple=True, help="Tables: read this column as text, in n-grams. Repeatable."
+        "--text",
+        metavar="NAMES",
+        multiple=True,
+        callback=all_names,
+        help="Tables: read these columns as text, in n-grams. Repeatable.",
     ),
     click.option(
         "--dates",
-        metavar="NAME",
+        metavar="NAMES",
         multiple=True,
-        help="Tables: read this column as dates and times, as numbers. Repeatable.  [default: inferred]",
+        callback=all_names,
+        help="Tables: read these columns as dates and times, as numbers. Repeatable.  [default: inferred]",
     ),
     click.option(
         "--analyzer",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .arguments import add_options
+from .arguments import add_options, names_of
 from .reading import chosen_reading
 from .sections import LEARNER, in_section
 
@@ -81,7 +81,7 @@ def _view(options: dict[str, Any], first: View | None) -> View | None:
     from ...views.pairs import Pairs
     from ...views.table import make_view
 
-    pairs = [tuple(text.split(",")) for text in options["pairs"]]
+    pairs = [names_of(text) for text in options["pairs"]]
     for text, pair in zip(options["pairs"], pairs, strict=True):
         if len(pair) != 2 or not all(pair):
             raise click.UsageError(f"--pairs: expected two columns or namespaces separated by a comma, got {text!r}")

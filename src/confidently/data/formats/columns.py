@@ -121,6 +121,7 @@ def _check_presence(
     wanted = [*reading.category, *reading.text, *request.keep]
     if not request.freeze:  # to predict, what was dropped in training need not be there
         wanted += [*reading.drop, *reading.only]
+        wanted += [column for column in reading.dates if column not in (reading.header or ())]  # others were found
     if missing := [column for column in wanted if column not in there]:
         column = next((date for date in reading.dates if missing[0] in date_features(date)), missing[0])
         raise DataError(f"{name} has no column {column!r}{_meant(column, columns)}; there are {listed}")

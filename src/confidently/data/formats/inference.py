@@ -17,6 +17,7 @@ from ..warning import warn
 from .columns import column_uses, is_feature
 from .csv_text import new_reader, rows_below_header
 from .files import Path
+from .first_names import check_chosen_names
 
 ROWS_TO_INFER = 1000
 MIN_CODES = 3  # different values that are not numbers
@@ -54,7 +55,7 @@ class _Column(NamedTuple):
         return self.cells.formatted > 0 and self.cells.numbers + self.cells.formatted > rest
 
 
-def infer_columns(paths: Sequence[Path], reading: ReaderOptions) -> ReaderOptions:
+def infer_columns(paths: Sequence[Path], reading: ReaderOptions, training: bool = True) -> ReaderOptions:
     """Return the options with what the first file says about its columns, unless it was looked at before.
 
     Text does not say what its cells are. So each column is judged by its cells in the first 1,000 rows, of which empty
@@ -70,10 +71,15 @@ def infer_columns(paths: Sequence[Path], reading: ReaderOptions) -> ReaderOption
     Raises
     ------
     DataError
-        If a column that ``dates`` names has no date in the first rows.
+        If a column that ``dates`` names has no date in the first rows; in formats without a header, if the first rows
+        do not have a name that an option has.
     """
-    if not reading.file_format.header or reading.header is not None:
+    if reading.header is not None or not (reading.file_format.columns or reading.file_format.namespaces):
         return reading
+    if reading.file_format.lines:
+        if training:  # what was dropped in training need not be there
+            check_chosen_names(paths[0], reading)
+        return replace(reading, header=())
     columns: list[_Column] = []
     with suppress(OSError, ValueError):  # raised again when the rows are read
         if reading.file_format.binary:

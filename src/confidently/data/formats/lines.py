@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ... import _core
-from ..advice import warn_if_columns_missing
 from ..batch import Batch, DataError
 from ..reading import DEFAULT_LABEL, ReaderOptions
 from ..request import ReadRequest
@@ -29,16 +27,9 @@ def read_lines(paths: Sequence[Path], reading: ReaderOptions, request: ReadReque
     def parsed(name: str, path: Path) -> Iterator[tuple[dict[str, Any], int]]:
         with plain_file(path, reading.encoding) as file:
             if file is None:
-                chunks: Iterator[Chunk] = read_chunks(path, request.chunk_bytes, reading.encoding)
-                if reading.file_format.columns:
-                    chunks = warn_if_columns_missing(name, chunks, reading, request)
-                yield from parsers.rows(pieces(chunks))
-                return
-            if reading.file_format.columns:
-                head = Chunk(file.read(request.chunk_bytes), 0)
-                deque(warn_if_columns_missing(name, [head], reading, request))
-                file.seek(0)
-            yield from parsers.rows(pieces_of_file(file.fileno(), request.chunk_bytes))
+                yield from parsers.rows(pieces(read_chunks(path, request.chunk_bytes, reading.encoding)))
+            else:
+                yield from parsers.rows(pieces_of_file(file.fileno(), request.chunk_bytes))
 
     return batches_of_files(paths, parsed, request.keep)
 

@@ -106,6 +106,12 @@ def peeked(path: str | os.PathLike[str]) -> Iterator[None]:
     yield
 
 
+def forget_peeked(path: str | os.PathLike[str]) -> None:
+    """Close a pipe that was peeked at, if what comes after will not be read."""
+    if (pipe := _PEEKED.pop(os.fspath(path), None)) is not None:
+        pipe.file.close()
+
+
 def _opened_again(path: str | os.PathLike[str]) -> IO[bytes] | BinaryIO | _Pipe:
     """Open a path; a pipe that was peeked at yields the same bytes again."""
     pipe = _PEEKED.get(os.fspath(path))

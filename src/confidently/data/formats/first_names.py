@@ -1,0 +1,147 @@
+"""Names in options that the first rows lack, in formats without a header: keys of JSON lines, namespaces of VW text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import closing, suppress
+from typing import NamedTuple
+
+from ...wording import first_of
+from ..batch import DataError
+from ..reading import DEFAULT_LABEL, MAX_LISTED, ReaderOptions, date_features
+from ..request import ReadRequest
+from ..similar import similar
+from ..sources.file_range import FileRange
+from ..sources.source import display_name, forget_peeked, peek_chunks
+from ..warning import warn
+from .files import Path
+
+ROWS_TO_CHECK = 1000
+MIN_ROWS = 10  # of data to predict, one of which should have a column that the model reads in a way of its own
+NAMESPACE = re.compile(r"\|([^\s|:]*)")
+
+
+def check_chosen_names(path: Path, reading: ReaderOptions) -> None:
+    """Check the names in the options for reading, before training.
+
+    Raises
+    ------
+    DataError
+        If the first 1,000 rows do not have one of them.
+    """
+    uses = dict.fromkeys(reading.drop, "drop") | dict.fromkeys(reading.only, "only") | _kinds(reading)
+    if reading.weight is not None:
+        uses[reading.weight] = "weight"
+    _refuse_missing(path, reading, uses)
+
+
+def check_requested_names(path: Path, reading: ReaderOptions, request: ReadRequest) -> None:
+    """Check the names that one call adds; to predict, warn of columns that the model reads in a way of its own.
+
+    Raises
+    ------
+    DataError
+        If the first 1,000 rows have no column to keep, or no labels of multilabel rows.
+    """
+    if not reading.file_format.columns:
+        return
+    uses = dict.fromkeys(request.keep, "keep")
+    if request.multilabel and not request.ignore_labels:  # otherwise every row without a label is an error
+        uses[reading.label or DEFAULT_LABEL] = "label"
+    _refuse_missing(path, reading, uses)
+    if not request.freeze:
+        return
+    found = _Found.of(path, reading, kinds) if (kinds := _kinds(reading)) else None
+    if found is not None and found.rows >= MIN_ROWS:
+        for text in found.missing(kinds):
+            warn(text)
+
+
+def _kinds(reading: ReaderOptions) -> dict[str, str]:
+    """Return the columns that are read in a way of their own, with the options that name them."""
+    kinds = dict.fromkeys(reading.text, "text") | dict.fromkeys(reading.category, "category")
+    kinds |= dict.fromkeys(reading.dates, "dates")
+    return kinds
+
+
+def _refuse_missing(path: Path, reading: ReaderOptions, uses: dict[str, str]) -> None:
+    found = _Found.of(path, reading, uses) if uses else None
+    if found is not None and found.rows and (texts := found.missing(uses)):
+        forget_peeked(path)
+        raise DataError(texts[0])
+
+
+class _Found(NamedTuple):
+    """The names in the first rows of a file; fewer rows if they have all names that were looked for."""
+
+    file: str
+    noun: str
+    rows: int
+    names: dict[str, None]
+    dates: frozenset[str]
+
+    @classmethod
+    def of(cls, path: Path, reading: ReaderOptions, wanted: Iterable[str]) -> _Found | None:
+        """Return the names in the first rows; ``None`` for a part of a file, which may begin anywhere."""
+        if isinstance(path, FileRange):
+            return None
+        columns = reading.file_format.columns
+        dates = frozenset(name for column in reading.dates for name in date_features(column))
+        names, rows, sought = dict[str, None](), 0, set(wanted) - dates
+        with suppress(OSError, ValueError):  # raised again when the rows are read
+            for line in _first_lines(path, reading.encoding):
+                with suppress(ValueError, RecursionError):  # the reader reports it
+                    names |= dict.fromkeys(_columns(json.loads(line)) if columns else _namespaces(line))
+                    rows += 1
+                if sought <= names.keys():
+                    break
+        return cls(display_name(path), "column" if columns else "namespace", rows, names, dates)
+
+    def missing(self, uses: dict[str, str]) -> list[str]:
+        """Return a message for each name that no row has; parts of dates are not in the rows."""
+        there = list(self.names)
+        listed = ", ".join(there[:MAX_LISTED]) + (", ..." if len(there) > MAX_LISTED else "")
+        texts = []
+        for name, use in uses.items():
+            if name not in self.names and name not in self.dates:
+                meant = similar(name, there)
+                hint = "" if meant is None else f" (did you mean {meant!r}?)"
+                rows = first_of(self.rows, "row")
+                texts.append(f"{self.file}: no {self.noun} {name!r} (--{use}) in the {rows}{hint}; there are {listed}")
+        return texts
+
+
+def _first_lines(path: Path, encoding: str) -> Iterator[bytes]:
+    """Yield the first lines of a file that are not blank."""
+    begun, n = b"", 0
+    with closing(peek_chunks(path, encoding)) as chunks:
+        for data, _ in chunks:
+            *lines, begun = (begun + data).split(b"\n")
+            for line in lines:
+                if line.strip():
+                    yield line
+                    if (n := n + 1) == ROWS_TO_CHECK:
+                        return
+    if begun.strip():
+        yield begun
+
+
+def _columns(row: object, path: str = "") -> Iterator[str]:
+    """Yield the paths of what is in a row: ``a``, ``a.b`` of an object or objects in a list, ``a.0`` of other lists."""
+    if isinstance(row, dict):
+        for key, value in row.items():
+            inner = f"{path}.{key}" if path else key
+            yield inner
+            yield from _columns(value, inner)
+    elif isinstance(row, list):
+        for place, element in enumerate(row):
+            inner = path if isinstance(element, dict) else f"{path}.{place}"
+            yield inner
+            yield from _columns(element, inner)
+
+
+def _namespaces(line: bytes) -> Iterator[str]:
+    """Yield the namespaces of a line of VW text."""
+    return (found[1] for found in NAMESPACE.finditer(line.decode()))
